@@ -1,0 +1,211 @@
+"""An auction as a value, and what each event makes of it.
+
+States: scheduled -> open -> closed; scheduled or open without bids -> cancelled (rules.md, "States").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+
+from msgspec import Struct, structs
+
+from saleroom.domain.errors import AuctionClosed as AlreadyClosed
+from saleroom.domain.events import (
+    AuctionAmended,
+    AuctionCancelled,
+    AuctionClosed,
+    AuctionCreated,
+    AuctionExtended,
+    AuctionOpened,
+    BidPlaced,
+    Event,
+    MaximumRaised,
+    Outcome,
+    ReserveMet,
+    SoftClose,
+    Terms,
+)
+from saleroom.domain.increments import Ladder
+
+
+class Status(StrEnum):
+    """The state of an auction."""
+
+    SCHEDULED = "scheduled"
+    OPEN = "open"
+    CLOSED = "closed"
+    CANCELLED = "cancelled"
+
+
+class Party(Struct, frozen=True):
+    """A user as far as an auction knows them: the number and the name."""
+
+    id: int
+    name: str
+
+
+class Auction(Struct, frozen=True, kw_only=True):
+    """One auction; all money has three decimals, all instants are UTC.
+
+    `current_bid` is P, `leader` L and `maximum` M of rules.md (`maximum` >= `current_bid`). `version` numbers the public
+    events without gaps, `position` all of them, the private ones too. `id` is the store's number.
+    """
+
+    id: int
+    gid: str
+    name: str
+    description: str
+    author: Party
+    starting_price: Decimal
+    reserve_price: Decimal | None
+    buy_now_price: Decimal | None
+    ladder: Ladder
+    soft_close: SoftClose | None
+    starts_at: datetime | None
+    ends_at: datetime | None
+    created_at: datetime
+    status: Status
+    outcome: Outcome | None = None
+    current_bid: Decimal | None = None
+    leader: Party | None = None
+    current_bid_at: datetime | None = None
+    maximum: Decimal | None = None
+    bid_count: int = 0
+    version: int = 1
+    position: int = 1
+
+    @property
+    def over(self) -> bool:
+        """Whether it is closed or cancelled, for good."""
+        return self.status in (Status.CLOSED, Status.CANCELLED)
+
+    @property
+    def minimum_bid(self) -> Decimal | None:
+        """The least next bid: S without a bid, else P + inc(P); None once it is over or exceeds 20 digits."""
+        return None if self.over else self.least_above(self.current_bid)
+
+    @property
+    def reserve_met(self) -> bool | None:
+        """Whether the price has reached the reserve; None where there is none."""
+        return self.met_at(self.current_bid)
+
+    @property
+    def due_at(self) -> datetime | None:
+        """The next instant at which it changes by itself: its start, then its end."""
+        if self.over:
+            return None
+        return self.starts_at if self.status == Status.SCHEDULED else self.ends_at
+
+    def least_above(self, price: Decimal | None) -> Decimal | None:
+        """Return the least bid that would follow `price` (None: no bid yet)."""
+        return self.starting_price if price is None else self.ladder.next_above(price)
+
+    def met_at(self, price: Decimal | None) -> bool | None:
+        """Return whether `price` reaches the reserve; None where there is none."""
+        return None if self.reserve_price is None else price is not None and price >= self.reserve_price
+
+    def after(self, event: Event) -> Auction:
+        """Return this auction once `event` has happened."""
+        changes = _CHANGES[type(event)](self, event)
+        changes["position"] = self.position + 1
+        if event.PUBLIC:
+            changes["version"] = self.version + 1
+        return structs.replace(self, **changes)
+
+    def after_all(self, events: Iterable[Event]) -> Auction:
+        """Return this auction once all of `events` have happened, in order."""
+        auction = self
+        for event in events:
+            auction = auction.after(event)
+        return auction
+
+
+def begin(auction_id: int, event: AuctionCreated) -> Auction:
+    """Return the auction that `event` began, under the store's number `auction_id`."""
+    return Auction(
+        id=auction_id,
+        gid=event.gid,
+        author=Party(event.author_id, event.author),
+        ladder=Ladder(event.increment),
+        created_at=event.at,
+        status=Status(event.status),
+        **_terms(event),
+    )
+
+
+def refuse_if_over(auction: Auction, now: datetime) -> None:
+    """Raise `AuctionClosed` if the auction is over, or its end has come though nobody has closed it yet."""
+    if auction.over or (auction.ends_at is not None and now >= auction.ends_at):
+        raise AlreadyClosed(endsAt=auction.ends_at)
+
+
+def _terms(event: Terms) -> dict[str, object]:
+    return {name: getattr(event, name) for name in TERMS}
+
+
+TERMS = (
+    "name",
+    "description",
+    "starting_price",
+    "reserve_price",
+    "buy_now_price",
+    "soft_close",
+    "starts_at",
+    "ends_at",
+)
+"""What the author may decide and amend, by the name it has in the auction and in its events."""
+
+
+def _amended(auction: Auction, event: AuctionAmended) -> dict[str, object]:
+    return _terms(event)
+
+
+def _opened(auction: Auction, event: AuctionOpened) -> dict[str, object]:
+    return {"status": Status.OPEN}
+
+
+def _bid(auction: Auction, event: BidPlaced) -> dict[str, object]:
+    if not event.leading:
+        return {"bid_count": auction.bid_count + 1}
+    return {
+        "bid_count": auction.bid_count + 1,
+        "current_bid": event.amount,
+        "current_bid_at": event.at,
+        "leader": Party(event.bidder_id, event.bidder),
+        "maximum": event.maximum,
+    }
+
+
+def _raised(auction: Auction, event: MaximumRaised) -> dict[str, object]:
+    return {"maximum": event.maximum}
+
+
+def _reserve_met(auction: Auction, event: ReserveMet) -> dict[str, object]:
+    return {"current_bid": event.amount}
+
+
+def _extended(auction: Auction, event: AuctionExtended) -> dict[str, object]:
+    return {"ends_at": event.ends_at}
+
+
+def _closed(auction: Auction, event: AuctionClosed) -> dict[str, object]:
+    return {"status": Status.CLOSED, "outcome": event.outcome}
+
+
+def _cancelled(auction: Auction, event: AuctionCancelled) -> dict[str, object]:
+    return {"status": Status.CANCELLED}
+
+
+_CHANGES = {
+    AuctionAmended: _amended,
+    AuctionOpened: _opened,
+    BidPlaced: _bid,
+    MaximumRaised: _raised,
+    ReserveMet: _reserve_met,
+    AuctionExtended: _extended,
+    AuctionClosed: _closed,
+    AuctionCancelled: _cancelled,
+}

@@ -1,0 +1,72 @@
+"""Increments: by how much the next bid has to exceed the price (rules.md, "Words")."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from decimal import Decimal
+
+from msgspec import Struct
+
+from saleroom.domain.errors import Fault
+from saleroom.domain.money import ZERO, above
+
+TIERS_MAX = 50
+"""More tiers than any house uses, and few enough to store with each auction."""
+
+
+class Tier(Struct, frozen=True, rename={"start": "from"}):
+    """From the price `start` on, the next bid is higher by `step`."""
+
+    start: Decimal
+    step: Decimal
+
+
+class Ladder(Struct, frozen=True):
+    """The tiers of an auction, from the lowest price (0) upwards; one tier is a fixed step."""
+
+    tiers: tuple[Tier, ...]
+
+    def step_at(self, price: Decimal) -> Decimal:
+        """Return inc(price): the step of the tier that holds `price` itself."""
+        return self.tiers[bisect_right(self.tiers, price, key=_start) - 1].step
+
+    def next_above(self, price: Decimal) -> Decimal | None:
+        """Return `price` plus its step, or None where that exceeds 20 digits."""
+        return above(price, self.step_at(price))
+
+
+def _start(tier: Tier) -> Decimal:
+    return tier.start
+
+
+def fixed(step: Decimal) -> Ladder:
+    """Return the ladder with one and the same `step` at every price."""
+    return Ladder((Tier(ZERO, step),))
+
+
+def ladder_faults(tiers: Sequence[Tier]) -> list[Fault]:
+    """Return what keeps `tiers` from being a ladder: it starts at 0, rises, and each step is above 0."""
+    faults = []
+    if not tiers:
+        return [Fault("ladder_empty", "must have at least one tier")]
+    if len(tiers) > TIERS_MAX:
+        faults.append(Fault("ladder_too_long", f"must have at most {TIERS_MAX} tiers"))
+    if tiers[0].start != ZERO:
+        faults.append(Fault("ladder_start", "the first tier must be from 0"))
+    if any(a.start >= b.start for a, b in zip(tiers, tiers[1:], strict=False)):
+        faults.append(Fault("ladder_order", "each tier must be from a higher price than the one before"))
+    if any(tier.step <= ZERO for tier in tiers):
+        faults.append(Fault("step_not_positive", "every step must be above 0"))
+    return faults
+
+
+def _default() -> Ladder:
+    rows = [("0", "0.01"), ("1", "0.10"), ("10", "1"), ("100", "10"), ("1000", "100"), ("10000", "1000")]
+    rows.append(("100000", "10000"))
+    exact = Decimal("0.001")
+    return Ladder(tuple(Tier(Decimal(a).quantize(exact), Decimal(b).quantize(exact)) for a, b in rows))
+
+
+DEFAULT_LADDER = _default()
+"""Below 1: 0.01; below 10: 0.10; below 100: 1; and so on, up to 10,000 from 100,000 upwards."""

@@ -1,0 +1,158 @@
+"""What the author of an auction may do: create, amend, cancel, announce the end, close."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+
+from msgspec import Struct, structs
+
+from saleroom.domain.auction import TERMS, Auction, Party, Status, refuse_if_over
+from saleroom.domain.closing import close, open_if_due
+from saleroom.domain.errors import (
+    AuctionNotStarted,
+    AuctionStarted,
+    EndsByItself,
+    Fault,
+    HasBids,
+    Invalid,
+    NotAuthor,
+)
+from saleroom.domain.events import AuctionAmended, AuctionCancelled, AuctionCreated, Event, SoftClose
+from saleroom.domain.increments import DEFAULT_LADDER, Ladder
+
+DEFAULT_SOFT_CLOSE = SoftClose(window=120, extension=120)
+"""What an auction with an end has unless its author says otherwise: two minutes for two minutes, without a cap."""
+
+
+class Draft(Struct, frozen=True, kw_only=True):
+    """The terms of an auction to be created; each field is well-formed by itself (the door has seen to that)."""
+
+    name: str
+    starting_price: Decimal
+    description: str = ""
+    reserve_price: Decimal | None = None
+    buy_now_price: Decimal | None = None
+    soft_close: SoftClose | None = DEFAULT_SOFT_CLOSE
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+    increment: Ladder = DEFAULT_LADDER
+
+
+def create(gid: str, author: Party, draft: Draft, now: datetime) -> AuctionCreated:
+    """Return the event that begins an auction. Raises Invalid where the terms contradict each other or the clock."""
+    _refuse_contradictions(draft, now)
+    scheduled = draft.starts_at is not None and draft.starts_at > now
+    return AuctionCreated(
+        at=now,
+        gid=gid,
+        author=author.name,
+        author_id=author.id,
+        increment=draft.increment.tiers,
+        status=Status.SCHEDULED if scheduled else Status.OPEN,
+        minimum_bid=draft.starting_price,
+        reserve_met=None if draft.reserve_price is None else False,
+        **{name: getattr(draft, name) for name in TERMS},
+    )
+
+
+def amend(auction: Auction, author: Party, changes: dict[str, object], now: datetime) -> list[Event]:
+    """Return what `changes` (some of `TERMS`, by name) make of an auction before its first bid.
+
+    Raises NotAuthor, AuctionClosed, HasBids, AuctionStarted or Invalid. No change in effect is no event.
+    """
+    opened, auction = _before_first_bid(auction, author, now)
+    draft = _draft(auction, changes)
+    if draft.starts_at != auction.starts_at and auction.status != Status.SCHEDULED:
+        raise AuctionStarted(startsAt=auction.starts_at)
+    if draft == _draft(auction, {}):
+        return opened
+    _refuse_contradictions(draft, now, before=auction)
+    event = _amended(auction, changes, now)
+    return [*opened, event, *open_if_due(auction.after(event), now)]
+
+
+def cancel(auction: Auction, author: Party, now: datetime) -> list[Event]:
+    """Return the cancellation of an auction before its first bid. Raises NotAuthor, AuctionClosed or HasBids."""
+    opened, _ = _before_first_bid(auction, author, now)
+    return [*opened, AuctionCancelled(at=now)]
+
+
+def announce_end(auction: Auction, author: Party, ends_at: datetime, now: datetime) -> list[Event]:
+    """Return the announcement of the end of an auction that had none.
+
+    Raises NotAuthor, AuctionClosed, EndsByItself, or Invalid where `ends_at` contradicts the clock, start or cap.
+    """
+    opened, auction = _without_end(auction, author, now)
+    changes: dict[str, object] = {"ends_at": ends_at}
+    _refuse_contradictions(_draft(auction, changes), now, before=auction)
+    return [*opened, _amended(auction, changes, now)]
+
+
+def close_now(auction: Auction, author: Party, now: datetime) -> list[Event]:
+    """Return the close that the author of an auction without an end asks for.
+
+    Raises NotAuthor, AuctionClosed, EndsByItself or AuctionNotStarted.
+    """
+    opened, auction = _without_end(auction, author, now)
+    if auction.status == Status.SCHEDULED:
+        raise AuctionNotStarted(startsAt=auction.starts_at)
+    return [*opened, close(auction, now)]
+
+
+def _before_first_bid(auction: Auction, author: Party, now: datetime) -> tuple[list[Event], Auction]:
+    if auction.author.id != author.id:
+        raise NotAuthor
+    refuse_if_over(auction, now)
+    if auction.leader is not None:
+        raise HasBids
+    opened = open_if_due(auction, now)
+    return opened, auction.after_all(opened)
+
+
+def _without_end(auction: Auction, author: Party, now: datetime) -> tuple[list[Event], Auction]:
+    if auction.author.id != author.id:
+        raise NotAuthor
+    refuse_if_over(auction, now)
+    if auction.ends_at is not None:
+        raise EndsByItself(endsAt=auction.ends_at)
+    opened = open_if_due(auction, now)
+    return opened, auction.after_all(opened)
+
+
+def _draft(auction: Auction, changes: dict[str, object]) -> Draft:
+    terms: dict[str, object] = {name: getattr(auction, name) for name in TERMS}
+    return Draft(increment=auction.ladder, **(terms | changes))  # type: ignore[arg-type]  # TERMS names Draft's fields
+
+
+def _amended(auction: Auction, changes: dict[str, object], now: datetime) -> AuctionAmended:
+    changed = structs.replace(auction, **changes)
+    terms = {name: getattr(changed, name) for name in TERMS}
+    return AuctionAmended(at=now, minimum_bid=changed.minimum_bid, reserve_met=changed.reserve_met, **terms)
+
+
+def _refuse_contradictions(draft: Draft, now: datetime, before: Auction | None = None) -> None:
+    """Raise Invalid with every contradiction. An end that stands already (`before`) is not held against the clock."""
+    faults: dict[str, list[Fault]] = {}
+
+    def fault(field: str, code: str, message: str) -> None:
+        faults.setdefault(field, []).append(Fault(code, message))
+
+    if draft.reserve_price is not None and draft.reserve_price < draft.starting_price:
+        fault("reservePrice", "below_starting_price", "must be at least the startingPrice")
+    if draft.buy_now_price is not None:
+        if draft.buy_now_price < draft.starting_price:
+            fault("buyNowPrice", "below_starting_price", "must be at least the startingPrice")
+        if draft.reserve_price is not None and draft.buy_now_price < draft.reserve_price:
+            fault("buyNowPrice", "below_reserve_price", "must be at least the reservePrice")
+    if draft.ends_at is not None:
+        moved = before is None or before.ends_at != draft.ends_at
+        if moved and draft.ends_at <= now:
+            fault("endsAt", "not_in_future", "must be in the future")
+        if draft.starts_at is not None and draft.ends_at <= draft.starts_at:
+            fault("endsAt", "not_after_start", "must be after startsAt")
+        cap = None if draft.soft_close is None else draft.soft_close.cap
+        if cap is not None and cap < draft.ends_at:
+            fault("softClose", "cap_before_end", "its cap must not be before endsAt")
+    if faults:
+        raise Invalid(faults)

@@ -1,0 +1,146 @@
+"""What the world sees: the JSON shapes of auctions, bids and events, the same on every channel.
+
+Money is a string with three decimals; instants are RFC 3339 in UTC with microseconds and `Z`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from saleroom.domain.auction import Auction
+from saleroom.domain.events import EVENTS, Event
+
+
+class AuctionView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """An auction as `GET /auctions/{gid}` and the retained MQTT state show it; `reservePrice` to its author only."""
+
+    gid: str
+    name: str
+    description: str
+    author: str
+    starting_price: str
+    current_bid: str | None
+    current_bidder: str | None
+    current_bid_at: str | None
+    minimum_bid: str | None
+    bid_count: int
+    reserve_met: bool | None
+    buy_now_price: str | None
+    status: str
+    outcome: str | None
+    starts_at: str | None
+    ends_at: str | None
+    created_at: str
+    version: int
+    reserve_price: str | UnsetType = UNSET
+
+
+class BidView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A bid of the history; `maximum` only on one's own."""
+
+    amount: str
+    bidder: str
+    placed_at: str
+    automatic: bool
+    maximum: str | UnsetType = UNSET
+
+
+class BidAnswer(Struct, frozen=True, kw_only=True):
+    """The answer to an accepted bid; `bid` is null where only one's own maximum rose."""
+
+    bid: BidView | None
+    auction: AuctionView
+    leading: bool
+
+
+def instant(at: datetime) -> str:
+    """Return `at` (UTC) as the wire writes it, always with six decimals of a second."""
+    return f"{at.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+
+
+def auction_view(auction: Auction, *, own: bool = False) -> AuctionView:
+    """Return `auction` as anyone may see it, or with the reserve price as its author does (`own`)."""
+    reserve = auction.reserve_price
+    return AuctionView(
+        gid=auction.gid,
+        name=auction.name,
+        description=auction.description,
+        author=auction.author.name,
+        starting_price=str(auction.starting_price),
+        current_bid=_money(auction.current_bid),
+        current_bidder=None if auction.leader is None else auction.leader.name,
+        current_bid_at=_instant(auction.current_bid_at),
+        minimum_bid=_money(auction.minimum_bid),
+        bid_count=auction.bid_count,
+        reserve_met=auction.reserve_met,
+        buy_now_price=_money(auction.buy_now_price),
+        status=auction.status,
+        outcome=auction.outcome,
+        starts_at=_instant(auction.starts_at),
+        ends_at=_instant(auction.ends_at),
+        created_at=instant(auction.created_at),
+        version=auction.version,
+        reserve_price=str(reserve) if own and reserve is not None else UNSET,
+    )
+
+
+def event_parts(event: Event) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what an event says to the world and what it keeps for the replay, both ready for JSON."""
+    public: dict[str, Any] = {}
+    private: dict[str, Any] = {}
+    for name, wire_name in zip(event.__struct_fields__, event.__struct_encode_fields__, strict=True):
+        if name != "at":
+            (private if name in event.PRIVATE else public)[wire_name] = _plain(getattr(event, name))
+    return public, private
+
+
+def cloud_event(gid: str, version: int, event: Event, data: Mapping[str, Any]) -> bytes:
+    """Return the wire form of a public event: a CloudEvents 1.0 JSON object (events.md)."""
+    return _encode(
+        {
+            "specversion": "1.0",
+            "id": f"{gid}/{version}",
+            "source": f"/auctions/{gid}",
+            "type": event.TYPE,
+            "time": instant(event.at),
+            "datacontenttype": "application/json",
+            "sequence": version,
+            "data": data,
+        }
+    )
+
+
+def event_from_parts(kind: str, at: datetime, public: Mapping[str, Any], private: Mapping[str, Any]) -> Event:
+    """Return the event that `event_parts` took apart. Raises KeyError or msgspec.ValidationError on anything else."""
+    event: Event = msgspec.convert({"at": at, **public, **private}, EVENTS[kind])
+    return event
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def _money(amount: Decimal | None) -> str | None:
+    return None if amount is None else str(amount)
+
+
+def _instant(at: datetime | None) -> str | None:
+    return None if at is None else instant(at)
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, datetime):
+        return instant(value)
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
+    return {wire_name: _plain(getattr(value, name)) for name, wire_name in names}

@@ -1,0 +1,89 @@
+"""Users and their tokens, as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+
+from msgspec import Struct
+from sqlalchemy import delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from saleroom.domain.accounts import Account, expiry
+from saleroom.storage.database import Transaction
+from saleroom.storage.tables import auth_tokens, users
+
+
+class Login(Struct, frozen=True):
+    """What a login needs to know of a user; a user without a digest cannot log in."""
+
+    account: Account
+    password_digest: str | None
+
+
+def add_user(tx: Transaction, username: str, digest: str | None, now: datetime) -> Account | None:
+    """Store a user, or return None where the username is taken."""
+    row = {"username": username, "password_digest": digest, "created_at": now}
+    try:
+        with tx.connection.begin_nested():
+            user_id = tx.execute(insert(users).returning(users.c.id), row).scalar_one()
+    except IntegrityError:
+        return None
+    return Account(user_id, username, now)
+
+
+def find_login(tx: Transaction, username: str) -> Login | None:
+    """Return the first user with this name (specification, "POST /login")."""
+    statement = select(users).where(users.c.username == username).order_by(users.c.id).limit(1)
+    row = tx.execute(statement).first()
+    return None if row is None else Login(Account(row.id, row.username, row.created_at), row.password_digest)
+
+
+def set_digest(tx: Transaction, user_id: int, digest: str) -> None:
+    """Replace a user's password digest."""
+    tx.execute(update(users).where(users.c.id == user_id).values(password_digest=digest))
+
+
+def list_users(tx: Transaction) -> list[Account]:
+    """Return all users, by name."""
+    rows = tx.execute(select(users.c.id, users.c.username, users.c.created_at).order_by(users.c.username))
+    return [Account(*row) for row in rows]
+
+
+def usernames(tx: Transaction, user_ids: Collection[int]) -> dict[int, str]:
+    """Return the names of these users."""
+    if not user_ids:
+        return {}
+    statement = select(users.c.id, users.c.username).where(users.c.id.in_(sorted(user_ids)))
+    return {row.id: row.username for row in tx.execute(statement)}
+
+
+def add_token(tx: Transaction, user_id: int, digest: str, now: datetime) -> bool:
+    """Store a token issued at `now` by its digest; False where another token has the same value."""
+    row = {"user_id": user_id, "token": digest, "created_at": now, "expires_at": expiry(now)}
+    try:
+        with tx.connection.begin_nested():
+            tx.execute(insert(auth_tokens), row)
+    except IntegrityError:
+        return False
+    return True
+
+
+def accounts_by_token(tx: Transaction, digests: Iterable[str], now: datetime) -> dict[str, Account]:
+    """Return whom each live token identifies; a token is refused from the instant `expires_at`."""
+    statement = (
+        select(auth_tokens.c.token, users.c.id, users.c.username, users.c.created_at)
+        .join_from(auth_tokens, users)
+        .where(auth_tokens.c.token.in_(sorted(set(digests))), auth_tokens.c.expires_at > now)
+    )
+    return {row.token: Account(row.id, row.username, row.created_at) for row in tx.execute(statement)}
+
+
+def delete_token(tx: Transaction, digest: str) -> bool:
+    """Forget one token; False where there is none."""
+    return tx.execute(delete(auth_tokens).where(auth_tokens.c.token == digest)).rowcount > 0
+
+
+def sweep_tokens(tx: Transaction, now: datetime) -> int:
+    """Forget the tokens that have expired and return how many there were."""
+    return tx.execute(delete(auth_tokens).where(auth_tokens.c.expires_at <= now)).rowcount

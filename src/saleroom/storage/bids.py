@@ -1,0 +1,64 @@
+"""The history of bids, as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal
+
+from msgspec import Struct
+from sqlalchemy import insert, select
+
+from saleroom.domain.auction import Auction
+from saleroom.domain.events import BidPlaced
+from saleroom.storage.accounts import usernames
+from saleroom.storage.database import Transaction
+from saleroom.storage.tables import bids
+
+
+class Bid(Struct, frozen=True):
+    """A recorded bid; `number` counts those of its auction from 1, `maximum` is for the bidder's own eyes."""
+
+    number: int
+    bidder_id: int
+    bidder: str
+    amount: Decimal
+    maximum: Decimal
+    automatic: bool
+    placed_at: datetime
+
+
+def add(tx: Transaction, placed: Iterable[tuple[Auction, BidPlaced]]) -> None:
+    """Record bids, each with its auction as it was right after it."""
+    rows = [
+        {
+            "auction_id": auction.id,
+            "number": auction.bid_count,
+            "bidder_id": bid.bidder_id,
+            "amount": bid.amount,
+            "maximum": bid.maximum,
+            "automatic": bid.automatic,
+            "placed_at": bid.at,
+        }
+        for auction, bid in placed
+    ]
+    if rows:
+        tx.execute(insert(bids), rows)
+
+
+def newest(tx: Transaction, auction_id: int, limit: int, before: int | None) -> list[Bid]:
+    """Return up to `limit` bids of an auction, newest first, from number `before` (exclusive) downwards."""
+    statement = select(bids).where(bids.c.auction_id == auction_id).order_by(bids.c.number.desc()).limit(limit)
+    if before is not None:
+        statement = statement.where(bids.c.number < before)
+    rows = tx.execute(statement).all()
+    names = usernames(tx, {row.bidder_id for row in rows})
+    return [Bid(r.number, r.bidder_id, names[r.bidder_id], r.amount, r.maximum, r.automatic, r.placed_at) for r in rows]
+
+
+def auctions_of_bidder(tx: Transaction, bidder_id: int, limit: int, before: int | None) -> list[int]:
+    """Return the numbers of up to `limit` auctions on which the user has bid, newest auction first."""
+    statement = select(bids.c.auction_id).where(bids.c.bidder_id == bidder_id).distinct()
+    if before is not None:
+        statement = statement.where(bids.c.auction_id < before)
+    return list(tx.execute(statement.order_by(bids.c.auction_id.desc()).limit(limit)).scalars())

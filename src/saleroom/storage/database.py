@@ -1,0 +1,207 @@
+"""Engines and transactions, and the two dialects. This is the only place that commits.
+
+A use case is a plain function of a transaction: `await database.write(place_bids, commands)` runs `place_bids(tx, commands)`
+in one transaction that commits when it returns and rolls back when it raises.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, cast
+
+from sqlalchemy import URL, Connection, CursorResult, Engine, Executable, create_engine, event, func, make_url, select
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import create_async_engine
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Clock = Callable[[], datetime]
+
+SQLITE_READERS = 2
+SQLITE_BUSY_SECONDS = 30
+PASSING_TRIES = 5
+_PASSING_SQLITE = frozenset({5, 6, 8, 10, 13, 14})
+"""Busy, locked, read-only, I/O error, disk full, cannot open: the file's trouble and not the statement's."""
+_PASSING_SQLSTATES = frozenset({"40001", "40P01"})
+_AWAY_SQLSTATES = ("08", "57P0", "53")
+
+
+class Transaction:
+    """What a use case sees of the database while its transaction lasts."""
+
+    __slots__ = ("_clock", "connection", "dialect")
+
+    def __init__(self, connection: Connection, clock: Clock | None) -> None:
+        self.connection = connection
+        self.dialect: Literal["sqlite", "postgresql"] = cast('Literal["sqlite", "postgresql"]', connection.dialect.name)
+        self._clock = clock
+
+    def execute(
+        self, statement: Executable, rows: Sequence[dict[str, Any]] | dict[str, Any] | None = None
+    ) -> CursorResult[Any]:
+        """Run one statement, for one or many `rows` of parameters."""
+        return cast("CursorResult[Any]", self.connection.execute(statement, rows))
+
+    def now(self) -> datetime:
+        """Read the one clock of the house (UTC): PostgreSQL's where there is one, as several machines may share it."""
+        if self._clock is not None:
+            return self._clock()
+        if self.dialect == "postgresql":
+            return cast("datetime", self.connection.scalar(select(func.clock_timestamp()))).astimezone(UTC)
+        return datetime.now(UTC)
+
+
+class Unavailable(Exception):
+    """The database cannot be reached or stayed too busy.
+
+    Whether a write that was cut off during its commit took effect cannot be known: an Idempotency-Key settles it.
+    """
+
+
+class TryAgain(Exception):
+    """A use case raises it where its transaction lost a race and would succeed from the start."""
+
+
+class Database:
+    """The two kinds of transaction over either database. `kind` is `sqlite` or `postgresql`."""
+
+    def __init__(self, url: str, *, clock: Clock | None = None, pool_size: int = 10) -> None:
+        self.url = parse_url(url)
+        self.clock = clock
+        self.kind = self.url.get_backend_name()
+        self._engine: _Sqlite | _Postgresql
+        self._engine = _Sqlite(self.url) if self.kind == "sqlite" else _Postgresql(self.url, pool_size)
+
+    async def write(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run `use_case` in a transaction that may write, and return what it returns after the commit.
+
+        A deadlock, a serialisation failure and TryAgain are tried again, as everything has been rolled back.
+        Raises Unavailable if the database is away or busy for too long, and whatever the use case raises.
+        """
+        for attempt in range(1, PASSING_TRIES + 1):
+            try:
+                return await self._engine.run(
+                    lambda c: use_case(Transaction(c, self.clock), *args, **kwargs), writes=True
+                )
+            except TryAgain as error:
+                if attempt == PASSING_TRIES:
+                    raise Unavailable(str(error)) from error
+                await asyncio.sleep(0.01 * attempt)
+        raise AssertionError("the last attempt returns or raises")
+
+    async def read(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run `use_case` in a transaction that only reads. Raises as `write` does."""
+        return await self._engine.run(lambda c: use_case(Transaction(c, self.clock), *args, **kwargs), writes=False)
+
+    async def close(self) -> None:
+        """Give all connections back."""
+        await self._engine.close()
+
+    @property
+    def shown(self) -> str:
+        """The URL without its password, for people."""
+        return self.url.render_as_string(hide_password=True)
+
+
+def parse_url(text: str) -> URL:
+    """Return the database URL that people write, for the drivers used here.
+
+    Takes `sqlite:///file`, `postgresql://` and `postgres://` (with or without a driver, with libpq's `sslmode` and `host`).
+    Raises ValueError naming what is wrong, never the password.
+    """
+    try:
+        url = make_url(text)
+    except Exception:
+        # SQLAlchemy's own message repeats the URL, password and all.
+        raise ValueError(
+            "not a database URL; write sqlite:///file.db or postgresql://user:password@host/name"
+        ) from None
+    backend = url.get_backend_name()
+    if backend == "sqlite":
+        if not url.database or url.database == ":memory:":
+            raise ValueError("SQLite needs a file, such as sqlite:///saleroom.db: its connections share it")
+        return url.set(drivername="sqlite")
+    if backend not in ("postgresql", "postgres"):
+        raise ValueError(f"{backend} is not supported; use sqlite:/// or postgresql://")
+    query = dict(url.query)
+    if "sslmode" in query:
+        query["ssl"] = query.pop("sslmode")
+    return url.set(drivername="postgresql+asyncpg", query=query)
+
+
+class _Sqlite:
+    """One writer in a thread of its own, as SQLite has one writer anyway, and a few readers beside it (WAL)."""
+
+    def __init__(self, url: URL) -> None:
+        self._write_engine = _sqlite_engine(url, begin="BEGIN IMMEDIATE")
+        self._read_engine = _sqlite_engine(url, begin="BEGIN")
+        self._writer = ThreadPoolExecutor(1, "sqlite-writer")
+        self._readers = ThreadPoolExecutor(SQLITE_READERS, "sqlite-reader")
+
+    async def run(self, work: Callable[[Connection], R], *, writes: bool) -> R:
+        engine, threads = (self._write_engine, self._writer) if writes else (self._read_engine, self._readers)
+
+        def transaction() -> R:
+            with engine.begin() as connection:
+                return work(connection)
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(threads, transaction)
+        except OperationalError as error:
+            if (getattr(error.orig, "sqlite_errorcode", 0) & 0xFF) in _PASSING_SQLITE:
+                raise Unavailable(f"SQLite: {error.orig}") from error
+            raise
+
+    async def close(self) -> None:
+        for threads in (self._writer, self._readers):
+            await asyncio.to_thread(threads.shutdown)
+        self._write_engine.dispose()
+        self._read_engine.dispose()
+
+
+def _sqlite_engine(url: URL, begin: str) -> Engine:
+    engine = create_engine(url, connect_args={"timeout": SQLITE_BUSY_SECONDS, "check_same_thread": False})
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: sqlite3.Connection, _: object) -> None:
+        # The driver's own transactions begin late and lose updates; ours begin where `begin` says.
+        connection.isolation_level = None
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def start(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+class _Postgresql:
+    """A pool over asyncpg. READ COMMITTED is enough, as every decision is made under its auction's row lock."""
+
+    def __init__(self, url: URL, pool_size: int) -> None:
+        self._engine = create_async_engine(
+            url, pool_size=pool_size, max_overflow=0, pool_pre_ping=False, pool_timeout=10
+        )
+
+    async def run(self, work: Callable[[Connection], R], *, writes: bool) -> R:
+        try:
+            async with self._engine.begin() as connection:
+                return await connection.run_sync(work)
+        except DBAPIError as error:
+            state = getattr(error.orig, "sqlstate", None) or ""
+            if state in _PASSING_SQLSTATES:
+                raise TryAgain(f"PostgreSQL: {type(error.orig).__name__}") from error
+            if error.connection_invalidated or state.startswith(_AWAY_SQLSTATES):
+                raise Unavailable(f"PostgreSQL: {type(error.orig).__name__}") from error
+            raise
+        except (OSError, PoolTimeout) as error:
+            raise Unavailable(f"PostgreSQL: {type(error).__name__}") from error
+
+    async def close(self) -> None:
+        await self._engine.dispose()

@@ -1,0 +1,52 @@
+"""Accepted requests by their Idempotency-Key, scoped to the user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+from sqlalchemy import delete, insert, select, tuple_
+from sqlalchemy.exc import IntegrityError
+
+from saleroom.storage.database import Transaction, TryAgain
+from saleroom.storage.tables import idempotency
+
+KEPT = timedelta(hours=25)
+"""The contract promises 24 hours; one more covers the sweep."""
+
+
+class Kept(Struct, frozen=True):
+    """An accepted request: a digest of what was asked, and the answer it got."""
+
+    user_id: int
+    key: str
+    request: bytes
+    answer: bytes
+
+
+def find(tx: Transaction, keys: Iterable[tuple[int, str]]) -> dict[tuple[int, str], Kept]:
+    """Return what was accepted under these (user, key) pairs."""
+    wanted = sorted(set(keys))
+    if not wanted:
+        return {}
+    columns = (idempotency.c.user_id, idempotency.c.key)
+    statement = select(*columns, idempotency.c.request, idempotency.c.answer).where(tuple_(*columns).in_(wanted))
+    return {(row.user_id, row.key): Kept(*row) for row in tx.execute(statement)}
+
+
+def keep(tx: Transaction, kept: Iterable[Kept], now: datetime) -> None:
+    """Remember accepted requests. Raises TryAgain where another transaction has just accepted one of the keys."""
+    rows = [
+        {"user_id": k.user_id, "key": k.key, "request": k.request, "answer": k.answer, "created_at": now} for k in kept
+    ]
+    try:
+        if rows:
+            tx.execute(insert(idempotency), rows)
+    except IntegrityError as error:
+        raise TryAgain("an Idempotency-Key was accepted elsewhere meanwhile") from error
+
+
+def sweep(tx: Transaction, now: datetime) -> int:
+    """Forget what is older than `KEPT` and return how much it was."""
+    return tx.execute(delete(idempotency).where(idempotency.c.created_at < now - KEPT)).rowcount

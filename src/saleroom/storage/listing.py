@@ -1,0 +1,124 @@
+"""Lists of auctions by page, which neither skip nor repeat while the auctions change.
+
+Prices and ends move while somebody turns pages. So a list stands as it was when its first page was read: the cursor holds
+that moment (the horizon) as the database tells it, and further pages sort each auction by what the log says it was then.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from enum import StrEnum
+
+from msgspec import Struct
+from sqlalchemy import ColumnElement, String, cast, func, literal, or_, select, tuple_
+
+from saleroom.domain.auction import Auction
+from saleroom.storage.auctions import from_rows
+from saleroom.storage.database import Transaction
+from saleroom.storage.tables import Snapshot, auctions, events, users
+
+_HORIZON = {"sqlite": re.compile(r"[0-9]{1,18}"), "postgresql": re.compile(r"[0-9]{1,18}:[0-9]{1,18}:[0-9,]{0,4000}")}
+_WHOLE = re.compile(r"[0-9]{1,19}")
+_AMOUNT = re.compile(r"[0-9]{1,17}\.[0-9]{3}")
+
+
+class Sort(StrEnum):
+    """What a list is sorted by: the end (soonest first), the creation (newest first) or the price (lowest first)."""
+
+    ENDING = "ending"
+    NEWEST = "newest"
+    PRICE = "price"
+
+
+class Filter(Struct, frozen=True, kw_only=True):
+    """Which auctions a list shows; None does not restrict. `text` is looked for in name and description, without case."""
+
+    status: str | None = None
+    author: str | None = None
+    text: str | None = None
+
+
+class Mark(Struct, frozen=True, array_like=True):
+    """The last row of a page and the moment its list stands for: what a cursor holds."""
+
+    key: str
+    id: int
+    horizon: str
+
+
+def page(
+    tx: Transaction, which: Filter, sort: Sort, limit: int, after: Mark | None
+) -> tuple[list[Auction], Mark | None]:
+    """Return up to `limit` auctions after `after`, and the mark for the next page or None at the end.
+
+    Raises ValueError where `after` is not a mark of such a list on this database.
+    """
+    key, horizon = _now(tx, sort) if after is None else _then(tx, sort, after.horizon)
+    listed = select(auctions, key.label("list_key")).where(*_conditions(which)).subquery()
+    columns = (listed.c.list_key, listed.c.id)
+    descending = sort is Sort.NEWEST
+    statement = select(listed, horizon.label("list_horizon")).order_by(
+        *(c.desc() if descending else c for c in columns)
+    )
+    if after is not None:
+        last = tuple_(literal(_read_key(sort, after.key), key.type), literal(after.id))
+        here = tuple_(*columns)
+        statement = statement.where(here < last if descending else here > last, listed.c.list_key.is_not(None))
+    rows = tx.execute(statement.limit(limit + 1)).all()
+    mark = None
+    if len(rows) > limit:
+        final = rows[limit - 1]
+        mark = Mark(str(final.list_key), final.id, str(final.list_horizon))
+    return from_rows(tx, rows[:limit]), mark
+
+
+def _now(tx: Transaction, sort: Sort) -> tuple[ColumnElement[object], ColumnElement[str]]:
+    """The key as it is, and the moment of this very statement."""
+    if tx.dialect == "postgresql":
+        horizon: ColumnElement[str] = cast(func.pg_current_snapshot(), String)
+    else:
+        horizon = cast(select(func.coalesce(func.max(events.c.id), 0)).scalar_subquery(), String)
+    return {Sort.ENDING: auctions.c.ending_rank, Sort.NEWEST: auctions.c.id, Sort.PRICE: auctions.c.price}[
+        sort
+    ], horizon
+
+
+def _then(tx: Transaction, sort: Sort, horizon: str) -> tuple[ColumnElement[object], ColumnElement[str]]:
+    """The key as it was at `horizon`: null for an auction that nobody could see then."""
+    if _HORIZON[tx.dialect].fullmatch(horizon) is None:
+        raise ValueError("the horizon is not of this database")
+    if tx.dialect == "postgresql":
+        visible = func.pg_visible_in_snapshot(events.c.written_by, cast(literal(horizon), Snapshot()))
+    else:
+        visible = events.c.id <= int(horizon)
+    column = {Sort.ENDING: events.c.ending_rank, Sort.NEWEST: events.c.auction_id, Sort.PRICE: events.c.price}[sort]
+    latest = (
+        select(column)
+        .where(events.c.auction_id == auctions.c.id, visible)
+        .order_by(events.c.position.desc())
+        .limit(1)
+        .correlate(auctions)
+        .scalar_subquery()
+    )
+    return latest, literal(horizon)
+
+
+def _read_key(sort: Sort, key: str) -> int | Decimal:
+    if (_AMOUNT if sort is Sort.PRICE else _WHOLE).fullmatch(key) is None:
+        raise ValueError("the key is not of this order")
+    return Decimal(key) if sort is Sort.PRICE else int(key)
+
+
+def _conditions(which: Filter) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = []
+    if which.status is not None:
+        conditions.append(auctions.c.status == which.status)
+    if which.author is not None:
+        conditions.append(
+            auctions.c.author_id == select(users.c.id).where(users.c.username == which.author).scalar_subquery()
+        )
+    if which.text is not None:
+        found = (column.icontains(which.text, autoescape=True) for column in (auctions.c.name, auctions.c.description))
+        conditions.append(or_(*found))
+    return conditions

@@ -1,0 +1,45 @@
+"""The tables' history: alembic revisions that go up and down on both databases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import text
+
+from saleroom.storage.database import Transaction
+
+_LOCK = 0x5A1E
+
+
+def migrate(tx: Transaction, revision: str = "head") -> str:
+    """Bring the tables to `revision` (`base` takes them all away) and return the revision reached.
+
+    Processes that start at the same time wait for each other. Raises alembic.util.CommandError for an unknown revision.
+    """
+    if tx.dialect == "postgresql":
+        tx.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+    current = current_revision(tx)
+    step = command.downgrade if _is_older(revision, current) else command.upgrade
+    step(configuration(tx), revision)
+    return current_revision(tx) or "base"
+
+
+def current_revision(tx: Transaction) -> str | None:
+    """Return the revision that the tables are at, or None where there are none."""
+    return MigrationContext.configure(tx.connection).get_current_revision()
+
+
+def configuration(tx: Transaction) -> Config:
+    """Return alembic's configuration for running inside `tx`."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent))
+    config.attributes["connection"] = tx.connection
+    return config
+
+
+def _is_older(revision: str, current: str | None) -> bool:
+    """Revisions are numbered, so that their names are in their order."""
+    return revision == "base" or (current is not None and revision != "head" and revision < current)
