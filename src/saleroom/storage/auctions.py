@@ -44,7 +44,9 @@ def insert_auction(tx: Transaction, event: AuctionCreated) -> Auction:
         "created_at": auction.created_at,
     }
     auction_id = tx.execute(insert(auctions).returning(auctions.c.id), row).scalar_one()
-    return msgspec.structs.replace(auction, id=auction_id)
+    auction = msgspec.structs.replace(auction, id=auction_id)
+    tx.changed.append(auction)
+    return auction
 
 
 def lock(tx: Transaction, gids: Iterable[str]) -> dict[str, Auction]:
@@ -59,10 +61,11 @@ def lock_due(tx: Transaction, now: datetime, limit: int) -> list[Auction]:
     return _auctions(tx, tx.execute(statement).all())
 
 
-def lock_ending_after(tx: Transaction, instant: datetime) -> list[Auction]:
-    """Return all auctions that are not over and end after `instant`, locked, in order of id."""
+def lock_ending_between(tx: Transaction, after: datetime, until: datetime) -> list[Auction]:
+    """Return all auctions that are not over and end after `after` and by `until`, locked, in order of id."""
     live = auctions.c.status.in_([Status.SCHEDULED, Status.OPEN])
-    statement = select(auctions).where(live, auctions.c.ends_at > instant).order_by(auctions.c.id).with_for_update()
+    ends = auctions.c.ends_at
+    statement = select(auctions).where(live, ends > after, ends <= until).order_by(auctions.c.id).with_for_update()
     return _auctions(tx, tx.execute(statement).all())
 
 
@@ -76,6 +79,7 @@ def save(tx: Transaction, changed: Sequence[Auction]) -> None:
     """Write auctions back, each as it is now; the caller holds their locks."""
     if changed:
         tx.execute(_SAVE, [_row(auction) | {"key": auction.id} for auction in changed])
+        tx.changed.extend(changed)
 
 
 def get(tx: Transaction, gid: str) -> Auction | None:

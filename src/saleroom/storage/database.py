@@ -18,6 +18,8 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import create_async_engine
 
+from saleroom.domain.auction import Auction
+
 P = ParamSpec("P")
 R = TypeVar("R")
 Clock = Callable[[], datetime]
@@ -34,12 +36,14 @@ _AWAY_SQLSTATES = ("08", "57P0", "53")
 class Transaction:
     """What a use case sees of the database while its transaction lasts."""
 
-    __slots__ = ("_clock", "connection", "dialect")
+    __slots__ = ("_clock", "changed", "connection", "dialect")
 
     def __init__(self, connection: Connection, clock: Clock | None) -> None:
         self.connection = connection
         self.dialect: Literal["sqlite", "postgresql"] = cast('Literal["sqlite", "postgresql"]', connection.dialect.name)
         self._clock = clock
+        self.changed: list[Auction] = []
+        """Every auction that this transaction has written, for those who are told after the commit."""
 
     def execute(
         self, statement: Executable, rows: Sequence[dict[str, Any]] | dict[str, Any] | None = None
@@ -73,6 +77,8 @@ class Database:
     def __init__(self, url: str, *, clock: Clock | None = None, pool_size: int = 10) -> None:
         self.url = parse_url(url)
         self.clock = clock
+        self.after_commit: list[Callable[[list[Auction]], None]] = []
+        """Called in the event loop with the auctions that a transaction has changed, once they are committed."""
         self.kind = self.url.get_backend_name()
         self._engine: _Sqlite | _Postgresql
         self._engine = _Sqlite(self.url) if self.kind == "sqlite" else _Postgresql(self.url, pool_size)
@@ -92,11 +98,18 @@ class Database:
                 if attempt == PASSING_TRIES:
                     raise Unavailable(str(error)) from error
                 await asyncio.sleep(0.01 * attempt)
-        raise AssertionError("the last attempt returns or raises")
+        if changed:
+            for tell in self.after_commit:
+                tell(changed)
+        return answer
 
     async def read(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run `use_case` in a transaction that only reads. Raises as `write` does."""
         return await self._engine.run(lambda c: use_case(Transaction(c, self.clock), *args, **kwargs), writes=False)
+
+    def seconds_until(self, instant: datetime) -> float:
+        """Return how long `instant` is away by this process's clock: good for sleeping, never for deciding."""
+        return (instant - (self.clock() if self.clock is not None else datetime.now(UTC))).total_seconds()
 
     async def close(self) -> None:
         """Give all connections back."""

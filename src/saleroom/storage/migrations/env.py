@@ -1,8 +1,12 @@
 """Alembic's entry: run inside the transaction that `saleroom.storage.migrations` was given."""
 
 from alembic import context
+from sqlalchemy.dialects.postgresql.base import ischema_names
 
-from saleroom.storage.tables import metadata
+from saleroom.storage.tables import TransactionId, metadata
+
+# SQLAlchemy does not know this type of PostgreSQL's when it reads the tables back.
+ischema_names["xid8"] = TransactionId
 
 context.configure(
     connection=context.config.attributes["connection"],

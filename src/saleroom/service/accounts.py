@@ -1,0 +1,130 @@
+"""Accounts and tokens: register, log in, log out, who am I."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+from collections.abc import Callable
+from datetime import datetime
+
+from msgspec import Struct
+
+from saleroom.domain.accounts import TOKEN_BYTES, Account, expiry
+from saleroom.domain.errors import (
+    InvalidAuthentication,
+    RegistrationClosed,
+    Unauthenticated,
+    UnknownUser,
+    UsernameTaken,
+)
+from saleroom.service.passwords import Passwords
+from saleroom.service.throttle import FailedLogins, Registrations
+from saleroom.storage import accounts
+from saleroom.storage.database import Database, Transaction, TryAgain
+
+
+class IssuedToken(Struct, frozen=True):
+    """A new token; its `value` is shown this once and stored nowhere."""
+
+    value: str
+    created_at: datetime
+    expires_at: datetime
+
+
+class Accounts:
+    """The use cases that need a password's digest; each database access in them is one transaction."""
+
+    def __init__(self, database: Database, passwords: Passwords, registrations: Registrations | None) -> None:
+        """Take None for `registrations` where the house lets nobody register."""
+        self._database = database
+        self._passwords = passwords
+        self._registrations = registrations
+        self._failed_logins = FailedLogins()
+
+    async def register(self, username: str, password: str, address: str) -> Account:
+        """Return the new account. Raises RegistrationClosed, UsernameTaken, TooManyRequests or Busy."""
+        if self._registrations is None:
+            raise RegistrationClosed
+        self._registrations.take(address)
+        digest = await self._passwords.digest(password)
+        return await self._database.write(register, username, digest)
+
+    async def log_in(self, username: str, password: str, address: str) -> IssuedToken:
+        """Return a new token. Raises InvalidAuthentication, TooManyRequests or Busy."""
+        username = username.lower() if username.isascii() and "\0" not in username else ""
+        self._failed_logins.check(username, address)
+        login = await self._database.read(accounts.find_login, username)
+        digest = None if login is None else login.password_digest
+        if not await self._passwords.verify(digest, password) or login is None or digest is None:
+            self._failed_logins.failed(username, address)
+            raise InvalidAuthentication
+        self._failed_logins.succeeded(username, address)
+        newer = await self._passwords.digest(password) if self._passwords.is_outdated(digest) else None
+        return await self._database.write(issue_token, login.account.id, newer)
+
+    async def set_password(self, username: str, password: str) -> None:
+        """Replace a user's password. Raises UnknownUser."""
+        digest = await self._passwords.digest(password)
+        await self._database.write(set_digest, username, digest)
+
+    async def add(self, username: str, password: str) -> Account:
+        """Return a new account, also where registration is closed. Raises UsernameTaken."""
+        return await self._database.write(register, username, await self._passwords.digest(password))
+
+
+def register(tx: Transaction, username: str, digest: str) -> Account:
+    """Store a new user. Raises UsernameTaken."""
+    account = accounts.add_user(tx, username, digest, tx.now())
+    if account is None:
+        raise UsernameTaken
+    return account
+
+
+def set_digest(tx: Transaction, username: str, digest: str) -> None:
+    """Replace a user's digest. Raises UnknownUser."""
+    login = accounts.find_login(tx, username)
+    if login is None:
+        raise UnknownUser
+    accounts.set_digest(tx, login.account.id, digest)
+
+
+def new_token_value() -> str:
+    """Return 10 random bytes in standard Base64 with padding (specification, "AuthToken")."""
+    return base64.b64encode(secrets.token_bytes(TOKEN_BYTES)).decode()
+
+
+def token_digest(value: str) -> str:
+    """Return what the column `token` holds: a copied database logs nobody in."""
+    return hashlib.sha256(value.encode()).hexdigest()
+
+
+def issue_token(
+    tx: Transaction, user_id: int, newer_digest: str | None = None, make: Callable[[], str] = new_token_value
+) -> IssuedToken:
+    """Store a new token for the user and return it; a clash with another one is retried with a new value."""
+    now = tx.now()
+    if newer_digest is not None:
+        accounts.set_digest(tx, user_id, newer_digest)
+    for _ in range(3):
+        value = make()
+        if accounts.add_token(tx, user_id, token_digest(value), now):
+            return IssuedToken(value, now, expiry(now))
+    raise TryAgain("three tokens in a row were taken")
+
+
+def authenticate(tx: Transaction, token: str | None) -> Account:
+    """Return whom `token` identifies. Raises Unauthenticated."""
+    if not token:
+        raise Unauthenticated
+    digest = token_digest(token)
+    account = accounts.accounts_by_token(tx, [digest], tx.now()).get(digest)
+    if account is None:
+        raise Unauthenticated
+    return account
+
+
+def log_out(tx: Transaction, token: str) -> None:
+    """End the session: the token is dead at once, in every process. Raises Unauthenticated."""
+    authenticate(tx, token)
+    accounts.delete_token(tx, token_digest(token))

@@ -1,0 +1,80 @@
+"""What authors do with their auctions: create, amend, cancel, announce the end, close."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import datetime
+
+import msgspec
+from sqlalchemy.exc import IntegrityError
+
+from saleroom.domain import selling
+from saleroom.domain.accounts import GID_BYTES, Account
+from saleroom.domain.auction import Auction, Party
+from saleroom.domain.selling import Draft
+from saleroom.domain.views import auction_view
+from saleroom.service.accounts import authenticate
+from saleroom.service.once import Once, once
+from saleroom.service.recording import advance, lock_one
+from saleroom.storage import auctions, log
+from saleroom.storage.database import Transaction, TryAgain
+
+_encode = msgspec.json.Encoder().encode
+
+
+def create(tx: Transaction, token: str, draft: Draft, asked: Once | None) -> bytes:
+    """Create an auction and return its JSON, as its author sees it.
+
+    Raises Unauthenticated, IdempotencyMismatch, or Invalid where the terms contradict each other or the clock.
+    """
+    account = authenticate(tx, token)
+
+    def begin() -> bytes:
+        event = selling.create(secrets.token_urlsafe(GID_BYTES), _party(account), draft, tx.now())
+        try:
+            auction = auctions.insert_auction(tx, event)
+        except IntegrityError as error:
+            raise TryAgain("the gid was taken") from error
+        log.append(tx, [(auction, event)])
+        return _shown(auction)
+
+    return once(tx, account, asked, begin)
+
+
+def amend(tx: Transaction, token: str, gid: str, changes: dict[str, object]) -> bytes:
+    """Change an auction before its first bid and return its JSON. Raises as `domain.selling.amend`, and UnknownAuction."""
+    account = authenticate(tx, token)
+    auction = lock_one(tx, gid)
+    return _shown(advance(tx, auction, selling.amend(auction, _party(account), changes, tx.now())))
+
+
+def cancel(tx: Transaction, token: str, gid: str) -> None:
+    """Cancel an auction before its first bid; the row and its history stay. Raises as `domain.selling.cancel`."""
+    account = authenticate(tx, token)
+    auction = lock_one(tx, gid)
+    advance(tx, auction, selling.cancel(auction, _party(account), tx.now()))
+
+
+def close(tx: Transaction, token: str, gid: str, ends_at: datetime | None, asked: Once | None) -> bytes:
+    """Close an auction without an end now, or announce that it ends at `ends_at`; return its JSON.
+
+    Raises as `domain.selling.close_now` and `announce_end`, UnknownAuction and IdempotencyMismatch.
+    """
+    account = authenticate(tx, token)
+    auction = lock_one(tx, gid)
+
+    def act() -> bytes:
+        author, now = _party(account), tx.now()
+        if ends_at is None:
+            return _shown(advance(tx, auction, selling.close_now(auction, author, now)))
+        return _shown(advance(tx, auction, selling.announce_end(auction, author, ends_at, now)))
+
+    return once(tx, account, asked, act)
+
+
+def _party(account: Account) -> Party:
+    return Party(account.id, account.username)
+
+
+def _shown(auction: Auction) -> bytes:
+    return _encode(auction_view(auction, own=True))

@@ -1,0 +1,119 @@
+"""Placing bids: the way of a bid from its token to the log, many at a time, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from saleroom.domain import bidding
+from saleroom.domain.accounts import Account
+from saleroom.domain.auction import Auction, Party
+from saleroom.domain.bidding import BidRequest
+from saleroom.domain.errors import Refused, Unauthenticated, UnknownAuction
+from saleroom.domain.events import BidPlaced
+from saleroom.domain.views import BidAnswer, BidView, auction_view, instant
+from saleroom.service.accounts import authenticate, token_digest
+from saleroom.service.once import Once, once, repeated
+from saleroom.service.recording import Step, lock_one, record, steps
+from saleroom.storage import accounts, auctions, idempotency
+from saleroom.storage.database import Transaction
+from saleroom.storage.idempotency import Kept
+
+_encode = msgspec.json.Encoder().encode
+
+
+class BidCommand(Struct, frozen=True):
+    """One bid as it came through a door."""
+
+    token: str
+    gid: str
+    request: BidRequest
+    once: Once | None = None
+
+
+def place_bids(tx: Transaction, commands: Sequence[BidCommand]) -> list[bytes | Refused]:
+    """Decide `commands` in order of arrival and return each one's answer: JSON of a `BidAnswer`, or the refusal.
+
+    A handful of statements, however many bids. A refused bid changes nothing and leaves its neighbours alone.
+    """
+    digests = [token_digest(command.token) for command in commands]
+    bidders = accounts.accounts_by_token(tx, digests, tx.now())
+    standing = auctions.lock(tx, (command.gid for command in commands))
+    now = tx.now()
+    known = idempotency.find(
+        tx, ((bidders[d].id, c.once.key) for d, c in zip(digests, commands, strict=True) if c.once and d in bidders)
+    )
+    answers: list[bytes | Refused] = []
+    taken: list[Step] = []
+    kept: list[Kept] = []
+    for digest, command in zip(digests, commands, strict=True):
+        try:
+            bidder = _known(bidders.get(digest))
+            asked = command.once
+            before = None if asked is None else known.get((bidder.id, asked.key))
+            if asked is not None and before is not None:
+                answers.append(repeated(before, asked))
+                continue
+            auction = _found(standing.get(command.gid))
+            made = steps(auction, bidding.place_bid(auction, Party(bidder.id, bidder.username), command.request, now))
+        except Refused as refusal:
+            answers.append(refusal)
+            continue
+        taken += made
+        standing[command.gid] = made[-1][0]
+        answer = _answer(bidder, made)
+        answers.append(answer)
+        if asked is not None:
+            known[bidder.id, asked.key] = Kept(bidder.id, asked.key, asked.request, answer)
+            kept.append(known[bidder.id, asked.key])
+    record(tx, taken)
+    idempotency.keep(tx, kept, now)
+    return answers
+
+
+def buy_now(tx: Transaction, token: str, gid: str, asked: Once | None) -> bytes:
+    """Sell the auction to the caller at its buy-now price and close it; return JSON of a `BidAnswer`.
+
+    Raises Unauthenticated, UnknownAuction, IdempotencyMismatch, and what `domain.bidding.buy_now` raises.
+    """
+    buyer = authenticate(tx, token)
+    auction = lock_one(tx, gid)
+
+    def buy() -> bytes:
+        made = steps(auction, bidding.buy_now(auction, Party(buyer.id, buyer.username), tx.now()))
+        record(tx, made)
+        return _answer(buyer, made)
+
+    return once(tx, buyer, asked, buy)
+
+
+def _answer(bidder: Account, made: Sequence[Step]) -> bytes:
+    """What became of the bid: its own row of the history, the auction after it, and whether the bidder leads."""
+    auction = made[-1][0]
+    own = [e for _, e in made if isinstance(e, BidPlaced) and e.bidder_id == bidder.id]
+    bid = None
+    if own:
+        placed = own[-1]
+        bid = BidView(
+            amount=str(placed.amount),
+            bidder=placed.bidder,
+            placed_at=instant(placed.at),
+            automatic=placed.automatic,
+            maximum=str(placed.maximum),
+        )
+    leading = auction.leader is not None and auction.leader.id == bidder.id
+    return _encode(BidAnswer(bid=bid, auction=auction_view(auction), leading=leading))
+
+
+def _known(bidder: Account | None) -> Account:
+    if bidder is None:
+        raise Unauthenticated
+    return bidder
+
+
+def _found(auction: Auction | None) -> Auction:
+    if auction is None:
+        raise UnknownAuction
+    return auction

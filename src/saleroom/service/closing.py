@@ -1,0 +1,115 @@
+"""Opening and closing by the clock, exactly once, by whichever process comes first; and what an outage changes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import structlog
+from msgspec import Struct
+
+from saleroom.domain.auction import Auction
+from saleroom.domain.closing import reopen_after_outage, settle
+from saleroom.service.recording import Step, record, steps
+from saleroom.storage import accounts, auctions, heartbeats, idempotency
+from saleroom.storage.database import Database, Transaction, Unavailable
+
+log = structlog.get_logger()
+
+BATCH = 500
+HEARTBEAT_SECONDS = 5.0
+OUTAGE = timedelta(seconds=10)
+"""Two heartbeats missed. A shorter gap cannot be told from a late heartbeat."""
+WINDOW_MAX = timedelta(days=1)
+"""The longest window a soft close can have; the door's form refuses more."""
+
+
+class Settled(Struct, frozen=True):
+    """What a round of the closer did: how many auctions it opened or closed, and in how many seconds the next is due."""
+
+    count: int
+    reopened: int
+    next_seconds: float | None
+
+
+def settle_due(tx: Transaction, *, reopens: bool = True) -> Settled:
+    """Beat the heart, reopen what an outage cut short, and open or close up to `BATCH` auctions that are due.
+
+    The heartbeat comes first and in the same transaction, so that no auction closes before its outage is noticed.
+    """
+    now = tx.now()
+    before = heartbeats.beat(tx, now)
+    outage = before is not None and now - before > OUTAGE
+    reopened = _reopen(tx, before, now) if reopens and outage and before is not None else 0
+    taken: list[Step] = []
+    due = auctions.lock_due(tx, now, BATCH)
+    for auction in due:
+        taken += steps(auction, settle(auction, now))
+    record(tx, taken)
+    then = auctions.next_due(tx)
+    return Settled(len(due), reopened, None if then is None else max(0.0, (then - tx.now()).total_seconds()))
+
+
+def sweep(tx: Transaction) -> int:
+    """Forget expired tokens and idempotency keys that are no longer kept; return how many."""
+    now = tx.now()
+    return accounts.sweep_tokens(tx, now) + idempotency.sweep(tx, now)
+
+
+def _reopen(tx: Transaction, down_since: datetime, now: datetime) -> int:
+    taken: list[Step] = []
+    for auction in auctions.lock_ending_between(tx, down_since, now + WINDOW_MAX):
+        taken += steps(auction, reopen_after_outage(auction, down_since, now))
+    record(tx, taken)
+    return len(taken)
+
+
+class Closer:
+    """Settles what is due, asleep until the next start or end; every process may run one."""
+
+    SWEEP_SECONDS = 3600.0
+
+    def __init__(self, database: Database, *, reopens: bool = True) -> None:
+        self._database = database
+        self._reopens = reopens
+        self._sooner = asyncio.Event()
+        self._wakes_at = float("inf")
+        self._swept_at = float("-inf")
+
+    def expect(self, changed: Sequence[Auction]) -> None:
+        """Take note of auctions that have just been committed, and wake up earlier where one is due earlier."""
+        due = [auction.due_at for auction in changed if auction.due_at is not None]
+        if due and self._database.seconds_until(min(due)) + asyncio.get_running_loop().time() < self._wakes_at:
+            self._sooner.set()
+
+    async def settle(self) -> float:
+        """Settle all that is due now and return in how many seconds to come back. Raises Unavailable."""
+        while True:
+            settled = await self._database.write(settle_due, reopens=self._reopens)
+            if settled.reopened:
+                log.warning("auctions reopened after an outage", auctions=settled.reopened)
+            if settled.count < BATCH:
+                break
+        next_seconds = HEARTBEAT_SECONDS if settled.next_seconds is None else settled.next_seconds
+        return min(next_seconds, HEARTBEAT_SECONDS)
+
+    async def run(self) -> None:
+        """Settle for ever. The database may go away and come back."""
+        loop = asyncio.get_running_loop()
+        while True:
+            self._sooner.clear()
+            self._wakes_at = float("inf")
+            try:
+                delay = await self.settle()
+                if loop.time() - self._swept_at > self.SWEEP_SECONDS:
+                    self._swept_at = loop.time()
+                    await self._database.write(sweep)
+            except Unavailable as error:
+                log.error("closing waits for the database", reason=str(error))
+                delay = 1.0
+            self._wakes_at = loop.time() + delay
+            try:
+                await asyncio.wait_for(self._sooner.wait(), delay)
+            except TimeoutError:
+                continue

@@ -1,0 +1,113 @@
+"""Reading: auctions, lists of them, the history of bids, and what is mine."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from saleroom.domain.accounts import Account
+from saleroom.domain.auction import Auction
+from saleroom.domain.errors import UnknownAuction
+from saleroom.domain.events import Outcome
+from saleroom.domain.views import AuctionView, BidView, auction_view, instant
+from saleroom.service.accounts import authenticate
+from saleroom.storage import auctions, bids, listing
+from saleroom.storage.database import Transaction
+from saleroom.storage.listing import Filter, Mark, Sort
+
+
+class Standing(StrEnum):
+    """How one stands in an auction on which one has bid."""
+
+    LEADING = "leading"
+    OUTBID = "outbid"
+    WON = "won"
+    LOST = "lost"
+
+
+class MyBid(Struct, frozen=True):
+    """An auction on which one has bid, and how one stands in it."""
+
+    auction: AuctionView
+    standing: Standing
+
+
+def who(tx: Transaction, token: str) -> Account:
+    """Return whom `token` identifies. Raises Unauthenticated."""
+    return authenticate(tx, token)
+
+
+def auction(tx: Transaction, gid: str, token: str | None) -> AuctionView:
+    """Return one auction as the caller may see it. Raises UnknownAuction, or Unauthenticated for a dead token."""
+    viewer = _viewer(tx, token)
+    return _view(_found(tx, gid), viewer)
+
+
+def auction_list(
+    tx: Transaction, token: str | None, which: Filter, sort: Sort, limit: int, after: Mark | None
+) -> tuple[list[AuctionView], Mark | None]:
+    """Return a page of auctions and the mark of the next. Raises ValueError for a mark that is not of such a list."""
+    viewer = _viewer(tx, token)
+    found, mark = listing.page(tx, which, sort, limit, after)
+    return [_view(one, viewer) for one in found], mark
+
+
+def bid_history(
+    tx: Transaction, gid: str, token: str | None, limit: int, before: int | None
+) -> tuple[list[BidView], int | None]:
+    """Return a page of an auction's bids, newest first, and the number that the next page starts before.
+
+    A maximum is shown on one's own bids only. Raises UnknownAuction, or Unauthenticated for a dead token.
+    """
+    viewer = _viewer(tx, token)
+    rows = bids.newest(tx, _found(tx, gid).id, limit + 1, before)
+    views = [
+        BidView(
+            amount=str(bid.amount),
+            bidder=bid.bidder,
+            placed_at=instant(bid.placed_at),
+            automatic=bid.automatic,
+            **({"maximum": str(bid.maximum)} if viewer is not None and viewer.id == bid.bidder_id else {}),
+        )
+        for bid in rows[:limit]
+    ]
+    return views, rows[limit - 1].number if len(rows) > limit else None
+
+
+def my_auctions(tx: Transaction, token: str, limit: int, after: Mark | None) -> tuple[list[AuctionView], Mark | None]:
+    """Return a page of the caller's own auctions, newest first. Raises Unauthenticated, ValueError for a bad mark."""
+    account = authenticate(tx, token)
+    return auction_list(tx, token, Filter(author=account.username), Sort.NEWEST, limit, after)
+
+
+def my_bids(tx: Transaction, token: str, limit: int, before: int | None) -> tuple[list[MyBid], int | None]:
+    """Return a page of the auctions on which the caller has bid, newest auction first. Raises Unauthenticated."""
+    account = authenticate(tx, token)
+    ids = bids.auctions_of_bidder(tx, account.id, limit + 1, before)
+    found = {one.id: one for one in auctions.by_ids(tx, ids[:limit])}
+    rows = [MyBid(_view(found[i], account), standing(found[i], account.id)) for i in ids[:limit]]
+    return rows, ids[limit - 1] if len(ids) > limit else None
+
+
+def standing(one: Auction, user_id: int) -> Standing:
+    """Return how a bidder stands: only a sold auction is won, and only by its leader."""
+    leads = one.leader is not None and one.leader.id == user_id
+    if one.over:
+        return Standing.WON if leads and one.outcome is Outcome.SOLD else Standing.LOST
+    return Standing.LEADING if leads else Standing.OUTBID
+
+
+def _viewer(tx: Transaction, token: str | None) -> Account | None:
+    return None if token is None else authenticate(tx, token)
+
+
+def _found(tx: Transaction, gid: str) -> Auction:
+    found = auctions.get(tx, gid)
+    if found is None:
+        raise UnknownAuction
+    return found
+
+
+def _view(one: Auction, viewer: Account | None) -> AuctionView:
+    return auction_view(one, own=viewer is not None and viewer.id == one.author.id)

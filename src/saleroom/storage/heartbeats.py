@@ -1,0 +1,30 @@
+"""The heartbeat: when the house was last seen serving, by any of its processes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from saleroom.storage.database import Transaction, TryAgain
+from saleroom.storage.tables import heartbeats
+
+_NAME = "house"
+
+
+def beat(tx: Transaction, now: datetime) -> datetime | None:
+    """Note that the house serves at `now`, and return when it was last seen before; None in a new house.
+
+    The row stays locked until the transaction ends, so that one process alone finds a gap.
+    """
+    mine = heartbeats.c.name == _NAME
+    before: datetime | None = tx.execute(select(heartbeats.c.at).where(mine).with_for_update()).scalar_one_or_none()
+    if before is None:
+        try:
+            tx.execute(insert(heartbeats), {"name": _NAME, "at": now})
+        except IntegrityError as error:
+            raise TryAgain("another process made the first heartbeat") from error
+    elif now > before:
+        tx.execute(update(heartbeats).where(mine).values(at=now))
+    return before
