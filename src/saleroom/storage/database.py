@@ -178,7 +178,9 @@ class _Sqlite:
 
 
 def _sqlite_engine(url: URL, begin: str) -> Engine:
-    engine = create_engine(url, connect_args={"timeout": SQLITE_BUSY_SECONDS, "check_same_thread": False})
+    engine = create_engine(
+        url, hide_parameters=True, connect_args={"timeout": SQLITE_BUSY_SECONDS, "check_same_thread": False}
+    )
 
     @event.listens_for(engine, "connect")
     def prepare(connection: sqlite3.Connection, _: object) -> None:
@@ -198,9 +200,7 @@ class _Postgresql:
     """A pool over asyncpg. READ COMMITTED is enough, as every decision is made under its auction's row lock."""
 
     def __init__(self, url: URL, pool_size: int) -> None:
-        self._engine = create_async_engine(
-            url, pool_size=pool_size, max_overflow=0, pool_pre_ping=False, pool_timeout=10
-        )
+        self._engine = create_async_engine(url, pool_size=pool_size, max_overflow=0, pool_timeout=10)
 
     async def run(self, work: Callable[[Connection], R], *, writes: bool) -> R:
         try:

@@ -1,0 +1,372 @@
+"""The only wiring: settings become parts, parts become the application, the application is served."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from types import FrameType
+from typing import Any, TypeVar
+
+import structlog
+import uvicorn
+from alembic.util import CommandError
+from pydantic import SecretStr
+from starlette.datastructures import Headers
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.supervisors import Multiprocess
+
+from saleroom import logs
+from saleroom.delivery.broker import BrokerAddress, EmbeddedBroker
+from saleroom.delivery.mqtt import MqttSettings
+from saleroom.delivery.relay import Relay
+from saleroom.domain.accounts import Account, parse_password, parse_username
+from saleroom.domain.errors import Fault, Refused
+from saleroom.domain.views import instant
+from saleroom.doors import front
+from saleroom.doors.api import openapi, resource
+from saleroom.doors.api.endpoints import ENDPOINTS
+from saleroom.doors.web import pages
+from saleroom.doors.web.assets import Assets
+from saleroom.service.accounts import Accounts
+from saleroom.service.closing import Closer
+from saleroom.service.desk import Desk
+from saleroom.service.house import House
+from saleroom.service.passwords import Passwords
+from saleroom.service.throttle import Registrations
+from saleroom.settings import Settings
+from saleroom.storage import accounts as account_rows
+from saleroom.storage.database import Database, Unavailable
+from saleroom.storage.migrations import migrate as migrate_tables
+
+log = structlog.get_logger()
+R = TypeVar("R")
+
+GRACEFUL_SECONDS_MAX = 20
+KEEP_ALIVE_SECONDS = 75
+RESTART_SECONDS = 1.0
+_WORKER_SETTINGS = "SALEROOM_INTERNAL_SETTINGS"
+_CORS_METHODS = ("GET", "HEAD", "POST", "PATCH", "DELETE")
+_CORS_HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "If-None-Match", "X-Requested-With")
+_CORS_EXPOSED = ("ETag", "Link", "Location", "Retry-After")
+
+
+def application(settings: Settings, broker: MqttSettings | None = None, database: Database | None = None) -> ASGIApp:
+    """Return the ASGI application of one process: the house, its doors, its closer and its relay.
+
+    `broker` None leaves MQTT off. Tests may bring their own `database`, with a clock they can turn.
+    """
+    database = database or _database(settings)
+    passwords = Passwords()
+    registrations = Registrations(settings.registrations_per_hour) if settings.registration == "open" else None
+    relay = None if broker is None else Relay(database, broker)
+    closer = Closer(database, reopens=settings.outage_reopens)
+    house = House(
+        database=database,
+        desk=Desk(database),
+        accounts=Accounts(database, passwords, registrations),
+        https=(settings.public_url or "").startswith("https://"),
+        broker=lambda: "off" if relay is None else "connected" if relay.connected else "not connected",
+        openapi=openapi.document(ENDPOINTS),
+    )
+
+    @asynccontextmanager
+    async def lifespan(_: object) -> AsyncIterator[None]:
+        database.after_commit.append(closer.expect)
+        if relay is not None:
+            database.after_commit.append(lambda _: relay.wake())
+        # What fell due while nobody served is settled before the first request, and an outage noticed.
+        await closer.settle()
+        tasks = [asyncio.create_task(_kept_running("closer", closer.run))]
+        if relay is not None:
+            tasks.append(asyncio.create_task(_kept_running("relay", relay.run)))
+        try:
+            yield
+        finally:
+            if relay is not None:
+                await relay.stop()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            passwords.close()
+            await database.close()
+
+    routes = resource.routes(house, ENDPOINTS, settings.body_bytes_max)
+    app = front.build(
+        [*routes, *pages.routes(house, Assets())],
+        page_answer=pages.page_answer,
+        lifespan=lifespan,
+        form_bytes_max=settings.body_bytes_max,
+        https=house.https,
+    )
+    return _with_cors(app, settings.cors_origins)
+
+
+def worker() -> ASGIApp:
+    """Return the application of one of several processes; its parent has left the settings in the environment."""
+    settings = Settings.model_validate_json(os.environ[_WORKER_SETTINGS])
+    logs.configure(settings.log_level, settings.log_format)
+    return application(settings, _broker(settings))
+
+
+def serve(settings: Settings) -> int:
+    """Bring the tables up to date, serve until SIGTERM or SIGINT, finish what is in flight; return the exit code.
+
+    Raises Refused or OSError, with a message for people, where the start is impossible.
+    """
+    logs.configure(settings.log_level, settings.log_format)
+    _run(settings, lambda database: database.write(migrate_tables, "head"))
+    listener = _listen(settings.host, settings.port)
+    embedded = EmbeddedBroker(settings.mqtt_prefix) if settings.mqtt == "embedded" else None
+    if embedded is not None:
+        settings = _with_embedded(settings, embedded.start())
+    try:
+        broker = _broker(settings)
+        lines = _start_lines(settings, listener, broker, embedded is not None)
+        if settings.workers == 1:
+            return _serve_one(application(settings, broker), settings, listener, lines)
+        return _serve_several(settings, listener, lines)
+    finally:
+        if embedded is not None:
+            embedded.stop()
+        listener.close()
+
+
+def migrate(settings: Settings, revision: str = "head") -> str:
+    """Bring the tables to `revision` and return a line that says so. Raises Refused, also for an unknown revision."""
+    try:
+        reached = _run(settings, lambda database: database.write(migrate_tables, revision))
+    except CommandError as error:
+        raise Refused(f"cannot migrate: {error}") from error
+    return f"The tables are at revision {reached}."
+
+
+def add_user(settings: Settings, name: str, password: str) -> str:
+    """Add a user, also where registration is closed, and return a line that says so. Raises Refused."""
+    username, password = _well_formed(parse_username(name)), _well_formed(parse_password(password))
+    account = _with_accounts(settings, lambda accounts: accounts.add(username, password))
+    return f"Added {account.username}."
+
+
+def set_password(settings: Settings, name: str, password: str) -> str:
+    """Give a user a new password and return a line that says so. Raises Refused."""
+    username, password = _well_formed(parse_username(name)), _well_formed(parse_password(password))
+    _with_accounts(settings, lambda accounts: accounts.set_password(username, password))
+    return f"{username} has a new password."
+
+
+def list_users(settings: Settings) -> Sequence[tuple[str, str]]:
+    """Return every user's name and the instant of registration, by name. Raises Refused."""
+
+    async def work(database: Database) -> list[Account]:
+        await database.write(migrate_tables, "head")
+        return await database.read(account_rows.list_users)
+
+    return [(account.username, instant(account.created_at)) for account in _run(settings, work)]
+
+
+def _with_accounts(settings: Settings, work: Callable[[Accounts], Awaitable[R]]) -> R:
+    async def with_tables(database: Database) -> R:
+        await database.write(migrate_tables, "head")
+        passwords = Passwords()
+        try:
+            return await work(Accounts(database, passwords, None))
+        finally:
+            passwords.close()
+
+    return _run(settings, with_tables)
+
+
+def _run(settings: Settings, work: Callable[[Database], Awaitable[R]]) -> R:
+    """Do `work` on the database outside the service. Raises Refused where the database cannot be used."""
+
+    async def run() -> R:
+        database = _database(settings)
+        try:
+            return await work(database)
+        except Unavailable as error:
+            raise Refused(f"cannot use the database {database.shown}: {error}") from error
+        finally:
+            await database.close()
+
+    return asyncio.run(run())
+
+
+def _well_formed(value: str | Fault) -> str:
+    if isinstance(value, Fault):
+        raise Refused(f"this name or password {value.message}")
+    return value
+
+
+def _database(settings: Settings) -> Database:
+    try:
+        return Database(settings.database, pool_size=settings.database_pool_size)
+    except ValueError as error:
+        raise Refused(f"database: {error}") from error
+
+
+def _broker(settings: Settings) -> MqttSettings | None:
+    """Return how to reach the broker, or None where MQTT is off. Raises Refused for a setting that cannot be used."""
+    if settings.mqtt == "off":
+        return None
+    password = settings.mqtt_password
+    try:
+        return MqttSettings.from_url(
+            settings.mqtt,
+            user=settings.mqtt_user,
+            password=None if password is None else password.get_secret_value(),
+            client_id=settings.mqtt_client_id,
+            prefix=settings.mqtt_prefix,
+            ca_file=settings.mqtt_ca_file,
+        )
+    except ValueError as error:
+        raise Refused(f"mqtt: {error}") from error
+
+
+def _with_embedded(settings: Settings, address: BrokerAddress) -> Settings:
+    """Return the settings with the embedded broker as the broker to reach; its account is made anew at each start."""
+    return settings.model_copy(
+        update={
+            "mqtt": f"mqtt://{address.host}:{address.port}",
+            "mqtt_user": address.user,
+            "mqtt_password": SecretStr(address.password),
+            "mqtt_client_id": address.user,
+        }
+    )
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a listening socket. Raises OSError with a message that names the address and the remedy."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        reason = error.strerror or str(error)
+        raise OSError(f"cannot listen on {host} port {port}: {reason}; choose another with --host or --port") from None
+    listener.set_inheritable(True)
+    return listener
+
+
+def _start_lines(settings: Settings, listener: socket.socket, broker: MqttSettings | None, embedded: bool) -> list[str]:
+    """What a person wants to know at the start: where it serves, on which database, with which broker."""
+    host, port = listener.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    processes = "" if settings.workers == 1 else f" with {settings.workers} processes"
+    mqtt = "off" if broker is None else broker.url + (" (embedded)" if embedded else "")
+    return [
+        f"saleroom serves on http://{shown}:{port}{processes}; the API is described at /docs",
+        f"  database  {_database(settings).shown}",
+        f"  mqtt      {mqtt}",
+    ]
+
+
+def _config(app: ASGIApp | str, settings: Settings) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        factory=isinstance(app, str),
+        workers=settings.workers,
+        loop="uvloop",
+        http="httptools",
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=list(settings.trusted_proxies),
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=GRACEFUL_SECONDS_MAX,
+    )
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn, but it ends with 0 on SIGTERM instead of dying of it a second time, and says when it serves."""
+
+    def __init__(self, config: uvicorn.Config, lines: Sequence[str]) -> None:
+        super().__init__(config)
+        self._lines = lines
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Turn SIGTERM and SIGINT into a graceful exit; the handlers before are back afterwards."""
+        before = {number: signal.signal(number, self._stop) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to serve, and say so."""
+        await super().startup(sockets)
+        if self.started:
+            _say(self._lines)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        self.handle_exit(number, frame)
+
+
+def _serve_one(app: ASGIApp, settings: Settings, listener: socket.socket, lines: Sequence[str]) -> int:
+    server = _Server(_config(app, settings), lines)
+    server.run(sockets=[listener])
+    return 0 if server.started else 1
+
+
+def _serve_several(settings: Settings, listener: socket.socket, lines: Sequence[str]) -> int:
+    """Serve with several processes on one listening socket; the parent watches over them."""
+    os.environ[_WORKER_SETTINGS] = json.dumps(_plain(settings))
+    config = _config("saleroom.compose:worker", settings)
+    listener.listen(config.backlog)
+    _say(lines)
+    Multiprocess(config, target=uvicorn.Server(config).run, sockets=[listener]).run()
+    return 0
+
+
+def _plain(settings: Settings) -> dict[str, Any]:
+    """Return the settings for this program's own processes, secrets included."""
+    password = settings.mqtt_password
+    plain = settings.model_dump(mode="json")
+    return plain | {"mqtt_password": None if password is None else password.get_secret_value()}
+
+
+def _say(lines: Sequence[str]) -> None:
+    print(*lines, sep="\n", flush=True)
+
+
+async def _kept_running(name: str, run: Callable[[], Awaitable[None]]) -> None:
+    """Run a part for as long as the service serves: a bug in it is logged, and must not stop it for good."""
+    while True:
+        try:
+            await run()
+            return
+        except Exception:
+            log.exception("a part failed and is started again", part=name)
+            await asyncio.sleep(RESTART_SECONDS)
+
+
+def _with_cors(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
+    """Let pages of `origins` use the API; every other origin gets no CORS header at all."""
+    if not origins:
+        return app
+    allowed = frozenset(origins)
+    cors = CORSMiddleware(
+        app,
+        allow_origins=sorted(allowed),
+        allow_methods=_CORS_METHODS,
+        allow_headers=_CORS_HEADERS,
+        expose_headers=_CORS_EXPOSED,
+    )
+
+    async def choose(scope: Scope, receive: Receive, send: Send) -> None:
+        named = scope["type"] == "http" and Headers(scope=scope).get("origin") in allowed
+        await (cors if named else app)(scope, receive, send)
+
+    return choose

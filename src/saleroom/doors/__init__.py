@@ -1,0 +1,1 @@
+"""Doors translate only: parse, one service call, render."""

@@ -1,0 +1,1 @@
+"""The HTTP API: the one table of routes is `endpoints.py`."""

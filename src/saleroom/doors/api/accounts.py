@@ -1,0 +1,40 @@
+"""Accounts: register, log in, log out, who am I."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from saleroom.domain.views import instant
+from saleroom.doors.api.resource import Call
+from saleroom.doors.api.wire import TokenView, account_view, json_response
+from saleroom.doors.guard import client_address
+from saleroom.service import accounts, reading
+
+PRIVATE = {"Cache-Control": "no-store"}
+
+
+async def register(call: Call) -> Response:
+    """POST /users."""
+    address = client_address(call.request)
+    account = await call.house.accounts.register(call.values["username"], call.values["password"], address)
+    return json_response(account_view(account), 201, PRIVATE)
+
+
+async def log_in(call: Call) -> Response:
+    """POST /login."""
+    address = client_address(call.request)
+    token = await call.house.accounts.log_in(call.values["username"], call.values["password"], address)
+    view = TokenView(token.value, instant(token.created_at), instant(token.expires_at))
+    return json_response(view, 200, PRIVATE)
+
+
+async def log_out(call: Call) -> Response:
+    """DELETE /logout."""
+    await call.house.database.write(accounts.log_out, call.token)
+    return Response(status_code=204)
+
+
+async def me(call: Call) -> Response:
+    """GET /me."""
+    account = await call.house.database.read(reading.who, call.token)
+    return json_response(account_view(account), 200, PRIVATE)

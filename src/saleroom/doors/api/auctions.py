@@ -1,0 +1,94 @@
+"""Auctions: create, list, show, amend, cancel, close; and one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+import msgspec
+from msgspec import UNSET
+from starlette.responses import Response
+
+from saleroom.domain.errors import Invalid
+from saleroom.domain.selling import Draft
+from saleroom.domain.views import AuctionView
+from saleroom.doors.api.resource import Call
+from saleroom.doors.api.wire import (
+    BAD_CURSOR,
+    LIMIT_DEFAULT,
+    AuctionPage,
+    json_response,
+    page_response,
+    write_cursor,
+)
+from saleroom.service import auctions, reading
+from saleroom.storage.listing import Filter, Mark, Sort
+
+
+async def create(call: Call) -> Response:
+    """POST /auctions."""
+    body = await call.house.database.write(auctions.create, call.token, Draft(**call.values), call.once)
+    return json_response(body, 201, {"Location": f"/auctions/{_gid(body)}"})
+
+
+async def listed(call: Call) -> Response:
+    """GET /auctions."""
+    query = call.query
+    which = Filter(status=query.get("status"), author=query.get("author"), text=query.get("q"))
+    sort = Sort(query.get("sort", Sort.ENDING))
+    limit = query.get("limit", LIMIT_DEFAULT)
+    after = query.get("cursor")
+    read = call.house.database.read(reading.auction_list, call.viewer, which, sort, limit, after)
+    return await _page(call, read)
+
+
+async def show(call: Call) -> Response:
+    """GET /auctions/{gid}."""
+    view = await call.house.database.read(reading.auction, call.gid, call.viewer)
+    tag = f'"{view.version}"' if view.reserve_price is UNSET else f'"{view.version}-own"'
+    headers = {"ETag": tag, "Cache-Control": "no-cache", "Vary": "Authorization"}
+    sent = (part.strip().removeprefix("W/") for part in call.request.headers.get("if-none-match", "").split(","))
+    if any(known in (tag, "*") for known in sent):
+        return Response(status_code=304, headers=headers)
+    return json_response(view, headers=headers)
+
+
+async def amend(call: Call) -> Response:
+    """PATCH /auctions/{gid}."""
+    return json_response(await call.house.database.write(auctions.amend, call.token, call.gid, call.values))
+
+
+async def cancel(call: Call) -> Response:
+    """DELETE /auctions/{gid}."""
+    await call.house.database.write(auctions.cancel, call.token, call.gid)
+    return Response(status_code=204)
+
+
+async def close(call: Call) -> Response:
+    """POST /auctions/{gid}/close."""
+    ends_at = call.values.get("ends_at")
+    body = await call.house.database.write(auctions.close, call.token, call.gid, ends_at, call.once)
+    return json_response(body)
+
+
+async def mine(call: Call) -> Response:
+    """GET /me/auctions."""
+    limit = call.query.get("limit", LIMIT_DEFAULT)
+    after = call.query.get("cursor")
+    return await _page(call, call.house.database.read(reading.my_auctions, call.token, limit, after))
+
+
+async def _page(call: Call, read: Awaitable[tuple[list[AuctionView], Mark | None]]) -> Response:
+    try:
+        views, mark = await read
+    except ValueError as error:
+        raise Invalid({"cursor": [BAD_CURSOR]}) from error
+    cursor = None if mark is None else write_cursor(mark)
+    return page_response(call.request, AuctionPage(views, cursor), cursor)
+
+
+class _Gid(msgspec.Struct):
+    gid: str
+
+
+def _gid(body: bytes) -> str:
+    return msgspec.json.decode(body, type=_Gid).gid

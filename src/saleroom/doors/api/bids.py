@@ -1,0 +1,48 @@
+"""Bids: place one, buy now, the history, and where one has bid."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from saleroom.domain.bidding import BidRequest
+from saleroom.doors.api.resource import Call
+from saleroom.doors.api.wire import (
+    LIMIT_DEFAULT,
+    BidPage,
+    MyBidPage,
+    json_response,
+    page_response,
+    write_cursor,
+)
+from saleroom.service import bidding, reading
+from saleroom.service.bidding import BidCommand
+
+
+async def place(call: Call) -> Response:
+    """POST /auctions/{gid}/bids."""
+    request = BidRequest(call.values.get("amount"), call.values.get("maximum"))
+    command = BidCommand(call.token, call.gid, request, call.once)
+    return json_response(await call.house.desk.place(command), 201)
+
+
+async def buy(call: Call) -> Response:
+    """POST /auctions/{gid}/buy."""
+    body = await call.house.database.write(bidding.buy_now, call.token, call.gid, call.once)
+    return json_response(body, 201)
+
+
+async def history(call: Call) -> Response:
+    """GET /auctions/{gid}/bids."""
+    limit = call.query.get("limit", LIMIT_DEFAULT)
+    before = call.query.get("cursor")
+    bids, mark = await call.house.database.read(reading.bid_history, call.gid, call.viewer, limit, before)
+    cursor = None if mark is None else write_cursor(mark)
+    return page_response(call.request, BidPage(bids, cursor), cursor)
+
+
+async def mine(call: Call) -> Response:
+    """GET /me/bids."""
+    limit = call.query.get("limit", LIMIT_DEFAULT)
+    rows, mark = await call.house.database.read(reading.my_bids, call.token, limit, call.query.get("cursor"))
+    cursor = None if mark is None else write_cursor(mark)
+    return page_response(call.request, MyBidPage(rows, cursor), cursor)

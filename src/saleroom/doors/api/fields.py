@@ -1,0 +1,291 @@
+"""The fields and forms of the API's requests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from saleroom.domain.accounts import (
+    PASSWORD_MAX,
+    PASSWORD_MIN,
+    USERNAME_PATTERN,
+    parse_password,
+    parse_username,
+)
+from saleroom.domain.auction import Status
+from saleroom.domain.errors import Fault, Invalid
+from saleroom.domain.events import SoftClose
+from saleroom.domain.increments import TIERS_MAX, Ladder, Tier, fixed, ladder_faults
+from saleroom.domain.money import ZERO
+from saleroom.doors.api.forms import (
+    INSTANT_SCHEMA,
+    MONEY_SCHEMA,
+    Field,
+    Form,
+    checked,
+    instant,
+    money,
+    one_of,
+    read_fields,
+    string,
+    text,
+    whole,
+)
+from saleroom.doors.api.wire import LIMIT_DEFAULT, LIMIT_MAX, read_cursor
+from saleroom.storage.listing import Mark, Sort
+
+NAME_MAX, DESCRIPTION_MAX, QUERY_MAX = 200, 10_000, 200
+SECONDS_MAX = 86_400
+"""A day: the longest window and extension of a soft close."""
+
+
+def _members(raw: bytes) -> Mapping[str, bytes] | None:
+    """Return the members of a nested object, or None where it is none."""
+    try:
+        return {name: bytes(value) for name, value in _decode_object(raw).items()}
+    except msgspec.ValidationError:
+        return None
+
+
+def _flat(invalid: Invalid, where: str = "") -> list[Fault]:
+    """Return the faults of a nested object as faults of the field that holds it."""
+    return [
+        Fault(fault.code, f"{where}{name} {fault.message}")
+        for name, faults in invalid.faults.items()
+        for fault in faults
+    ]
+
+
+def increment(raw: bytes) -> Ladder | Fault | list[Fault]:
+    """Read a fixed step, or a ladder `[{"from": ..., "step": ...}, ...]`."""
+    if not raw.startswith(b"["):
+        step = money(raw)
+        if isinstance(step, Fault):
+            return step
+        return fixed(step) if step > ZERO else Fault("step_not_positive", "must be above 0")
+    rows = _decode_array(raw)
+    if len(rows) > TIERS_MAX:
+        return Fault("ladder_too_long", f"must have at most {TIERS_MAX} tiers")
+    faults: list[Fault] = []
+    tiers = []
+    for number, row in enumerate(rows, 1):
+        members = _members(bytes(row))
+        if members is None:
+            faults.append(Fault("not_an_object", f'tier {number}: must be an object with "from" and "step"'))
+            continue
+        try:
+            tiers.append(Tier(**read_fields(_TIER, members, strict=True)))
+        except Invalid as invalid:
+            faults += _flat(invalid, f"tier {number}: ")
+    return faults or ladder_faults(tiers) or Ladder(tuple(tiers))
+
+
+def soft_close(raw: bytes) -> SoftClose | Fault | list[Fault]:
+    """Read `{"window": seconds, "extension": seconds, "cap": instant or null}`."""
+    members = _members(raw)
+    if members is None:
+        return Fault("not_an_object", 'must be an object with "window" and "extension" in seconds, or null')
+    try:
+        return SoftClose(**read_fields(_SOFT_CLOSE, members, strict=True))
+    except Invalid as invalid:
+        return _flat(invalid)
+
+
+def _bid_faults(values: dict[str, Any]) -> Mapping[str, list[Fault]]:
+    amount, maximum = values.get("amount"), values.get("maximum")
+    if amount is None and maximum is None:
+        return {"body": [Fault("required", "must have an amount, a maximum, or both")]}
+    if amount is not None and maximum is not None and amount > maximum:
+        return {"amount": [Fault("above_maximum", "must be at most the maximum")]}
+    return {}
+
+
+def _money(name: str, to: str, about: str, *, required: bool = False, nullable: bool = False) -> Field:
+    return Field(name=name, to=to, parse=money, schema=MONEY_SCHEMA, required=required, nullable=nullable, about=about)
+
+
+def _seconds(name: str) -> Field:
+    schema = {"type": "integer", "minimum": 1, "maximum": SECONDS_MAX}
+    return Field(name=name, to=name, parse=whole(1, SECONDS_MAX), schema=schema, required=True, about="Seconds.")
+
+
+def _instant(name: str, to: str, about: str) -> Field:
+    return Field(name=name, to=to, parse=instant, schema=INSTANT_SCHEMA, nullable=True, about=about)
+
+
+_decode_object = msgspec.json.Decoder(dict[str, Raw]).decode
+_decode_array = msgspec.json.Decoder(list[Raw]).decode
+
+_TIER = (
+    _money("from", "start", "The lowest price of the tier.", required=True),
+    _money("step", "step", "By how much the next bid is higher.", required=True),
+)
+_SOFT_CLOSE = (_seconds("window"), _seconds("extension"), _instant("cap", "cap", "The end never moves past this."))
+
+
+def object_schema(fields: tuple[Field, ...], *, strict: bool = True) -> dict[str, Any]:
+    """Return the JSON schema of an object with these fields."""
+    properties: dict[str, Any] = {}
+    for field in fields:
+        schema = dict(field.schema)
+        if field.about:
+            schema["description"] = " ".join(filter(None, (field.about, schema.get("description"))))
+        properties[field.name] = {"anyOf": [schema, {"type": "null"}]} if field.nullable else schema
+    required = [field.name for field in fields if field.required]
+    schema = {"type": "object", "properties": properties, "additionalProperties": not strict}
+    return schema | ({"required": required} if required else {})
+
+
+_INCREMENT_SCHEMA = {
+    "anyOf": [MONEY_SCHEMA, {"type": "array", "minItems": 1, "maxItems": TIERS_MAX, "items": object_schema(_TIER)}]
+}
+_NAME = Field(
+    name="name",
+    to="name",
+    parse=text(1, NAME_MAX),
+    schema={"type": "string", "minLength": 1, "maxLength": NAME_MAX},
+    about="The name of the lot.",
+)
+_TERMS = (
+    Field(
+        name="description",
+        to="description",
+        parse=text(0, DESCRIPTION_MAX, lines=True),
+        schema={"type": "string", "maxLength": DESCRIPTION_MAX},
+        about="What is sold. Line breaks are kept.",
+    ),
+    _instant("startsAt", "starts_at", "When bidding opens; at once without it."),
+    _instant("endsAt", "ends_at", "When it closes by itself; without it its author closes it."),
+    _money("reservePrice", "reserve_price", "Not sold below this; never shown to others.", nullable=True),
+    _money("buyNowPrice", "buy_now_price", "Sold at once at this price, until the first bid.", nullable=True),
+    Field(
+        name="softClose",
+        to="soft_close",
+        parse=soft_close,
+        schema=object_schema(_SOFT_CLOSE),
+        nullable=True,
+        about="Late bids move the end; null turns it off; 120 and 120 seconds unless given.",
+    ),
+)
+_INCREMENT = Field(
+    name="increment",
+    to="increment",
+    parse=increment,
+    schema=_INCREMENT_SCHEMA,
+    about="One fixed step, or a ladder of tiers.",
+)
+_STARTING_PRICE = "The least first bid."
+
+
+def _required(field: Field) -> Field:
+    return msgspec.structs.replace(field, required=True)
+
+
+CREATE = Form(
+    name="AuctionDraft",
+    fields=(
+        _required(_NAME),
+        _money("startingPrice", "starting_price", _STARTING_PRICE, required=True),
+        _INCREMENT,
+        *_TERMS,
+    ),
+)
+AMEND = Form(name="AuctionChanges", fields=(_NAME, _money("startingPrice", "starting_price", _STARTING_PRICE), *_TERMS))
+BID = Form(
+    name="BidRequest",
+    fields=(
+        _money("amount", "amount", "This very price is shown.", nullable=True),
+        _money("maximum", "maximum", "The service bids for you as little as needed, up to this.", nullable=True),
+    ),
+    check=_bid_faults,
+)
+CLOSE = Form(
+    name="CloseRequest", fields=(_instant("endsAt", "ends_at", "Announces the end; without it, it closes now."),)
+)
+EMPTY = Form(name="EmptyRequest", fields=())
+REGISTER = Form(
+    name="Registration",
+    fields=(
+        Field(
+            name="username",
+            to="username",
+            parse=checked(parse_username),
+            schema={"type": "string", "pattern": f"^{USERNAME_PATTERN}$"},
+            required=True,
+            about="Case does not tell two names apart; it is kept in lower case.",
+        ),
+        Field(
+            name="password",
+            to="password",
+            parse=checked(parse_password),
+            schema={"type": "string", "minLength": PASSWORD_MIN, "maxLength": PASSWORD_MAX},
+            required=True,
+            about="Used unmodified.",
+        ),
+    ),
+)
+LOGIN = Form(
+    name="Login",
+    strict=False,
+    fields=tuple(
+        Field(name=name, to=name, parse=string, schema={"type": "string"}, required=True)
+        for name in ("username", "password")
+    ),
+)
+
+_LIMIT = Field(
+    name="limit",
+    to="limit",
+    parse=whole(1, LIMIT_MAX),
+    schema={"type": "integer", "minimum": 1, "maximum": LIMIT_MAX, "default": LIMIT_DEFAULT},
+    about="How many to return.",
+)
+
+
+def _paging(kind: Any) -> tuple[Field, ...]:
+    cursor = Field(
+        name="cursor",
+        to="cursor",
+        parse=checked(read_cursor(kind)),
+        schema={"type": "string"},
+        about="Where the page starts: `next` of the page before. Opaque.",
+    )
+    return (_LIMIT, cursor)
+
+
+BY_NUMBER = _paging(int)
+BY_MARK = _paging(Mark)
+LIST = (
+    Field(
+        name="status",
+        to="status",
+        parse=one_of(tuple(Status)),
+        schema={"type": "string", "enum": list(Status)},
+        about="Only auctions in this state.",
+    ),
+    Field(
+        name="author",
+        to="author",
+        parse=checked(parse_username),
+        schema={"type": "string", "pattern": f"^{USERNAME_PATTERN}$"},
+        about="Only this author's.",
+    ),
+    Field(
+        name="q",
+        to="q",
+        parse=text(1, QUERY_MAX),
+        schema={"type": "string", "minLength": 1, "maxLength": QUERY_MAX},
+        about="Only those with this text in name or description, without case.",
+    ),
+    Field(
+        name="sort",
+        to="sort",
+        parse=one_of(tuple(Sort)),
+        schema={"type": "string", "enum": list(Sort), "default": Sort.ENDING.value},
+        about="The order: soonest end, newest, or lowest price first.",
+    ),
+    *BY_MARK,
+)

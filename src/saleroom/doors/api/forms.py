@@ -1,0 +1,207 @@
+"""What a request may contain: fields with their form, read so that all faults of all fields come at once.
+
+A form is a table of fields; the same table reads requests and draws the OpenAPI document.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from saleroom.domain.errors import Fault, Invalid
+from saleroom.domain.money import PATTERN, parse_money
+
+Value = Any
+Parse = Callable[[bytes], Value]
+"""From the raw JSON of a member to its value, to a Fault, or to a list of Faults."""
+
+REQUIRED = Fault("required", "is required")
+_SHOWN_MAX = 64
+_INSTANT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|[+-][0-9]{2}:[0-9]{2})"
+)
+_DIRECTION_OVERRIDES = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+class Field(Struct, frozen=True, kw_only=True):
+    """One member of a body or one parameter of a query.
+
+    `name` is the wire's, `to` the domain's. `schema` is the JSON schema of the form that `parse` takes.
+    """
+
+    name: str
+    to: str
+    parse: Parse
+    schema: Mapping[str, Any]
+    required: bool = False
+    nullable: bool = False
+    about: str = ""
+
+
+class Form(Struct, frozen=True, kw_only=True):
+    """A JSON object: its fields, whether a member that is none of them is refused, and what they must be together."""
+
+    name: str
+    fields: tuple[Field, ...]
+    strict: bool = True
+    check: Callable[[dict[str, Value]], Mapping[str, list[Fault]]] | None = None
+
+    def read(self, body: bytes) -> dict[str, Value]:
+        """Return the members that were sent, by their domain names. Raises Invalid with every fault."""
+        try:
+            members = _decode_members(body)
+        except RecursionError:
+            raise Invalid.one("body", "too_deep", "is nested too deeply") from None
+        except msgspec.ValidationError:
+            raise Invalid.one("body", "not_an_object", "must be a JSON object") from None
+        except ValueError as error:
+            raise Invalid.one("body", "malformed_json", f"is not JSON: {error}") from None
+        values = read_fields(self.fields, {name: bytes(raw) for name, raw in members.items()}, strict=self.strict)
+        if self.check is not None and (faults := self.check(values)):
+            raise Invalid(faults)
+        return values
+
+
+def read_fields(fields: tuple[Field, ...], sent: Mapping[str, bytes], *, strict: bool) -> dict[str, Value]:
+    """Return the values of `sent` by their domain names. Raises Invalid with every fault of every field."""
+    values: dict[str, Value] = {}
+    faults: dict[str, list[Fault]] = {}
+    for field in fields:
+        raw = sent.get(field.name)
+        if raw is None:
+            if field.required:
+                faults[field.name] = [REQUIRED]
+            continue
+        if raw == b"null" and field.nullable:
+            values[field.to] = None
+            continue
+        value = field.parse(raw)
+        if isinstance(value, Fault):
+            faults[field.name] = [value]
+        elif isinstance(value, list) and value and isinstance(value[0], Fault):
+            faults[field.name] = value
+        else:
+            values[field.to] = value
+    if strict:
+        names = {field.name for field in fields}
+        known = ", ".join(sorted(names)) or "none"
+        for name in sent.keys() - names:
+            faults[name[:_SHOWN_MAX]] = [Fault("unknown", f"is not known here; known are: {known}")]
+    if faults:
+        raise Invalid(faults)
+    return values
+
+
+def string(raw: bytes) -> str | Fault:
+    """Read any JSON string."""
+    try:
+        return _decode_string(raw)
+    except msgspec.ValidationError:
+        return Fault("not_a_string", "must be a string")
+    except ValueError:
+        return Fault("not_text", "must be valid Unicode text")
+
+
+def money(raw: bytes) -> Decimal | Fault:
+    """Read an amount, from a JSON string or a JSON number, by its text: no binary float is ever involved."""
+    if raw.startswith(b'"'):
+        text = string(raw)
+        return text if isinstance(text, Fault) else parse_money(text)
+    if raw[:1] in b"-0123456789":
+        return parse_money(raw.decode("ascii"))
+    return Fault("money_type", 'must be an amount, as a string such as "12.50" or as a number')
+
+
+def text(at_least: int, at_most: int, *, lines: bool = False) -> Parse:
+    """Return the reader of text for people: trimmed, of so many characters, without control characters.
+
+    Line breaks and tabs pass where `lines`. Direction overrides never do: they make a text look like another.
+    """
+
+    def parse(raw: bytes) -> str | Fault | list[Fault]:
+        sent = string(raw)
+        if isinstance(sent, Fault):
+            return sent
+        value = sent.strip()
+        faults = []
+        if not at_least <= len(value) <= at_most:
+            faults.append(Fault("text_length", f"must have {at_least} to {at_most} characters"))
+        if any(_is_forbidden(character, lines=lines) for character in value):
+            faults.append(Fault("text_characters", "must not contain control or direction-override characters"))
+        return faults or value
+
+    return parse
+
+
+def instant(raw: bytes) -> datetime | Fault:
+    """Read an RFC 3339 instant with its offset, to the microsecond, as UTC."""
+    sent = string(raw)
+    if isinstance(sent, Fault):
+        return sent
+    wrong = Fault("instant_format", 'must be an instant with its offset, such as "2026-11-21T12:00:00Z"')
+    if _INSTANT.fullmatch(sent) is None:
+        return wrong
+    try:
+        value = datetime.fromisoformat(sent).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return wrong
+    return value if value.year >= 1970 else Fault("instant_range", "must not be before 1970")
+
+
+def whole(at_least: int, at_most: int) -> Parse:
+    """Return the reader of a whole number within bounds."""
+
+    def parse(raw: bytes) -> int | Fault:
+        if re.fullmatch(rb"[0-9]{1,9}", raw) is None or not at_least <= int(raw) <= at_most:
+            return Fault("out_of_range", f"must be a whole number from {at_least} to {at_most}")
+        return int(raw)
+
+    return parse
+
+
+def one_of(choices: tuple[str, ...]) -> Parse:
+    """Return the reader of one of a few words."""
+
+    def parse(raw: bytes) -> str | Fault:
+        sent = string(raw)
+        return sent if sent in choices else Fault("not_a_choice", f"must be one of: {', '.join(choices)}")
+
+    return parse
+
+
+def checked(check: Callable[[str], str | Fault]) -> Parse:
+    """Return the reader of a string that the domain checks."""
+
+    def parse(raw: bytes) -> str | Fault:
+        sent = string(raw)
+        return sent if isinstance(sent, Fault) else check(sent)
+
+    return parse
+
+
+MONEY_SCHEMA: dict[str, Any] = {
+    "anyOf": [
+        {"type": "string", "pattern": f"^{PATTERN}$"},
+        {"type": "number", "minimum": 0, "maximum": 99999999999999999.999},
+    ],
+    "description": "An exact amount: up to 17 digits before the point and 3 after it, no sign, no exponent.",
+    "examples": ["12.50"],
+}
+INSTANT_SCHEMA: dict[str, Any] = {"type": "string", "format": "date-time", "pattern": f"^{_INSTANT.pattern}$"}
+
+
+def _is_forbidden(character: str, *, lines: bool) -> bool:
+    if lines and character in "\n\r\t":
+        return False
+    return character in _DIRECTION_OVERRIDES or unicodedata.category(character) in ("Cc", "Cs")
+
+
+_decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
+_decode_string = msgspec.json.Decoder(str).decode

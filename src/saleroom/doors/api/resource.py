@@ -1,0 +1,171 @@
+"""One address of the API: picks the endpoint by method, reads the request as the endpoint's table row says, answers."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from saleroom.domain.errors import Fault, Invalid, Refused, Unauthenticated, UnknownAuction
+from saleroom.doors.api.forms import Field, Form, read_fields
+from saleroom.doors.guard import bearer_token, read_body
+from saleroom.doors.problems import MethodNotAllowed, NotJson, answer
+from saleroom.service.house import House
+from saleroom.service.once import Once
+
+JSON_TYPES = frozenset({"application/json", "text/json"})
+KEY_HEADER = "idempotency-key"
+KEY_LENGTH_MAX = 255
+
+
+class Access(StrEnum):
+    """Whether an endpoint needs a token, makes use of one, or does not look at it."""
+
+    OPEN = "open"
+    TOKEN_OPTIONAL = "token_optional"
+    TOKEN = "token"
+
+
+class Call(Struct, frozen=True):
+    """A request as its endpoint wants it: the token, the gid of the path, the values of body and query."""
+
+    house: House
+    request: Request
+    token: str
+    gid: str
+    values: dict[str, Any]
+    query: dict[str, Any]
+    once: Once | None
+
+    @property
+    def viewer(self) -> str | None:
+        """The token where one was sent."""
+        return self.token or None
+
+
+Handler = Callable[[Call], Awaitable[Response]]
+
+
+class Endpoint(Struct, frozen=True, kw_only=True):
+    """A row of the table of routes. It gives the route, the reading of the request, and the OpenAPI document."""
+
+    method: str
+    path: str
+    name: str
+    summary: str
+    handler: Handler
+    tag: str
+    access: Access = Access.OPEN
+    form: Form | None = None
+    body_optional: bool = False
+    query: tuple[Field, ...] = ()
+    status: int = 200
+    answer: type[Struct] | None = None
+    errors: tuple[type[Refused], ...] = ()
+    once: bool = False
+    bare: bool = False
+    about: str = ""
+
+
+class Resource:
+    """The ASGI application at one path."""
+
+    def __init__(self, house: House, endpoints: Sequence[Endpoint], body_bytes_max: int) -> None:
+        self._house = house
+        self._by_method = {endpoint.method: endpoint for endpoint in endpoints}
+        if "GET" in self._by_method:
+            self._by_method["HEAD"] = self._by_method["GET"]
+        self._allow = ", ".join(sorted(self._by_method))
+        self._body_bytes_max = body_bytes_max
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request. What is not a refusal goes on to the caller."""
+        endpoint = self._by_method.get(scope["method"])
+        try:
+            if endpoint is None:
+                raise MethodNotAllowed(self._allow)
+            call = await self._read(endpoint, Request(scope, receive))
+            response = await endpoint.handler(call)
+        except Refused as refused:
+            response = answer(refused, bare=endpoint is not None and endpoint.bare and isinstance(refused, Invalid))
+        await response(scope, receive, send)
+
+    async def _read(self, endpoint: Endpoint, request: Request) -> Call:
+        """Return the call. Raises Unauthenticated, NotJson, BodyTooLarge, or Invalid with the faults of all its parts."""
+        gid = request.path_params.get("gid", "")
+        if gid and _GID.fullmatch(gid) is None:
+            raise UnknownAuction
+        token = bearer_token(request.headers)
+        if token == "" and endpoint.access is not Access.OPEN:
+            raise Unauthenticated
+        if token is None and endpoint.access is Access.TOKEN:
+            raise Unauthenticated
+        faults: dict[str, list[Fault]] = {}
+        values: dict[str, Any] = {}
+        query: dict[str, Any] = {}
+        if endpoint.form is not None:
+            body = await self._body(endpoint, request)
+            try:
+                values = endpoint.form.read(body)
+            except Invalid as invalid:
+                faults |= invalid.faults
+        try:
+            query = _query(endpoint, request)
+        except Invalid as invalid:
+            faults |= invalid.faults
+        key = request.headers.get(KEY_HEADER) if endpoint.once else None
+        if key is not None and not 1 <= len(key) <= KEY_LENGTH_MAX:
+            faults["Idempotency-Key"] = [Fault("key_length", f"must have 1 to {KEY_LENGTH_MAX} characters")]
+        if faults:
+            raise Invalid(faults)
+        once = None if key is None else Once(key, _digest(endpoint, gid, values))
+        return Call(self._house, request, token or "", gid, values, query, once)
+
+    async def _body(self, endpoint: Endpoint, request: Request) -> bytes:
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind not in JSON_TYPES and not endpoint.body_optional:
+            raise NotJson
+        body = await read_body(request, self._body_bytes_max)
+        if not body and endpoint.body_optional:
+            return b"{}"
+        if kind not in JSON_TYPES:
+            raise NotJson
+        return body
+
+
+def routes(house: House, endpoints: Sequence[Endpoint], body_bytes_max: int) -> list[Route]:
+    """Return one route per path, as each path answers all of its methods by itself."""
+    paths: dict[str, list[Endpoint]] = {}
+    for endpoint in endpoints:
+        paths.setdefault(endpoint.path, []).append(endpoint)
+    return [Route(path, Resource(house, rows, body_bytes_max)) for path, rows in paths.items()]
+
+
+def _query(endpoint: Endpoint, request: Request) -> dict[str, Any]:
+    """Return the parameters of the query. Raises Invalid; a parameter given twice or not known is a fault too."""
+    sent: dict[str, bytes] = {}
+    numbers = {field.name for field in endpoint.query if field.schema.get("type") == "integer"}
+    for name, value in request.query_params.multi_items():
+        if name in sent:
+            raise Invalid.one(name[:64], "repeated", "must be given once")
+        sent[name] = value.encode("utf-8", "surrogatepass") if name in numbers else _encode(value)
+    return read_fields(endpoint.query, sent, strict=True)
+
+
+def _digest(endpoint: Endpoint, gid: str, values: dict[str, Any]) -> bytes:
+    """What makes two requests the same: the endpoint, the auction and the values, however the JSON was written."""
+    return hashlib.sha256(_encode_sorted([endpoint.method, endpoint.path, gid, values])).digest()
+
+
+_GID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_encode = msgspec.json.Encoder().encode
+_encode_sorted = msgspec.json.Encoder(order="sorted").encode

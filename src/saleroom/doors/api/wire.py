@@ -1,0 +1,133 @@
+"""The JSON shapes of answers, paging, and the few helpers that all endpoints share."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
+
+from saleroom.domain.accounts import Account
+from saleroom.domain.errors import Fault
+from saleroom.domain.views import AuctionView, BidView, instant
+from saleroom.service.reading import MyBid
+
+encode = msgspec.json.Encoder().encode
+LIMIT_DEFAULT, LIMIT_MAX = 50, 100
+
+
+class TokenView(Struct, frozen=True, rename="camel"):
+    """A new token; the value is shown this once."""
+
+    token: str
+    created_at: str
+    expires_at: str
+
+
+class AccountView(Struct, frozen=True, rename="camel"):
+    """An account as its owner sees it."""
+
+    username: str
+    created_at: str
+
+
+class AuctionPage(Struct, frozen=True):
+    """A page of auctions; `next` is the cursor of the next page, or null at the end."""
+
+    auctions: list[AuctionView]
+    next: str | None
+
+
+class BidPage(Struct, frozen=True):
+    """A page of an auction's bids, newest first."""
+
+    bids: list[BidView]
+    next: str | None
+
+
+class MyBidPage(Struct, frozen=True):
+    """A page of the auctions on which one has bid."""
+
+    bids: list[MyBid]
+    next: str | None
+
+
+class Health(Struct, frozen=True):
+    """The service answers."""
+
+    status: str
+
+
+class Readiness(Struct, frozen=True):
+    """Whether the database answers, how the MQTT broker is, and how many events it is owed."""
+
+    status: str
+    database: str
+    mqtt: str
+    owed: int
+
+
+class ErrorView(Struct, frozen=True):
+    """An error: a sentence, or for `validation` each field's faults; beside it a stable code, and facts to act on."""
+
+    message: str | dict[str, list[FaultView]]
+    code: str
+
+
+class LoginErrorView(Struct, frozen=True):
+    """An error of a login, in the specification's own shape."""
+
+    message: str | dict[str, list[FaultView]]
+
+
+class FaultView(Struct, frozen=True):
+    """One thing wrong with one field."""
+
+    code: str
+    message: str
+
+
+def json_response(body: Struct | bytes, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """Return an answer; bytes are JSON already."""
+    content = body if isinstance(body, bytes) else encode(body)
+    return Response(content, status, headers, media_type="application/json")
+
+
+def page_response(request: Request, body: Struct, cursor: str | None) -> Response:
+    """Return a page of a list, with `Link: rel="next"` where there is more."""
+    headers = {"Cache-Control": "no-cache", "Vary": "Authorization"}
+    if cursor is not None:
+        query = [(name, value) for name, value in request.query_params.multi_items() if name != "cursor"]
+        headers["Link"] = f'<{request.url.path}?{urlencode([*query, ("cursor", cursor)])}>; rel="next"'
+    return json_response(body, headers=headers)
+
+
+def account_view(account: Account) -> AccountView:
+    """Return an account as its owner sees it."""
+    return AccountView(account.username, instant(account.created_at))
+
+
+def write_cursor(mark: Any) -> str:
+    """Return an opaque, URL-safe cursor."""
+    return base64.urlsafe_b64encode(encode(mark)).decode().rstrip("=")
+
+
+def read_cursor(kind: Any) -> Any:
+    """Return a check that turns a cursor back into a `kind`, or into a Fault."""
+
+    def check(text: str) -> Any:
+        try:
+            raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+            return msgspec.json.decode(raw, type=kind)
+        except (binascii.Error, ValueError):
+            return BAD_CURSOR
+
+    return check
+
+
+BAD_CURSOR = Fault("cursor", "is not a cursor of this list; start again without one")

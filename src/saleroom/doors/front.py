@@ -1,0 +1,95 @@
+"""The front of the house: every route behind the guard, and an answer for whatever goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import structlog
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Router
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from saleroom.domain.errors import Invalid, Refused
+from saleroom.doors import problems
+from saleroom.doors.guard import Guard
+from saleroom.doors.problems import MethodNotAllowed, NotFound
+from saleroom.storage import database
+
+log = structlog.get_logger()
+
+PageAnswer = Callable[[Scope, Refused], Response | None]
+"""Renders an error as a page where the address is a page's, else returns None."""
+
+
+class Front:
+    """ASGI middleware that answers every error in the shape of its address, and logs what should not happen."""
+
+    def __init__(self, app: ASGIApp, page_answer: PageAnswer) -> None:
+        self._app = app
+        self._page_answer = page_answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, and answer what comes back as an exception."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = False
+
+        async def watched(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+            return
+        except ClientDisconnect:
+            return
+        except HTTPException as error:
+            refused: Refused = _from_starlette(error)
+        except Refused as error:
+            refused = error
+        except database.Unavailable as error:
+            log.error("the database is unavailable", reason=str(error), path=scope["path"])
+            refused = problems.Unavailable()
+        except Exception:
+            # The last resort: the log gets everything, the client nothing of the inside.
+            log.exception("internal error", method=scope["method"], path=scope["path"])
+            refused = problems.InternalError()
+        if not started:
+            await self.answer(scope, refused)(scope, receive, send)
+
+    def answer(self, scope: Scope, refused: Refused) -> Response:
+        """Return the answer to an error: a page below the paths of the pages, else JSON."""
+        return self._page_answer(scope, refused) or problems.answer(refused)
+
+
+def build(
+    routes: Sequence[BaseRoute],
+    *,
+    page_answer: PageAnswer,
+    lifespan: Callable[[Any], Any],
+    form_bytes_max: int,
+    https: bool,
+) -> ASGIApp:
+    """Return the whole application: guard, then errors, then routes. Nothing is reachable around the guard."""
+    front = Front(Router(routes, default=_nothing_here, lifespan=lifespan, redirect_slashes=False), page_answer)
+    return Guard(front, answer=front.answer, form_bytes_max=form_bytes_max, https=https)
+
+
+async def _nothing_here(scope: Scope, receive: Receive, send: Send) -> None:
+    raise NotFound
+
+
+def _from_starlette(error: HTTPException) -> Refused:
+    if error.status_code == 404:
+        return NotFound()
+    if error.status_code == 405:
+        return MethodNotAllowed((error.headers or {}).get("Allow", "GET, HEAD"))
+    if error.status_code == 400:
+        return Invalid.one("body", "malformed", str(error.detail))
+    log.error("an answer of the framework's own", status=error.status_code, detail=error.detail)
+    return problems.InternalError()

@@ -1,0 +1,178 @@
+"""What stands before every route: the limit on headers, the forgery filter, and the security headers of every answer.
+
+Also what doors ask of a request: its bearer token, its session cookie, its client's address, its body within bounds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import secrets
+from collections.abc import Awaitable, Callable
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from saleroom.doors.problems import BodyTimedOut, BodyTooLarge, ForgeryRefused, HeadersTooLarge, Problem
+
+HEADER_BYTES_MAX = 8 * 1024
+BODY_SECONDS_MAX = 30.0
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+FORGERY_FIELD = "csrfToken"
+FORGERY_HEADER = "x-csrf-token"
+_FORM = "application/x-www-form-urlencoded"
+
+SECURITY_HEADERS = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+        b"connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+    (b"x-frame-options", b"DENY"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+)
+
+Answer = Callable[[Scope, Problem], Response]
+
+
+class Guard:
+    """ASGI middleware around the whole application. `answer` renders a refusal, `https` says how cookies are set."""
+
+    def __init__(self, app: ASGIApp, *, answer: Answer, form_bytes_max: int, https: bool = False) -> None:
+        self._app = app
+        self._answer = answer
+        self._form_bytes_max = form_bytes_max
+        self._https = https
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check, then pass on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        scope["saleroom.https"] = self._https
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = message.setdefault("headers", [])
+                present = {name.lower() for name, _ in headers}
+                headers += [header for header in SECURITY_HEADERS if header[0] not in present]
+                if (cookie := scope.get("saleroom.forgery_cookie")) is not None:
+                    headers.append((b"set-cookie", cookie))
+            await send(message)
+
+        try:
+            receive = await self._check(scope, receive)
+        except Problem as refused:
+            await self._answer(scope, refused)(scope, receive, send_with_headers)
+            return
+        except ClientDisconnect:
+            return
+        await self._app(scope, receive, send_with_headers)
+
+    async def _check(self, scope: Scope, receive: Receive) -> Receive:
+        """Raise what refuses the request, or return the `receive` to go on with."""
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > HEADER_BYTES_MAX:
+            raise HeadersTooLarge(limit=HEADER_BYTES_MAX)
+        headers = Headers(scope=scope)
+        if scope["method"] in SAFE_METHODS or "x-requested-with" in headers:
+            return receive
+        cookie = _cookie(headers, _forgery_cookie_name(https=self._https))
+        if cookie is None:
+            raise ForgeryRefused
+        sent = headers.get(FORGERY_HEADER)
+        if sent is None and headers.get("content-type", "").partition(";")[0].strip().lower() == _FORM:
+            body = await read_body(Request(scope, receive), self._form_bytes_max)
+            receive = _replay(body, receive)
+            sent = parse_qs(body.decode("latin-1")).get(FORGERY_FIELD, [None])[-1]
+        if sent is None or not hmac.compare_digest(sent.encode(), _forgery_token(cookie).encode()):
+            raise ForgeryRefused
+        return receive
+
+
+def forgery_token(request: HTTPConnection) -> str:
+    """Return the token for the hidden field `csrfToken` of a form, bound to a cookie that goes with the answer."""
+    https = bool(request.scope.get("saleroom.https"))
+    name = _forgery_cookie_name(https=https)
+    cookie = request.scope.get("saleroom.forgery_value") or _cookie(Headers(scope=request.scope), name)
+    if cookie is None:
+        cookie = secrets.token_urlsafe(32)
+        attributes = "Path=/; HttpOnly; SameSite=Lax" + ("; Secure" if https else "")
+        request.scope["saleroom.forgery_value"] = cookie
+        request.scope["saleroom.forgery_cookie"] = f"{name}={cookie}; {attributes}".encode()
+    return _forgery_token(cookie)
+
+
+def bearer_token(headers: Headers) -> str | None:
+    """Return the part of `Authorization` after the first space; the word before it may be anything (specification).
+
+    None where the header is missing, and an empty string where it has no space or nothing after it.
+    """
+    value = headers.get("authorization")
+    return None if value is None else value.partition(" ")[2]
+
+
+def session_cookie_name(*, https: bool) -> str:
+    """Return the name of the cookie that holds a page's token."""
+    return "__Host-saleroom_session" if https else "saleroom_session"
+
+
+def session_token(request: HTTPConnection) -> str | None:
+    """Return the token of the service's own pages, from its cookie."""
+    return _cookie(Headers(scope=request.scope), session_cookie_name(https=bool(request.scope.get("saleroom.https"))))
+
+
+def client_address(request: HTTPConnection) -> str:
+    """Return the client's address; the server has already taken a trusted proxy's word for it."""
+    return "unknown" if request.client is None else request.client.host
+
+
+async def read_body(request: Request, bytes_max: int) -> bytes:
+    """Return the body. Raises BodyTooLarge (having read no further), BodyTimedOut, or ClientDisconnect."""
+    declared = request.headers.get("content-length", "")
+    if declared.isascii() and declared.isdigit() and int(declared) > bytes_max:
+        raise BodyTooLarge(limit=bytes_max)
+    parts: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(BODY_SECONDS_MAX):
+            async for part in request.stream():
+                size += len(part)
+                if size > bytes_max:
+                    raise BodyTooLarge(limit=bytes_max)
+                parts.append(part)
+    except TimeoutError:
+        raise BodyTimedOut from None
+    return b"".join(parts)
+
+
+def _forgery_cookie_name(*, https: bool) -> str:
+    return "__Host-saleroom_csrf" if https else "saleroom_csrf"
+
+
+def _forgery_token(cookie: str) -> str:
+    return hmac.new(cookie.encode(), b"saleroom forgery token", hashlib.sha256).hexdigest()
+
+
+def _cookie(headers: Headers, name: str) -> str | None:
+    try:
+        morsel = SimpleCookie(headers.get("cookie", "")).get(name)
+    except CookieError:
+        return None
+    return None if morsel is None or not morsel.value else morsel.value
+
+
+def _replay(body: bytes, receive: Receive) -> Callable[[], Awaitable[Message]]:
+    """Return a `receive` that gives the body that has been read already, and then whatever else comes."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replayed() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return replayed
