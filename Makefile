@@ -40,7 +40,7 @@ check: dev ## Check format, style, types and layers
 	@echo "Checking the types"
 	@$(BIN)/mypy
 	@echo "Checking the layers"
-	@$(BIN)/lint-imports
+	@$(BIN)/lint-imports --no-logo
 
 format: dev ## Rewrite the sources in the agreed format
 	@echo "Formatting"

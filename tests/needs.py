@@ -1,0 +1,38 @@
+"""What a test needs beside Python: real programs, found here or missed aloud.
+
+`SALEROOM_TEST_REQUIRE` names, with commas, what may not be missing: a test that lacks it fails instead of being skipped.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import NoReturn
+
+import pytest
+
+PROGRAMS = {"chromium": ("chromium", "chromium-browser", "google-chrome")}
+"""The names under which a program is known to exist, where they differ from what the tests call it."""
+MARK = "NOT TESTED HERE, for want of "
+
+
+def need(what: str) -> str:
+    """Return the path of the program `what`; where there is none, call `missing`."""
+    places = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/usr/local/sbin"))
+    found = [path for name in PROGRAMS.get(what, (what,)) if (path := shutil.which(name, path=places))]
+    return found[0] if found else missing(what, "no such program on the PATH")
+
+
+def missing(what: str, why: str) -> NoReturn:
+    """Skip the test, or fail it where `what` is required; the end of the run lists what was skipped."""
+    required = os.environ.get("SALEROOM_TEST_REQUIRE", "").split(",")
+    if what in (name.strip() for name in required):
+        pytest.fail(f"{what} is required here (SALEROOM_TEST_REQUIRE): {why}", pytrace=False)
+    pytest.skip(f"{MARK}{what}: {why}")
+
+
+def wants(reports: list[pytest.TestReport]) -> Iterator[str]:
+    """What each of the skipped tests wanted: `what: why`."""
+    for report in reports:
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+        if MARK in reason:
+            yield reason.partition(MARK)[2]
