@@ -19,6 +19,7 @@ from pydantic import SecretStr
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from saleroom import logs
@@ -98,7 +99,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
 
     routes = resource.routes(house, ENDPOINTS, settings.body_bytes_max)
     app = front.build(
-        [*routes, *pages.routes(house, Assets())],
+        [*routes, *pages.routes(house, Assets(pages.PUBLIC))],
         page_answer=pages.page_answer,
         lifespan=lifespan,
         form_bytes_max=settings.body_bytes_max,
@@ -326,14 +327,15 @@ def _serve_several(settings: Settings, listener: socket.socket, lines: Sequence[
     config = _config("saleroom.compose:worker", settings)
     listener.listen(config.backlog)
     _say(lines)
-    Multiprocess(config, target=uvicorn.Server(config).run, sockets=[listener]).run()
-    return 0
+    supervisor = Multiprocess(config, sockets=[listener])
+    supervisor.run()
+    return 1 if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes) else 0
 
 
 def _plain(settings: Settings) -> dict[str, Any]:
     """Return the settings for this program's own processes, secrets included."""
     password = settings.mqtt_password
-    plain = settings.model_dump(mode="json")
+    plain: dict[str, Any] = settings.model_dump(mode="json")
     return plain | {"mqtt_password": None if password is None else password.get_secret_value()}
 
 

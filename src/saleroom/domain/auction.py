@@ -5,10 +5,11 @@ States: scheduled -> open -> closed; scheduled or open without bids -> cancelled
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from typing import Any
 
 from msgspec import Struct, structs
 
@@ -142,7 +143,7 @@ def refuse_if_over(auction: Auction, now: datetime) -> None:
         raise AlreadyClosed(endsAt=auction.ends_at)
 
 
-def _terms(event: Terms) -> dict[str, object]:
+def _terms(event: Terms) -> dict[str, Any]:
     return {name: getattr(event, name) for name in TERMS}
 
 
@@ -159,15 +160,15 @@ TERMS = (
 """What the author may decide and amend, by the name it has in the auction and in its events."""
 
 
-def _amended(auction: Auction, event: AuctionAmended) -> dict[str, object]:
+def _amended(auction: Auction, event: AuctionAmended) -> dict[str, Any]:
     return _terms(event)
 
 
-def _opened(auction: Auction, event: AuctionOpened) -> dict[str, object]:
+def _opened(auction: Auction, event: AuctionOpened) -> dict[str, Any]:
     return {"status": Status.OPEN}
 
 
-def _bid(auction: Auction, event: BidPlaced) -> dict[str, object]:
+def _bid(auction: Auction, event: BidPlaced) -> dict[str, Any]:
     if not event.leading:
         return {"bid_count": auction.bid_count + 1}
     return {
@@ -179,27 +180,27 @@ def _bid(auction: Auction, event: BidPlaced) -> dict[str, object]:
     }
 
 
-def _raised(auction: Auction, event: MaximumRaised) -> dict[str, object]:
+def _raised(auction: Auction, event: MaximumRaised) -> dict[str, Any]:
     return {"maximum": event.maximum}
 
 
-def _reserve_met(auction: Auction, event: ReserveMet) -> dict[str, object]:
+def _reserve_met(auction: Auction, event: ReserveMet) -> dict[str, Any]:
     return {"current_bid": event.amount}
 
 
-def _extended(auction: Auction, event: AuctionExtended) -> dict[str, object]:
+def _extended(auction: Auction, event: AuctionExtended) -> dict[str, Any]:
     return {"ends_at": event.ends_at}
 
 
-def _closed(auction: Auction, event: AuctionClosed) -> dict[str, object]:
+def _closed(auction: Auction, event: AuctionClosed) -> dict[str, Any]:
     return {"status": Status.CLOSED, "outcome": event.outcome}
 
 
-def _cancelled(auction: Auction, event: AuctionCancelled) -> dict[str, object]:
+def _cancelled(auction: Auction, event: AuctionCancelled) -> dict[str, Any]:
     return {"status": Status.CANCELLED}
 
 
-_CHANGES = {
+_CHANGES: dict[type[Event], Callable[[Auction, Any], dict[str, Any]]] = {
     AuctionAmended: _amended,
     AuctionOpened: _opened,
     BidPlaced: _bid,

@@ -48,7 +48,7 @@ def place_bid(auction: Auction, bidder: Party, request: BidRequest, now: datetim
         raise BidTooLow(minimumBid=least)
     if auction.leader is None or auction.maximum is None or auction.current_bid is None:
         price = auction.starting_price if request.amount is None else request.amount
-        bids = [_bid(auction, bidder, price, limit, now)]
+        bids: list[Event] = [_bid(auction, bidder, price, limit, now)]
     elif limit > auction.maximum:
         bids = _outbid(auction, bidder, request, now)
     else:

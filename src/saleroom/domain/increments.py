@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from decimal import Decimal
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -54,7 +55,7 @@ def ladder_faults(tiers: Sequence[Tier]) -> list[Fault]:
         faults.append(Fault("ladder_too_long", f"must have at most {TIERS_MAX} tiers"))
     if tiers[0].start != ZERO:
         faults.append(Fault("ladder_start", "the first tier must be from 0"))
-    if any(a.start >= b.start for a, b in zip(tiers, tiers[1:], strict=False)):
+    if any(a.start >= b.start for a, b in pairwise(tiers)):
         faults.append(Fault("ladder_order", "each tier must be from a higher price than the one before"))
     if any(tier.step <= ZERO for tier in tiers):
         faults.append(Fault("step_not_positive", "every step must be above 0"))

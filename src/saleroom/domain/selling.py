@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from msgspec import Struct, structs
 
@@ -56,7 +57,7 @@ def create(gid: str, author: Party, draft: Draft, now: datetime) -> AuctionCreat
     )
 
 
-def amend(auction: Auction, author: Party, changes: dict[str, object], now: datetime) -> list[Event]:
+def amend(auction: Auction, author: Party, changes: dict[str, Any], now: datetime) -> list[Event]:
     """Return what `changes` (some of `TERMS`, by name) make of an auction before its first bid.
 
     Raises NotAuthor, AuctionClosed, HasBids, AuctionStarted or Invalid. No change in effect is no event.
@@ -84,7 +85,7 @@ def announce_end(auction: Auction, author: Party, ends_at: datetime, now: dateti
     Raises NotAuthor, AuctionClosed, EndsByItself, or Invalid where `ends_at` contradicts the clock, start or cap.
     """
     opened, auction = _without_end(auction, author, now)
-    changes: dict[str, object] = {"ends_at": ends_at}
+    changes: dict[str, Any] = {"ends_at": ends_at}
     _refuse_contradictions(_draft(auction, changes), now, before=auction)
     return [*opened, _amended(auction, changes, now)]
 
@@ -120,12 +121,12 @@ def _without_end(auction: Auction, author: Party, now: datetime) -> tuple[list[E
     return opened, auction.after_all(opened)
 
 
-def _draft(auction: Auction, changes: dict[str, object]) -> Draft:
-    terms: dict[str, object] = {name: getattr(auction, name) for name in TERMS}
-    return Draft(increment=auction.ladder, **(terms | changes))  # type: ignore[arg-type]  # TERMS names Draft's fields
+def _draft(auction: Auction, changes: dict[str, Any]) -> Draft:
+    terms: dict[str, Any] = {name: getattr(auction, name) for name in TERMS}
+    return Draft(increment=auction.ladder, **(terms | changes))
 
 
-def _amended(auction: Auction, changes: dict[str, object], now: datetime) -> AuctionAmended:
+def _amended(auction: Auction, changes: dict[str, Any], now: datetime) -> AuctionAmended:
     changed = structs.replace(auction, **changes)
     terms = {name: getattr(changed, name) for name in TERMS}
     return AuctionAmended(at=now, minimum_bid=changed.minimum_bid, reserve_met=changed.reserve_met, **terms)

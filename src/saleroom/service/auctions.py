@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from datetime import datetime
+from typing import Any
 
 import msgspec
 from sqlalchemy.exc import IntegrityError
@@ -41,7 +42,7 @@ def create(tx: Transaction, token: str, draft: Draft, asked: Once | None) -> byt
     return once(tx, account, asked, begin)
 
 
-def amend(tx: Transaction, token: str, gid: str, changes: dict[str, object]) -> bytes:
+def amend(tx: Transaction, token: str, gid: str, changes: dict[str, Any]) -> bytes:
     """Change an auction before its first bid and return its JSON. Raises as `domain.selling.amend`, and UnknownAuction."""
     account = authenticate(tx, token)
     auction = lock_one(tx, gid)

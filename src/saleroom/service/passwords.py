@@ -47,9 +47,10 @@ class Passwords:
 
     def _matches(self, digest: str | None, password: str) -> bool:
         try:
-            return self._hasher.verify(digest or self._decoy, password) and digest is not None
+            self._hasher.verify(digest or self._decoy, password)
         except (VerificationError, InvalidHashError):
             return False
+        return digest is not None
 
     async def _run(self, work: Callable[[], R]) -> R:
         if self._under_way >= THREADS + WAITING_MAX:

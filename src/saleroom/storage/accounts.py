@@ -47,7 +47,7 @@ def set_digest(tx: Transaction, user_id: int, digest: str) -> None:
 def list_users(tx: Transaction) -> list[Account]:
     """Return all users, by name."""
     rows = tx.execute(select(users.c.id, users.c.username, users.c.created_at).order_by(users.c.username))
-    return [Account(*row) for row in rows]
+    return [Account(row.id, row.username, row.created_at) for row in rows]
 
 
 def usernames(tx: Transaction, user_ids: Collection[int]) -> dict[int, str]:

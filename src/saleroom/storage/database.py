@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, cast
 
 from sqlalchemy import URL, Connection, CursorResult, Engine, Executable, create_engine, event, func, make_url, select
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import create_async_engine
 
@@ -89,15 +89,24 @@ class Database:
         A deadlock, a serialisation failure and TryAgain are tried again, as everything has been rolled back.
         Raises Unavailable if the database is away or busy for too long, and whatever the use case raises.
         """
+        changed: list[Auction] = []
+
+        def work(connection: Connection) -> R:
+            tx = Transaction(connection, self.clock)
+            answer = use_case(tx, *args, **kwargs)
+            changed[:] = tx.changed
+            return answer
+
         for attempt in range(1, PASSING_TRIES + 1):
             try:
-                return await self._engine.run(
-                    lambda c: use_case(Transaction(c, self.clock), *args, **kwargs), writes=True
-                )
+                answer = await self._engine.run(work, writes=True)
+                break
             except TryAgain as error:
                 if attempt == PASSING_TRIES:
                     raise Unavailable(str(error)) from error
                 await asyncio.sleep(0.01 * attempt)
+        else:
+            raise AssertionError("the last attempt succeeds or raises")
         if changed:
             for tell in self.after_commit:
                 tell(changed)
@@ -105,7 +114,10 @@ class Database:
 
     async def read(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run `use_case` in a transaction that only reads. Raises as `write` does."""
-        return await self._engine.run(lambda c: use_case(Transaction(c, self.clock), *args, **kwargs), writes=False)
+        try:
+            return await self._engine.run(lambda c: use_case(Transaction(c, self.clock), *args, **kwargs), writes=False)
+        except TryAgain as error:
+            raise Unavailable(str(error)) from error
 
     def seconds_until(self, instant: datetime) -> float:
         """Return how long `instant` is away by this process's clock: good for sleeping, never for deciding."""
@@ -129,7 +141,7 @@ def parse_url(text: str) -> URL:
     """
     try:
         url = make_url(text)
-    except Exception:
+    except (ArgumentError, ValueError):
         # SQLAlchemy's own message repeats the URL, password and all.
         raise ValueError(
             "not a database URL; write sqlite:///file.db or postgresql://user:password@host/name"

@@ -32,7 +32,9 @@ def find(tx: Transaction, keys: Iterable[tuple[int, str]]) -> dict[tuple[int, st
         return {}
     columns = (idempotency.c.user_id, idempotency.c.key)
     statement = select(*columns, idempotency.c.request, idempotency.c.answer).where(tuple_(*columns).in_(wanted))
-    return {(row.user_id, row.key): Kept(*row) for row in tx.execute(statement)}
+    return {
+        (row.user_id, row.key): Kept(row.user_id, row.key, row.request, row.answer) for row in tx.execute(statement)
+    }
 
 
 def keep(tx: Transaction, kept: Iterable[Kept], now: datetime) -> None:

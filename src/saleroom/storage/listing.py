@@ -89,7 +89,9 @@ def _then(tx: Transaction, sort: Sort, horizon: str) -> tuple[ColumnElement[obje
     if _HORIZON[tx.dialect].fullmatch(horizon) is None:
         raise ValueError("the horizon is not of this database")
     if tx.dialect == "postgresql":
-        visible = func.pg_visible_in_snapshot(events.c.written_by, cast(literal(horizon), Snapshot()))
+        visible: ColumnElement[bool] = func.pg_visible_in_snapshot(
+            events.c.written_by, cast(literal(horizon), Snapshot())
+        )
     else:
         visible = events.c.id <= int(horizon)
     column = {Sort.ENDING: events.c.ending_rank, Sort.NEWEST: events.c.auction_id, Sort.PRICE: events.c.price}[sort]

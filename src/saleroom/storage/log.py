@@ -72,7 +72,7 @@ def owed(tx: Transaction, limit: int) -> list[OwedEvent]:
         .order_by(events.c.id)
         .limit(limit)
     )
-    return [OwedEvent(*row) for row in tx.execute(statement)]
+    return [OwedEvent(row.id, row.auction_id, row.gid, row.version, row.payload) for row in tx.execute(statement)]
 
 
 def owed_count(tx: Transaction) -> int:
