@@ -7,8 +7,10 @@ import json
 import os
 import signal
 import socket
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -32,8 +34,8 @@ from saleroom.domain.views import instant
 from saleroom.doors import front
 from saleroom.doors.api import openapi, resource
 from saleroom.doors.api.endpoints import ENDPOINTS
-from saleroom.doors.web import pages
 from saleroom.doors.web.assets import Assets
+from saleroom.doors.web.pages import Pages
 from saleroom.service.accounts import Accounts
 from saleroom.service.closing import Closer
 from saleroom.service.desk import Desk
@@ -48,6 +50,7 @@ from saleroom.storage.migrations import migrate as migrate_tables
 log = structlog.get_logger()
 R = TypeVar("R")
 
+PUBLIC_FOLDER = Path(__file__).parent / "doors" / "web" / "static"
 GRACEFUL_SECONDS_MAX = 20
 KEEP_ALIVE_SECONDS = 75
 RESTART_SECONDS = 1.0
@@ -97,10 +100,15 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
             passwords.close()
             await database.close()
 
-    routes = resource.routes(house, ENDPOINTS, settings.body_bytes_max)
+    pages = Pages(
+        house,
+        Assets(PUBLIC_FOLDER),
+        registration_open=settings.registration == "open",
+        public_url=settings.public_url,
+    )
     app = front.build(
-        [*routes, *pages.routes(house, Assets(pages.PUBLIC))],
-        page_answer=pages.page_answer,
+        [*pages.routes(), *resource.routes(house, ENDPOINTS, settings.body_bytes_max)],
+        page_answer=pages.answer,
         lifespan=lifespan,
         form_bytes_max=settings.body_bytes_max,
         https=house.https,
@@ -340,7 +348,8 @@ def _plain(settings: Settings) -> dict[str, Any]:
 
 
 def _say(lines: Sequence[str]) -> None:
-    print(*lines, sep="\n", flush=True)
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.stdout.flush()
 
 
 async def _kept_running(name: str, run: Callable[[], Awaitable[None]]) -> None:

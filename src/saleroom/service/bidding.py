@@ -101,7 +101,6 @@ def _answer(bidder: Account, made: Sequence[Step]) -> bytes:
             bidder=placed.bidder,
             placed_at=instant(placed.at),
             automatic=placed.automatic,
-            maximum=str(placed.maximum),
         )
     leading = auction.leader is not None and auction.leader.id == bidder.id
     return _encode(BidAnswer(bid=bid, auction=auction_view(auction), leading=leading))
