@@ -1,0 +1,257 @@
+"""Every setting in one table: name, default, help; and the one place that reads them.
+
+A setting comes from a flag, else from the environment (`SALEROOM_` and its name in capitals; an empty variable counts as
+not set), else from a TOML file, else it has its default. What is wrong or unknown is named, all of it at once.
+"""
+
+from __future__ import annotations
+
+import difflib
+import ipaddress
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
+from pydantic_core import ErrorDetails
+
+from saleroom.delivery.mqtt import MqttSettings
+from saleroom.storage.database import parse_url
+
+PREFIX = "SALEROOM_"
+CONFIG_VARIABLE = "SALEROOM_CONFIG"
+FOREIGN_PREFIXES = ("SALEROOM_TEST_", "SALEROOM_INTERNAL_")
+"""Variables that are no settings: of the tests, and between this program's own processes."""
+
+
+def _no_truth(value: object) -> object:
+    """Refuse `true` where a number belongs: Python would count it as 1."""
+    if isinstance(value, bool):
+        raise ValueError("write a whole number")
+    return value
+
+
+def _by_commas(value: object) -> object:
+    """Split what a flag or the environment can only say in one string."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+def _lowered(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
+
+
+Number = Annotated[int, BeforeValidator(_no_truth)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(_by_commas)]
+
+
+class Settings(BaseModel):
+    """The settings of one house, checked. URLs stay as people wrote them; they may hold passwords, so no repr shows them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, validate_default=True)
+
+    host: str = Field("127.0.0.1", min_length=1, description="Address to listen on.")
+    port: Number = Field(9000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+    database: str = Field(
+        "sqlite:///saleroom.db",
+        repr=False,
+        description="Where everything is kept: sqlite:///file or postgresql://user:password@host/name.",
+    )
+    workers: Number = Field(1, ge=1, le=256, description="Processes that serve; more than one needs PostgreSQL.")
+    database_pool_size: Number = Field(10, ge=1, le=1000, description="Connections to PostgreSQL of each process.")
+    mqtt_user: str | None = Field(None, min_length=1, description="Account on the MQTT broker.")
+    mqtt_password: SecretStr | None = Field(None, description="Password of that account.")
+    mqtt_client_id: str = Field("saleroom", min_length=1, description="Client id on the MQTT broker.")
+    mqtt_ca_file: str | None = Field(
+        None, description="Authorities (PEM) to trust for mqtts://, instead of the system's."
+    )
+    mqtt_prefix: str = Field("saleroom/", description="Begins every MQTT topic; ends with a slash.")
+    mqtt: str = Field(
+        "embedded",
+        repr=False,
+        description="MQTT broker: embedded, off, or mqtt:// or mqtts:// with user:password@host:port.",
+    )
+    registration: Literal["open", "closed"] = Field(
+        "open", description="open lets everybody register; closed leaves it to `saleroom users add`."
+    )
+    registrations_per_hour: Number = Field(300, ge=1, description="Registrations that one address may make in an hour.")
+    body_bytes_max: Number = Field(65536, ge=1024, le=2**24, description="Largest request body, in bytes.")
+    cors_origins: Texts = Field((), description="Origins whose pages may use the API, such as https://shop.example.")
+    trusted_proxies: Texts = Field(
+        (), description="Addresses or networks of reverse proxies whose X-Forwarded-For is believed."
+    )
+    public_url: str | None = Field(
+        None, description="Address that people see, such as https://bids.example; https makes cookies secure."
+    )
+    outage_reopens: bool = Field(True, description="Whether auctions that ended during an outage get time again.")
+    log_level: Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(_lowered)] = Field(
+        "info", description="Least important kind of log line to write: debug, info, warning or error."
+    )
+    log_format: Literal["console", "json"] = Field("console", description="Log lines for people (console) or programs.")
+
+    @field_validator("database")
+    @classmethod
+    def _usable_database(cls, value: str) -> str:
+        parse_url(value)
+        return value
+
+    @field_validator("workers")
+    @classmethod
+    def _one_process_on_sqlite(cls, value: int, info: ValidationInfo) -> int:
+        if value > 1 and info.data.get("database", "").startswith("sqlite"):
+            raise ValueError("SQLite serves one process: set workers to 1, or database to a postgresql:// URL")
+        return value
+
+    @field_validator("mqtt_prefix")
+    @classmethod
+    def _usable_prefix(cls, value: str) -> str:
+        if not value.endswith("/") or re.search(r"[+#\0]", value) or value.startswith("$"):
+            raise ValueError("end it with /, do not begin with $, and use no +, # or NUL")
+        return value
+
+    @field_validator("mqtt")
+    @classmethod
+    def _usable_broker(cls, value: str, info: ValidationInfo) -> str:
+        """Check the broker with its account and authorities, which is why they stand above it."""
+        if value in ("embedded", "off"):
+            return value
+        if "://" not in value:
+            raise ValueError("write embedded, off, mqtt://host or mqtts://host")
+        password = info.data.get("mqtt_password")
+        MqttSettings.from_url(
+            value,
+            user=info.data.get("mqtt_user"),
+            password=None if password is None else password.get_secret_value(),
+            ca_file=info.data.get("mqtt_ca_file"),
+        )
+        return value
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _plain_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for origin in value:
+            if not re.fullmatch(r"https?://[^/?#@*\s]+", origin):
+                raise ValueError(f"{origin!r} is no origin; write https://host or https://host:port, each by name")
+        return value
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _addresses(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for network in value:
+            ipaddress.ip_network(network)
+        return value
+
+    @field_validator("public_url")
+    @classmethod
+    def _absolute(cls, value: str | None) -> str | None:
+        if value is not None and (urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).hostname):
+            raise ValueError("write http://host or https://host")
+        return value
+
+
+class SettingsError(Exception):
+    """Settings that cannot be used: one line for each fault, and never a secret in it."""
+
+    def __init__(self, faults: list[str]) -> None:
+        self.faults = faults
+        super().__init__("\n".join(faults))
+
+
+def load(flags: Mapping[str, object], environ: Mapping[str, str], config: str | None = None) -> Settings:
+    """Return the settings from `flags` (by name, None is not given), `environ` and the TOML file `config`.
+
+    Without `config` the file is the one that SALEROOM_CONFIG names, if any. Raises SettingsError with all faults.
+    """
+    faults: list[str] = []
+    values: dict[str, object] = {}
+    said: dict[str, str] = {}
+    """Setting -> what its user wrote it as."""
+    file = config or environ.get(CONFIG_VARIABLE)
+    for name, value in _from_file(file, faults).items():
+        values[name], said[name] = value, f"{name} in {file}"
+    for variable, text in _from_environment(environ, faults):
+        name = variable.removeprefix(PREFIX).lower()
+        values[name], said[name] = text, variable
+    for name, value in flags.items():
+        if value is not None:
+            values[name], said[name] = value, flag(name)
+    try:
+        settings = Settings.model_validate(values)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_input=False)
+        raise SettingsError(faults + [_line(detail, said) for detail in details]) from None
+    if faults:
+        raise SettingsError(faults)
+    return settings
+
+
+def flag(name: str) -> str:
+    """Return the flag of a setting."""
+    return f"--{name.replace('_', '-')}"
+
+
+def explain(name: str) -> str:
+    """Return a setting's help and its default, for people."""
+    field = Settings.model_fields[name]
+    return f"{field.description} Default: {shown_default(name)}."
+
+
+def shown_default(name: str) -> str:
+    """Return a setting's default as one would write it."""
+    default: Any = Settings.model_fields[name].default
+    return "none" if default is None or default == () else str(default).lower() if default is True else str(default)
+
+
+def _from_file(file: str | None, faults: list[str]) -> dict[str, Any]:
+    """Read the known settings of a TOML file; add to `faults` what is wrong with it."""
+    if file is None:
+        return {}
+    try:
+        content = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+    except OSError as error:
+        faults.append(f"cannot read {file}: {error.strerror}")
+        return {}
+    except ValueError as error:
+        faults.append(f"{file} is not TOML: {error}")
+        return {}
+    known = Settings.model_fields
+    faults += [f"{key} in {file} is no setting{_nearest(key, list(known))}" for key in content if key not in known]
+    return {key: value for key, value in content.items() if key in known}
+
+
+def _from_environment(environ: Mapping[str, str], faults: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield the variables that are settings; add to `faults` those that only look like one."""
+    known = [PREFIX + name.upper() for name in Settings.model_fields]
+    for variable, text in environ.items():
+        if variable in known:
+            if text:
+                yield variable, text
+        elif (
+            variable.upper().startswith(PREFIX)
+            and variable != CONFIG_VARIABLE
+            and not variable.startswith(FOREIGN_PREFIXES)
+        ):
+            faults.append(f"{variable} is no setting{_nearest(variable.upper(), [*known, CONFIG_VARIABLE])}")
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    return f"; did you mean {near[0]}?" if near else "; docs/settings.md lists all"
+
+
+def _line(detail: ErrorDetails, said: Mapping[str, str]) -> str:
+    """Say one fault: what the user wrote, and what would be right."""
+    name = str(detail["loc"][0])
+    reason = str(detail["ctx"]["error"]) if detail["type"] == "value_error" else detail["msg"]
+    return f"{said.get(name, name)}: {reason}"
