@@ -1,0 +1,184 @@
+"""The schemas of the OpenAPI document: what answers hold, member by member, and what each error says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from saleroom.domain import errors as e
+from saleroom.domain.accounts import USERNAME_PATTERN
+from saleroom.domain.auction import Status
+from saleroom.domain.errors import Refused
+from saleroom.domain.events import Outcome
+from saleroom.doors import problems
+from saleroom.doors.api.fields import object_schema
+from saleroom.doors.api.resource import Endpoint
+from saleroom.doors.api.wire import FaultView
+
+Schema = dict[str, Any]
+
+_REF = "#/components/schemas/{name}"
+MONEY: Schema = {"type": "string", "pattern": r"^(?:0|[1-9][0-9]{0,16})\.[0-9]{3}$", "examples": ["12.500"]}
+INSTANT: Schema = {
+    "type": "string",
+    "format": "date-time",
+    "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$",
+    "examples": ["2026-11-21T12:00:00.000000Z"],
+}
+_USERNAME: Schema = {"pattern": f"^{USERNAME_PATTERN}$"}
+GID_PATTERN = "^[A-Za-z0-9_-]{1,64}$"
+_COUNT: Schema = {"minimum": 0}
+
+_MEMBERS: dict[str, tuple[Schema, str]] = {
+    "amount": (MONEY, "The price that this bid shows."),
+    "auction": ({}, "The auction as it is now."),
+    "auctions": ({}, "The auctions of this page."),
+    "author": (_USERNAME, "Who offers the lot."),
+    "automatic": ({}, "Whether the service bid on behalf of a maximum."),
+    "bid": ({}, "One's bid in the history, or null where only one's own maximum rose."),
+    "bidCount": (_COUNT, "How many bids the history holds."),
+    "bidder": (_USERNAME, "Who bid."),
+    "bids": ({}, "The bids of this page."),
+    "buyNowPrice": (MONEY, "The price at which it is sold at once, until the first bid."),
+    "code": ({}, "What is wrong, as a stable word for programs."),
+    "createdAt": (INSTANT, "When it was made."),
+    "currentBid": (MONEY, "The visible price; null before the first bid."),
+    "currentBidAt": (INSTANT, "When the leading bid was recorded."),
+    "currentBidder": (_USERNAME, "Who leads."),
+    "database": ({"enum": ["ok", "unavailable"]}, "Whether the database answers."),
+    "description": ({}, "What is sold."),
+    "endsAt": (INSTANT, "When it closes by itself; null where its author closes it."),
+    "expiresAt": (INSTANT, "The instant from which the token is refused: 30 days after `createdAt`."),
+    "gid": ({"pattern": GID_PATTERN}, "The auction's public identifier."),
+    "leading": ({}, "Whether the caller leads now."),
+    "maximum": (MONEY, "The limit behind one's own bid."),
+    "message": ({}, "What is wrong and what would be right, for people."),
+    "minimumBid": (MONEY, "The least next bid; null once it is over, or once it could not be written in 20 digits."),
+    "mqtt": ({}, "How the MQTT broker is; `off` where there is none."),
+    "name": ({}, "The name of the lot."),
+    "next": ({}, "The cursor of the next page; null at the end."),
+    "outcome": ({"enum": list(Outcome)}, "How it ended; null until it is closed."),
+    "owed": (_COUNT, "How many events the broker has not acknowledged yet."),
+    "placedAt": (INSTANT, "When the bid was recorded."),
+    "reserveMet": ({}, "Whether the price has reached the reserve; null where there is none."),
+    "reservePrice": (MONEY, "It is not sold below this; shown to its author only."),
+    "standing": ({}, "How the caller stands."),
+    "startingPrice": (MONEY, "The least first bid."),
+    "startsAt": (INSTANT, "When bidding opens; null where it opened at once."),
+    "status": ({}, "The state."),
+    "token": (
+        {"pattern": "^[A-Za-z0-9+/]{14}==$", "minLength": 16, "maxLength": 16},
+        "10 random bytes in standard Base64; send it as `Authorization: Bearer TOKEN`.",
+    ),
+    "username": (_USERNAME, "In lower case."),
+    "version": ({"minimum": 1}, "The number of the auction's latest public event."),
+}
+"""What the members of answers are called, are like and mean: a name means the same wherever it stands."""
+
+_STATUS: dict[str, Schema] = {
+    "AuctionView": {"enum": list(Status)},
+    "Health": {"enum": ["ok"]},
+    "Readiness": {"enum": ["ok", "unavailable"]},
+}
+"""The one member name whose values differ from answer to answer."""
+
+_SECONDS: Schema = {"type": "integer", "minimum": 1, "description": "Seconds to wait; as in the header Retry-After."}
+_BYTES: Schema = {"type": "integer", "minimum": 1, "description": "The bytes allowed."}
+
+
+def _fact(name: str) -> Schema:
+    schema, about = _MEMBERS[name]
+    return {"anyOf": [schema, {"type": "null"}], "description": about}
+
+
+_FACTS: dict[type[Refused], dict[str, Schema]] = {
+    e.BidTooLow: {"minimumBid": _fact("minimumBid")},
+    e.AlreadyLeading: {"minimumBid": _fact("minimumBid")},
+    e.BuyNowUnavailable: {"minimumBid": _fact("minimumBid")},
+    e.AuctionClosed: {"endsAt": _fact("endsAt")},
+    e.EndsByItself: {"endsAt": _fact("endsAt")},
+    e.AuctionNotStarted: {"startsAt": _fact("startsAt")},
+    e.AuctionStarted: {"startsAt": _fact("startsAt")},
+    e.TooManyRequests: {"retryAfter": _SECONDS},
+    problems.BodyTooLarge: {"limit": _BYTES},
+    problems.HeadersTooLarge: {"limit": _BYTES},
+}
+"""The facts beside `message` and `code`, by error; every one of them is always there."""
+
+_TOGETHER: dict[str, Schema] = {"BidRequest": {"minProperties": 1}}
+"""What a form asks of its members together, as far as a schema can say it."""
+
+
+def components(endpoints: Sequence[Endpoint]) -> dict[str, Schema]:
+    """Return every schema of the document by name: answers, request bodies, errors."""
+    answers = [endpoint.answer for endpoint in endpoints if endpoint.answer is not None]
+    _, schemas = msgspec.json.schema_components([*answers, FaultView], ref_template=_REF)
+    found: dict[str, Schema] = {name: _described(name, schema) for name, schema in schemas.items()}
+    for form in (endpoint.form for endpoint in endpoints if endpoint.form is not None):
+        body = object_schema(form.fields, strict=form.strict)
+        found[form.name] = {"title": form.name, **body, **_TOGETHER.get(form.name, {})}
+    for refused in problems.STATUS:
+        found[error_name(refused)] = _error(refused)
+    found[error_name(e.Invalid, bare=True)] = _error(e.Invalid, bare=True)
+    return dict(sorted(found.items()))
+
+
+def reference(name: str) -> Schema:
+    """Return the reference to a schema of the document."""
+    return {"$ref": _REF.format(name=name)}
+
+
+def error_name(refused: type[Refused], *, bare: bool = False) -> str:
+    """Return the name of an error's schema; `bare` is the specification's own shape, with nothing but `message`."""
+    return f"{'Login' if bare else ''}{refused.__name__.removesuffix('Error')}Error"
+
+
+def sentence(refused: type[Refused]) -> str:
+    """Return what an error says unless it says something more exact."""
+    return (refused.__doc__ or "").strip().splitlines()[0]
+
+
+def _described(name: str, schema: Schema) -> Schema:
+    """Return an answer's schema with the form and the meaning of each member, and with no other member."""
+    if "properties" not in schema:
+        return schema
+    properties = {member: _member(name, member, found) for member, found in schema["properties"].items()}
+    return {**schema, "properties": properties, "additionalProperties": False}
+
+
+def _member(owner: str, name: str, found: Schema) -> Schema:
+    form, about = _MEMBERS[name]
+    form = _STATUS.get(owner, form) if name == "status" else form
+    if "anyOf" in found:
+        return {
+            "anyOf": [one if one == {"type": "null"} else one | form for one in found["anyOf"]],
+            "description": about,
+        }
+    return found | form | {"description": about}
+
+
+def _error(refused: type[Refused], *, bare: bool = False) -> Schema:
+    """Return the schema of an error's body, as `problems.body_of` makes it."""
+    message: Schema = {"type": "string"}
+    if refused is e.Invalid:
+        message = {
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": {"type": "array", "minItems": 1, "items": reference("FaultView")},
+            "description": "Field name (`body` for the whole) to all that is wrong with it.",
+        }
+    elif refused is e.InvalidAuthentication:
+        message = {"const": sentence(refused)}
+    properties = {"message": message}
+    if not bare and refused is not e.InvalidAuthentication:
+        properties |= {"code": {"const": refused.code}, **_FACTS.get(refused, {})}
+    return {
+        "title": error_name(refused, bare=bare),
+        "description": sentence(refused),
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
