@@ -76,11 +76,13 @@ clean: ## Remove everything that make made
 
 # One stamp file per step: a step runs again only when what it reads has changed.
 
-$(MADE)/uv: requirements/bootstrap.txt
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or newer is needed; name one: make setup PYTHON=python3.12" >&2; exit 1; }
 	@echo "Making a virtual environment in $(VENV)"
 	@$(PYTHON) -m venv --clear $(VENV)
+
+$(MADE)/uv: requirements/bootstrap.txt | $(BIN)/python
 	@echo "Installing the package installer, uv"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: \
 		-r requirements/bootstrap.txt
