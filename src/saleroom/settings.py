@@ -61,7 +61,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, validate_default=True)
 
-    host: str = Field("127.0.0.1", min_length=1, description="Address to listen on.")
+    host: str = Field("127.0.0.1", description="Address to listen on.")
     port: Number = Field(9000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
     database: str = Field(
         "sqlite:///saleroom.db",
@@ -100,10 +100,19 @@ class Settings(BaseModel):
     )
     log_format: Literal["console", "json"] = Field("console", description="Log lines for people (console) or programs.")
 
+    @field_validator("host")
+    @classmethod
+    def _one_word(cls, value: str) -> str:
+        if not re.fullmatch(r"[^\s/]+", value):
+            raise ValueError("write an address such as 127.0.0.1, 0.0.0.0 or ::1")
+        return value
+
     @field_validator("database")
     @classmethod
     def _usable_database(cls, value: str) -> str:
-        parse_url(value)
+        url = parse_url(value)
+        if url.get_backend_name() == "sqlite" and (url.query or str(url.database).startswith("file:")):
+            raise ValueError("SQLite takes a file and no options: write sqlite:///saleroom.db")
         return value
 
     @field_validator("workers")

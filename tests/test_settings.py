@@ -1,0 +1,207 @@
+"""Settings: where they come from, and what is refused, by name."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from saleroom.settings import Settings, SettingsError, load, shown_default
+
+DOCS = Path(__file__).parent.parent / "docs/settings.md"
+SECRET = "open-sesame"
+
+
+def faults(environ: dict[str, str], flags: dict[str, object] | None = None, config: str | None = None) -> list[str]:
+    """Return why these settings are refused."""
+    with pytest.raises(SettingsError) as refused:
+        load(flags or {}, environ, config)
+    return refused.value.faults
+
+
+def test_defaults_are_those_of_the_design() -> None:
+    """Without any setting, a house is served on this machine alone, from a file, with the embedded broker."""
+    settings = load({}, {})
+    shown = (settings.host, settings.port, settings.database, settings.mqtt, settings.workers)
+    assert ("127.0.0.1", 9000, "sqlite:///saleroom.db", "embedded", 1) == shown
+
+
+def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(tmp_path: Path) -> None:
+    """Each setting is taken from the first place that says it."""
+    file = tmp_path / "house.toml"
+    file.write_text('host = "file"\nport = 1\nworkers = 1\nlog_level = "error"\n')
+    settings = load({"host": "flag", "port": None}, {"SALEROOM_HOST": "env", "SALEROOM_PORT": "2"}, str(file))
+    assert ("flag", 2, "error", "console") == (
+        settings.host,
+        settings.port,
+        settings.log_level,
+        settings.log_format,
+    )
+
+
+def test_the_environment_may_name_the_file(tmp_path: Path) -> None:
+    """SALEROOM_CONFIG names the file where no flag does."""
+    file = tmp_path / "house.toml"
+    file.write_text("port = 7\n")
+    assert 7 == load({}, {"SALEROOM_CONFIG": str(file)}).port
+
+
+def test_an_empty_variable_is_not_set() -> None:
+    """A variable that a service file leaves empty does not count."""
+    assert 9000 == load({}, {"SALEROOM_PORT": ""}).port
+
+
+def test_lists_are_written_with_commas_or_as_arrays(tmp_path: Path) -> None:
+    """A list is split at commas in the environment and is an array in TOML."""
+    file = tmp_path / "house.toml"
+    file.write_text('trusted_proxies = ["10.0.0.0/8", "::1"]\n')
+    settings = load({}, {"SALEROOM_CORS_ORIGINS": "https://a.example, http://b.example:8080"}, str(file))
+    assert ("https://a.example", "http://b.example:8080") == settings.cors_origins
+    assert ("10.0.0.0/8", "::1") == settings.trusted_proxies
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "sqlite:///relative.db",
+        "sqlite:////absolute/file.db",
+        "postgresql://ada:p%40ss%2Fword@db.example:5433/house",
+        "postgres://ada@db.example/house?sslmode=require",
+        "postgresql+asyncpg://db.example/house",
+        "postgresql:///house?host=/run/postgresql",
+    ],
+)
+def test_database_urls_are_taken_as_people_write_them(url: str) -> None:
+    """Each usual form of a database URL passes, and is kept as written."""
+    assert url == load({}, {"SALEROOM_DATABASE": url}).database
+
+
+@pytest.mark.parametrize(
+    "url", ["off", "embedded", "mqtt://broker", "mqtt://ada:p%40ss@broker:1884", "mqtts://[::1]:8884"]
+)
+def test_mqtt_urls_are_taken_as_people_write_them(url: str) -> None:
+    """Each form of the broker setting passes, and is kept as written."""
+    assert url == load({}, {"SALEROOM_MQTT": url}).mqtt
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "remedy"),
+    [
+        ("PORT", "x", "integer"),
+        ("PORT", "65536", "65535"),
+        ("HOST", " ", "address"),
+        ("WORKERS", "0", "1"),
+        ("WORKERS", "2", "postgresql://"),
+        ("DATABASE", "sqlite://", "sqlite:///saleroom.db"),
+        ("DATABASE", "sqlite:///:memory:", "sqlite:///saleroom.db"),
+        ("DATABASE", "sqlite:///file:a?mode=memory&uri=true", "sqlite:///saleroom.db"),
+        ("DATABASE", "mysql://host/name", "postgresql://"),
+        ("DATABASE", "postgresql://host:port/name", "postgresql://"),
+        ("DATABASE", "saleroom.db", "sqlite:///"),
+        ("MQTT", "on", "embedded"),
+        ("MQTT", "http://broker", "mqtt://"),
+        ("MQTT", "mqtt://", "host"),
+        ("MQTT_PREFIX", "house", "/"),
+        ("MQTT_PREFIX", "house/+/", "+"),
+        ("MQTT_PREFIX", "#/", "#"),
+        ("MQTT_PREFIX", "$SYS/", "$"),
+        ("REGISTRATION", "maybe", "closed"),
+        ("REGISTRATIONS_PER_HOUR", "0", "1"),
+        ("BODY_BYTES_MAX", "10", "1024"),
+        ("CORS_ORIGINS", "*", "https://host"),
+        ("CORS_ORIGINS", "shop.example", "https://host"),
+        ("CORS_ORIGINS", "https://shop.example/path", "https://host"),
+        ("TRUSTED_PROXIES", "proxy.example", "IPv4"),
+        ("PUBLIC_URL", "bids.example", "https://host"),
+        ("OUTAGE_REOPENS", "maybe", "boolean"),
+        ("LOG_LEVEL", "loud", "warning"),
+        ("LOG_FORMAT", "xml", "json"),
+        ("DATABASE_POOL_SIZE", "0", "1"),
+    ],
+)
+def test_a_bad_value_is_refused_by_name_with_the_remedy(variable: str, value: str, remedy: str) -> None:
+    """A value that cannot be used is named as it was written, and the line says what would be right."""
+    (fault,) = faults({f"SALEROOM_{variable}": value})
+    assert fault.startswith(f"SALEROOM_{variable}: ")
+    assert remedy in fault
+
+
+def test_all_faults_are_named_at_once_each_where_it_was_written(tmp_path: Path) -> None:
+    """Faults in flags, environment and file come out together, one line each."""
+    file = tmp_path / "house.toml"
+    file.write_text('workers = true\nbody_bytes = 5\nlog_level = "loud"\n')
+    found = faults({"SALEROOM_PROT": "9000", "SALEROOM_REGISTRATION": "maybe"}, {"port": "x"}, str(file))
+    starts = [
+        f"body_bytes in {file} is no setting; did you mean body_bytes_max?",
+        "SALEROOM_PROT is no setting; did you mean SALEROOM_PORT?",
+        "--port: ",
+        f"workers in {file}: write a whole number",
+        "SALEROOM_REGISTRATION: ",
+        f"log_level in {file}: ",
+    ]
+    assert len(starts) == len(found)
+    assert all(fault.startswith(start) for start, fault in zip(starts, found, strict=True))
+    assert all("\n" not in fault for fault in found)
+
+
+def test_variables_of_the_tests_and_of_our_own_processes_are_no_settings() -> None:
+    """SALEROOM_TEST_*, SALEROOM_INTERNAL_* and SALEROOM_CONFIG stop nothing; a misspelt case does."""
+    load({}, {"SALEROOM_TEST_REQUIRE": "a", "SALEROOM_INTERNAL_SETTINGS": "b", "SALEROOMS": "c"})
+    assert ["Saleroom_Port is no setting; did you mean SALEROOM_PORT?"] == faults({"Saleroom_Port": "1"})
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    """A missing file and one that is not TOML are refused by their names."""
+    assert [f"cannot read {tmp_path}/none.toml: No such file or directory"] == faults(
+        {}, config=f"{tmp_path}/none.toml"
+    )
+    file = tmp_path / "house.toml"
+    file.write_bytes(b"port = \xff")
+    assert [True] == [fault.startswith(f"{file} is not TOML: ") for fault in faults({}, config=str(file))]
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"SALEROOM_DATABASE": f"mysql://ada:{SECRET}@host/name"},
+        {"SALEROOM_DATABASE": f"postgresql://ada:{SECRET}@host:port/name"},
+        {"SALEROOM_MQTT": f"http://ada:{SECRET}@host"},
+        {"SALEROOM_MQTT": f"mqtt://ada:{SECRET}@host:port"},
+        {"SALEROOM_MQTT": "mqtt://host", "SALEROOM_MQTT_PASSWORD": SECRET},
+        {"SALEROOM_MQTT_PASSWORD": SECRET, "SALEROOM_PORT": "x"},
+    ],
+)
+def test_no_fault_repeats_a_secret(environ: dict[str, str]) -> None:
+    """A password is in no message, whatever is wrong."""
+    assert SECRET not in str(faults(environ))
+
+
+def test_no_repr_shows_a_secret() -> None:
+    """A password is in no repr, be it in a URL or a setting of its own."""
+    settings = Settings.model_validate(
+        {
+            "database": f"postgresql://ada:{SECRET}@host/name",
+            "mqtt": f"mqtt://ada:{SECRET}@host",
+            "mqtt_user": "ada",
+            "mqtt_password": SECRET,
+        }
+    )
+    assert SECRET not in repr(settings) + str(settings)
+
+
+def test_the_docs_list_every_setting_with_its_default_and_help() -> None:
+    """The table in docs/settings.md is the table of settings."""
+    table = [line for line in DOCS.read_text().splitlines() if line.startswith("| `")]
+    expected = [
+        f"| `{name}` | `{shown_default(name)}` | {field.description} |" for name, field in Settings.model_fields.items()
+    ]
+    assert expected == table
+
+
+def test_the_docs_example_file_is_accepted(tmp_path: Path) -> None:
+    """The TOML example in docs/settings.md can be used as it stands, but for its user's password."""
+    (example,) = re.findall(r"```toml\n(.*?)```", DOCS.read_text(), re.DOTALL)
+    file = tmp_path / "house.toml"
+    file.write_text(example)
+    settings = load({}, {"SALEROOM_MQTT_PASSWORD": SECRET}, str(file))
+    assert tomllib.loads(example)["workers"] == settings.workers
