@@ -1,21 +1,73 @@
-"""The desk: where bids from every door are handed in."""
+"""The desk: bids from every door wait here, and those that wait share one transaction."""
 
 from __future__ import annotations
 
-from saleroom.domain.errors import Refused
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+
+import structlog
+
+from saleroom.domain.errors import Busy
 from saleroom.service.bidding import BidCommand, place_bids
-from saleroom.storage.database import Database
+from saleroom.storage.database import Database, Unavailable
+
+log = structlog.get_logger()
+
+BATCH_MAX = 512
+WAITING_MAX = 4096
+"""Beyond it a bid is answered `busy` at once: better an honest no than an answer after the end of the auction."""
+
+_Waiting = tuple[BidCommand, "asyncio.Future[bytes]"]
 
 
 class Desk:
-    """Takes bids, one transaction each. Gathering those that wait into one transaction is to come behind `place`."""
+    """Gathers the bids that arrive while a transaction is under way into the next one, in order of arrival.
+
+    An idle desk starts at once: nobody ever waits for a batch to fill.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._waiting: deque[_Waiting] = deque()
+        self._serving: asyncio.Task[None] | None = None
 
     async def place(self, command: BidCommand) -> bytes:
-        """Return the answer (JSON of a `BidAnswer`) once it is committed. Raises the refusal, or Unavailable."""
-        [answer] = await self._database.write(place_bids, [command])
-        if isinstance(answer, Refused):
-            raise answer
-        return answer
+        """Return the answer (JSON of a `BidAnswer`) once it is committed. Raises the refusal, Busy, or Unavailable."""
+        if len(self._waiting) >= WAITING_MAX:
+            raise Busy("Too many bids at once; nothing was changed; try again in a moment.")
+        answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._waiting.append((command, answer))
+        if self._serving is None:
+            self._serving = asyncio.create_task(self._serve())
+        return await answer
+
+    async def _serve(self) -> None:
+        """Take batch after batch until nobody waits."""
+        try:
+            while self._waiting:
+                await self._decide([self._waiting.popleft() for _ in range(min(BATCH_MAX, len(self._waiting)))])
+        finally:
+            self._serving = None
+
+    async def _decide(self, batch: Sequence[_Waiting]) -> None:
+        """Answer every bid of `batch`. One that breaks the transaction is found by trying them one by one."""
+        try:
+            answers: Sequence[bytes | Exception] = await self._database.write(place_bids, [bid for bid, _ in batch])
+        except Unavailable as error:
+            answers = [Unavailable(str(error)) for _ in batch]
+        except Exception as error:
+            # A bug, or a row that the database refuses: whoever brought it is told, and their neighbours are not harmed.
+            if len(batch) > 1:
+                log.exception("a batch of bids failed; trying them one by one", bids=len(batch))
+                for one in batch:
+                    await self._decide([one])
+                return
+            answers = [error]
+        for (_, future), answer in zip(batch, answers, strict=True):
+            if future.done():
+                continue  # The client has gone; what it asked for is decided all the same.
+            if isinstance(answer, Exception):
+                future.set_exception(answer)
+            else:
+                future.set_result(answer)

@@ -129,8 +129,8 @@ class Database:
 
     @property
     def shown(self) -> str:
-        """The URL without its password, for people."""
-        return self.url.render_as_string(hide_password=True)
+        """The URL without its password and driver, for people."""
+        return self.url.set(drivername=self.kind).render_as_string(hide_password=True)
 
 
 def parse_url(text: str) -> URL:

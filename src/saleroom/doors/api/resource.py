@@ -79,12 +79,15 @@ class Endpoint(Struct, frozen=True, kw_only=True):
 class Resource:
     """The ASGI application at one path."""
 
-    def __init__(self, house: House, endpoints: Sequence[Endpoint], body_bytes_max: int) -> None:
+    def __init__(
+        self, house: House, endpoints: Sequence[Endpoint], body_bytes_max: int, also_allowed: Sequence[str] = ()
+    ) -> None:
+        """Take in `also_allowed` the methods that a page answers at the same path."""
         self._house = house
         self._by_method = {endpoint.method: endpoint for endpoint in endpoints}
         if "GET" in self._by_method:
             self._by_method["HEAD"] = self._by_method["GET"]
-        self._allow = ", ".join(sorted(self._by_method))
+        self._allow = ", ".join(sorted({*self._by_method, *also_allowed}))
         self._body_bytes_max = body_bytes_max
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -142,12 +145,18 @@ class Resource:
         return body
 
 
+PAGE_METHODS = {"/login": ("GET", "HEAD")}
+"""The one path that a page shares with the API (contract, "Pages"): the form of the login."""
+
+
 def routes(house: House, endpoints: Sequence[Endpoint], body_bytes_max: int) -> list[Route]:
     """Return one route per path, as each path answers all of its methods by itself."""
     paths: dict[str, list[Endpoint]] = {}
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, []).append(endpoint)
-    return [Route(path, Resource(house, rows, body_bytes_max)) for path, rows in paths.items()]
+    return [
+        Route(path, Resource(house, rows, body_bytes_max, PAGE_METHODS.get(path, ()))) for path, rows in paths.items()
+    ]
 
 
 def _query(endpoint: Endpoint, request: Request) -> dict[str, Any]:
