@@ -1,0 +1,135 @@
+"""The desk gathers bids into transactions without any of them noticing."""
+
+import asyncio
+from collections.abc import Sequence
+from decimal import Decimal
+
+import msgspec
+import pytest
+from sqlalchemy import Engine, event
+
+from saleroom.domain.bidding import BidRequest
+from saleroom.domain.errors import BidTooLow, Busy, Refused, Unauthenticated, UnknownAuction
+from saleroom.domain.selling import Draft
+from saleroom.domain.views import BidAnswer
+from saleroom.service import auctions, desk
+from saleroom.service.accounts import issue_token, register
+from saleroom.service.bidding import BidCommand, place_bids
+from saleroom.service.desk import Desk
+from saleroom.storage import auctions as rows
+from saleroom.storage.database import Database, Transaction
+
+pytestmark = pytest.mark.anyio
+
+
+class House:
+    """An author's auction and three bidders' tokens."""
+
+    def __init__(self, gid: str, tokens: Sequence[str]) -> None:
+        self.gid = gid
+        self.tokens = tokens
+
+    def bid(self, bidder: int, amount: str) -> BidCommand:
+        """A literal bid of one of the bidders."""
+        return BidCommand(self.tokens[bidder], self.gid, BidRequest(Decimal(amount).quantize(Decimal("0.001")), None))
+
+
+@pytest.fixture
+async def house(database: Database) -> House:
+    """A house with one open auction from 1 on."""
+
+    def furnish(tx: Transaction) -> House:
+        tokens = [issue_token(tx, register(tx, name, "no digest").id).value for name in ("ann", "bob", "cat", "dan")]
+        body = auctions.create(tx, tokens[0], Draft(name="Clock", starting_price=Decimal("1.000")), None)
+        return House(msgspec.json.decode(body)["gid"], tokens)
+
+    return await database.write(furnish)
+
+
+def decoded(answer: bytes) -> BidAnswer:
+    """The answer as its fields."""
+    return msgspec.json.decode(answer, type=BidAnswer)
+
+
+async def test_waiting_bids_share_transactions(
+    database: Database, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lone bid is decided at once; those that arrive during its transaction share the next one, in order."""
+    batches: list[int] = []
+
+    def counted(tx: Transaction, commands: Sequence[BidCommand]) -> list[bytes | Refused]:
+        batches.append(len(commands))
+        return place_bids(tx, commands)
+
+    monkeypatch.setattr(desk, "place_bids", counted)
+    counter = Desk(database)
+    first = asyncio.create_task(counter.place(house.bid(1, "1")))
+    while not batches:
+        await asyncio.sleep(0)
+    answers = await asyncio.gather(first, *(counter.place(house.bid(1 + n % 3, str(10 * n))) for n in range(1, 21)))
+    assert batches == [1, 20]
+    assert [f"{max(1, 10 * n)}.000" for n in range(21)] == [decoded(a).auction.current_bid for a in answers]
+
+
+async def test_a_bad_bid_leaves_its_neighbours_alone(database: Database, house: House) -> None:
+    """Each bid of a batch gets its own answer: accepted, too low, of nobody, for no auction."""
+    counter = Desk(database)
+    nobody = BidCommand("no such token", house.gid, BidRequest(Decimal("9.000"), None))
+    nowhere = BidCommand(house.tokens[1], "nowhere", BidRequest(Decimal("9.000"), None))
+    commands = [house.bid(1, "5"), house.bid(2, "5"), nobody, nowhere, house.bid(2, "50")]
+    answers = await asyncio.gather(*(counter.place(c) for c in commands), return_exceptions=True)
+    kinds = [type(a) for a in answers]
+    assert kinds == [bytes, BidTooLow, Unauthenticated, UnknownAuction, bytes]
+    stored = await database.read(rows.get, house.gid)
+    assert stored is not None
+    assert (Decimal("50.000"), 2) == (stored.current_bid, stored.bid_count)
+
+
+async def test_a_batch_that_breaks_is_tried_one_by_one(
+    database: Database, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where one bid breaks the whole transaction, that bid alone fails, and no other is lost or doubled."""
+
+    def breaking(tx: Transaction, commands: Sequence[BidCommand]) -> list[bytes | Refused]:
+        answers = place_bids(tx, commands)
+        if any(command.request.amount == Decimal("20.000") for command in commands):
+            raise ZeroDivisionError
+        return answers
+
+    monkeypatch.setattr(desk, "place_bids", breaking)
+    counter = Desk(database)
+    commands = [house.bid(1 + n % 3, str(10 * n)) for n in range(1, 5)]
+    answers = await asyncio.gather(*(counter.place(c) for c in commands), return_exceptions=True)
+    assert [bytes, ZeroDivisionError, bytes, bytes] == [type(a) for a in answers]
+    stored = await database.read(rows.get, house.gid)
+    assert stored is not None
+    assert 3 == stored.bid_count
+
+
+async def test_a_full_desk_says_so_at_once(database: Database, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond its bound the desk refuses with Busy instead of letting bids queue up."""
+    monkeypatch.setattr(desk, "WAITING_MAX", 3)
+    counter = Desk(database)
+    bids = [counter.place(house.bid(1 + n % 3, str(10 * n))) for n in range(1, 6)]
+    answers = await asyncio.gather(*bids, return_exceptions=True)
+    assert [bytes, bytes, bytes, Busy, Busy] == [type(a) for a in answers]
+
+
+async def test_a_batch_costs_as_many_statements_as_one_bid(database: Database, house: House) -> None:
+    """The number of statements does not grow with the number of bids in the batch."""
+    statements: list[str] = []
+
+    def count(*args: object) -> None:
+        statements.append(str(args[2]))
+
+    event.listen(Engine, "before_cursor_execute", count)
+    try:
+        await database.write(place_bids, [house.bid(1, "1")])
+        for_one = len(statements)
+        statements.clear()
+        await database.write(place_bids, [house.bid(1 + n % 3, str(10 * n)) for n in range(1, 101)])
+        for_many = len(statements)
+    finally:
+        event.remove(Engine, "before_cursor_execute", count)
+    assert for_one == for_many
+    assert for_one <= 9
