@@ -1,0 +1,200 @@
+"""The command line: what it answers, and how it ends."""
+
+import io
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx
+import pytest
+
+import saleroom
+from saleroom.cli import main
+from saleroom.settings import shown_default
+
+COMMANDS = [[], ["serve"], ["migrate"], ["users"], ["users", "add"], ["users", "list"], ["users", "password"]]
+FLAGS = ("host", "port", "database", "mqtt", "workers", "registration")
+PASSWORD = "correct horse"
+SECONDS_MAX = 30
+
+
+class Done(NamedTuple):
+    """What one command answered."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Done]
+
+
+def environment() -> dict[str, str]:
+    """Return this process's environment without settings, and a terminal wide enough for whole lines."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SALEROOM_")}
+    return kept | {"COLUMNS": "200", "PYTHONWARNINGS": "error", "NO_COLOR": "1"}
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Run one command in an empty folder, without starting a process for it."""
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("SALEROOM_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def run(*args: str, stdin: str = "") -> Done:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        code = main(list(args))
+        return Done(code, *capfd.readouterr())
+
+    return run
+
+
+def test_version(run: Run) -> None:
+    """--version prints the package's version."""
+    assert (0, f"saleroom {saleroom.__version__}\n", "") == run("--version")
+
+
+def test_version_loads_nothing_heavy() -> None:
+    """--version answers at once: neither the database's nor the web's libraries nor the settings are imported for it."""
+    code = "import sys, saleroom.cli; saleroom.cli.main(['--version']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set() == {"pydantic", "sqlalchemy", "starlette", "uvicorn", "asyncio", "alembic"} & set(done.stdout.split())
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_helps_with_examples_and_exit_codes(run: Run, command: list[str]) -> None:
+    """--help gives examples and the exit codes, for every command."""
+    done = run(*command, "--help")
+    assert 0 == done.code
+    assert re.search(rf"Examples:\s+saleroom {' '.join(command)}", done.out)
+    assert "Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings." in done.out
+
+
+def test_serve_helps_with_every_flag_and_its_default(run: Run) -> None:
+    """`serve --help` shows each flag with the default from the table of settings."""
+    words = " ".join(re.sub("[│╭╮╰╯─]", " ", run("serve", "--help").out).split())
+    for name in FLAGS:
+        assert re.search(rf"--{name} .*Default: {re.escape(shown_default(name))}\.", words)
+
+
+@pytest.mark.parametrize(
+    ("args", "line"),
+    [
+        (["serv"], "saleroom: No such command 'serv'"),
+        (["serve", "--prot", "1"], "saleroom: No such option '--prot'"),
+        (["users", "add"], "saleroom: Missing argument 'NAME'"),
+        (["serve", "--port", "x"], "saleroom: --port: "),
+        (["serve", "--workers", "2"], "saleroom: --workers: SQLite serves one process"),
+        (["serve", "--config", "none.toml"], "saleroom: cannot read none.toml: No such file or directory"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(run: Run, args: list[str], line: str) -> None:
+    """A wrong command, flag or value is named in one line, with exit code 2 and nothing on standard output."""
+    done = run(*args)
+    assert (2, "", 1) == (done.code, done.out, len(done.err.splitlines()))
+    assert done.err.startswith(line)
+
+
+def test_a_misspelt_variable_stops_every_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unknown SALEROOM_ variable stops the start, by name, with the nearest real one."""
+    monkeypatch.setenv("SALEROOM_DATABSE", "sqlite:///other.db")
+    assert (2, "", "saleroom: SALEROOM_DATABSE is no setting; did you mean SALEROOM_DATABASE?\n") == run(
+        "users", "list"
+    )
+
+
+def test_users_are_added_listed_and_given_passwords(run: Run) -> None:
+    """A user is added with a password from standard input, listed with the instant, and given a new password."""
+    assert (0, "", "") == run("users", "list")
+    assert 0 == run("users", "add", "ada", stdin=f"{PASSWORD}\n").code
+    assert re.fullmatch(r"ada\t\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\n", run("users", "list").out)
+    assert 0 == run("users", "password", "ada", stdin="another horse").code
+
+
+@pytest.mark.parametrize(
+    ("args", "stdin", "said"),
+    [
+        (["users", "add", "ada"], "", "no password on standard input"),
+        (["users", "add", "ada"], "short\n", "8 to 256 characters"),
+        (["users", "add", "a b"], f"{PASSWORD}\n", "3 to 32"),
+        (["users", "password", "nobody"], f"{PASSWORD}\n", "no user"),
+        (["migrate", "--to", "nonsense"], "", "nonsense"),
+        (["migrate", "--database", "sqlite:////nowhere/at/all.db"], "", "sqlite:////nowhere/at/all.db"),
+        (["migrate", "--database", "postgresql://ada:open-sesame@127.0.0.1:1/x"], "", "ada:***@127.0.0.1:1"),
+        (["serve", "--host", "203.0.113.1", "--mqtt", "off"], "", "cannot listen on 203.0.113.1"),
+    ],
+)
+def test_a_refusal_is_one_line_and_exit_code_1(run: Run, args: list[str], stdin: str, said: str) -> None:
+    """What is refused or fails is said in one line without a traceback or a password, with exit code 1."""
+    done = run(*args, stdin=stdin)
+    assert (1, 1) == (done.code, len(done.err.splitlines()))
+    assert done.err.startswith("saleroom: ")
+    assert said in done.err
+    assert "open-sesame" not in done.err
+
+
+def test_a_user_is_added_once(run: Run) -> None:
+    """A name that is taken is refused."""
+    codes = [run("users", "add", "ada", stdin=f"{PASSWORD}\n").code for _ in range(2)]
+    assert [0, 1] == codes
+
+
+def test_migrate_says_where_the_tables_are(run: Run) -> None:
+    """`migrate` brings the tables to the newest revision, which `migrate --to` can name, and back."""
+    newest = run("migrate").out
+    revision = newest.split()[-1].rstrip(".")
+    assert newest == run("migrate", "--to", revision).out
+    assert 0 == run("migrate", "--to", "base").code
+
+
+def test_at_a_terminal_the_password_is_asked_for_twice_and_not_shown(tmp_path: Path) -> None:
+    """At a terminal, the password is prompted for without an echo and confirmed."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "saleroom", "users", "add", "ada"]
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment(), stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    shown = ""
+    for prompt in ("Password:", "again:"):
+        shown += read_until(ours, prompt)
+        os.write(ours, f"{PASSWORD}\n".encode())
+    shown += read_until(ours, "Added ada.")
+    assert 0 == process.wait(SECONDS_MAX)
+    os.close(ours)
+    assert PASSWORD not in shown
+
+
+def read_until(terminal: int, text: str) -> str:
+    """Read from a terminal up to `text`. A prompt is answered only after a moment, when the echo is off."""
+    read = ""
+    while text not in read:
+        read += os.read(terminal, 1024).decode()
+    time.sleep(0.3)
+    return read
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+def test_serve_says_where_and_ends_cleanly(tmp_path: Path, stop: signal.Signals) -> None:
+    """`serve` prints its address, database and broker, answers there, and exits 0 on SIGTERM and on Ctrl-C."""
+    command = [sys.executable, "-m", "saleroom", "serve", "--port", "0", "--mqtt", "off"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        lines = [process.stdout.readline() for _ in range(3)]
+        address = re.search(r"http://127\.0\.0\.1:\d+", lines[0])
+        assert address is not None, process.stderr.read()
+        assert [["database", "sqlite:///saleroom.db"], ["mqtt", "off"]] == [line.split() for line in lines[1:]]
+        assert 200 == httpx.get(f"{address[0]}/healthz", timeout=SECONDS_MAX).status_code
+        process.send_signal(stop)
+        assert (0, "") == (process.wait(SECONDS_MAX), process.stderr.read())
