@@ -5,26 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 import socket
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Any, TypeVar
 
 import structlog
-import uvicorn
 from alembic.util import CommandError
 from pydantic import SecretStr
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.config import STARTUP_FAILURE
-from uvicorn.supervisors import Multiprocess
 
-from saleroom import logs
+from saleroom import logs, serving
 from saleroom.delivery.broker import BrokerAddress, EmbeddedBroker
 from saleroom.delivery.mqtt import MqttSettings
 from saleroom.delivery.relay import Relay
@@ -51,8 +45,6 @@ log = structlog.get_logger()
 R = TypeVar("R")
 
 PUBLIC_FOLDER = Path(__file__).parent / "doors" / "web" / "static"
-GRACEFUL_SECONDS_MAX = 20
-KEEP_ALIVE_SECONDS = 75
 RESTART_SECONDS = 1.0
 _WORKER_SETTINGS = "SALEROOM_INTERNAL_SETTINGS"
 _CORS_METHODS = ("GET", "HEAD", "POST", "PATCH", "DELETE")
@@ -130,7 +122,7 @@ def serve(settings: Settings) -> int:
     """
     logs.configure(settings.log_level, settings.log_format)
     _run(settings, lambda database: database.write(migrate_tables, "head"))
-    listener = _listen(settings.host, settings.port)
+    listener = serving.listen(settings.host, settings.port)
     embedded = EmbeddedBroker(settings.mqtt_prefix) if settings.mqtt == "embedded" else None
     if embedded is not None:
         settings = _with_embedded(settings, embedded.start())
@@ -138,8 +130,10 @@ def serve(settings: Settings) -> int:
         broker = _broker(settings)
         lines = _start_lines(settings, listener, broker, embedded is not None)
         if settings.workers == 1:
-            return _serve_one(application(settings, broker), settings, listener, lines)
-        return _serve_several(settings, listener, lines)
+            return serving.serve_one(application(settings, broker), listener, lines, settings.trusted_proxies)
+        os.environ[_WORKER_SETTINGS] = json.dumps(_plain(settings))
+        app = "saleroom.compose:worker"
+        return serving.serve_several(app, settings.workers, listener, lines, settings.trusted_proxies)
     finally:
         if embedded is not None:
             embedded.stop()
@@ -249,21 +243,6 @@ def _with_embedded(settings: Settings, address: BrokerAddress) -> Settings:
     )
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    """Return a listening socket. Raises OSError with a message that names the address and the remedy."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-    except OSError as error:
-        listener.close()
-        reason = error.strerror or str(error)
-        raise OSError(f"cannot listen on {host} port {port}: {reason}; choose another with --host or --port") from None
-    listener.set_inheritable(True)
-    return listener
-
-
 def _start_lines(settings: Settings, listener: socket.socket, broker: MqttSettings | None, embedded: bool) -> list[str]:
     """What a person wants to know at the start: where it serves, on which database, with which broker."""
     host, port = listener.getsockname()[:2]
@@ -277,79 +256,11 @@ def _start_lines(settings: Settings, listener: socket.socket, broker: MqttSettin
     ]
 
 
-def _config(app: ASGIApp | str, settings: Settings) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        factory=isinstance(app, str),
-        workers=settings.workers,
-        loop="uvloop",
-        http="httptools",
-        ws="none",
-        lifespan="on",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=bool(settings.trusted_proxies),
-        forwarded_allow_ips=list(settings.trusted_proxies),
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=GRACEFUL_SECONDS_MAX,
-    )
-
-
-class _Server(uvicorn.Server):
-    """Uvicorn, but it ends with 0 on SIGTERM instead of dying of it a second time, and says when it serves."""
-
-    def __init__(self, config: uvicorn.Config, lines: Sequence[str]) -> None:
-        super().__init__(config)
-        self._lines = lines
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Turn SIGTERM and SIGINT into a graceful exit; the handlers before are back afterwards."""
-        before = {number: signal.signal(number, self._stop) for number in (signal.SIGTERM, signal.SIGINT)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to serve, and say so."""
-        await super().startup(sockets)
-        if self.started:
-            _say(self._lines)
-
-    def _stop(self, number: int, frame: FrameType | None) -> None:
-        self.handle_exit(number, frame)
-
-
-def _serve_one(app: ASGIApp, settings: Settings, listener: socket.socket, lines: Sequence[str]) -> int:
-    server = _Server(_config(app, settings), lines)
-    server.run(sockets=[listener])
-    return 0 if server.started else 1
-
-
-def _serve_several(settings: Settings, listener: socket.socket, lines: Sequence[str]) -> int:
-    """Serve with several processes on one listening socket; the parent watches over them."""
-    os.environ[_WORKER_SETTINGS] = json.dumps(_plain(settings))
-    config = _config("saleroom.compose:worker", settings)
-    listener.listen(config.backlog)
-    _say(lines)
-    supervisor = Multiprocess(config, sockets=[listener])
-    supervisor.run()
-    return 1 if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes) else 0
-
-
 def _plain(settings: Settings) -> dict[str, Any]:
     """Return the settings for this program's own processes, secrets included."""
     password = settings.mqtt_password
     plain: dict[str, Any] = settings.model_dump(mode="json")
     return plain | {"mqtt_password": None if password is None else password.get_secret_value()}
-
-
-def _say(lines: Sequence[str]) -> None:
-    sys.stdout.write("".join(f"{line}\n" for line in lines))
-    sys.stdout.flush()
 
 
 async def _kept_running(name: str, run: Callable[[], Awaitable[None]]) -> None:

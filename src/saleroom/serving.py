@@ -1,0 +1,106 @@
+"""Processes and sockets: listen, serve with uvicorn, end gracefully."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
+
+GRACEFUL_SECONDS_MAX = 20
+KEEP_ALIVE_SECONDS = 75
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a listening socket. Raises OSError with a message that names the address and the remedy."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        reason = error.strerror or str(error)
+        raise OSError(f"cannot listen on {host} port {port}: {reason}; choose another with --host or --port") from None
+    listener.set_inheritable(True)
+    return listener
+
+
+def _config(app: ASGIApp | str, workers: int, trusted_proxies: Sequence[str]) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        factory=isinstance(app, str),
+        workers=workers,
+        loop="uvloop",
+        http="httptools",
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(trusted_proxies),
+        forwarded_allow_ips=list(trusted_proxies),
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=GRACEFUL_SECONDS_MAX,
+    )
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn, but it ends with 0 on SIGTERM instead of dying of it a second time, and says when it serves."""
+
+    def __init__(self, config: uvicorn.Config, lines: Sequence[str]) -> None:
+        super().__init__(config)
+        self._lines = lines
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Turn SIGTERM and SIGINT into a graceful exit; the handlers before are back afterwards."""
+        before = {number: signal.signal(number, self._stop) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to serve, and say so."""
+        await super().startup(sockets)
+        if self.started:
+            _say(self._lines)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        self.handle_exit(number, frame)
+
+
+def serve_one(app: ASGIApp, listener: socket.socket, lines: Sequence[str], trusted_proxies: Sequence[str]) -> int:
+    """Serve `app` in this process until SIGTERM or SIGINT, and return the exit code; `lines` are said once it serves."""
+    server = _Server(_config(app, 1, trusted_proxies), lines)
+    server.run(sockets=[listener])
+    return 0 if server.started else 1
+
+
+def serve_several(
+    factory: str, workers: int, listener: socket.socket, lines: Sequence[str], trusted_proxies: Sequence[str]
+) -> int:
+    """Serve with several processes on one listening socket; each makes its application by `factory` (module:function).
+
+    The parent watches over them until SIGTERM or SIGINT. Returns the exit code.
+    """
+    config = _config(factory, workers, trusted_proxies)
+    listener.listen(config.backlog)
+    _say(lines)
+    supervisor = Multiprocess(config, sockets=[listener])
+    supervisor.run()
+    return 1 if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes) else 0
+
+
+def _say(lines: Sequence[str]) -> None:
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.stdout.flush()
