@@ -1,0 +1,177 @@
+"""`saleroom` as people run it: a process of its own, with a folder of its own, spoken to over TCP."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+
+START_SECONDS_MAX = 30.0
+STOP_SECONDS_MAX = 30.0
+PASSWORD = "correct horse"
+PROGRAM = Path(sys.executable).with_name("saleroom")
+_SERVES = re.compile(r"saleroom serves on (http://\S+:[0-9]+)")
+_MQTT = re.compile(r"^  mqtt +mqtts?://[^ ]*:([0-9]+)", re.MULTILINE)
+
+
+def environment(**settings: str) -> dict[str, str]:
+    """Return this process's environment with `settings` as the only ones of the house's."""
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("SALEROOM_")}
+    return plain | {f"SALEROOM_{name.upper()}": value for name, value in settings.items()}
+
+
+def saleroom(folder: Path, *arguments: str, stdin: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run one command to its end."""
+    return subprocess.run(
+        [PROGRAM, *arguments],
+        cwd=folder,
+        env=environment(**settings),
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=START_SECONDS_MAX,
+        check=False,
+    )
+
+
+class Served:
+    """A running `saleroom serve` on a free port; it serves when this returns."""
+
+    def __init__(self, folder: Path, *arguments: str, **settings: str) -> None:
+        self.output = ""
+        """What it has printed so far."""
+        self._log = folder / f"stderr-{time.monotonic_ns()}.txt"
+        with self._log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [PROGRAM, "serve", "--port", "0", *arguments],
+                cwd=folder,
+                env=environment(**settings),
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self._until(lambda: "\n  mqtt " in self.output and self._answers(), "it serves")
+
+    @property
+    def url(self) -> str:
+        """Where it says it serves."""
+        found = _SERVES.search(self.output)
+        assert found is not None, self.told()
+        return found[1]
+
+    @property
+    def mqtt_port(self) -> int:
+        """The port of the broker that it names."""
+        found = _MQTT.search(self.output)
+        assert found is not None, self.told()
+        return int(found[1])
+
+    def log(self) -> str:
+        """Return what it has logged."""
+        return self._log.read_text()
+
+    def told(self) -> str:
+        """Return all it has said, for a test that fails."""
+        return f"{self.output}\n{self.log()}"
+
+    def terminate(self) -> int:
+        """Send SIGTERM and return the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.wait()
+
+    def wait(self) -> int:
+        """Wait for its end and return the exit code."""
+        code = self.process.wait(STOP_SECONDS_MAX)
+        self._reader.join()
+        assert self.process.stdout is not None, "it is a pipe"
+        self.process.stdout.close()
+        return code
+
+    def kill(self) -> None:
+        """End it and its worker processes, if they still run, without a chance to say anything."""
+        if self.process.poll() is None:
+            workers = psutil.Process(self.process.pid).children(recursive=True)
+            self.process.kill()
+            for worker in workers:
+                worker.kill()
+        self.wait()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None, "it is a pipe"
+        for line in self.process.stdout:
+            self.output += line
+
+    def _answers(self) -> bool:
+        try:
+            return httpx.get(f"{self.url}/healthz").status_code == 200
+        except httpx.TransportError:
+            return False  # with several processes the parent says where it serves before they do
+
+    def _until(self, holds: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + START_SECONDS_MAX
+        while not holds():
+            assert self.process.poll() is None and time.monotonic() < deadline, f"not so: {what}\n{self.told()}"
+            time.sleep(0.02)
+
+
+class Client:
+    """Somebody who speaks to the house over HTTP, with or without a token."""
+
+    def __init__(self, url: str) -> None:
+        self._http = httpx.Client(base_url=url, headers={"X-Requested-With": "test"}, timeout=30)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def ask(self, method: str, path: str, token: str | None = None, body: Any = None, **headers: str) -> httpx.Response:
+        """Send one request; `body` goes as JSON."""
+        if token is not None:
+            headers["Authorization"] = f"Bearer {token}"
+        return self._http.request(method, path, headers=headers, json=body)
+
+    def get(self, path: str, token: str | None = None) -> Any:
+        """Return the JSON at `path`, which must be there."""
+        answer = self.ask("GET", path, token)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def post(self, path: str, token: str | None = None, body: Any = None, **headers: str) -> Any:
+        """Return the JSON of what `body` made, which must be accepted."""
+        answer = self.ask("POST", path, token, {} if body is None else body, **headers)
+        assert answer.status_code in (200, 201), answer.text
+        return answer.json()
+
+    def enter(self, name: str) -> str:
+        """Register `name`, log in, and return the token."""
+        self.post("/users", body={"username": name, "password": PASSWORD})
+        return self.log_in(name)
+
+    def log_in(self, name: str, password: str = PASSWORD) -> str:
+        """Return a new token of `name`."""
+        return str(self.post("/login", body={"username": name, "password": password})["token"])
+
+    def sell(self, token: str, **terms: Any) -> str:
+        """Create an auction and return its gid."""
+        return str(self.post("/auctions", token, {"name": "Longcase clock", "startingPrice": "100", **terms})["gid"])
+
+    def history(self, gid: str) -> list[dict[str, Any]]:
+        """Return all bids of an auction, oldest first."""
+        bids: list[dict[str, Any]] = []
+        more = ""
+        while True:
+            page = self.get(f"/auctions/{gid}/bids?limit=100{more}")
+            bids += page["bids"]
+            if page["next"] is None:
+                return bids[::-1]
+            more = f"&cursor={page['next']}"

@@ -1,0 +1,123 @@
+"""The README's auction, run as it stands, against the house that `make run` starts, with `mosquitto_sub` beside it."""
+
+import json
+import re
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from saleroom.delivery.mqtt import MqttSettings
+from tests.delivery.equipment import Received, Subscriber
+from tests.needs import need
+from tests.process import Served, environment
+
+README = Path(__file__).parents[1] / "README.md"
+EVENTS = ["auction.created", "bid.placed", "bid.placed", "bid.placed", "auction.closed"]
+ENDING = json.dumps({"status": "offline"}, separators=(",", ":")).encode()
+SECONDS_MAX = 15.0
+
+
+def blocks(heading: str) -> list[str]:
+    """Return the commands of one section, block by block."""
+    [section] = re.findall(rf"^## {heading}\n(.*?)(?=^## |\Z)", README.read_text(), re.MULTILINE | re.DOTALL)
+    return re.findall(r"^```sh\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+
+
+class Told:
+    """What the example printed, what `mosquitto_sub` printed meanwhile, and how the house ended."""
+
+    def __init__(self, folder: Path) -> None:
+        watch, *commands = blocks("A whole auction")
+        need("curl")
+        served = Served(folder)
+        try:
+            words = watch.split()
+            assert words[:-1] == ["mosquitto_sub", "-v", "-t"], "the example watches everything under a prefix"
+            subscriber = Subscriber(MqttSettings("127.0.0.1", served.mqtt_port), words[-1].strip("'"))
+            try:
+                # No more is changed than where the house serves, as other tests and people use the default port.
+                script = "\n".join(commands).replace("http://127.0.0.1:9000", served.url)
+                self.example = subprocess.run(
+                    ["sh", "-eu"],
+                    input=script,
+                    env=environment(),
+                    capture_output=True,
+                    text=True,
+                    timeout=60,
+                    check=False,
+                )
+                self.code = served.terminate()
+                deadline = time.monotonic() + SECONDS_MAX
+                while not any(message.payload == ENDING for message in subscriber.messages):
+                    assert time.monotonic() < deadline, "the broker said nothing of the end"
+                    time.sleep(0.02)
+            finally:
+                subscriber.close()
+        finally:
+            served.kill()
+        self.messages: list[Received] = subscriber.messages
+        self.output, self.log = served.output, served.log()
+        self.answers: list[dict[str, Any]] = [json.loads(line) for line in self.example.stdout.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+    """The example, run once."""
+    return Told(tmp_path_factory.mktemp("readme"))
+
+
+def test_the_example_sells_the_clock(told: Told) -> None:
+    """Copied into a POSIX shell, the commands hold an auction that ends as the README says it does."""
+    assert ("", 0) == (told.example.stderr, told.example.returncode)
+    last = told.answers[-1]
+    assert {
+        "status": "closed",
+        "outcome": "sold",
+        "currentBidder": "ben",
+        "currentBid": "160.000",
+    }.items() <= last.items()
+    for word in ('"status":"closed"', '"outcome":"sold"', '"160.000"'):
+        assert word in README.read_text()
+
+
+def test_mosquitto_sub_shows_the_example(told: Told) -> None:
+    """A subscriber that nobody here wrote gets every event of the example in order, and the auction's last state."""
+    gid = told.answers[-1]["gid"]
+    events = [json.loads(m.payload) for m in told.messages if m.topic == f"saleroom/auctions/{gid}/events"]
+    assert EVENTS == [event["type"] for event in events]
+    assert [1, 2, 3, 4, 5] == [event["sequence"] for event in events]
+    states = [json.loads(m.payload) for m in told.messages if m.topic == f"saleroom/auctions/{gid}/state"]
+    assert told.answers[-1] == states[-1]
+    statuses = [m.payload for m in told.messages if m.topic == "saleroom/status"]
+    assert [b'{"status":"online"}', ENDING] == statuses
+
+
+def test_the_house_says_where_it_is_and_ends_well(told: Told) -> None:
+    """The start tells address, database and broker, SIGTERM ends the house with 0, and nothing was worth an error line."""
+    lines = told.output.splitlines()
+    assert 3 == len(lines)
+    assert re.match(r"saleroom serves on http://127\.0\.0\.1:[0-9]+;", lines[0])
+    assert ["database", "sqlite:///saleroom.db"] == lines[1].split()
+    assert re.fullmatch(r" +mqtt +mqtt://127\.0\.0\.1:[0-9]+ \(embedded\)", lines[2])
+    assert (0, "") == (told.code, told.log)
+
+
+def test_the_backup_is_whole(tmp_path: Path) -> None:
+    """The README's backup command copies a file that is in use, with all that is in it."""
+    [command] = [block for block in blocks("Settings") if "VACUUM" in block]
+    used = sqlite3.connect(tmp_path / "saleroom.db", isolation_level=None)
+    used.execute("PRAGMA journal_mode=WAL")
+    used.execute("CREATE TABLE auctions (name TEXT)")
+    used.execute("INSERT INTO auctions VALUES ('Longcase clock')")
+    subprocess.run(
+        ["sh", "-eu"], input=command.replace(".venv/bin/python", sys.executable), cwd=tmp_path, text=True, check=True
+    )
+    used.close()
+    backup = sqlite3.connect(tmp_path / "backup.db")
+    assert [("Longcase clock",)] == backup.execute("SELECT name FROM auctions").fetchall()
+    backup.close()
