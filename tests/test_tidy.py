@@ -1,0 +1,192 @@
+"""What the house looks like: lengths, docstrings, and words that have a better replacement."""
+
+import ast
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FILE_LINES_MAX = 400
+FUNCTION_LINES_MAX = 70
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+BANS = [
+    # what, where, except in, what to write instead
+    (
+        r"datetime\.(now|utcnow|today)\(|date\.today\(",
+        "src/",
+        "storage/database.py",
+        "the transaction's clock, tx.now()",
+    ),
+    (r"\btime\.time\(", "src/", "", "tx.now() for what is stored, time.monotonic() for what is measured"),
+    (r"\b(import|from) (random|secrets|time)\b", "src/saleroom/domain/", "", "an argument: the rules know no chance"),
+    (r"(?<![\w.])print\(", "src/", "saleroom/cli.py saleroom/compose.py", "structlog's logger"),
+    (r"(?<![\w.])float\(", "src/saleroom/domain/", "", "Decimal, or math.inf"),
+    (r"(?<![\w.])float\(", "src/saleroom/storage/", "", "Decimal, or math.inf"),
+    (r"(?<![\w.])float\(", "src/saleroom/service/", "", "Decimal, or math.inf"),
+    (r"\bexcept\s*:", "", "", "the exceptions that are meant"),
+    (r"# type: ignore(?!\[[\w, -]+\] +# \w)", "", "", "# type: ignore[code]  # the reason"),
+    (r"# noqa(?!: [A-Z]+[0-9]+(, [A-Z]+[0-9]+)* +# \w)", "", "", "# noqa: CODE  # the reason"),
+    (r"\b(TODO|FIXME|XXX)\b", "", "", "the work, or an issue"),
+]
+REGISTRIES = re.compile(r"pypi\.org|pythonhosted|npmjs|yarnpkg|jsdelivr|unpkg|cdnjs|--(extra-)?index-url|--find-links")
+
+
+def tracked(*suffixes: str) -> list[Path]:
+    """Return the files that git knows, or would if asked, with one of `suffixes`."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split("\0")
+    files = [ROOT / name for name in listed if name and name.endswith(suffixes)]
+    return [file for file in files if file.is_file()]
+
+
+def name(file: Path) -> str:
+    """Return a file's path as people write it."""
+    return str(file.relative_to(ROOT))
+
+
+def functions(file: Path) -> Iterator[Function]:
+    """Yield every function of a file, also those inside classes and functions."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, Function):
+            yield node
+
+
+def public(node: ast.AST) -> Iterator[ast.ClassDef | Function]:
+    """Yield the public classes and functions of a module, and the public methods of those classes."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ClassDef | Function) and not child.name.startswith("_"):
+            yield child
+            if isinstance(child, ast.ClassDef):
+                yield from public(child)
+
+
+def test_no_file_is_longer_than_a_reader_bears() -> None:
+    """No source or test file has more than 400 lines."""
+    long = {
+        name(file): lines for file in tracked(".py") if (lines := len(file.read_text().splitlines())) > FILE_LINES_MAX
+    }
+    assert {} == long
+
+
+def test_no_function_is_longer_than_a_screen() -> None:
+    """No function has more than 70 lines, its decorators aside; a migration is a list, and as long as its tables."""
+    long = [
+        f"{name(file)}:{node.lineno} {node.name}"
+        for file in tracked(".py")
+        for node in functions(file)
+        if file.parent.name != "versions" and (node.end_lineno or 0) - node.lineno + 1 > FUNCTION_LINES_MAX
+    ]
+    assert "" == "\n".join(long)
+
+
+def banned(path: str, text: str) -> Iterator[str]:
+    """Yield a line for each banned word in the file at `path`, with its replacement."""
+    for pattern, place, exceptions, instead in BANS:
+        if path.startswith(place) and not any(path.endswith(file) for file in exceptions.split()):
+            for number, line in enumerate(text.splitlines(), 1):
+                if re.search(pattern, line):
+                    yield f"{path}:{number} {line.strip()!r}: write {instead}"
+
+
+def test_nothing_banned_is_written() -> None:
+    """No source or test holds a banned word; the failure names what to write instead."""
+    found = [ban for file in tracked(".py") if file != Path(__file__) for ban in banned(name(file), file.read_text())]
+    assert "" == "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("src/saleroom/service/bidding.py", "now = datetime.now(UTC)"),
+        ("src/saleroom/service/bidding.py", "time.time()"),
+        ("src/saleroom/domain/bidding.py", "import random"),
+        ("src/saleroom/doors/guard.py", "    print(token)"),
+        ("src/saleroom/storage/tables.py", "return float(amount)"),
+        ("tests/test_a.py", "    except:"),
+        ("tests/test_a.py", "x = 1  # type: ignore"),
+        ("tests/test_a.py", "x = 1  # type: ignore[arg-type]"),
+        ("tests/test_a.py", "x = 1  # noqa: E501"),
+        ("hatch_build.py", "# TODO later"),
+    ],
+)
+def test_the_ban_list_finds_what_it_bans(path: str, line: str) -> None:
+    """Each ban catches an example of what it is for."""
+    assert 1 == len(list(banned(path, line)))
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("src/saleroom/storage/database.py", "datetime.now(UTC)"),
+        ("src/saleroom/cli.py", "print(line)"),
+        ("src/saleroom/delivery/relay.py", "time.monotonic()"),
+        ("tests/test_a.py", "x = 1  # type: ignore[arg-type]  # the library narrows it"),
+        ("tests/test_a.py", "x = 1  # noqa: S105  # a name, no secret"),
+    ],
+)
+def test_the_ban_list_leaves_what_is_right(path: str, line: str) -> None:
+    """No ban catches the replacement or a reasoned exception."""
+    assert [] == list(banned(path, line))
+
+
+def test_public_things_have_docstrings() -> None:
+    """Every module, public class and public function in src says what it is."""
+    bare = []
+    for file in tracked(".py"):
+        if name(file).startswith("src/"):
+            tree = ast.parse(file.read_text())
+            bare += [name(file)] if ast.get_docstring(tree) is None else []
+            bare += [f"{name(file)}:{node.lineno} {node.name}" for node in public(tree) if not ast.get_docstring(node)]
+    assert "" == "\n".join(bare)
+
+
+def test_each_test_says_what_holds() -> None:
+    """Every test function has a docstring that begins with one sentence."""
+    silent = [
+        f"{name(file)}:{node.lineno} {node.name}"
+        for file in tracked(".py")
+        if name(file).startswith("tests/")
+        for node in functions(file)
+        if node.name.startswith("test_") and not re.search(r"[.!?](\s|$)", ast.get_docstring(node) or "")
+    ]
+    assert "" == "\n".join(silent)
+
+
+def test_no_registry_is_named() -> None:
+    """No file names a package registry: where packages come from is the installing machine's to say."""
+    named = [
+        f"{name(file)}:{number}"
+        for file in tracked("")
+        if file != Path(__file__) and b"\0" not in file.read_bytes()
+        for number, line in enumerate(file.read_text().splitlines(), 1)
+        if REGISTRIES.search(line)
+    ]
+    assert "" == "\n".join(named)
+
+
+def test_the_front_end_lock_holds_digests_and_no_addresses() -> None:
+    """Every package in package-lock.json has its digest, and none says where it was fetched."""
+    packages = json.loads((ROOT / "package-lock.json").read_text())["packages"]
+    locked = {key: value for key, value in packages.items() if key}
+    assert [] == [key for key, value in locked.items() if "resolved" in value or "integrity" not in value]
+    assert {"node_modules/@picocss/pico", "node_modules/swagger-ui-dist"} <= locked.keys()
+
+
+@pytest.mark.parametrize("lock", sorted((ROOT / "requirements").glob("*.txt")), ids=lambda file: file.name)
+def test_every_requirement_is_pinned_with_digests(lock: Path) -> None:
+    """Each package in requirements/ has one exact version and at least one digest, and nothing else stands there."""
+    entries = re.sub(r" \\\n", " ", lock.read_text()).splitlines()
+    form = re.compile(r"[a-z0-9.-]+(\[[a-z,]+\])?==[\w.]+( ; [^\\]+?)?(\s+--hash=sha256:[0-9a-f]{64})+")
+    assert [] == [entry.split()[0] for entry in entries if not form.fullmatch(entry)]
+    assert entries
