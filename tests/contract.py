@@ -1,0 +1,91 @@
+"""Every answer of a house against its OpenAPI document: status, headers, content type, and body."""
+
+import re
+from typing import Any
+
+import httpx
+import msgspec
+from jsonschema import Draft202012Validator, FormatChecker
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT202012
+
+from saleroom.doors.api import openapi
+from saleroom.doors.api.endpoints import ENDPOINTS
+
+DOCUMENT: dict[str, Any] = msgspec.json.decode(openapi.document(ENDPOINTS))
+PAGES = re.compile(r"/(?:lots/.*|docs|register|session|session/end)?")
+"""The addresses of people's pages; they are not the API's (contract.md, "Pages")."""
+SECURITY_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+}
+_ROOT = "urn:openapi"
+_REGISTRY: Any = Registry().with_resource(_ROOT, Resource(contents=DOCUMENT, specification=DRAFT202012))
+
+
+class Contract:
+    """Checks answers, and counts which of the document's have been seen, as (method, path, status)."""
+
+    def __init__(self) -> None:
+        self.seen: set[tuple[str, str, int]] = set()
+        self._validators: dict[str, Draft202012Validator] = {}
+
+    def check(self, response: httpx.Response) -> None:
+        """Fail where `response` is not one that the document promises."""
+        response.read()
+        request = response.request
+        about = f"{request.method} {request.url}: {response.status_code} {response.text[:500]}"
+        for name, value in SECURITY_HEADERS.items():
+            assert value == response.headers.get(name), about
+        assert "frame-ancestors 'none'" in response.headers.get("content-security-policy", ""), about
+        path = request.url.path
+        if PAGES.fullmatch(path) or (path == "/login" and request.method == "GET") or path.startswith("/assets/"):
+            return
+        where, answer = _promised(request.method, path, response.status_code)
+        assert answer is not None, f"not in the document: {about}"
+        self.seen.add((request.method, where, response.status_code))
+        for name, header in answer.get("headers", {}).items():
+            assert name in response.headers or not header["required"], f"without {name}: {about}"
+        content = answer.get("content")
+        if content is None or request.method == "HEAD":
+            assert not response.content, about
+            return
+        assert "application/json" == response.headers.get("content-type"), about
+        pointer = _pointer(content["application/json"]["schema"])
+        faults = [error.message for error in self._validator(pointer).iter_errors(response.json())]
+        assert [] == faults, f"{about}\n{faults}"
+
+    def _validator(self, schema: dict[str, Any]) -> Draft202012Validator:
+        key = repr(schema)
+        if key not in self._validators:
+            self._validators[key] = Draft202012Validator(schema, registry=_REGISTRY, format_checker=FormatChecker())
+        return self._validators[key]
+
+
+def _pointer(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return `schema` with its references into the document made absolute; inside, they are relative to it anyway."""
+    text = msgspec.json.encode(schema).decode().replace('"#/', f'"{_ROOT}#/')
+    absolute: dict[str, Any] = msgspec.json.decode(text)
+    return absolute
+
+
+def _promised(method: str, path: str, status: int) -> tuple[str, Any]:
+    """Return the path of the document that `path` is, and the answer it promises, or None."""
+    for template, operations in DOCUMENT["paths"].items():
+        if re.fullmatch(re.sub(r"\{[a-z]+\}", "[^/]*", template), path):
+            operation = operations.get("get" if method == "HEAD" else method.lower())
+            return template, _at_any(method, status) if operation is None else operation["responses"].get(str(status))
+    return "", _at_any(method, status)
+
+
+def _at_any(method: str, status: int) -> Any:
+    """Return the answer of an address or method that the document does not list."""
+    everywhere = {"404": "NotFound", "405": "MethodNotAllowed"}
+    if str(status) in everywhere:
+        return DOCUMENT["components"]["responses"][everywhere[str(status)]]
+    if (method not in ("GET", "HEAD", "OPTIONS") and status == 403) or status == 431:
+        error = {403: "ForgeryRefusedError", 431: "HeadersTooLargeError"}[status]
+        return {"content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{error}"}}}}
+    return None

@@ -1,0 +1,225 @@
+"""A running house for tests: the real service over real HTTP, on each database, and the people who use it.
+
+It runs in a thread with an event loop of its own, so that tests stay plain functions: a call, an answer, a comparison.
+"""
+
+import asyncio
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import httpx
+import pytest
+import uvicorn
+import uvloop
+
+from saleroom import compose, serving
+from saleroom.service.closing import settle_due
+from saleroom.settings import Settings
+from saleroom.storage.database import Clock, Database, Transaction
+from tests import fixtures_database
+from tests.contract import Contract
+from tests.fixtures_database import FakeClock
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+PASSWORD = "correct horse battery staple"
+START_SECONDS_MAX = 30
+_numbers = count(1)
+
+
+class Client:
+    """An HTTP client of a house. Every answer is held against the OpenAPI document before the test sees it."""
+
+    def __init__(self, base: str, headers: dict[str, str], contract: Contract) -> None:
+        hooks: dict[str, list[Callable[..., Any]]] = {"response": [contract.check]}
+        self.http = httpx.Client(base_url=base, headers=headers, timeout=30, event_hooks=hooks)
+        self.get, self.post, self.patch = self.http.get, self.http.post, self.http.patch
+        self.delete, self.request, self.head = self.http.delete, self.http.request, self.http.head
+
+    def json(self, method: str, path: str, **kwargs: Any) -> Any:
+        """Send a request that must succeed, and return the JSON of its answer."""
+        response = self.request(method, path, **kwargs)
+        assert response.is_success, f"{method} {path}: {response.status_code} {response.text}"
+        return response.json() if response.content else None
+
+
+class User(Client):
+    """A client that is logged in as `name`."""
+
+    def __init__(self, house: "House", name: str, token: str) -> None:
+        super().__init__(house.base, {**house.headers, "Authorization": f"Bearer {token}"}, house.contract)
+        self.name = name
+        self.token = token
+
+    def auction(self, **terms: Any) -> str:
+        """Create an auction and return its gid. The least first bid is 10 and the step 1 unless `terms` say otherwise."""
+        draft = {"name": "Longcase clock", "startingPrice": "10", "increment": "1", **terms}
+        return str(self.json("POST", "/auctions", json=draft)["gid"])
+
+    def bid(self, gid: str, amount: Any = None, maximum: Any = None, **headers: str) -> httpx.Response:
+        """Bid on an auction and return the answer, whatever it is."""
+        asked = {"amount": amount, "maximum": maximum}
+        body = {name: value for name, value in asked.items() if value is not None}
+        return self.post(f"/auctions/{gid}/bids", json=body, headers=headers)
+
+
+class House:
+    """A service that runs. `base` is its address, `url` its database; `clock` stands still where there is one."""
+
+    headers = {"X-Requested-With": "tests"}
+
+    def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
+        self.settings = settings
+        self.clock = clock
+        self.contract = Contract()
+        self._users: dict[str, User] = {}
+        self._clients: list[Client] = []
+        self._started = threading.Event()
+        self._failed: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="house", daemon=True)
+
+    def start(self) -> None:
+        """Serve, on a free port."""
+        self._socket = serving.listen("127.0.0.1", 0)
+        self.port = int(self._socket.getsockname()[1])
+        self.base = f"http://127.0.0.1:{self.port}"
+        self._thread.start()
+        assert self._started.wait(START_SECONDS_MAX), "the house does not start"
+        if self._failed is not None:
+            raise self._failed
+        self.anyone = self.client()
+        self.stranger = self.client(headers={})
+        """Without the header that passes the forgery filter."""
+
+    def stop(self) -> None:
+        """Finish what is in flight, and end."""
+        for client in (*self._clients, *self._users.values()):
+            client.http.close()
+        self._server.should_exit = True
+        self._thread.join(START_SECONDS_MAX)
+        self._socket.close()
+        assert not self._thread.is_alive(), "the house does not stop"
+
+    def client(self, headers: dict[str, str] | None = None) -> Client:
+        """Return another client; with `X-Requested-With` unless `headers` are given."""
+        self._clients.append(Client(self.base, self.headers if headers is None else headers, self.contract))
+        return self._clients[-1]
+
+    def user(self, name: str = "ada") -> User:
+        """Return the user of this name, registered and logged in at the first call."""
+        if name not in self._users:
+            account = {"username": name, "password": PASSWORD}
+            self.anyone.json("POST", "/users", json=account)
+            self._users[name] = User(self, name, self.anyone.json("POST", "/login", json=account)["token"])
+        return self._users[name]
+
+    def newcomer(self) -> User:
+        """Return a user whom no other test knows."""
+        return self.user(f"newcomer.{next(_numbers)}")
+
+    def log_in(self, name: str) -> User:
+        """Return the user of this name with a token of its own."""
+        self.user(name)
+        token = self.anyone.json("POST", "/login", json={"username": name, "password": PASSWORD})["token"]
+        again = User(self, name, token)
+        self._clients.append(again)
+        return again
+
+    def write(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run a use case in a transaction of the house's own database."""
+        return asyncio.run_coroutine_threadsafe(self._database.write(use_case, *args, **kwargs), self._loop).result(30)
+
+    def read(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run a use case in a transaction that only reads."""
+        return asyncio.run_coroutine_threadsafe(self._database.read(use_case, *args, **kwargs), self._loop).result(30)
+
+    def advance(self, seconds: float) -> None:
+        """Turn the fake clock forward, and let the closer come by."""
+        assert isinstance(self.clock, FakeClock), "this house has the real clock"
+        self.clock.advance(seconds)
+        self.write(settle_due, reopens=False)
+
+    def _run(self) -> None:
+        try:
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(self._serve())
+        except BaseException as error:  # noqa: BLE001  # handed to the test's thread, which raises it
+            self._failed = error
+            self._started.set()
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._database = Database(self.settings.database, clock=self.clock)
+        application = compose.application(self.settings, None, self._database)
+        self._server = uvicorn.Server(serving._config(application, 1, ()))
+        task = asyncio.create_task(self._server.serve(sockets=[self._socket]))
+        while not self._server.started and not task.done():
+            await asyncio.sleep(0.005)
+        self._started.set()
+        await task
+
+
+ServeHouse = Callable[..., House]
+
+
+def settings_for(url: str, **more: Any) -> Settings:
+    """Return the settings of a house for tests: no broker, and no limit on registrations that a test could meet."""
+    values: dict[str, Any] = {"database": url, "mqtt": "off", "registrations_per_hour": 100_000, **more}
+    return Settings(**values)
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+def house(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """A running house on each database, for all tests together: each makes the auctions that it looks at."""
+    for url in _urls(request, tmp_path_factory.mktemp("house")):
+        yield from _served(House(settings_for(url)))
+
+
+@pytest.fixture(scope="session")
+def sqlite_house(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """A running house on SQLite, for tests that no database makes a difference to."""
+    file = tmp_path_factory.mktemp("house") / "saleroom.db"
+    shutil.copy(sqlite_template, file)
+    yield from _served(House(settings_for(f"sqlite:///{file}")))
+
+
+@pytest.fixture
+def clocked_house(database_url: str, clock: FakeClock) -> Iterator[House]:
+    """A running house on each database whose `clock` the test turns; for this test alone, and nothing in it is sold yet."""
+    yield from _served(House(settings_for(database_url, outage_reopens=False), clock))
+
+
+@pytest.fixture
+def serve_house(sqlite_template: Path, tmp_path: Path) -> Iterator[ServeHouse]:
+    """Start houses of one's own on SQLite: `serve_house(registration="closed")`."""
+    houses: list[House] = []
+
+    def serve(clock: Clock | None = None, **more: Any) -> House:
+        file = tmp_path / f"house-{len(houses)}.db"
+        shutil.copy(sqlite_template, file)
+        houses.append(House(settings_for(f"sqlite:///{file}", **more), clock))
+        houses[-1].start()
+        return houses[-1]
+
+    yield serve
+    for served in houses:
+        served.stop()
+
+
+def _urls(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
+    if request.param == "sqlite":
+        shutil.copy(request.getfixturevalue("sqlite_template"), folder / "saleroom.db")
+        yield f"sqlite:///{folder}/saleroom.db"
+        return
+    yield from fixtures_database._postgresql_database(*request.getfixturevalue("postgresql_template"))
+
+
+def _served(served: House) -> Iterator[House]:
+    served.start()
+    yield served
+    served.stop()
