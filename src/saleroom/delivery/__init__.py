@@ -1,0 +1,1 @@
+"""After the commit: the event log goes out to the world."""

@@ -1,0 +1,251 @@
+"""The relay against both brokers, with `mosquitto_sub` as the subscriber."""
+
+import asyncio
+import itertools
+import json
+import socket
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from saleroom.delivery import mqtt
+from saleroom.delivery import relay as relay_module
+from saleroom.delivery.mqtt import OFFLINE, ONLINE, MqttSettings
+from saleroom.delivery.relay import Relay
+from saleroom.storage import database as database_module
+from saleroom.storage.database import Database
+from tests.delivery.equipment import House, Mosquitto, Subscriber, until
+
+Relaying = Callable[[House, MqttSettings], Relay]
+Subscribe = Callable[..., Subscriber]
+
+
+async def test_events_arrive_in_order_with_the_bytes_of_the_log(
+    house: House, broker: MqttSettings, relaying: Relaying, subscribe: Subscribe
+) -> None:
+    """A subscriber gets every auction's events once, in order, byte for byte as the log has them."""
+    subscriber = subscribe(broker)
+    relay = relaying(house, broker)
+    gids = [await house.sell() for _ in range(3)]
+    for _ in range(5):
+        for gid in gids:
+            await house.bid(gid)
+            relay.wake()
+    await house.until_delivered()
+    await until(lambda: len([m for m in subscriber.messages if m.topic.endswith("/events")]) >= 18, "all 18 events")
+    for gid in gids:
+        assert await house.payloads(gid) == subscriber.payloads(broker.events_topic(gid))
+        assert (await house.state(gid)) == subscriber.payloads(broker.state_topic(gid))[-1]
+    assert 0 == await relay.owed()
+
+
+async def test_a_late_subscriber_gets_the_latest_state(
+    house: House, broker: MqttSettings, relaying: Relaying, subscribe: Subscribe
+) -> None:
+    """The state is retained, the events are not, and of the state only the latest."""
+    gid = await house.sell()
+    await house.bid(gid, 3)
+    relaying(house, broker)
+    await house.until_delivered()
+    late = subscribe(broker)
+    await until(lambda: len(late.messages) >= 2, "the retained messages")
+    expected = [(broker.state_topic(gid), await house.state(gid), True), (broker.status_topic, ONLINE, True)]
+    assert expected == sorted(message for message in late.messages if message.retained)
+
+
+async def test_the_states_of_live_auctions_come_back_with_each_connection(
+    house: House, mosquitto: Mosquitto, relaying: Relaying, subscribe: Subscribe
+) -> None:
+    """A broker that forgot what it retained gets the states of the auctions that are not over again."""
+    gid = await house.sell()
+    relay = relaying(house, mosquitto.settings)
+    await house.until_delivered()
+    mosquitto.kill()
+    mosquitto.start()
+    late = subscribe(mosquitto.settings)
+    await until(lambda: bool(late.payloads(mosquitto.settings.state_topic(gid))), "the state again")
+    assert [await house.state(gid)] == late.payloads(mosquitto.settings.state_topic(gid))
+    assert [] == late.payloads(mosquitto.settings.events_topic(gid))
+    assert relay.connected
+
+
+async def test_status_says_online_and_on_a_clean_stop_offline(
+    house: House, broker: MqttSettings, relaying: Relaying, subscribe: Subscribe
+) -> None:
+    """The status is online while the relay has its connection, and offline once it has stopped; what was owed is out."""
+    subscriber = subscribe(broker)
+    relay = relaying(house, broker)
+    await until(lambda: relay.connected, "a connection")
+    gid = await house.sell()
+    await relay.stop()
+    assert not relay.connected
+    assert 0 == await house.owed()
+    await until(lambda: subscriber.payloads(broker.status_topic)[-1:] == [OFFLINE], "offline")
+    assert [ONLINE, OFFLINE] == subscriber.payloads(broker.status_topic)
+    assert await house.payloads(gid) == subscriber.payloads(broker.events_topic(gid))
+
+
+async def test_a_broker_that_comes_late_gets_everything(
+    house: House, tmp_path: Path, relaying: Relaying, subscribe: Subscribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With no broker the log keeps what is owed and one line warns; when it comes, all goes out in order."""
+    monkeypatch.setattr(relay_module, "BACKOFF_SECONDS_MAX", 0.1)
+    broker = Mosquitto(tmp_path)
+    with capture_logs() as lines:
+        relay = relaying(house, broker.settings)
+        gid = await house.sell()
+        await house.bid(gid, 20)
+        await asyncio.sleep(1)
+        assert [False, 21] == [relay.connected, await relay.owed()]
+        broker.start()
+        subscriber = subscribe(broker.settings)
+        await until(lambda: len(subscriber.payloads(broker.settings.events_topic(gid))) >= 21, "all events")
+        await until(lambda: len(lines) >= 2, "the line that says it is back")
+    assert await house.payloads(gid) == subscriber.payloads(broker.settings.events_topic(gid))
+    assert ["warning", "info"] == [line["log_level"] for line in lines]
+    assert f"mqtt://127.0.0.1:{broker.port}" == lines[0]["broker"] == lines[1]["broker"]
+    broker.kill()
+
+
+async def test_a_broker_killed_midway_misses_nothing(
+    house: House, mosquitto: Mosquitto, relaying: Relaying, subscribe: Subscribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a kill and a restart each event has arrived, a repeat never skips, and repeats stay within a batch."""
+    monkeypatch.setattr(relay_module, "BACKOFF_SECONDS_MAX", 0.1)
+    monkeypatch.setattr(relay_module, "BATCH_EVENTS_MAX", 10)
+    topics = mosquitto.settings
+    gid = await house.sell()
+    await house.bid(gid, 60)
+    before = subscribe(mosquitto.settings)
+    relay = relaying(house, mosquitto.settings)
+    await until(lambda: len(before.payloads(topics.events_topic(gid))) >= 20, "the first events")
+    mosquitto.kill()
+    seen = [json.loads(payload)["sequence"] for payload in before.payloads(topics.events_topic(gid))]
+    await house.bid(gid, 10)
+    mosquitto.start()
+    after = subscribe(mosquitto.settings)
+    await house.until_delivered()
+    await house.bid(gid)
+    relay.wake()
+    last = (await house.payloads(gid))[-1]
+    await until(lambda: last in after.payloads(topics.events_topic(gid)), "the last event")
+    seen += [json.loads(payload)["sequence"] for payload in after.payloads(topics.events_topic(gid))]
+    assert set(range(1, 73)) == set(seen)
+    assert all(later <= earlier + 1 for earlier, later in itertools.pairwise(seen))
+    assert len(seen) - 72 <= 2 * 10
+
+
+async def test_nothing_is_marked_without_an_acknowledgement(
+    house: House, relaying: Relaying, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broker that takes everything and acknowledges no event gets it again and again, and no row is marked."""
+    monkeypatch.setattr(relay_module, "BACKOFF_SECONDS_MAX", 0.1)
+    monkeypatch.setattr(mqtt, "ACKNOWLEDGE_SECONDS_MAX", 0.5)
+    gid = await house.sell()
+    mute = MuteBroker()
+    async with await asyncio.start_server(mute.serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        relay = relaying(house, MqttSettings("127.0.0.1", port))
+        await until(lambda: mute.seen.count(b"/events") >= 2, "a second try")
+        assert 1 == await house.owed()
+        await relay.stop()
+    assert 1 == await house.owed()
+    assert (await house.payloads(gid))[0] in mute.seen
+
+
+class MuteBroker:
+    """Accepts a connection and its first publish (the status), then reads on and says nothing."""
+
+    def __init__(self) -> None:
+        self.seen = b""
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer CONNECT and the first PUBLISH, whose packet number is 1."""
+        await reader.read(1000)
+        writer.write(b"\x20\x02\x00\x00")
+        await reader.read(1000)
+        writer.write(b"\x40\x02\x00\x01")
+        while data := await reader.read(10_000):
+            self.seen += data
+        writer.close()
+
+
+async def test_a_broker_that_never_answers_is_left_alone(
+    house: House, relaying: Relaying, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A port that accepts and says nothing counts as no broker: one warning, nothing marked, a quick stop."""
+    monkeypatch.setattr(relay_module, "BACKOFF_SECONDS_MAX", 0.1)
+    monkeypatch.setattr(mqtt, "CONNECT_SECONDS_MAX", 0.2)
+    await house.sell()
+    with capture_logs() as lines, socket.create_server(("127.0.0.1", 0)) as silent:
+        relay = relaying(house, MqttSettings("127.0.0.1", silent.getsockname()[1]))
+        await asyncio.sleep(1.5)
+        async with asyncio.timeout(1):
+            await relay.stop()
+    assert ["warning"] == [line["log_level"] for line in lines]
+    assert 1 == await house.owed()
+
+
+async def test_another_process_takes_over_from_one_that_died(
+    house: House, mosquitto: Mosquitto, relaying: Relaying, subscribe: Subscribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two relays one publishes; when it dies without a word the other goes on where it was."""
+    monkeypatch.setattr(relay_module, "LEASE_SECONDS", 1)
+    monkeypatch.setattr(relay_module, "RENEW_SECONDS", 0.2)
+    monkeypatch.setattr(relay_module, "STANDBY_SECONDS", 0.1)
+    settings = mosquitto.settings
+    first, second = Relay(house.database, settings), Relay(house.database, settings)
+    dying = asyncio.create_task(first.run())
+    await until(lambda: first.connected, "the first relay's connection")
+    going_on = asyncio.create_task(second.run())
+    subscriber = subscribe(settings, settings.events_topic("+"))
+    gid = await house.sell()
+    await asyncio.sleep(1.2)
+    assert [True, False] == [first.connected, second.connected]
+    dying.cancel()
+    await house.bid(gid)
+    await until(lambda: second.connected, "the second relay's connection")
+    await until(lambda: len(subscriber.messages) >= 2, "the bid")
+    assert await house.payloads(gid) == [message.payload for message in subscriber.messages]
+    await second.stop()
+    await going_on
+
+
+async def test_a_relay_that_stops_hands_over_at_once(
+    house: House, mosquitto: Mosquitto, relaying: Relaying, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A relay that is stopped releases the lease, so that the next need not wait for it to run out."""
+    monkeypatch.setattr(relay_module, "LEASE_SECONDS", 3600)
+    monkeypatch.setattr(relay_module, "STANDBY_SECONDS", 0.1)
+    first = relaying(house, mosquitto.settings)
+    await until(lambda: first.connected, "the first relay's connection")
+    second = relaying(house, mosquitto.settings)
+    await first.stop()
+    await until(lambda: second.connected, "the second relay's connection", 2)
+
+
+async def test_a_database_that_is_away_is_waited_for(
+    house: House, mosquitto: Mosquitto, relaying: Relaying, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the database cannot be written the relay says so once, and goes on when it can."""
+    monkeypatch.setattr(relay_module, "BACKOFF_SECONDS_MAX", 0.1)
+    monkeypatch.setattr(relay_module, "RENEW_SECONDS", 0.1)
+    monkeypatch.setattr(database_module, "SQLITE_BUSY_SECONDS", 0.05)
+    impatient = House(Database(house.database.url.render_as_string()))
+    with capture_logs() as lines, closing(sqlite3.connect(house.database.url.database or "")) as other:
+        relay = relaying(impatient, mosquitto.settings)
+        await until(lambda: relay.connected, "a connection")
+        other.execute("BEGIN IMMEDIATE")
+        await until(lambda: not relay.connected, "the end of the connection")
+        await asyncio.sleep(0.5)
+        other.rollback()
+        await house.sell()
+        await house.until_delivered()
+        await until(lambda: len(lines) >= 2, "the line that says it is back")
+        await relay.stop()
+    assert ["warning", "info"] == [line["log_level"] for line in lines]
+    await impatient.database.close()
