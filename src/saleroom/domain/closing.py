@@ -47,6 +47,8 @@ def close(auction: Auction, at: datetime) -> AuctionClosed:
 def reopen_after_outage(auction: Auction, down_since: datetime, now: datetime) -> list[Event]:
     """Return the new end of an auction whose last window fell into the outage from `down_since` to `now`.
 
+    Where its start fell into the outage as well, it opens first: the events of an auction are in order of time.
+
     The window is the soft close's; an auction without one, or whose cap has passed, ends as announced. The end moves to
     `now` + extension, never earlier than it was and never past the cap (rules.md, "Outage").
     """
@@ -60,4 +62,4 @@ def reopen_after_outage(auction: Auction, down_since: datetime, now: datetime) -
         later = min(later, rule.cap)
     if later <= end or later <= now:
         return []
-    return [AuctionExtended(at=now, ends_at=later, reason=Reason.OUTAGE)]
+    return [*open_if_due(auction, now), AuctionExtended(at=now, ends_at=later, reason=Reason.OUTAGE)]

@@ -19,7 +19,14 @@ from saleroom.domain.errors import (
     Invalid,
     NotAuthor,
 )
-from saleroom.domain.events import AuctionAmended, AuctionCancelled, AuctionCreated, Event, SoftClose
+from saleroom.domain.events import (
+    AuctionAmended,
+    AuctionCancelled,
+    AuctionCreated,
+    AuctionOpened,
+    Event,
+    SoftClose,
+)
 from saleroom.domain.increments import DEFAULT_LADDER, Ladder
 
 DEFAULT_SOFT_CLOSE = SoftClose(window=120, extension=120)
@@ -70,7 +77,8 @@ def amend(auction: Auction, author: Party, changes: dict[str, Any], now: datetim
         return opened
     _refuse_contradictions(draft, now, before=auction)
     event = _amended(auction, changes, now)
-    return [*opened, event, *open_if_due(auction.after(event), now)]
+    # A start moved into the past opens it by this very change: the events of an auction are in order of time.
+    return [*opened, event, *(AuctionOpened(at=now) for _ in open_if_due(auction.after(event), now))]
 
 
 def cancel(auction: Auction, author: Party, now: datetime) -> list[Event]:
