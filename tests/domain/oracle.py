@@ -1,0 +1,359 @@
+"""A second, naive model of an auction, written from the rules and not from the code, to hold the code against.
+
+Money is whole thousandths, an instant whole microseconds since the auction's creation, and people are numbers: 0 is the
+author. A refusal is its code; one for contradictory terms lists them as `field/code` behind it.
+"""
+
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+LIMIT = 10**20 - 1
+SECOND = 1_000_000
+AUTHOR = 0
+DEFAULT_TIERS = (
+    *((0, 10), (1_000, 100), (10_000, 1_000), (100_000, 10_000), (1_000_000, 100_000)),
+    *((10_000_000, 1_000_000), (100_000_000, 10_000_000)),
+)
+
+
+@dataclass(frozen=True)
+class Soft:
+    """Soft close: `window` and `extension` in seconds."""
+
+    window: int
+    extension: int
+    cap: int | None = None
+
+
+@dataclass(frozen=True)
+class Lot:
+    """The terms of an auction."""
+
+    starting: int
+    reserve: int | None = None
+    buy_now: int | None = None
+    soft_close: Soft | None = Soft(120, 120)
+    starts: int | None = None
+    ends: int | None = None
+    tiers: tuple[tuple[int, int], ...] = DEFAULT_TIERS
+
+
+@dataclass(frozen=True)
+class Bid:
+    who: int
+    amount: int | None
+    maximum: int | None
+
+
+@dataclass(frozen=True)
+class Buy:
+    who: int
+
+
+@dataclass(frozen=True)
+class Amend:
+    """`changes` are pairs of a field of `Lot` and its new value."""
+
+    who: int
+    changes: tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Cancel:
+    who: int
+
+
+@dataclass(frozen=True)
+class Announce:
+    who: int
+    ends: int
+
+
+@dataclass(frozen=True)
+class CloseNow:
+    who: int
+
+
+@dataclass(frozen=True)
+class Settle:
+    """The closer comes by."""
+
+
+@dataclass(frozen=True)
+class Outage:
+    """The house was down from `since` on, and is back now."""
+
+    since: int
+
+
+Act = Bid | Buy | Amend | Cancel | Announce | CloseNow | Settle | Outage
+
+
+@dataclass(frozen=True)
+class Row:
+    """A recorded bid."""
+
+    who: int
+    amount: int
+    limit: int
+    automatic: bool
+
+
+@dataclass
+class Oracle:
+    """An auction by the rules. `do` returns the code of a refusal, or None."""
+
+    lot: Lot
+    status: str = "open"
+    outcome: str | None = None
+    price: int | None = None
+    leader: int | None = None
+    maximum: int | None = None
+    rows: list[Row] = field(default_factory=list)
+    events: list[str] = field(default_factory=lambda: ["auction.created"])
+
+    def __post_init__(self) -> None:
+        if self.lot.starts is not None and self.lot.starts > 0:
+            self.status = "scheduled"
+
+    def seen(self) -> dict[str, Any]:
+        """Everything there is to compare."""
+        return {each.name: getattr(self, each.name) for each in fields(self)} | {"least": self.least()}
+
+    def do(self, act: Act, now: int) -> str | None:
+        """Let `act` happen at `now`."""
+        match act:
+            case Bid(who, amount, maximum):
+                return self.bid(who, amount, maximum, now)
+            case Buy(who):
+                return self.buy(who, now)
+            case Amend(who, changes):
+                return self.amend(who, dict(changes), now)
+            case Cancel(who):
+                return self.cancel(who, now)
+            case Announce(who, ends):
+                return self.announce(who, ends, now)
+            case CloseNow(who):
+                return self.close_now(who, now)
+            case Settle():
+                self.settle(now)
+            case Outage(since):
+                self.outage(since, now)
+        return None
+
+    def least(self) -> int | None:
+        """The least next bid: S if there is no bid, else P + inc(P)."""
+        if self.status in ("closed", "cancelled"):
+            return None
+        if self.price is None:
+            return self.lot.starting
+        least = self.price + self.inc(self.price)
+        return least if least <= LIMIT else None
+
+    def inc(self, price: int) -> int:
+        """The step of the tier that holds `price` itself."""
+        return [step for start, step in self.lot.tiers if start <= price][-1]
+
+    def bid(self, who: int, amount: int | None, maximum: int | None, now: int) -> str | None:
+        refusal = self._rule_1(who, now)
+        if refusal:
+            return refusal
+        if who == self.leader:
+            return self._rule_2(maximum)
+        m = maximum if maximum is not None else amount
+        least = self.least()
+        assert m is not None
+        if least is None or m < least or (amount is not None and amount < least):
+            return "bid_too_low"
+        self._open(now)
+        before = (self.price, self.leader)
+        if self.leader is None:  # 4a
+            self._lead(who, self.lot.starting if amount is None else amount, m)
+        elif m > self._maximum():  # 4b
+            old = self._maximum()
+            if old > self._price():
+                self._row(Row(self.leader, old, old, automatic=True))
+            self._lead(who, max(amount or 0, min(m, old + self.inc(old))), m)
+        else:  # 4c
+            self.price = min(self._maximum(), m + self.inc(m))
+            both = [
+                Row(who, m, m, automatic=False),
+                Row(self.leader, self.price, self._maximum(), automatic=True),
+            ]
+            for row in reversed(both) if m == self._maximum() else both:
+                self._row(row)
+        if before != (self.price, self.leader):
+            self._rule_6(now)
+        return None
+
+    def buy(self, who: int, now: int) -> str | None:
+        refusal = self._rule_1(who, now)
+        if refusal:
+            return refusal
+        if self.lot.buy_now is None or self.rows:
+            return "buy_now_unavailable"
+        self._open(now)
+        self._lead(who, self.lot.buy_now, self.lot.buy_now)
+        self._close()
+        return None
+
+    def amend(self, who: int, changes: dict[str, Any], now: int) -> str | None:
+        refusal = self._for_author(who, now) or ("has_bids" if self.rows else None)
+        if refusal:
+            return refusal
+        after = replace(self.lot, **changes)
+        waits = self.status == "scheduled" and self.lot.starts is not None and now < self.lot.starts
+        if after.starts != self.lot.starts and not waits:
+            return "auction_started"
+        if after != self.lot:
+            faults = contradictions(after, now if after.ends != self.lot.ends else None)
+            if faults:
+                return faults
+        self._open(now)
+        if after != self.lot:
+            self.lot = after
+            self.events.append("auction.amended")
+            self._open(now)
+        return None
+
+    def cancel(self, who: int, now: int) -> str | None:
+        refusal = self._for_author(who, now) or ("has_bids" if self.rows else None)
+        if refusal:
+            return refusal
+        self._open(now)
+        self.status = "cancelled"
+        self.events.append("auction.cancelled")
+        return None
+
+    def announce(self, who: int, ends: int, now: int) -> str | None:
+        refusal = self._for_author(who, now) or ("ends_by_itself" if self.lot.ends is not None else None)
+        if refusal:
+            return refusal
+        after = replace(self.lot, ends=ends)
+        faults = contradictions(after, now)
+        if faults:
+            return faults
+        self._open(now)
+        self.lot = after
+        self.events.append("auction.amended")
+        return None
+
+    def close_now(self, who: int, now: int) -> str | None:
+        refusal = self._for_author(who, now) or ("ends_by_itself" if self.lot.ends is not None else None)
+        if refusal:
+            return refusal
+        if self.status == "scheduled" and self.lot.starts is not None and now < self.lot.starts:
+            return "auction_not_started"
+        self._open(now)
+        self._close()
+        return None
+
+    def settle(self, now: int) -> None:
+        if self.status in ("closed", "cancelled"):
+            return
+        self._open(now)
+        if self.status == "open" and self.lot.ends is not None and now >= self.lot.ends:
+            self._close()
+
+    def outage(self, since: int, now: int) -> None:
+        soft, end = self.lot.soft_close, self.lot.ends
+        if self.status in ("closed", "cancelled") or soft is None or end is None:
+            return
+        missed = since < end and end - soft.window * SECOND < now
+        later = self._later(now)
+        if missed and later > max(end, now):
+            self._open(now)
+            self._extend(later)
+
+    def _rule_1(self, who: int, now: int) -> str | None:
+        if self.status in ("closed", "cancelled") or (self.lot.ends is not None and now >= self.lot.ends):
+            return "auction_closed"
+        if self.status == "scheduled" and self.lot.starts is not None and now < self.lot.starts:
+            return "auction_not_started"
+        return "own_auction" if who == AUTHOR else None
+
+    def _rule_2(self, maximum: int | None) -> str | None:
+        if maximum is None or maximum <= self._maximum():
+            return "already_leading"
+        self.maximum = maximum
+        self.events.append("maximum.raised")
+        if self._rule_5():
+            self.events.append("reserve.met")
+        return None
+
+    def _rule_5(self) -> bool:
+        reserve = self.lot.reserve
+        if reserve is None or self._maximum() < reserve or self._price() >= reserve:
+            return False
+        self.price = reserve
+        return True
+
+    def _rule_6(self, now: int) -> None:
+        soft, end = self.lot.soft_close, self.lot.ends
+        if soft is not None and end is not None and end - now <= soft.window * SECOND:
+            later = self._later(now)
+            if later > end:
+                self._extend(later)
+
+    def _later(self, now: int) -> int:
+        soft = self.lot.soft_close
+        assert soft is not None
+        later = now + soft.extension * SECOND
+        return later if soft.cap is None else min(later, soft.cap)
+
+    def _extend(self, later: int) -> None:
+        self.lot = replace(self.lot, ends=later)
+        self.events.append("auction.extended")
+
+    def _for_author(self, who: int, now: int) -> str | None:
+        if who != AUTHOR:
+            return "not_author"
+        over = self.status in ("closed", "cancelled") or (self.lot.ends is not None and now >= self.lot.ends)
+        return "auction_closed" if over else None
+
+    def _open(self, now: int) -> None:
+        if self.status == "scheduled" and (self.lot.starts is None or now >= self.lot.starts):
+            self.status = "open"
+            self.events.append("auction.opened")
+
+    def _close(self) -> None:
+        self.status = "closed"
+        self.events.append("auction.closed")
+        if self.price is None:
+            self.outcome = "no_bids"
+        elif self.lot.reserve is not None and self.price < self.lot.reserve:
+            self.outcome = "reserve_not_met"
+        else:
+            self.outcome = "sold"
+
+    def _lead(self, who: int, price: int, m: int) -> None:
+        self.leader, self.price, self.maximum = who, price, m
+        self._rule_5()
+        self._row(Row(who, self.price, m, automatic=False))
+
+    def _row(self, row: Row) -> None:
+        self.rows.append(row)
+        self.events.append("bid.placed")
+
+    def _price(self) -> int:
+        assert self.price is not None
+        return self.price
+
+    def _maximum(self) -> int:
+        assert self.maximum is not None
+        return self.maximum
+
+
+def contradictions(lot: Lot, now: int | None) -> str | None:
+    """What in the terms contradicts itself, or the clock where `now` is given."""
+    reserve, buy_now, starts, ends, soft = lot.reserve, lot.buy_now, lot.starts, lot.ends, lot.soft_close
+    checks = {
+        "reservePrice/below_starting_price": reserve is not None and reserve < lot.starting,
+        "buyNowPrice/below_starting_price": buy_now is not None and buy_now < lot.starting,
+        "buyNowPrice/below_reserve_price": None not in (buy_now, reserve) and (buy_now or 0) < (reserve or 0),
+        "endsAt/not_in_future": ends is not None and now is not None and ends <= now,
+        "endsAt/not_after_start": ends is not None and starts is not None and ends <= starts,
+        "softClose/cap_before_end": ends is not None and soft is not None and soft.cap is not None and soft.cap < ends,
+    }
+    faults = sorted(fault for fault, holds in checks.items() if holds)
+    return f"validation {' '.join(faults)}" if faults else None
