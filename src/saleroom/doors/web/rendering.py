@@ -63,16 +63,16 @@ def money(amount: str) -> str:
     return f"{Decimal(amount):,}".removesuffix("0")
 
 
-def when(instant: str) -> str:
-    """Return a wire instant as people read it, to the second, in UTC and saying so."""
+def when(instant: str) -> tuple[str, str]:
+    """Return a wire instant's date and time as people read them, to the second, in UTC and saying so."""
     at = datetime.fromisoformat(instant)
-    return f"{at.day} {_MONTHS[at.month - 1]} {at.year}, {at:%H:%M:%S} UTC"
+    return f"{at.day} {_MONTHS[at.month - 1]} {at.year},", f"{at:%H:%M:%S} UTC"
 
 
 def soft_close_words(rule: SoftClose) -> str:
     """Return what a late bid does to the end (rules.md, "Soft close")."""
     words = f"A bid in the last {duration(rule.window)} moves the end to {duration(rule.extension)} after that bid"
-    return f"{words}, but never past {when(rule.cap.isoformat())}." if rule.cap is not None else f"{words}."
+    return f"{words}, but never past {' '.join(when(rule.cap.isoformat()))}." if rule.cap is not None else f"{words}."
 
 
 def duration(seconds: int) -> str:
