@@ -121,7 +121,7 @@ def serve(settings: Settings) -> int:
     Raises Refused or OSError, with a message for people, where the start is impossible.
     """
     logs.configure(settings.log_level, settings.log_format)
-    _run(settings, lambda database: database.write(migrate_tables, "head"))
+    _run(settings, _with_tables)
     listener = serving.listen(settings.host, settings.port)
     embedded = EmbeddedBroker(settings.mqtt_prefix) if settings.mqtt == "embedded" else None
     if embedded is not None:
@@ -142,10 +142,7 @@ def serve(settings: Settings) -> int:
 
 def migrate(settings: Settings, revision: str = "head") -> str:
     """Bring the tables to `revision` and return a line that says so. Raises Refused, also for an unknown revision."""
-    try:
-        reached = _run(settings, lambda database: database.write(migrate_tables, revision))
-    except CommandError as error:
-        raise Refused(f"cannot migrate: {error}") from error
+    reached = _run(settings, lambda database: _with_tables(database, revision))
     return f"The tables are at revision {reached}."
 
 
@@ -167,22 +164,30 @@ def list_users(settings: Settings) -> Sequence[tuple[str, str]]:
     """Return every user's name and the instant of registration, by name. Raises Refused."""
 
     async def work(database: Database) -> list[Account]:
-        await database.write(migrate_tables, "head")
+        await _with_tables(database)
         return await database.read(account_rows.list_users)
 
     return [(account.username, instant(account.created_at)) for account in _run(settings, work)]
 
 
 def _with_accounts(settings: Settings, work: Callable[[Accounts], Awaitable[R]]) -> R:
-    async def with_tables(database: Database) -> R:
-        await database.write(migrate_tables, "head")
+    async def with_accounts(database: Database) -> R:
+        await _with_tables(database)
         passwords = Passwords()
         try:
             return await work(Accounts(database, passwords, None))
         finally:
             passwords.close()
 
-    return _run(settings, with_tables)
+    return _run(settings, with_accounts)
+
+
+async def _with_tables(database: Database, revision: str = "head") -> str:
+    """Bring the tables to `revision` and return the one reached. Raises Refused for one that is not known."""
+    try:
+        return await database.write(migrate_tables, revision)
+    except CommandError as error:
+        raise Refused(f"cannot bring the tables to revision {revision}: {error}") from error
 
 
 def _run(settings: Settings, work: Callable[[Database], Awaitable[R]]) -> R:

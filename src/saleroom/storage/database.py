@@ -7,6 +7,8 @@ in one transaction that commits when it returns and rolls back when it raises.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -30,7 +32,8 @@ PASSING_TRIES = 5
 _PASSING_SQLITE = frozenset({5, 6, 8, 10, 13, 14})
 """Busy, locked, read-only, I/O error, disk full, cannot open: the file's trouble and not the statement's."""
 _PASSING_SQLSTATES = frozenset({"40001", "40P01"})
-_AWAY_SQLSTATES = ("08", "57P0", "53")
+_AWAY_SQLSTATES = ("08", "28", "3D", "53", "57P0")
+"""Connection lost or refused, wrong password, no such database, no resources, shutting down."""
 
 
 class Transaction:
@@ -163,6 +166,7 @@ class _Sqlite:
     """One writer in a thread of its own, as SQLite has one writer anyway, and a few readers beside it (WAL)."""
 
     def __init__(self, url: URL) -> None:
+        _create_private(url.database or "")
         self._write_engine = _sqlite_engine(url, begin="BEGIN IMMEDIATE")
         self._read_engine = _sqlite_engine(url, begin="BEGIN")
         self._writer = ThreadPoolExecutor(1, "sqlite-writer")
@@ -187,6 +191,12 @@ class _Sqlite:
             await asyncio.to_thread(threads.shutdown)
         self._write_engine.dispose()
         self._read_engine.dispose()
+
+
+def _create_private(path: str) -> None:
+    """Make a new file readable by its owner alone: it holds digests of passwords and limits of bidders."""
+    with contextlib.suppress(OSError):  # an existing file stays as it is; an impossible one fails when it is opened
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 def _sqlite_engine(url: URL, begin: str) -> Engine:
@@ -223,10 +233,10 @@ class _Postgresql:
             if state in _PASSING_SQLSTATES:
                 raise TryAgain(f"PostgreSQL: {type(error.orig).__name__}") from error
             if error.connection_invalidated or state.startswith(_AWAY_SQLSTATES):
-                raise Unavailable(f"PostgreSQL: {type(error.orig).__name__}") from error
+                raise Unavailable(f"PostgreSQL: {error.orig}") from error
             raise
         except (OSError, PoolTimeout) as error:
-            raise Unavailable(f"PostgreSQL: {type(error).__name__}") from error
+            raise Unavailable(f"PostgreSQL: {error or type(error).__name__}") from error
 
     async def close(self) -> None:
         await self._engine.dispose()
