@@ -10,7 +10,13 @@ from hypothesis import HealthCheck, settings
 
 _LENIENT = [HealthCheck.too_slow, HealthCheck.data_too_large]  # the machine that runs them may be busy
 settings.register_profile(
-    "ci", max_examples=100, deadline=None, derandomize=True, database=None, suppress_health_check=_LENIENT
+    "ci",
+    max_examples=100,
+    stateful_step_count=30,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=_LENIENT,
 )
 settings.register_profile(
     "long", max_examples=5_000, stateful_step_count=100, deadline=None, suppress_health_check=_LENIENT
