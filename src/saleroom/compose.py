@@ -28,6 +28,7 @@ from saleroom.domain.views import instant
 from saleroom.doors import front
 from saleroom.doors.api import openapi, resource
 from saleroom.doors.api.endpoints import ENDPOINTS
+from saleroom.doors.guard import SecurityHeaders
 from saleroom.doors.web.assets import Assets
 from saleroom.doors.web.pages import Pages
 from saleroom.service.accounts import Accounts
@@ -105,7 +106,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         form_bytes_max=settings.body_bytes_max,
         https=house.https,
     )
-    return _with_cors(app, settings.cors_origins)
+    return SecurityHeaders(_with_cors(app, settings.cors_origins))
 
 
 def worker() -> ASGIApp:

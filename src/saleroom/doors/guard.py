@@ -42,8 +42,29 @@ SECURITY_HEADERS = (
 Answer = Callable[[Scope, Problem], Response]
 
 
+class SecurityHeaders:
+    """ASGI middleware around everything else: every answer gets the security headers, and a new page's cookie."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, and add to the answer."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = message.setdefault("headers", [])
+                present = {name.lower() for name, _ in headers}
+                headers += [header for header in SECURITY_HEADERS if header[0] not in present]
+                if (cookie := scope.get("saleroom.forgery_cookie")) is not None:
+                    headers.append((b"set-cookie", cookie))
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
 class Guard:
-    """ASGI middleware around the whole application. `answer` renders a refusal, `https` says how cookies are set."""
+    """ASGI middleware before errors and routes. `answer` renders a refusal, `https` says how cookies are set."""
 
     def __init__(self, app: ASGIApp, *, answer: Answer, form_bytes_max: int, https: bool = False) -> None:
         self._app = app
@@ -57,24 +78,14 @@ class Guard:
             await self._app(scope, receive, send)
             return
         scope["saleroom.https"] = self._https
-
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = message.setdefault("headers", [])
-                present = {name.lower() for name, _ in headers}
-                headers += [header for header in SECURITY_HEADERS if header[0] not in present]
-                if (cookie := scope.get("saleroom.forgery_cookie")) is not None:
-                    headers.append((b"set-cookie", cookie))
-            await send(message)
-
         try:
             receive = await self._check(scope, receive)
         except Problem as refused:
-            await self._answer(scope, refused)(scope, receive, send_with_headers)
+            await self._answer(scope, refused)(scope, receive, send)
             return
         except ClientDisconnect:
             return
-        await self._app(scope, receive, send_with_headers)
+        await self._app(scope, receive, send)
 
     async def _check(self, scope: Scope, receive: Receive) -> Receive:
         """Raise what refuses the request, or return the `receive` to go on with."""
