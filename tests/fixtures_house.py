@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 import httpx
 import pytest
@@ -71,7 +71,7 @@ class User(Client):
 class House:
     """A service that runs. `base` is its address, `url` its database; `clock` stands still where there is one."""
 
-    headers = {"X-Requested-With": "tests"}
+    headers: ClassVar = {"X-Requested-With": "tests"}
 
     def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
         self.settings = settings
@@ -95,11 +95,14 @@ class House:
         self.anyone = self.client()
         self.stranger = self.client(headers={})
         """Without the header that passes the forgery filter."""
+        self.plain = httpx.Client(base_url=self.base)
+        """Not held against the OpenAPI document, for what is none of its business."""
 
     def stop(self) -> None:
         """Finish what is in flight, and end."""
         for client in (*self._clients, *self._users.values()):
             client.http.close()
+        self.plain.close()
         self._server.should_exit = True
         self._thread.join(START_SECONDS_MAX)
         self._socket.close()
@@ -123,8 +126,7 @@ class House:
         return self.user(f"newcomer.{next(_numbers)}")
 
     def log_in(self, name: str) -> User:
-        """Return the user of this name with a token of its own."""
-        self.user(name)
+        """Return the user of this name, who exists already, with a new token."""
         token = self.anyone.json("POST", "/login", json={"username": name, "password": PASSWORD})["token"]
         again = User(self, name, token)
         self._clients.append(again)

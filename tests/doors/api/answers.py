@@ -1,0 +1,49 @@
+"""What tests ask of answers again and again."""
+
+import contextlib
+import re
+import socket
+from datetime import datetime, timedelta
+from typing import Any
+
+import httpx
+
+from tests.fixtures_house import House
+
+INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
+
+
+def faults(answer: httpx.Response) -> dict[str, list[str]]:
+    """Return the codes of a 400's faults by field."""
+    assert 400 == answer.status_code, f"{answer.status_code} {answer.text}"
+    return {field: [fault["code"] for fault in found] for field, found in answer.json()["message"].items()}
+
+
+def refusal(answer: httpx.Response) -> tuple[int, str]:
+    """Return the status and the code of an error."""
+    return answer.status_code, answer.json()["code"]
+
+
+def instant(text: Any) -> datetime:
+    """Return an instant of an answer, which must have microseconds and `Z`."""
+    assert INSTANT.fullmatch(text) is not None, text
+    return datetime.fromisoformat(text)
+
+
+def after(text: str, **more: float) -> str:
+    """Return the instant so much later, as an answer would write it."""
+    return f"{(instant(text) + timedelta(**more)).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+
+
+def raw(house: House, sent: bytes, *, then_close: bool = False) -> bytes:
+    """Send bytes to a house, to the last one or as far as it takes them, and return all that it answers."""
+    with socket.create_connection(("127.0.0.1", house.port), timeout=10) as connection:
+        with contextlib.suppress(ConnectionError):  # whoever is refused midway may find the door shut
+            connection.sendall(sent)
+            if then_close:
+                connection.shutdown(socket.SHUT_WR)
+        answer = b""
+        with contextlib.suppress(ConnectionError):
+            while part := connection.recv(65536):
+                answer += part
+        return answer

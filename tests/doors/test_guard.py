@@ -1,0 +1,182 @@
+"""The guard: forgery filter, limit on headers, security headers, and CORS for named origins only."""
+
+import re
+
+import httpx
+import pytest
+
+from saleroom.doors.guard import HEADER_BYTES_MAX
+from tests.contract import SECURITY_HEADERS
+from tests.fixtures_house import PASSWORD, House, ServeHouse
+
+UNSAFE = ("POST", "PUT", "PATCH", "DELETE", "PROPFIND")
+ADDRESSES = ("/users", "/login", "/logout", "/auctions", "/auctions/x/bids", "/me", "/nowhere", "/healthz")
+ORIGIN = "https://shop.example"
+
+
+@pytest.mark.parametrize("method", UNSAFE)
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_unsafe_requests_are_checked_on_every_route(sqlite_house: House, method: str, address: str) -> None:
+    """Without `X-Requested-With` every method but GET, HEAD and OPTIONS is 403 `csrf`, also where there is no route."""
+    answer = sqlite_house.stranger.request(method, address)
+    assert (403, "csrf") == (answer.status_code, answer.json()["code"])
+    assert "X-Requested-With" in answer.json()["message"]
+
+
+@pytest.mark.parametrize("address", ["/", "/docs", "/lots/x", "/register", "/session", "/session/end"])
+def test_pages_are_checked_too(sqlite_house: House, address: str) -> None:
+    """The filter answers below the paths of the pages with a page."""
+    answer = sqlite_house.stranger.post(address)
+    assert 403 == answer.status_code
+    assert answer.headers["content-type"].startswith("text/html")
+
+
+def test_the_filter_comes_before_authentication_and_body(sqlite_house: House) -> None:
+    """A valid token, a malformed body or an oversized one change nothing: the filter answers first."""
+    token = {"Authorization": f"Bearer {sqlite_house.user().token}"}
+    stranger = sqlite_house.stranger
+    answers = [
+        stranger.post("/auctions", headers=token, json={"name": "Clock", "startingPrice": "1"}),
+        stranger.post("/auctions", headers=token, content=b"{"),
+        stranger.delete("/logout", headers=token),
+        stranger.post("/login", json={"username": "ada", "password": PASSWORD}),
+    ]
+    assert [(403, "csrf")] * 4 == [(answer.status_code, answer.json()["code"]) for answer in answers]
+    assert 200 == sqlite_house.user().get("/me").status_code
+
+
+@pytest.mark.parametrize("value", ["XMLHttpRequest", "anything", "0", "false", ""])
+def test_x_requested_with_passes_with_any_value(sqlite_house: House, value: str) -> None:
+    """`X-Requested-With` passes the filter with any value, even an empty one."""
+    answer = sqlite_house.stranger.delete("/logout", headers={"X-Requested-With": value})
+    assert 401 == answer.status_code
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])
+@pytest.mark.parametrize("address", ["/auctions", "/nowhere", "/login"])
+def test_safe_requests_are_not_checked(sqlite_house: House, method: str, address: str) -> None:
+    """GET, HEAD and OPTIONS pass without any header."""
+    assert 403 != sqlite_house.stranger.request(method, address).status_code
+
+
+def form(client: httpx.Client) -> str:
+    """Open the form of the login, which sets the cookie, and return its token."""
+    found = re.search(r'name="csrfToken" value="([^"]+)"', client.get("/login").text)
+    assert found is not None
+    return found[1]
+
+
+def test_the_pages_own_token_passes_in_the_header(sqlite_house: House) -> None:
+    """`X-CSRF-Token` with the token of a page passes, together with the cookie that the page set."""
+    with httpx.Client(base_url=sqlite_house.base) as browser:
+        token = form(browser)
+        assert 401 == browser.delete("/logout", headers={"X-CSRF-Token": token}).status_code
+        assert 403 == browser.delete("/logout", headers={"X-CSRF-Token": token[:-1]}).status_code
+        assert 403 == browser.delete("/logout", headers={"X-CSRF-Token": ""}).status_code
+        assert 403 == browser.delete("/logout", headers={b"X-CSRF-Token": "\u00fc".encode("latin-1")}).status_code
+        assert 403 == browser.delete("/logout").status_code
+        browser.cookies.clear()
+        assert 403 == browser.delete("/logout", headers={"X-CSRF-Token": token}).status_code
+
+
+def test_the_pages_token_is_bound_to_its_cookie(sqlite_house: House) -> None:
+    """A token of one browser's page does not pass with another browser's cookie."""
+    with httpx.Client(base_url=sqlite_house.base) as one, httpx.Client(base_url=sqlite_house.base) as other:
+        token = form(one)
+        form(other)
+        assert 403 == other.delete("/logout", headers={"X-CSRF-Token": token}).status_code
+
+
+def test_the_pages_own_token_passes_in_the_form(sqlite_house: House) -> None:
+    """The form field `csrfToken` passes the filter, and the handler still gets the whole form."""
+    sqlite_house.user("ada")
+    with httpx.Client(base_url=sqlite_house.base) as browser:
+        sent = {"username": "ada", "password": PASSWORD, "csrfToken": form(browser)}
+        assert 403 == browser.post("/session", data=sent | {"csrfToken": "forged"}).status_code
+        assert 303 == browser.post("/session", data=sent).status_code
+        assert "ada" in browser.get("/").text
+
+
+def test_a_session_cookie_alone_passes_nothing(sqlite_house: House) -> None:
+    """The filter covers the session of the pages: its cookie without the token is 403."""
+    with httpx.Client(base_url=sqlite_house.base) as browser:
+        sent = {"username": sqlite_house.user("ada").name, "password": PASSWORD, "csrfToken": form(browser)}
+        browser.post("/session", data=sent)
+        assert 403 == browser.post("/session/end").status_code
+
+
+@pytest.mark.parametrize(
+    ("method", "address"),
+    [
+        ("GET", "/auctions"),
+        ("GET", "/nowhere"),
+        ("GET", "/"),
+        ("GET", "/lots/none"),
+        ("DELETE", "/auctions"),
+        ("GET", "/me"),
+        ("HEAD", "/auctions"),
+        ("OPTIONS", "/auctions"),
+        ("GET", "/assets/none"),
+        ("GET", "/healthz"),
+    ],
+)
+def test_every_answer_has_the_security_headers(sqlite_house: House, method: str, address: str) -> None:
+    """Answers of every kind, errors too, carry a strict policy and the other security headers."""
+    answer = sqlite_house.stranger.request(method, address)
+    policy = answer.headers["content-security-policy"]
+    assert SECURITY_HEADERS == {name: answer.headers[name] for name in SECURITY_HEADERS}
+    assert policy.startswith("default-src 'none'; ") and "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+
+
+@pytest.mark.parametrize("address", ["/auctions", "/nowhere", "/me"])
+def test_large_headers_are_431(sqlite_house: House, address: str) -> None:
+    """More than 8 KiB of headers are 431 with the limit, whichever header they are in, and below the limit they pass."""
+    client = sqlite_house.stranger
+    for headers in ({"X-Long": "a" * HEADER_BYTES_MAX}, {f"X-{n}": "a" * 1000 for n in range(9)}):
+        answer = client.get(address, headers=headers)
+        assert (431, "headers_too_large") == (answer.status_code, answer.json()["code"])
+        assert HEADER_BYTES_MAX == answer.json()["limit"]
+    assert 431 != client.get(address, headers={"X-Long": "a" * (HEADER_BYTES_MAX - 1000)}).status_code
+
+
+def preflight(house: House, origin: str) -> httpx.Response:
+    """Ask as a browser does before a page of `origin` may send a bid."""
+    asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-requested-with"}
+    return house.plain.options("/auctions", headers={"Origin": origin, **asks})
+
+
+def cors(answer: httpx.Response) -> dict[str, str]:
+    """Return the CORS headers of an answer."""
+    return {name: value for name, value in answer.headers.items() if name.startswith("access-control-")}
+
+
+def test_no_cors_headers_by_default(sqlite_house: House) -> None:
+    """Unless a setting names origins no answer has a CORS header, to no origin."""
+    answer = sqlite_house.stranger.get("/auctions", headers={"Origin": ORIGIN})
+    assert {} == cors(answer)
+    assert {} == cors(preflight(sqlite_house, ORIGIN))
+
+
+def test_cors_headers_for_named_origins_only(serve_house: ServeHouse) -> None:
+    """A named origin may send `X-Requested-With`; every other gets no CORS header at all, `null` and look-alikes too."""
+    house = serve_house(cors_origins=(ORIGIN,))
+    allowed = preflight(house, ORIGIN)
+    assert ORIGIN == allowed.headers["access-control-allow-origin"]
+    assert "x-requested-with" in allowed.headers["access-control-allow-headers"].lower()
+    assert ORIGIN == house.stranger.get("/auctions", headers={"Origin": ORIGIN}).headers["access-control-allow-origin"]
+    for origin in ("https://evil.example", "null", f"{ORIGIN}.evil.example", "http://shop.example", "*", ""):
+        assert {} == cors(preflight(house, origin))
+        assert {} == cors(house.stranger.get("/auctions", headers={"Origin": origin}))
+
+
+def test_cors_answers_have_the_security_headers_and_errors_the_cors_headers(serve_house: ServeHouse) -> None:
+    """A named origin's page can read errors as well, also the filter's, and a preflight is as secure as any answer."""
+    house = serve_house(cors_origins=(ORIGIN,))
+    assert SECURITY_HEADERS.items() <= dict(preflight(house, ORIGIN).headers).items()
+    for answer in (
+        house.stranger.delete("/logout", headers={"Origin": ORIGIN}),
+        house.anyone.delete("/logout", headers={"Origin": ORIGIN}),
+        house.anyone.get("/nowhere", headers={"Origin": ORIGIN}),
+    ):
+        assert ORIGIN == answer.headers["access-control-allow-origin"]
