@@ -236,7 +236,7 @@ class _Postgresql:
                 raise Unavailable(f"PostgreSQL: {error.orig}") from error
             raise
         except (OSError, PoolTimeout) as error:
-            raise Unavailable(f"PostgreSQL: {error or type(error).__name__}") from error
+            raise Unavailable(f"PostgreSQL: {str(error) or type(error).__name__}") from error
 
     async def close(self) -> None:
         await self._engine.dispose()
