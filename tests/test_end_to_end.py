@@ -1,0 +1,456 @@
+"""The house as a whole: `saleroom` as a process on each database, started, used, stopped, killed and started again."""
+
+import asyncio
+import json
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+from sqlalchemy import func, select, update
+
+from saleroom.delivery.mqtt import MqttSettings
+from saleroom.domain.ledger import replay
+from saleroom.storage import auctions, log
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.tables import events, heartbeats
+from tests.delivery.equipment import Mosquitto, Subscriber, free_port
+from tests.process import PASSWORD, Client, Served, saleroom
+
+Start = Callable[..., Served]
+Visit = Callable[[Served], Client]
+CLIENTS = 32
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start houses in the test's folder; MQTT is off unless the test says otherwise."""
+    houses: list[Served] = []
+
+    def serve(*arguments: str, **settings: str) -> Served:
+        houses.append(Served(tmp_path, *arguments, **({"mqtt": "off"} | settings)))
+        return houses[-1]
+
+    yield serve
+    for house in houses:
+        house.kill()
+
+
+@pytest.fixture
+def visit() -> Iterator[Visit]:
+    """Return a client of a house."""
+    clients: list[Client] = []
+
+    def come(house: Served) -> Client:
+        clients.append(Client(house.url))
+        return clients[-1]
+
+    yield come
+    for client in clients:
+        client.close()
+
+
+@pytest.mark.parametrize(
+    ("database_kind", "written"),
+    [("sqlite", "sqlite"), ("postgresql", "postgresql"), ("postgresql", "postgres")],
+    indirect=["database_kind"],
+)
+def test_an_auction_on_a_database_as_people_write_it(
+    database_kind: str, written: str, bare_database_url: str, start: Start, visit: Visit
+) -> None:
+    """On a bare database, however its URL is written, the house makes its tables, holds an auction and ends with 0."""
+    house = start("--database", bare_database_url.replace(database_kind, written, 1))
+    anyone = visit(house)
+    ada, ben = anyone.enter("ada"), anyone.enter("ben")
+    gid = anyone.sell(ada, startingPrice="12345678901234567.890")
+    assert anyone.post(f"/auctions/{gid}/bids", ben, {"amount": "99999999999999999.999"})["leading"]
+    sold = anyone.post(f"/auctions/{gid}/close", ada)
+    assert ("sold", "99999999999999999.999", "ben") == (sold["outcome"], sold["currentBid"], sold["currentBidder"])
+    assert {"status": "ok", "database": "ok", "mqtt": "off"}.items() <= anyone.get("/readyz").items()
+    assert 0 == house.terminate()
+    _, database, mqtt = house.output.splitlines()
+    assert database.startswith(f"  database  {database_kind}://")
+    assert "  mqtt      off" == mqtt
+    assert "" == house.log()
+
+
+def test_many_clients_on_one_auction(
+    database_kind: str, bare_database_url: str, tmp_path: Path, start: Start, visit: Visit
+) -> None:
+    """32 clients bid on one auction: prices strictly rise, no acknowledged bid is missing, and a key works once.
+
+    On PostgreSQL two processes serve them. The log alone gives the stored auction, and MQTT tells every event in order,
+    whichever process decided it.
+    """
+    processes = 2 if database_kind == "postgresql" else 1
+    broker = Mosquitto(tmp_path)
+    broker.start()
+    subscriber = Subscriber(broker.settings)
+    try:
+        house = start("--workers", str(processes), database=bare_database_url, mqtt=broker.settings.url)
+        anyone = visit(house)
+        gid = anyone.sell(anyone.enter("ada"), startingPrice="1.000", increment="0.001")
+        tokens = [anyone.enter(f"bidder-{number}") for number in range(CLIENTS)]
+        accepted = asyncio.run(_storm(house.url, gid, tokens))
+        history, auction = anyone.history(gid), anyone.get(f"/auctions/{gid}")
+        _until(lambda: auction in _payloads(subscriber, f"saleroom/auctions/{gid}/state"))
+        assert 0 == house.terminate(), house.told()
+        told = _payloads(subscriber, f"saleroom/auctions/{gid}/events")
+    finally:
+        subscriber.close()
+        broker.kill()
+    _without_violations(history, auction, accepted)
+    asyncio.run(_replayed(bare_database_url, gid, auction))
+    # At least once: what comes a second time has come a first time before it.
+    assert list(range(1, auction["version"] + 1)) == list(dict.fromkeys(event["sequence"] for event in told))
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+def test_two_processes_serve(bare_database_url: str, start: Start, visit: Visit) -> None:
+    """With `--workers 2` on PostgreSQL two processes serve, a token that one has ended is dead in both, and all end with 0."""
+    house = start("--workers", "2", database=bare_database_url)
+    assert "with 2 processes" in house.output
+    served_by = psutil.Process(house.process.pid).children(recursive=True)
+    anyone = visit(house)
+    token = anyone.enter("ada")
+    assert 204 == anyone.ask("DELETE", "/logout", token).status_code
+    # Each connection goes to the process that takes it first; so many find both.
+    for _ in range(20):
+        assert 401 == httpx.get(f"{house.url}/me", headers={"Authorization": f"Bearer {token}"}).status_code
+    assert 0 == house.terminate(), house.told()
+    assert [] == psutil.wait_procs(served_by, timeout=5)[1]
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+def test_migrate(bare_database_url: str, tmp_path: Path) -> None:
+    """`saleroom migrate` makes the tables of a bare database, and names a revision that it does not know."""
+    newest = saleroom(tmp_path, "migrate", "--database", bare_database_url)
+    assert re.fullmatch(r"The tables are at revision [0-9]{4}\.\n", newest.stdout)
+    assert (0, "") == (newest.returncode, newest.stderr)
+    unknown = saleroom(tmp_path, "migrate", "--to", "nowhere", "--database", bare_database_url)
+    assert (1, "", 1) == (unknown.returncode, unknown.stdout, len(unknown.stderr.splitlines()))
+    assert "nowhere" in unknown.stderr
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+def test_users_from_the_command_line(bare_database_url: str, tmp_path: Path, start: Start, visit: Visit) -> None:
+    """Users added by the command line may log in where registration is closed; a new password replaces the old one."""
+    settings = {"database": bare_database_url, "registration": "closed"}
+    added = saleroom(tmp_path, "users", "add", "Ada", stdin=f"{PASSWORD}\n", **settings)
+    assert (0, "Added ada.\n", "") == (added.returncode, added.stdout, added.stderr)
+    house = start(**settings)
+    anyone = visit(house)
+    assert 403 == anyone.ask("POST", "/users", body={"username": "ben", "password": PASSWORD}).status_code
+    token = anyone.log_in("ada")
+    changed = saleroom(tmp_path, "users", "password", "ada", stdin="battery staple\n", **settings)
+    assert (0, "ada has a new password.\n") == (changed.returncode, changed.stdout)
+    assert 422 == anyone.ask("POST", "/login", body={"username": "ada", "password": PASSWORD}).status_code
+    assert anyone.log_in("ada", "battery staple") != token
+
+
+def test_bad_settings_stop_the_start(tmp_path: Path) -> None:
+    """Every bad or misspelt setting is named on a line of its own, the exit code is 2, and no file is left behind."""
+    refused = saleroom(tmp_path, "serve", "--port", "seventy", workers="0", databse="sqlite:///x.db")
+    assert (2, "") == (refused.returncode, refused.stdout)
+    lines = sorted(refused.stderr.splitlines())
+    assert 3 == len(lines), refused.stderr
+    for line, named in zip(lines, ["--port", "SALEROOM_DATABSE", "SALEROOM_WORKERS"], strict=True):
+        assert line.startswith(f"saleroom: {named}")
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_a_taken_port(tmp_path: Path) -> None:
+    """A port that is taken stops the start with one line that names it and the remedy."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        refused = saleroom(tmp_path, "serve", "--port", str(port), mqtt="off")
+    assert (1, "") == (refused.returncode, refused.stdout)
+    said = f"saleroom: cannot listen on 127.0.0.1 port {port}: Address already in use; choose another with --host or --port\n"
+    assert said == refused.stderr
+
+
+@pytest.mark.parametrize("database", ["postgresql://ada:s3cret@127.0.0.1:1/house", "sqlite:////nowhere/at/all.db"])
+def test_a_database_that_is_not_there(database: str, tmp_path: Path) -> None:
+    """A database that cannot be used stops the start with one line that names it, without its password."""
+    refused = saleroom(tmp_path, "serve", "--port", "0", database=database, mqtt="off")
+    assert (1, "", 1) == (refused.returncode, refused.stdout, len(refused.stderr.splitlines()))
+    assert refused.stderr.startswith(f"saleroom: cannot use the database {database.replace('s3cret', '***')}: ")
+
+
+def test_sigterm_finishes_what_is_in_flight(start: Start, visit: Visit) -> None:
+    """A bid whose body is still on its way when SIGTERM comes is answered and kept; nobody new is let in; the exit is 0."""
+    house = start()
+    anyone = visit(house)
+    ada, ben = anyone.enter("ada"), anyone.enter("ben")
+    gid = anyone.sell(ada)
+    body = b'{"amount": "100"}'
+    head = (
+        f"POST /auctions/{gid}/bids HTTP/1.1\r\nHost: house\r\nX-Requested-With: test\r\nAuthorization: Bearer {ben}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    )
+    host, port = house.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=20) as connection:
+        connection.sendall(head.encode() + body[:5])
+        anyone.get("/healthz")
+        code: list[int] = []
+        ending = threading.Thread(target=lambda: code.append(house.terminate()))
+        ending.start()
+        _until(lambda: _refuses(host, int(port)))
+        connection.sendall(body[5:])
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+        ending.join()
+    assert answer.startswith(b"HTTP/1.1 201 ")
+    assert [0] == code
+    again = start()
+    assert "100.000" == visit(again).get(f"/auctions/{gid}")["currentBid"]
+
+
+@pytest.mark.parametrize(
+    ("database_kind", "way"),
+    [("sqlite", "SIGTERM"), ("sqlite", "SIGKILL"), ("postgresql", "SIGTERM")],
+    indirect=["database_kind"],
+)
+def test_an_end_under_load_loses_nothing(way: str, database_url: str, start: Start, visit: Visit) -> None:
+    """However the house ends while clients bid, each bid it has acknowledged is there again, and no answer was a 5xx."""
+    house = start(database=database_url)
+    anyone = visit(house)
+    gid = anyone.sell(anyone.enter("ada"), startingPrice="1.000", increment="0.001")
+    tokens = [anyone.enter(f"bidder-{number}") for number in range(8)]
+    taken: list[dict[str, Any]] = []
+    statuses: set[int] = set()
+    with ThreadPoolExecutor(len(tokens)) as threads:
+        bidding = [threads.submit(_bid_until_the_end, house.url, gid, token, taken, statuses) for token in tokens]
+        _until(lambda: len(taken) >= 50)
+        if way == "SIGTERM":
+            assert 0 == house.terminate()
+        else:
+            house.kill()
+        for bids in bidding:
+            bids.result()
+    assert statuses <= {201, 409}, house.told()
+    kept = visit(start(database=database_url)).history(gid)
+    assert [] == [answer["bid"] for answer in taken if answer["bid"] not in kept]
+
+
+def test_mqtt_on_two_houses_at_once(tmp_path: Path, start: Start, visit: Visit) -> None:
+    """Two houses on one machine each have an embedded broker: the second takes a free port and names it."""
+    first = start(mqtt="embedded", database=f"sqlite:///{tmp_path}/first.db")
+    second = start(mqtt="embedded", database=f"sqlite:///{tmp_path}/second.db")
+    assert first.mqtt_port != second.mqtt_port
+    for house in (first, second):
+        _sees_it_online(house.mqtt_port)
+
+
+def test_a_broker_that_comes_later(tmp_path: Path, start: Start, visit: Visit) -> None:
+    """Without its broker the house serves, warns once and keeps what it owes; when the broker comes, all of it goes out."""
+    broker = Mosquitto(tmp_path, port=free_port())
+    house = start(mqtt=f"mqtt://127.0.0.1:{broker.port}")
+    anyone = visit(house)
+    ada, ben = anyone.enter("ada"), anyone.enter("ben")
+    gid = anyone.sell(ada)
+    anyone.post(f"/auctions/{gid}/bids", ben, {"amount": "100"})
+    _until(lambda: "MQTT broker not reached" in house.log())
+    ready = anyone.get("/readyz")
+    assert ("ok", "not connected", 2) == (ready["status"], ready["mqtt"], ready["owed"])
+    broker.start()
+    subscriber = Subscriber(broker.settings)
+    try:
+        topic = f"saleroom/auctions/{gid}/events"
+        _until(lambda: len(_payloads(subscriber, topic)) >= 2)
+        assert ["auction.created", "bid.placed"] == [event["type"] for event in _payloads(subscriber, topic)]
+        _until(lambda: anyone.get("/readyz") == {"status": "ok", "database": "ok", "mqtt": "connected", "owed": 0})
+        assert 0 == house.terminate()
+        assert 1 == house.log().count("MQTT broker not reached")
+    finally:
+        subscriber.close()
+        broker.kill()
+
+
+def test_what_fell_due_meanwhile_is_closed_once(
+    database_kind: str, database_url: str, start: Start, visit: Visit
+) -> None:
+    """An auction whose end came while the house was stopped is closed at the next start, dated by its end, once.
+
+    On PostgreSQL two processes start, and each of them has a closer.
+    """
+    house = start(database=database_url)
+    anyone = visit(house)
+    ada, ben = anyone.enter("ada"), anyone.enter("ben")
+    gid = anyone.sell(ada, endsAt=_in(seconds=1.5), softClose=None)
+    anyone.post(f"/auctions/{gid}/bids", ben, {"maximum": "250"})
+    before = anyone.get(f"/auctions/{gid}", ada)
+    assert 0 == house.terminate()
+    _until(lambda: datetime.now(UTC) > datetime.fromisoformat(before["endsAt"]))
+    house = start(database=database_url, workers="2" if database_kind == "postgresql" else "1")
+    changes = {"status": "closed", "outcome": "sold", "minimumBid": None, "version": before["version"] + 1}
+    assert before | changes == visit(house).get(f"/auctions/{gid}", ada)
+    assert 0 == house.terminate()
+    closes = [event for event in asyncio.run(_log_of(database_url, gid)) if event["type"] == "auction.closed"]
+    assert [before["endsAt"]] == [event["time"] for event in closes]
+
+
+@pytest.mark.parametrize(
+    ("database_kind", "reopens"),
+    [("sqlite", "true"), ("sqlite", "false"), ("postgresql", "true")],
+    indirect=["database_kind"],
+)
+def test_the_outage_rule(reopens: str, database_url: str, start: Start, visit: Visit) -> None:
+    """An auction whose last window fell into an outage gets its extension from the start on, unless the setting says no."""
+    house = start(database=database_url)
+    anyone = visit(house)
+    gid = anyone.sell(anyone.enter("ada"), endsAt=_in(seconds=1.5), softClose={"window": 60, "extension": 300})
+    announced = anyone.get(f"/auctions/{gid}")["endsAt"]
+    assert 0 == house.terminate()
+    _until(lambda: datetime.now(UTC) > datetime.fromisoformat(announced))
+    asyncio.run(_in_database(database_url, _seen_last, datetime.now(UTC) - timedelta(hours=1)))
+    earliest = datetime.now(UTC)
+    auction = visit(start(database=database_url, outage_reopens=reopens)).get(f"/auctions/{gid}")
+    last = asyncio.run(_log_of(database_url, gid))[-1]
+    if reopens == "false":
+        assert ("closed", announced, "auction.closed") == (auction["status"], auction["endsAt"], last["type"])
+        return
+    assert ("open", "auction.extended", "outage") == (auction["status"], last["type"], last["data"]["reason"])
+    ends = datetime.fromisoformat(auction["endsAt"])
+    assert earliest + timedelta(seconds=300) <= ends <= datetime.now(UTC) + timedelta(seconds=300)
+    assert auction["endsAt"] == last["data"]["endsAt"]
+
+
+def _until(holds: Callable[[], bool], seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, f"it did not come to hold within {seconds} s"
+        time.sleep(0.02)
+
+
+def _sees_it_online(mqtt_port: int) -> None:
+    """Check that an anonymous subscriber is told that the house is online."""
+    subscriber = Subscriber(MqttSettings("127.0.0.1", mqtt_port))
+    try:
+        _until(lambda: {"status": "online"} in _payloads(subscriber, "saleroom/status"))
+    finally:
+        subscriber.close()
+
+
+def _refuses(host: str, port: int) -> bool:
+    """Whether nobody new is let in."""
+    try:
+        socket.create_connection((host, port), timeout=1).close()
+    except OSError:
+        return True
+    return False
+
+
+def _in(seconds: float) -> str:
+    return (datetime.now(UTC) + timedelta(seconds=seconds)).isoformat()
+
+
+def _payloads(subscriber: Subscriber, topic: str) -> list[Any]:
+    return [json.loads(payload) for payload in subscriber.payloads(topic)]
+
+
+async def _storm(url: str, gid: str, tokens: list[str]) -> list[dict[str, Any]]:
+    """Let everybody bid a few times at once, each bid sent twice with the same key; return the accepted answers."""
+    accepted: list[dict[str, Any]] = []
+
+    async def bid(client: httpx.AsyncClient, number: int, token: str) -> None:
+        for turn in range(3):
+            least = (await client.get(f"/auctions/{gid}")).json()["minimumBid"]
+            # Some aim just above the present price, where everybody else does too, some well above it.
+            amount = Decimal(least) + (Decimal(number * 3 + turn) / 10 if number % 2 else 0)
+            headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": f"turn-{turn}"}
+            body = {"amount": str(amount)}
+            twice = [client.post(f"/auctions/{gid}/bids", headers=headers, json=body) for _ in range(2)]
+            first, second = await asyncio.gather(*twice)
+            assert {first.status_code, second.status_code} <= {201, 409}, (first.text, second.text)
+            if first.status_code == second.status_code == 201:
+                assert first.content == second.content
+            for answer in (first, second):
+                if answer.status_code == 201:
+                    accepted.append(answer.json())
+                    break
+
+    limits = httpx.Limits(max_connections=2 * len(tokens))
+    headers = {"X-Requested-With": "test"}
+    async with httpx.AsyncClient(base_url=url, headers=headers, limits=limits, timeout=60) as client:
+        await asyncio.gather(*(bid(client, number, token) for number, token in enumerate(tokens)))
+    return accepted
+
+
+def _without_violations(history: list[dict[str, Any]], auction: dict[str, Any], answers: list[dict[str, Any]]) -> None:
+    """Check that the history strictly rises to the price, and holds each acknowledged bid exactly once."""
+    amounts = [Decimal(bid["amount"]) for bid in history]
+    assert [] == [(a, b) for a, b in pairwise(amounts) if a >= b]
+    assert amounts[-1] == max(amounts) == Decimal(auction["currentBid"])
+    assert history[-1]["bidder"] == auction["currentBidder"]
+    acknowledged = [answer["bid"] for answer in answers]
+    assert len(acknowledged) >= CLIENTS / 4
+    assert len(history) == auction["bidCount"] == len(acknowledged)
+    assert sorted(acknowledged, key=lambda bid: Decimal(bid["amount"])) == history
+
+
+async def _in_database(url: str, use_case: Callable[..., Any], *arguments: Any) -> Any:
+    database = Database(url)
+    try:
+        return await database.write(use_case, *arguments)
+    finally:
+        await database.close()
+
+
+async def _replayed(url: str, gid: str, shown: dict[str, Any]) -> None:
+    """Check that the log alone gives the stored auction, bit by bit, and that the stored one is what was `shown`."""
+
+    def stored_and_replayed(tx: Transaction) -> None:
+        stored = auctions.get(tx, gid)
+        assert stored is not None
+        assert stored == replay(stored.id, log.read(tx, stored.id))
+        [(_, state)] = auctions.public_states(tx, [stored.id]).values()
+        assert shown == json.loads(state)
+
+    await _in_database(url, stored_and_replayed)
+
+
+async def _log_of(url: str, gid: str) -> list[dict[str, Any]]:
+    """Return the public events of an auction as they go over the wire."""
+
+    def payloads(tx: Transaction) -> list[dict[str, Any]]:
+        stored = auctions.get(tx, gid)
+        assert stored is not None
+        chosen = select(events.c.payload).where(events.c.auction_id == stored.id, events.c.version.is_not(None))
+        return [json.loads(row.payload) for row in tx.execute(chosen.order_by(events.c.version))]
+
+    return list(await _in_database(url, payloads))
+
+
+def _seen_last(tx: Transaction, at: datetime) -> None:
+    """Make the house believe that it was last seen serving at `at`."""
+    assert 1 == tx.execute(select(func.count()).select_from(heartbeats)).scalar_one()
+    tx.execute(update(heartbeats).values(at=at))
+
+
+def _bid_until_the_end(url: str, gid: str, token: str, taken: list[dict[str, Any]], statuses: set[int]) -> None:
+    """Bid the least that is taken, again and again, until the house is gone; note what it acknowledged."""
+    headers = {"X-Requested-With": "test", "Authorization": f"Bearer {token}"}
+    least = "1.000"
+    with httpx.Client(base_url=url, headers=headers, timeout=30) as client:
+        while True:
+            try:
+                answer = client.post(f"/auctions/{gid}/bids", json={"amount": least})
+            except httpx.TransportError:
+                return
+            statuses.add(answer.status_code)
+            said = answer.json()
+            if answer.status_code == 201:
+                taken.append(said)
+                least = said["auction"]["minimumBid"]
+            elif "minimumBid" in said:
+                least = said["minimumBid"]
