@@ -11,7 +11,7 @@ from saleroom.delivery.mqtt import MqttSettings
 from saleroom.delivery.relay import Relay
 from saleroom.storage.database import Database
 from saleroom.storage.migrations import migrate
-from tests.delivery.equipment import House, Mosquitto, Subscriber, as_service, free_port
+from tests.delivery.equipment import Gate, House, Mosquitto, Subscriber, as_service, free_port
 
 
 @pytest.fixture
@@ -39,6 +39,14 @@ def mosquitto(tmp_path: Path) -> Iterator[Mosquitto]:
     broker.start()
     yield broker
     broker.kill()
+
+
+@pytest.fixture
+async def gate(mosquitto: Mosquitto) -> AsyncIterator[Gate]:
+    """A shut way to Mosquitto."""
+    way = Gate(mosquitto.settings)
+    yield way
+    way.shut()
 
 
 @pytest.fixture(params=["embedded", "mosquitto"])

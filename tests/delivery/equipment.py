@@ -11,6 +11,8 @@ import threading
 import time
 import tty
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple
@@ -82,6 +84,39 @@ class Mosquitto:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+
+
+class Gate:
+    """A way to a broker that can be shut: to the relay there is no broker, while subscribers can already wait there."""
+
+    def __init__(self, broker: MqttSettings) -> None:
+        self.settings = replace(broker, port=free_port())
+        self._broker = broker
+        self._server: asyncio.Server | None = None
+        self._open: set[asyncio.StreamWriter] = set()
+
+    async def open(self) -> None:
+        """Let connections through."""
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self.settings.port)
+
+    def shut(self) -> None:
+        """Cut all connections and refuse new ones."""
+        if self._server is not None:
+            self._server.close()
+        for writer in self._open:
+            writer.close()
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there = await asyncio.open_connection(self._broker.host, self._broker.port)
+        await asyncio.gather(self._pass(reader, there[1]), self._pass(there[0], writer))
+
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open.add(writer)
+        with suppress(OSError):
+            while data := await reader.read(65536):
+                writer.write(data)
+                await writer.drain()
+        writer.close()
 
 
 class Received(NamedTuple):

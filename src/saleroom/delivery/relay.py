@@ -8,7 +8,7 @@ import os
 import random
 import secrets
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import aiomqtt
 import structlog
@@ -114,8 +114,7 @@ class Relay:
             if events:
                 topic = self._settings.events_topic
                 await self._publish(client, [(topic(event.gid), event.payload) for event in events], states)
-                if not await self._database.write(self._mark, [event.id for event in events]):
-                    return
+                await self._database.write(log.mark_delivered, [event.id for event in events])
                 self._recovered()
             elif not lost.done:
                 await self._publish(client, (), await self._database.read(lost.next))
@@ -149,13 +148,6 @@ class Relay:
     async def _hold(self) -> bool:
         return await self._database.write(leases.hold, LEASE, self._holder, LEASE_SECONDS)
 
-    def _mark(self, tx: Transaction, ids: Sequence[int]) -> bool:
-        """Mark events as delivered, if this process is still the one that may."""
-        if not leases.hold(tx, LEASE, self._holder, LEASE_SECONDS):
-            return False
-        log.mark_delivered(tx, ids)
-        return True
-
     async def _release(self) -> None:
         try:
             await self._database.write(leases.release, LEASE, self._holder)
@@ -175,7 +167,7 @@ class Relay:
         self._attempts = 0
         if self._fault is not None:
             self._fault = None
-            _log.info("MQTT broker reached", broker=self._settings.url)
+            _log.info("MQTT is delivered again", broker=self._settings.url)
 
     async def _pause(self, seconds: float) -> None:
         await _wait(self._stopping, seconds)
