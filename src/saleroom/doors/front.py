@@ -44,7 +44,7 @@ class Front:
             await send(message)
 
         try:
-            await self._app(scope, receive, watched)
+            await self._routed(scope, receive, watched)
             return
         except ClientDisconnect:
             return
@@ -61,6 +61,12 @@ class Front:
             refused = problems.InternalError()
         if not started:
             await self.answer(scope, refused)(scope, receive, send)
+
+    async def _routed(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on to the routes, whose patterns let a line feed at the end of a path go unnoticed."""
+        if scope["path"].endswith("\n"):
+            raise NotFound
+        await self._app(scope, receive, send)
 
     def answer(self, scope: Scope, refused: Refused) -> Response:
         """Return the answer to an error: a page below the paths of the pages, else JSON."""

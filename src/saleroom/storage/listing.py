@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from enum import StrEnum
+from itertools import pairwise
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from sqlalchemy import ColumnElement, String, cast, func, literal, or_, select, tuple_
 
 from saleroom.domain.auction import Auction
@@ -21,6 +23,8 @@ from saleroom.storage.tables import Snapshot, auctions, events, users
 _HORIZON = {"sqlite": re.compile(r"[0-9]{1,18}"), "postgresql": re.compile(r"[0-9]{1,18}:[0-9]{1,18}:[0-9,]{0,4000}")}
 _WHOLE = re.compile(r"[0-9]{1,19}")
 _AMOUNT = re.compile(r"[0-9]{1,17}\.[0-9]{3}")
+NUMBER_MAX = 2**63 - 1
+"""The highest number that a BIGINT holds."""
 
 
 class Sort(StrEnum):
@@ -43,7 +47,7 @@ class Mark(Struct, frozen=True, array_like=True):
     """The last row of a page and the moment its list stands for: what a cursor holds."""
 
     key: str
-    id: int
+    id: Annotated[int, Meta(ge=0, le=NUMBER_MAX)]
     horizon: str
 
 
@@ -86,7 +90,7 @@ def _now(tx: Transaction, sort: Sort) -> tuple[ColumnElement[object], ColumnElem
 
 def _then(tx: Transaction, sort: Sort, horizon: str) -> tuple[ColumnElement[object], ColumnElement[str]]:
     """The key as it was at `horizon`: null for an auction that nobody could see then."""
-    if _HORIZON[tx.dialect].fullmatch(horizon) is None:
+    if _HORIZON[tx.dialect].fullmatch(horizon) is None or (tx.dialect == "postgresql" and not _is_snapshot(horizon)):
         raise ValueError("the horizon is not of this database")
     if tx.dialect == "postgresql":
         visible: ColumnElement[bool] = func.pg_visible_in_snapshot(
@@ -106,8 +110,20 @@ def _then(tx: Transaction, sort: Sort, horizon: str) -> tuple[ColumnElement[obje
     return latest, literal(horizon)
 
 
+def _is_snapshot(text: str) -> bool:
+    """Whether PostgreSQL would take `text` (xmin:xmax:those under way between them, in order) as a pg_snapshot."""
+    first, end, under_way = text.split(":")
+    numbers = [int(number) for number in under_way.split(",") if number]
+    return (
+        0 < int(first) <= int(end)
+        and under_way == ",".join(map(str, numbers))
+        and all(int(first) <= number < int(end) for number in numbers)
+        and all(a < b for a, b in pairwise(numbers))
+    )
+
+
 def _read_key(sort: Sort, key: str) -> int | Decimal:
-    if (_AMOUNT if sort is Sort.PRICE else _WHOLE).fullmatch(key) is None:
+    if (_AMOUNT if sort is Sort.PRICE else _WHOLE).fullmatch(key) is None or Decimal(key) > NUMBER_MAX:
         raise ValueError("the key is not of this order")
     return Decimal(key) if sort is Sort.PRICE else int(key)
 

@@ -85,7 +85,7 @@ _ACCOUNTS = (
         handler=bids.mine,
         tag="accounts",
         access=Access.TOKEN,
-        query=fields.BY_NUMBER,
+        query=fields.BY_AUCTION,
         answer=MyBidPage,
     ),
 )
@@ -191,7 +191,7 @@ _BIDS = (
         handler=bids.history,
         tag="bids",
         access=Access.TOKEN_OPTIONAL,
-        query=fields.BY_NUMBER,
+        query=fields.BY_BID,
         answer=BidPage,
         errors=(e.UnknownAuction,),
         about="`maximum` is there on your own bids only.",

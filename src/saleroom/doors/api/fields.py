@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Raw
+from msgspec import Meta, Raw
 
 from saleroom.domain.accounts import (
     PASSWORD_MAX,
@@ -35,7 +35,7 @@ from saleroom.doors.api.forms import (
     whole,
 )
 from saleroom.doors.api.wire import LIMIT_DEFAULT, LIMIT_MAX, read_cursor
-from saleroom.storage.listing import Mark, Sort
+from saleroom.storage.listing import NUMBER_MAX, Mark, Sort
 
 NAME_MAX, DESCRIPTION_MAX, QUERY_MAX = 200, 10_000, 200
 SECONDS_MAX = 86_400
@@ -256,7 +256,8 @@ def _paging(kind: Any) -> tuple[Field, ...]:
     return (_LIMIT, cursor)
 
 
-BY_NUMBER = _paging(int)
+BY_BID = _paging(Annotated[int, Meta(ge=0, le=2**31 - 1)])
+BY_AUCTION = _paging(Annotated[int, Meta(ge=0, le=NUMBER_MAX)])
 BY_MARK = _paging(Mark)
 LIST = (
     Field(

@@ -7,6 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from enum import StrEnum
 from typing import Any
+from urllib.parse import parse_qsl
 
 import msgspec
 from msgspec import Struct
@@ -161,9 +162,13 @@ def routes(house: House, endpoints: Sequence[Endpoint], body_bytes_max: int) -> 
 
 def _query(endpoint: Endpoint, request: Request) -> dict[str, Any]:
     """Return the parameters of the query. Raises Invalid; a parameter given twice or not known is a fault too."""
+    try:
+        pairs = parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="strict")
+    except UnicodeDecodeError:
+        raise Invalid.one("query", "not_text", "must be valid UTF-8") from None
     sent: dict[str, bytes] = {}
     numbers = {field.name for field in endpoint.query if field.schema.get("type") == "integer"}
-    for name, value in request.query_params.multi_items():
+    for name, value in pairs:
         if name in sent:
             raise Invalid.one(name[:64], "repeated", "must be given once")
         sent[name] = value.encode("utf-8", "surrogatepass") if name in numbers else _encode(value)
