@@ -1,4 +1,4 @@
-"""Fixtures of the delivery tests: both brokers, subscribers, an auction house on a database of its own."""
+"""Fixtures of the delivery tests: both brokers, subscribers, sales on a database, relays."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -10,17 +10,13 @@ from saleroom.delivery.broker import EmbeddedBroker
 from saleroom.delivery.mqtt import MqttSettings
 from saleroom.delivery.relay import Relay
 from saleroom.storage.database import Database
-from saleroom.storage.migrations import migrate
-from tests.delivery.equipment import Gate, House, Mosquitto, Subscriber, as_service, free_port
+from tests.delivery.equipment import Gate, Mosquitto, Sales, Subscriber, as_service, free_port
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
-    """An auction house without auctions, on SQLite."""
-    database = Database(f"sqlite:///{tmp_path}/saleroom.db")
-    await database.write(migrate)
-    yield House(database)
-    await database.close()
+def sales(database: Database) -> Sales:
+    """Auctions and bids on the test's database, none so far."""
+    return Sales(database)
 
 
 @pytest.fixture
@@ -74,12 +70,12 @@ def subscribe() -> Iterator[Callable[..., Subscriber]]:
 
 
 @pytest.fixture
-async def relaying() -> AsyncIterator[Callable[[House, MqttSettings], Relay]]:
-    """Start relays: `relaying(house, settings)`; they are stopped after the test."""
+async def relaying(database: Database) -> AsyncIterator[Callable[..., Relay]]:
+    """Start relays on the test's database: `relaying(settings)`; they are stopped after the test."""
     relays: list[tuple[Relay, asyncio.Task[None]]] = []
 
-    def start(house: House, settings: MqttSettings) -> Relay:
-        relay = Relay(house.database, settings)
+    def start(settings: MqttSettings, of: Database = database) -> Relay:
+        relay = Relay(of, settings)
         relays.append((relay, asyncio.create_task(relay.run())))
         return relay
 

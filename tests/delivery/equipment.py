@@ -1,4 +1,4 @@
-"""What the delivery tests work with: a real Mosquitto, a subscriber that nobody here wrote, and an auction house."""
+"""What the delivery tests work with: a real Mosquitto, a subscriber that nobody here wrote, and an auction sales."""
 
 import asyncio
 import os
@@ -175,11 +175,12 @@ class Subscriber:
         self._process.send_signal(signal.SIGSTOP)
 
     def close(self) -> None:
-        """Kill it."""
-        self._process.kill()
-        self._process.wait()
-        self._thread.join()
-        os.close(self._terminal)
+        """Kill it; what it has printed is read."""
+        if self._process.returncode is None:
+            self._process.kill()
+            self._process.wait()
+            self._thread.join()
+            os.close(self._terminal)
 
 
 def publish(
@@ -201,7 +202,7 @@ def _account(settings: MqttSettings) -> list[str]:
     return ["-u", settings.user, "-P", settings.password or ""] if settings.user else []
 
 
-class House:
+class Sales:
     """Auctions and bids in a real database, by the service's own use cases."""
 
     def __init__(self, database: Database) -> None:

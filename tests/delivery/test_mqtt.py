@@ -14,11 +14,12 @@ from structlog.testing import capture_logs
 from saleroom.delivery import relay as relay_module
 from saleroom.delivery.mqtt import OFFLINE, ONLINE, MqttSettings, closed, connect
 from saleroom.delivery.relay import Relay
-from tests.delivery.equipment import House, Mosquitto, Subscriber, until
+from tests.delivery.equipment import Mosquitto, Sales, Subscriber, until
 from tests.needs import need
 
-Relaying = Callable[[House, MqttSettings], Relay]
+Relaying = Callable[..., Relay]
 Subscribe = Callable[..., Subscriber]
+on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 
 
 @pytest.mark.parametrize(
@@ -150,8 +151,9 @@ async def test_a_second_connection_ends_the_first(broker: MqttSettings, subscrib
             assert [ONLINE] == subscriber.payloads(broker.status_topic)
 
 
+@on_sqlite
 async def test_user_and_password_open_mosquitto(
-    house: House, tmp_path: Path, relaying: Relaying, subscribe: Subscribe
+    sales: Sales, tmp_path: Path, relaying: Relaying, subscribe: Subscribe
 ) -> None:
     """With the right account events reach a broker that lets nobody in without one."""
     passwords = tmp_path / "passwords"
@@ -159,46 +161,47 @@ async def test_user_and_password_open_mosquitto(
     broker = Mosquitto(tmp_path, f"password_file {passwords}")
     broker.start()
     settings = replace(broker.settings, user="ada", password="p@ss wörd")
-    await _is_served(house, settings, relaying, subscribe)
+    await _is_served(sales, settings, relaying, subscribe)
     wrong = replace(settings, password="wrong")
-    await _is_warned_of(house, wrong, relaying, "uthori")
+    await _is_warned_of(sales, wrong, relaying, "uthori")
     broker.kill()
 
 
 @pytest.mark.filterwarnings(
     "ignore:unclosed <ssl.SSLSocket:ResourceWarning"
 )  # paho leaves a failed handshake to the GC
+@on_sqlite
 async def test_tls_needs_a_certificate_of_the_given_authority(
-    house: House, tmp_path: Path, relaying: Relaying, subscribe: Subscribe
+    sales: Sales, tmp_path: Path, relaying: Relaying, subscribe: Subscribe
 ) -> None:
     """Over TLS events reach a broker whose certificate the authority signed; any other broker is not trusted."""
     ca, lines = _authority(tmp_path)
     broker = Mosquitto(tmp_path, *lines)
     broker.start()
     url = f"mqtts://127.0.0.1:{broker.port}"
-    await _is_served(house, MqttSettings.from_url(url, ca_file=str(ca)), relaying, subscribe)
-    await _is_warned_of(house, MqttSettings.from_url(url), relaying, "CERTIFICATE_VERIFY_FAILED")
+    await _is_served(sales, MqttSettings.from_url(url, ca_file=str(ca)), relaying, subscribe)
+    await _is_warned_of(sales, MqttSettings.from_url(url), relaying, "CERTIFICATE_VERIFY_FAILED")
     broker.kill()
 
 
-async def _is_served(house: House, settings: MqttSettings, relaying: Relaying, subscribe: Subscribe) -> None:
+async def _is_served(sales: Sales, settings: MqttSettings, relaying: Relaying, subscribe: Subscribe) -> None:
     subscriber = subscribe(settings, settings.events_topic("+"), as_service=True)
-    relay = relaying(house, settings)
-    gid = await house.sell()
-    await house.until_delivered()
+    relay = relaying(settings)
+    gid = await sales.sell()
+    await sales.until_delivered()
     await until(lambda: bool(subscriber.messages), "the event")
-    assert await house.payloads(gid) == [message.payload for message in subscriber.messages]
+    assert await sales.payloads(gid) == [message.payload for message in subscriber.messages]
     await relay.stop()
 
 
-async def _is_warned_of(house: House, settings: MqttSettings, relaying: Relaying, reason: str) -> None:
+async def _is_warned_of(sales: Sales, settings: MqttSettings, relaying: Relaying, reason: str) -> None:
     """The relay warns once, without the password, and the house goes on."""
     with capture_logs() as lines, pytest.MonkeyPatch.context() as patch:
         patch.setattr(relay_module, "BACKOFF_SECONDS_MAX", 0.1)
-        relay = relaying(house, settings)
-        owed = await house.owed()
+        relay = relaying(settings)
+        owed = await sales.owed()
         await until(lambda: bool(lines), "a warning")
-        await house.sell()
+        await sales.sell()
         await asyncio.sleep(0.5)
         assert [False, owed + 1] == [relay.connected, await relay.owed()]
         await relay.stop()
