@@ -25,6 +25,7 @@ const readable = ({ React }) => ({
   },
 });
 
+place.className = "";
 SwaggerUIBundle({
   domNode: place,
   url: place.dataset.document,

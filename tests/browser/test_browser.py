@@ -1,0 +1,246 @@
+"""The pages in a real Chromium: people's ways through them, at the keyboard too, on a phone, in both colour schemes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page, Response, expect, sync_playwright
+
+from tests.fixtures_house import PASSWORD, House
+from tests.needs import need
+
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+SCHEMES = ("light", "dark")
+PATHS = ("/", "/lots/{gid}", "/lots/{sold}", "/lots/none", "/login", "/register", "/docs")
+
+OpenPage = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """A real Chromium, for this module only: while it runs, no other event loop may in this thread."""
+    program = need("chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(chromium: Browser, sqlite_house: House) -> Iterator[OpenPage]:
+    """Open a page of the house in a browser of one's own; nothing may be wrong in its console by the end of the test."""
+    contexts: list[BrowserContext] = []
+    complaints: list[str] = []
+
+    def another(path: str = "/", **options: Any) -> Page:
+        contexts.append(chromium.new_context(base_url=sqlite_house.base, **options))
+        page = contexts[-1].new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda line: complaints.append(line.text) if line.type == "error" else None)
+        page.on("response", lambda answer: complaints.append(answer.url) if is_missing(answer) else None)
+        page.goto(path)
+        if path == "/docs" and options.get("java_script_enabled", True):
+            page.locator(".opblock").first.wait_for()
+        return page
+
+    yield another
+    for context in contexts:
+        context.close()
+    # Chromium complains of every 4xx; that a page answers so is for its test to judge, and a file is judged above.
+    assert [] == [line for line in complaints if "the server responded with a status of 4" not in line]
+
+
+def is_missing(answer: Response) -> bool:
+    """Whether something that a page needs, and not the page itself, was refused."""
+    return answer.status >= 400 and not answer.request.is_navigation_request()
+
+
+@pytest.fixture(scope="module")
+def lots(sqlite_house: House) -> dict[str, str]:
+    """Two auctions with everything on their pages: one under way (`gid`), one `sold`."""
+    ada, grace = sqlite_house.user("ada"), sqlite_house.user("grace")
+    gid = ada.auction(
+        name="Longcase clock by Thomas Tompion, London, about 1690 " + "W" * 60,
+        description="Eight-day.\n\nRuns well. " + "x" * 300,
+        reservePrice="99999999999999999",
+        buyNowPrice="99999999999999999.999",
+        endsAt=(datetime.now(UTC) + timedelta(days=1)).isoformat(),
+        increment="10000000000000000",
+    )
+    grace.bid(gid, maximum="20000000000000000")
+    sqlite_house.user("a-very-long-username-of-32-chars").bid(gid, amount="50000000000000000.001")
+    sold = ada.auction()
+    grace.bid(sold, amount="12.5")
+    ada.json("POST", f"/auctions/{sold}/close", json={})
+    return {"gid": gid, "sold": sold}
+
+
+def fill_in(page: Page, name: str) -> None:
+    """Fill in the form of the page with a username and everybody's password, and send it by the keyboard."""
+    page.get_by_label("Username").fill(name)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.keyboard.press("Enter")
+
+
+def test_a_visitor_finds_a_lot(open_page: OpenPage, sqlite_house: House) -> None:
+    """From home one click on a row leads to the lot, which shows its price and its bids."""
+    gid = sqlite_house.user("ada").auction(name="A lot to be found")
+    sqlite_house.user("grace").bid(gid, amount="12.5")
+    page = open_page()
+    page.get_by_role("link", name="A lot to be found").click()
+    expect(page).to_have_title("A lot to be found · Saleroom")
+    expect(page.get_by_role("heading", level=1)).to_have_text("A lot to be found")
+    expect(page.get_by_role("region", name="Price and time")).to_contain_text("12.50")
+    expect(page.get_by_role("row").nth(1)).to_contain_text("grace")
+
+
+def test_a_visitor_registers_and_logs_out_and_in(open_page: OpenPage) -> None:
+    """Register, see one's name in the header, log out, log in again: by the links and forms of the pages."""
+    page = open_page()
+    header = page.get_by_role("banner")
+    header.get_by_role("link", name="Register").click()
+    fill_in(page, "Newcomer")
+    expect(header).to_contain_text("Logged in as newcomer")
+    header.get_by_role("button", name="Log out").click()
+    header.get_by_role("link", name="Log in").click()
+    fill_in(page, "newcomer")
+    expect(header).to_contain_text("Logged in as newcomer")
+    assert "/" == page.evaluate("location.pathname")
+    assert "" == page.evaluate("document.cookie"), "a script can read the session"
+
+
+def test_a_refused_form_says_why(open_page: OpenPage, sqlite_house: House) -> None:
+    """A wrong password is told in an alert, and the form keeps the name."""
+    page = open_page("/login")
+    page.get_by_label("Username").fill(sqlite_house.user("ada").name)
+    page.get_by_label("Password").fill("wrong password")
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("alert")).to_contain_text("do not belong together")
+    expect(page.get_by_label("Username")).to_have_value("ada")
+    expect(page.get_by_label("Password")).to_have_value("")
+
+
+def test_the_command_to_bid_can_be_copied(open_page: OpenPage, lots: dict[str, str], sqlite_house: House) -> None:
+    """The button beside a command puts exactly the command on the clipboard."""
+    page = open_page(f"/lots/{lots['gid']}", permissions=["clipboard-read", "clipboard-write"])
+    command = page.locator("pre code").text_content()
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert command == page.evaluate("navigator.clipboard.readText()")
+
+
+def test_pages_work_without_scripts(open_page: OpenPage, lots: dict[str, str]) -> None:
+    """Without JavaScript one registers and reads a lot all the same; the viewer says where the document is."""
+    page = open_page("/register", java_script_enabled=False)
+    fill_in(page, "no.scripts")
+    expect(page.get_by_role("banner")).to_contain_text("no.scripts")
+    page.goto(f"/lots/{lots['gid']}")
+    expect(page.get_by_role("button", name="Copy")).to_have_count(0)
+    page.goto("/docs")
+    expect(page.get_by_text("This viewer needs JavaScript.")).to_be_visible()
+
+
+def test_the_viewer_shows_every_operation(open_page: OpenPage, sqlite_house: House) -> None:
+    """The API's viewer renders each operation of the document, under the strict policy."""
+    operations = sum(len(methods) for methods in sqlite_house.anyone.json("GET", "/openapi.json")["paths"].values())
+    page = open_page("/docs")
+    expect(page.locator(".opblock")).to_have_count(operations)
+
+
+def test_a_request_from_the_viewer_passes_the_forgery_filter(open_page: OpenPage, sqlite_house: House) -> None:
+    """What is tried out in the viewer reaches the API, and carries X-Requested-With."""
+    page = open_page("/docs")
+    operation = page.locator(".opblock-post").filter(has_text="/users").first
+    operation.locator(".opblock-summary-control").click()
+    operation.get_by_role("button", name="Try it out").click()
+    operation.get_by_label("Request body").fill('{"username": "from.the.viewer", "password": "' + PASSWORD + '"}')
+    with page.expect_response(f"{sqlite_house.base}/users") as answered:
+        operation.get_by_role("button", name="Execute").click()
+    assert 201 == answered.value.status
+    assert "saleroom docs" == answered.value.request.headers["x-requested-with"]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("path", PATHS)
+def test_axe_finds_nothing(open_page: OpenPage, lots: dict[str, str], path: str, scheme: str) -> None:
+    """No rule of axe is broken, in light and in dark."""
+    page = open_page(path.format(**lots), color_scheme=scheme)
+    if path == "/docs":
+        page.locator(".opblock-post .opblock-summary-control").nth(2).click()
+        page.get_by_role("button", name="Try it out").click()
+        page.get_by_label("Request body").wait_for()
+    assert {} == broken_rules(page)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_axe_finds_nothing_in_a_refused_form_and_a_logged_in_header(open_page: OpenPage, scheme: str) -> None:
+    """No rule of axe is broken by a form with faults, nor by the header of somebody who is logged in."""
+    page = open_page("/register", color_scheme=scheme)
+    page.get_by_label("Username").fill("a b")
+    page.get_by_label("Password").fill("short")
+    page.keyboard.press("Enter")
+    page.locator(".fault").first.wait_for()
+    assert {} == broken_rules(page)
+    fill_in(page, f"reader.{scheme}")
+    expect(page.get_by_role("banner")).to_contain_text(f"reader.{scheme}")
+    assert {} == broken_rules(page)
+
+
+def broken_rules(page: Page) -> dict[str, list[str]]:
+    """Return axe's violations: rule to the elements that break it."""
+    violations = Axe().run(page).response["violations"]
+    return {rule["id"]: [str(node["target"]) for node in rule["nodes"]] for rule in violations}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_phone_needs_no_sideways_scrolling(open_page: OpenPage, lots: dict[str, str], path: str) -> None:
+    """At 360 pixels nothing is wider than the screen, the longest name and the highest price included."""
+    page = open_page(path.format(**lots), viewport={"width": 360, "height": 740})
+    assert 360 == page.evaluate("document.documentElement.scrollWidth")
+
+
+@pytest.mark.parametrize("path", PATHS[:-1])
+def test_the_keyboard_reaches_everything_and_shows_where_it_is(
+    open_page: OpenPage, lots: dict[str, str], path: str
+) -> None:
+    """Tab goes to each link, field and button, in order, and each shows that it has the focus; the skip link is first."""
+    page = open_page(path.format(**lots))
+    expected = page.evaluate(
+        "[...document.querySelectorAll('a[href], button, input:not([type=hidden])')].map(e => e.outerHTML)"
+    )
+    reached = []
+    for _ in expected:
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("document.activeElement.outerHTML"))
+        assert page.evaluate(SHOWS_FOCUS), reached[-1]
+    assert expected == reached
+    assert "Skip to the content" in reached[0]
+
+
+def test_the_skip_link_leads_past_the_header(open_page: OpenPage) -> None:
+    """The first Tab and Enter lead to the content: the next Tab is no longer in the header."""
+    page = open_page("/login")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("Username")).to_be_focused()
+
+
+SHOWS_FOCUS = """() => {
+    const around = [];
+    for (let e = document.activeElement; e; e = e.parentElement) around.push(getComputedStyle(e));
+    return around.some(style => style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2);
+}"""
