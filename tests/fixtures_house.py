@@ -55,11 +55,17 @@ class User(Client):
         super().__init__(house.base, {**house.headers, "Authorization": f"Bearer {token}"}, house.contract)
         self.name = name
         self.token = token
+        self._gid = ""
 
     def auction(self, **terms: Any) -> str:
         """Create an auction and return its gid. The least first bid is 10 and the step 1 unless `terms` say otherwise."""
         draft = {"name": "Longcase clock", "startingPrice": "10", "increment": "1", **terms}
         return str(self.json("POST", "/auctions", json=draft)["gid"])
+
+    def gid(self) -> str:
+        """Return an auction of one's own on which nobody bids; the same at every call."""
+        self._gid = self._gid or self.auction()
+        return self._gid
 
     def bid(self, gid: str, amount: Any = None, maximum: Any = None, **headers: str) -> httpx.Response:
         """Bid on an auction and return the answer, whatever it is."""
