@@ -68,7 +68,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         desk=Desk(database),
         accounts=Accounts(database, passwords, registrations),
         https=(settings.public_url or "").startswith("https://"),
-        broker=lambda: "off" if relay is None else "connected" if relay.connected else "not connected",
+        broker=lambda: "off" if relay is None else relay.status,
         openapi=openapi.document(ENDPOINTS),
     )
 

@@ -34,11 +34,12 @@ _log = structlog.get_logger(__name__)
 class Relay:
     """One per process; of all processes on a database, the one that holds the lease publishes, the others stand by.
 
-    `connected` says whether this process is the one and has its broker.
+    `connected` says whether this process is the one and has its broker; `standing_by`, whether another one is.
     """
 
     def __init__(self, database: Database, settings: MqttSettings) -> None:
         self.connected = False
+        self.standing_by = False
         self._database = database
         self._settings = settings
         self._holder = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
@@ -47,6 +48,13 @@ class Relay:
         self._task: asyncio.Task[None] | None = None
         self._attempts = 0
         self._fault: str | None = None
+
+    @property
+    def status(self) -> str:
+        """How it is, in a word for `/readyz`: `connected`, `standing by` or `not connected`."""
+        if self.standing_by:
+            return "standing by"
+        return "connected" if self.connected else "not connected"
 
     def wake(self) -> None:
         """Say that something was committed; call it in the event loop's thread. Without it the relay looks by itself."""
@@ -81,10 +89,11 @@ class Relay:
 
     async def _try(self) -> None:
         try:
-            if await self._hold():
-                await self._serve()
-            else:
+            self.standing_by = not await self._hold()
+            if self.standing_by:
                 await self._pause(STANDBY_SECONDS)
+            else:
+                await self._serve()
         except aiomqtt.MqttError as error:
             await self._back_off("MQTT broker not reached; events are kept and go out when it is back", error)
         except Unavailable as error:

@@ -19,5 +19,5 @@ class House:
     accounts: Accounts
     https: bool = False
     broker: Callable[[], str] = lambda: "off"
-    """How the MQTT broker is: `connected`, `disconnected`, `standby` (another process has the relay) or `off`."""
+    """How the MQTT broker is: `connected`, `not connected`, `standing by` (another process has the relay) or `off`."""
     openapi: bytes = b"{}"
