@@ -144,8 +144,8 @@ class Taken:
 class Game:
     """An auction under the rules, with its log from the creation on."""
 
-    def __init__(self, lot: Lot) -> None:
-        created = selling.create("gid", party(AUTHOR), draft(lot), T0)
+    def __init__(self, lot: Lot, gid: str = "gid") -> None:
+        created = selling.create(gid, party(AUTHOR), draft(lot), T0)
         self.log: list[Event] = [created]
         self.auction = begin(7, created)
         self.taken: list[Taken] = []

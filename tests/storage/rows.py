@@ -1,0 +1,47 @@
+"""People and auctions put straight into the tables, for tests that are about the records and not about a door."""
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import insert, select
+
+from saleroom.domain import selling
+from saleroom.domain.auction import Auction, Party
+from saleroom.domain.events import Event
+from saleroom.domain.selling import Draft
+from saleroom.service.recording import advance
+from saleroom.storage import auctions, log
+from saleroom.storage.database import Transaction
+from saleroom.storage.tables import users
+from tests.domain.playing import T0, party
+from tests.fixtures_database import unique
+from tests.histories import PEOPLE
+
+
+def add_people(tx: Transaction) -> None:
+    """Store the people of `PEOPLE` under the numbers that `playing.party` gives them, unless they are there."""
+    if tx.execute(select(users.c.id).limit(1)).first() is None:
+        parties = [party(who) for who in range(len(PEOPLE))]
+        tx.execute(insert(users), [{"id": one.id, "username": one.name, "created_at": T0} for one in parties])
+
+
+def add_author(tx: Transaction, name: str | None = None) -> Party:
+    """Store one more person, by a name of their own."""
+    name = name or unique("author")
+    row = {"username": name, "created_at": T0}
+    return Party(tx.execute(insert(users).returning(users.c.id), row).scalar_one(), name)
+
+
+def add_auction(tx: Transaction, author: Party, **terms: Any) -> Auction:
+    """Store an auction that began at T0 and its creation in the log; it starts at 100.000 unless `terms` say otherwise."""
+    draft = Draft(**{"name": "Longcase clock", "starting_price": Decimal("100.000"), **terms})
+    created = selling.create(unique("gid"), author, draft, T0)
+    auction = auctions.insert_auction(tx, created)
+    log.append(tx, [(auction, created)])
+    return auction
+
+
+def go_on(tx: Transaction, auction: Auction, events: Iterable[Event]) -> Auction:
+    """Record what happens to an auction."""
+    return advance(tx, auction, events)

@@ -1,0 +1,173 @@
+"""Transactions: all or nothing, nothing lost, told after the commit; and the URLs that people write."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Column, Integer, MetaData, String, Table, insert, select, update
+from sqlalchemy.exc import DatabaseError
+
+from saleroom.domain.auction import Auction
+from saleroom.storage.database import PASSING_TRIES, Database, Transaction, TryAgain, Unavailable, parse_url
+from tests.domain.playing import party
+from tests.fixtures_database import OpenDatabase
+from tests.storage.rows import add_auction, add_people
+
+counters = Table("counters", MetaData(), Column("name", String, primary_key=True), Column("count", Integer))
+
+
+def _begin(tx: Transaction) -> None:
+    counters.create(tx.connection)
+    tx.execute(insert(counters), {"name": "bids", "count": 0})
+
+
+def _count(tx: Transaction) -> int:
+    return int(tx.execute(select(counters.c.count)).scalar_one())
+
+
+def _increment(tx: Transaction) -> int:
+    count = int(tx.execute(select(counters.c.count).with_for_update()).scalar_one())
+    tx.execute(update(counters).values(count=count + 1))
+    return count + 1
+
+
+async def test_concurrent_increments_lose_nothing(open_database: OpenDatabase) -> None:
+    """Read, add one, write, by many at once and in several processes: every increment is there, each number once."""
+    several = [open_database() for _ in range(3)]
+    await several[0].write(_begin)
+    counts = await asyncio.gather(*(several[i % 3].write(_increment) for i in range(60)))
+    assert list(range(1, 61)) == sorted(counts)
+    assert 60 == await several[0].read(_count)
+
+
+async def test_a_write_that_raises_leaves_nothing(database: Database) -> None:
+    """What raises is rolled back as a whole, and raised to the caller as it is; the database works on."""
+    await database.write(_begin)
+
+    def fail(tx: Transaction) -> None:
+        _increment(tx)
+        add_people(tx)
+        raise LookupError("no such lot")
+
+    with pytest.raises(LookupError, match="no such lot"):
+        await database.write(fail)
+    assert 0 == await database.read(_count)
+    assert 1 == await database.write(_increment)
+    await database.write(add_people)
+
+
+async def test_what_lost_a_race_is_tried_again(database: Database) -> None:
+    """A use case that asks for it starts again from a rolled-back state, at most five times."""
+    await database.write(_begin)
+    tries: list[int] = []
+
+    def unlucky(tx: Transaction, times: int) -> int:
+        tries.append(_increment(tx))
+        if len(tries) < times:
+            raise TryAgain("somebody was quicker")
+        return len(tries)
+
+    assert PASSING_TRIES == await database.write(unlucky, PASSING_TRIES)
+    assert [1] * PASSING_TRIES == tries
+    with pytest.raises(Unavailable, match="somebody was quicker"):
+        await database.write(unlucky, 99)
+    assert 1 == await database.read(_count)
+
+
+async def test_who_is_told_is_told_after_the_commit(database: Database) -> None:
+    """The auctions that a transaction has changed are told once it is committed, and never where it is rolled back."""
+    told: list[list[str]] = []
+    database.after_commit.append(lambda changed: told.append([auction.gid for auction in changed]))
+    await database.write(add_people)
+    tries: list[int] = []
+
+    def sell(tx: Transaction, failing: bool) -> Auction:
+        auction = add_auction(tx, party(0))
+        assert [] == told
+        tries.append(1)
+        if failing:
+            raise LookupError
+        if len(tries) < 3:
+            raise TryAgain("somebody was quicker")
+        return auction
+
+    with pytest.raises(LookupError):
+        await database.write(sell, True)
+    assert [] == told
+    auction = await database.write(sell, False)
+    assert [[auction.gid]] == told
+
+
+async def test_a_reader_sees_what_is_committed(open_database: OpenDatabase) -> None:
+    """What one process has written, another reads at once."""
+    one, other = open_database(), open_database()
+    await one.write(_begin)
+    await other.write(_increment)
+    assert (1, 1) == (await one.read(_count), await other.read(_count))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "sqlite:////nowhere/at/all.db",
+        "postgresql://ada:open-sesame@127.0.0.1:1/house",
+        "postgresql://nowhere.invalid/x",
+    ],
+)
+async def test_a_database_that_is_away(url: str) -> None:
+    """A database that cannot be reached is Unavailable, without its password."""
+    database = Database(url)
+    with pytest.raises(Unavailable) as caught:
+        await database.read(_count)
+    assert "open-sesame" not in str(caught.value)
+    assert "open-sesame" not in database.shown
+    await database.close()
+
+
+async def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+    """A file of something else is not opened as an auction house, and is left as it is."""
+    file = tmp_path / "letter.db"
+    file.write_text("Dear Ada, " * 1000)
+    database = Database(f"sqlite:///{file}")
+    with pytest.raises(DatabaseError, match="not a database"):
+        await database.read(_count)
+    assert "Dear Ada, " * 1000 == file.read_text()
+    await database.close()
+
+
+URLS = {
+    "sqlite:///saleroom.db": "sqlite:///saleroom.db",
+    "sqlite:////var/lib/saleroom.db": "sqlite:////var/lib/saleroom.db",
+    "postgresql://ada:pw@db/house": "postgresql+asyncpg://ada:pw@db/house",
+    "postgres://ada:pw@db:5433/house": "postgresql+asyncpg://ada:pw@db:5433/house",
+    "postgresql+asyncpg://db/house": "postgresql+asyncpg://db/house",
+    "postgresql+psycopg2://db/house": "postgresql+asyncpg://db/house",
+    "postgresql://ada:p%40ss%2Fword@db/house": "postgresql+asyncpg://ada:p%40ss%2Fword@db/house",
+    "postgresql://db/house?sslmode=require": "postgresql+asyncpg://db/house?ssl=require",
+    "postgresql:///house?host=/run/postgresql": "postgresql+asyncpg:///house?host=%2Frun%2Fpostgresql",
+}
+
+
+@pytest.mark.parametrize(("written", "understood"), URLS.items())
+def test_urls_as_people_write_them(written: str, understood: str) -> None:
+    """SQLite and PostgreSQL URLs are understood with or without a driver, with libpq's options."""
+    assert understood == parse_url(written).render_as_string(hide_password=False)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "house",
+        "sqlite://",
+        "sqlite:///:memory:",
+        "mysql://ada:open-sesame@db/house",
+        "postgresql://ada:open-sesame@db:port/x",
+    ],
+)
+def test_urls_that_are_none(url: str) -> None:
+    """What is no such URL is an error that says what to write, without the password."""
+    with pytest.raises(ValueError, match=r"sqlite:///|postgresql://") as caught:
+        parse_url(url)
+    assert "open-sesame" not in str(caught.value)
+    assert caught.value.__cause__ is None

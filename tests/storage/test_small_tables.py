@@ -1,0 +1,144 @@
+"""Leases, idempotency keys, heartbeats, users and tokens, as rows."""
+
+import asyncio
+from datetime import datetime, timedelta
+
+import pytest
+
+from saleroom.storage import accounts, heartbeats, idempotency, leases
+from saleroom.storage.database import Database, Transaction, TryAgain, Unavailable
+from saleroom.storage.idempotency import KEPT, Kept
+from tests.domain.playing import T0
+from tests.fixtures_database import FakeClock, OpenDatabase
+from tests.storage.rows import add_author
+
+
+async def test_a_lease_has_one_holder(clocked_database: Database, clock: FakeClock) -> None:
+    """Who holds a lease keeps it by renewing; another gets it from the instant it expires, or when it is given back."""
+
+    async def hold(holder: str) -> bool:
+        return await clocked_database.write(leases.hold, "relay", holder, 10)
+
+    assert (True, False, True) == (await hold("a"), await hold("b"), await hold("a"))
+    clock.advance(9.999999)
+    assert (False, True) == (await hold("b"), await hold("a"))
+    clock.advance(9.999999)
+    assert not await hold("b")
+    clock.advance(0.000001)
+    assert (True, False) == (await hold("b"), await hold("a"))
+    await clocked_database.write(leases.release, "relay", "a")
+    assert not await hold("a")
+    await clocked_database.write(leases.release, "relay", "b")
+    assert await hold("a")
+    assert await clocked_database.write(leases.hold, "another", "b", 10)
+
+
+async def test_a_lease_that_many_want_goes_to_one(open_database: OpenDatabase) -> None:
+    """Of several processes that reach for a free or expired lease at once, one gets it."""
+    clock = FakeClock()
+    several = [open_database(clock=clock) for _ in range(5)]
+    for turn in range(5):
+        got = await asyncio.gather(
+            *(one.write(leases.hold, "relay", f"{turn}{i}", 10) for i, one in enumerate(several))
+        )
+        assert 1 == sum(got)
+        clock.advance(10)
+
+
+def _kept(user_id: int, key: str, request: bytes = b"asked") -> Kept:
+    return Kept(user_id, key, request, b"answered")
+
+
+async def test_what_was_accepted_is_kept(clocked_database: Database, clock: FakeClock) -> None:
+    """Answers are found by user and key, and by nothing else, for 24 hours and more; then they are swept."""
+    ada, bob = [(await clocked_database.write(add_author)).id for _ in range(2)]
+    await clocked_database.write(idempotency.keep, [_kept(ada, "one"), _kept(bob, "two")], clock.now)
+    wanted = [(ada, "one"), (ada, "two"), (bob, "one"), (bob, "two"), (bob, "two")]
+    found = await clocked_database.read(idempotency.find, wanted)
+    assert {(ada, "one"): _kept(ada, "one"), (bob, "two"): _kept(bob, "two")} == found
+    assert {} == await clocked_database.read(idempotency.find, [])
+    assert timedelta(hours=24) <= KEPT
+    assert 0 == await clocked_database.write(idempotency.sweep, T0 + KEPT)
+    assert 2 == await clocked_database.write(idempotency.sweep, T0 + KEPT + timedelta(microseconds=1))
+    assert {} == await clocked_database.read(idempotency.find, wanted)
+
+
+async def test_a_key_is_kept_once(database: Database) -> None:
+    """A key that somebody else has had accepted meanwhile makes the loser begin again, and keeps the first answer."""
+    ada = (await database.write(add_author)).id
+    await database.write(idempotency.keep, [_kept(ada, "one")], T0)
+    tries = []
+
+    def too_late(tx: Transaction) -> None:
+        tries.append(1)
+        idempotency.keep(tx, [_kept(ada, "one", b"another")], T0)
+
+    with pytest.raises(Unavailable) as caught:
+        await database.write(too_late)
+    assert isinstance(caught.value.__cause__, TryAgain)
+    assert 5 == len(tries)
+    assert {(ada, "one"): _kept(ada, "one")} == await database.read(idempotency.find, [(ada, "one")])
+
+
+async def test_heartbeats(database: Database) -> None:
+    """A beat tells when the last one was, and never goes back."""
+    later, latest = T0 + timedelta(microseconds=1), T0 + timedelta(hours=1)
+    assert None is await database.write(heartbeats.beat, T0)
+    assert T0 == await database.write(heartbeats.beat, later)
+    assert later == await database.write(heartbeats.beat, latest)
+    assert latest == await database.write(heartbeats.beat, T0)
+    assert latest == await database.write(heartbeats.beat, latest)
+
+
+async def test_one_process_alone_finds_the_gap(open_database: OpenDatabase) -> None:
+    """When several processes beat at once after a pause, one of them learns of the pause."""
+    several = [open_database() for _ in range(4)]
+    assert None is await several[0].write(heartbeats.beat, T0)
+    back = T0 + timedelta(hours=1)
+    before = await asyncio.gather(*(one.write(heartbeats.beat, back) for one in several))
+    assert [T0, back, back, back] == sorted(at for at in before if at is not None)
+
+
+async def test_several_first_heartbeats(open_database: OpenDatabase) -> None:
+    """In a new house, several processes may beat at once; one of them finds nothing before it."""
+    several = [open_database() for _ in range(4)]
+    before = await asyncio.gather(*(one.write(heartbeats.beat, T0) for one in several))
+    assert 1 == before.count(None)
+
+
+async def test_users(database: Database) -> None:
+    """A user is stored once by name, is found by it, and is listed; a taken name leaves the transaction sound."""
+
+    def three(tx: Transaction) -> list[bool]:
+        wanted = [("ada", "digest"), ("ada", None), ("bob", None)]
+        return [accounts.add_user(tx, name, digest, T0) is not None for name, digest in wanted]
+
+    assert [True, False, True] == await database.write(three)
+    ada = await database.read(accounts.find_login, "ada")
+    bob = await database.read(accounts.find_login, "bob")
+    assert ada is not None and bob is not None
+    assert ("ada", "digest", T0) == (ada.account.username, ada.password_digest, ada.account.created_at)
+    assert bob.password_digest is None
+    assert None is await database.read(accounts.find_login, "cy")
+    assert ["ada", "bob"] == [one.username for one in await database.read(accounts.list_users)]
+    assert {ada.account.id: "ada"} == await database.read(accounts.usernames, {ada.account.id, 99})
+
+
+async def test_tokens(database: Database) -> None:
+    """A token identifies its user until the instant it expires, and not at it; a clash is told; sweeping forgets."""
+    ada = await database.write(add_author)
+    expires = T0 + timedelta(days=30)
+    assert await database.write(accounts.add_token, ada.id, "one", T0)
+    assert not await database.write(accounts.add_token, ada.id, "one", T0)
+    assert await database.write(accounts.add_token, ada.id, "two", T0 + timedelta(microseconds=1))
+
+    async def live(now: datetime) -> list[str]:
+        return sorted(await database.read(accounts.accounts_by_token, ["one", "two", "three"], now))
+
+    assert ["one", "two"] == await live(expires - timedelta(microseconds=1))
+    assert ["two"] == await live(expires)
+    assert 1 == await database.write(accounts.sweep_tokens, expires)
+    assert ["two"] == await live(T0)
+    assert await database.write(accounts.delete_token, "two")
+    assert not await database.write(accounts.delete_token, "two")
+    assert [] == await live(T0)
