@@ -9,8 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +18,12 @@ import pytest
 from sqlalchemy import func, select, update
 
 from saleroom.delivery.mqtt import MqttSettings
-from saleroom.domain.ledger import replay
-from saleroom.storage import auctions, log
-from saleroom.storage.database import Database, Transaction
+from saleroom.storage import auctions
+from saleroom.storage.database import Transaction
 from saleroom.storage.tables import events, heartbeats
 from tests.delivery.equipment import Mosquitto, Subscriber, free_port
 from tests.process import PASSWORD, Client, Served, saleroom
+from tests.storm import bid_until_the_end, check_history, check_replay, in_database, storm
 
 Start = Callable[..., Served]
 Visit = Callable[[Served], Client]
@@ -101,7 +99,7 @@ def test_many_clients_on_one_auction(
         anyone = visit(house)
         gid = anyone.sell(anyone.enter("ada"), startingPrice="1.000", increment="0.001")
         tokens = [anyone.enter(f"bidder-{number}") for number in range(CLIENTS)]
-        accepted = asyncio.run(_storm(house.url, gid, tokens))
+        accepted = asyncio.run(storm(house.url, gid, tokens))
         history, auction = anyone.history(gid), anyone.get(f"/auctions/{gid}")
         _until(lambda: auction in _payloads(subscriber, f"saleroom/auctions/{gid}/state"))
         assert 0 == house.terminate(), house.told()
@@ -109,8 +107,8 @@ def test_many_clients_on_one_auction(
     finally:
         subscriber.close()
         broker.kill()
-    _without_violations(history, auction, accepted)
-    asyncio.run(_replayed(bare_database_url, gid, auction))
+    check_history(history, auction, accepted, least=CLIENTS / 4)
+    asyncio.run(check_replay(bare_database_url, gid, auction))
     # At least once: what comes a second time has come a first time before it.
     assert list(range(1, auction["version"] + 1)) == list(dict.fromkeys(event["sequence"] for event in told))
 
@@ -229,7 +227,7 @@ def test_an_end_under_load_loses_nothing(way: str, database_url: str, start: Sta
     taken: list[dict[str, Any]] = []
     statuses: set[int] = set()
     with ThreadPoolExecutor(len(tokens)) as threads:
-        bidding = [threads.submit(_bid_until_the_end, house.url, gid, token, taken, statuses) for token in tokens]
+        bidding = [threads.submit(bid_until_the_end, house.url, gid, token, taken, statuses) for token in tokens]
         _until(lambda: len(taken) >= 50)
         if way == "SIGTERM":
             assert 0 == house.terminate()
@@ -312,7 +310,7 @@ def test_the_outage_rule(reopens: str, database_url: str, start: Start, visit: V
     announced = anyone.get(f"/auctions/{gid}")["endsAt"]
     assert 0 == house.terminate()
     _until(lambda: datetime.now(UTC) > datetime.fromisoformat(announced))
-    asyncio.run(_in_database(database_url, _seen_last, datetime.now(UTC) - timedelta(hours=1)))
+    asyncio.run(in_database(database_url, _seen_last, datetime.now(UTC) - timedelta(hours=1)))
     earliest = datetime.now(UTC)
     auction = visit(start(database=database_url, outage_reopens=reopens)).get(f"/auctions/{gid}")
     last = asyncio.run(_log_of(database_url, gid))[-1]
@@ -358,67 +356,6 @@ def _payloads(subscriber: Subscriber, topic: str) -> list[Any]:
     return [json.loads(payload) for payload in subscriber.payloads(topic)]
 
 
-async def _storm(url: str, gid: str, tokens: list[str]) -> list[dict[str, Any]]:
-    """Let everybody bid a few times at once, each bid sent twice with the same key; return the accepted answers."""
-    accepted: list[dict[str, Any]] = []
-
-    async def bid(client: httpx.AsyncClient, number: int, token: str) -> None:
-        for turn in range(3):
-            least = (await client.get(f"/auctions/{gid}")).json()["minimumBid"]
-            # Some aim just above the present price, where everybody else does too, some well above it.
-            amount = Decimal(least) + (Decimal(number * 3 + turn) / 10 if number % 2 else 0)
-            headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": f"turn-{turn}"}
-            body = {"amount": str(amount)}
-            twice = [client.post(f"/auctions/{gid}/bids", headers=headers, json=body) for _ in range(2)]
-            first, second = await asyncio.gather(*twice)
-            assert {first.status_code, second.status_code} <= {201, 409}, (first.text, second.text)
-            if first.status_code == second.status_code == 201:
-                assert first.content == second.content
-            for answer in (first, second):
-                if answer.status_code == 201:
-                    accepted.append(answer.json())
-                    break
-
-    limits = httpx.Limits(max_connections=2 * len(tokens))
-    headers = {"X-Requested-With": "test"}
-    async with httpx.AsyncClient(base_url=url, headers=headers, limits=limits, timeout=60) as client:
-        await asyncio.gather(*(bid(client, number, token) for number, token in enumerate(tokens)))
-    return accepted
-
-
-def _without_violations(history: list[dict[str, Any]], auction: dict[str, Any], answers: list[dict[str, Any]]) -> None:
-    """Check that the history strictly rises to the price, and holds each acknowledged bid exactly once."""
-    amounts = [Decimal(bid["amount"]) for bid in history]
-    assert [] == [(a, b) for a, b in pairwise(amounts) if a >= b]
-    assert amounts[-1] == max(amounts) == Decimal(auction["currentBid"])
-    assert history[-1]["bidder"] == auction["currentBidder"]
-    acknowledged = [answer["bid"] for answer in answers]
-    assert len(acknowledged) >= CLIENTS / 4
-    assert len(history) == auction["bidCount"] == len(acknowledged)
-    assert sorted(acknowledged, key=lambda bid: Decimal(bid["amount"])) == history
-
-
-async def _in_database(url: str, use_case: Callable[..., Any], *arguments: Any) -> Any:
-    database = Database(url)
-    try:
-        return await database.write(use_case, *arguments)
-    finally:
-        await database.close()
-
-
-async def _replayed(url: str, gid: str, shown: dict[str, Any]) -> None:
-    """Check that the log alone gives the stored auction, bit by bit, and that the stored one is what was `shown`."""
-
-    def stored_and_replayed(tx: Transaction) -> None:
-        stored = auctions.get(tx, gid)
-        assert stored is not None
-        assert stored == replay(stored.id, log.read(tx, stored.id))
-        [(_, state)] = auctions.public_states(tx, [stored.id]).values()
-        assert shown == json.loads(state)
-
-    await _in_database(url, stored_and_replayed)
-
-
 async def _log_of(url: str, gid: str) -> list[dict[str, Any]]:
     """Return the public events of an auction as they go over the wire."""
 
@@ -428,29 +365,10 @@ async def _log_of(url: str, gid: str) -> list[dict[str, Any]]:
         chosen = select(events.c.payload).where(events.c.auction_id == stored.id, events.c.version.is_not(None))
         return [json.loads(row.payload) for row in tx.execute(chosen.order_by(events.c.version))]
 
-    return list(await _in_database(url, payloads))
+    return list(await in_database(url, payloads))
 
 
 def _seen_last(tx: Transaction, at: datetime) -> None:
     """Make the house believe that it was last seen serving at `at`."""
     assert 1 == tx.execute(select(func.count()).select_from(heartbeats)).scalar_one()
     tx.execute(update(heartbeats).values(at=at))
-
-
-def _bid_until_the_end(url: str, gid: str, token: str, taken: list[dict[str, Any]], statuses: set[int]) -> None:
-    """Bid the least that is taken, again and again, until the house is gone; note what it acknowledged."""
-    headers = {"X-Requested-With": "test", "Authorization": f"Bearer {token}"}
-    least = "1.000"
-    with httpx.Client(base_url=url, headers=headers, timeout=30) as client:
-        while True:
-            try:
-                answer = client.post(f"/auctions/{gid}/bids", json={"amount": least})
-            except httpx.TransportError:
-                return
-            statuses.add(answer.status_code)
-            said = answer.json()
-            if answer.status_code == 201:
-                taken.append(said)
-                least = said["auction"]["minimumBid"]
-            elif "minimumBid" in said:
-                least = said["minimumBid"]

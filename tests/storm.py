@@ -1,0 +1,100 @@
+"""Many who bid at once, and what must hold afterwards."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any
+
+import httpx
+
+from saleroom.domain.ledger import replay
+from saleroom.storage import auctions, log
+from saleroom.storage.database import Database, Transaction
+
+
+async def storm(url: str, gid: str, tokens: list[str]) -> list[dict[str, Any]]:
+    """Let everybody bid a few times at once, each bid sent twice with the same key; return the accepted answers."""
+    accepted: list[dict[str, Any]] = []
+
+    async def bid(client: httpx.AsyncClient, number: int, token: str) -> None:
+        for turn in range(3):
+            least = (await client.get(f"/auctions/{gid}")).json()["minimumBid"]
+            # Some aim just above the present price, where everybody else does too, some well above it.
+            amount = Decimal(least) + (Decimal(number * 3 + turn) / 10 if number % 2 else 0)
+            headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": f"turn-{turn}"}
+            body = {"amount": str(amount)}
+            twice = [client.post(f"/auctions/{gid}/bids", headers=headers, json=body) for _ in range(2)]
+            first, second = await asyncio.gather(*twice)
+            assert {first.status_code, second.status_code} <= {201, 409}, (first.text, second.text)
+            if first.status_code == second.status_code == 201:
+                assert first.content == second.content
+            for answer in (first, second):
+                if answer.status_code == 201:
+                    accepted.append(answer.json())
+                    break
+
+    limits = httpx.Limits(max_connections=2 * len(tokens))
+    headers = {"X-Requested-With": "test"}
+    async with httpx.AsyncClient(base_url=url, headers=headers, limits=limits, timeout=60) as client:
+        await asyncio.gather(*(bid(client, number, token) for number, token in enumerate(tokens)))
+    return accepted
+
+
+def check_history(
+    history: list[dict[str, Any]], auction: dict[str, Any], answers: list[dict[str, Any]], least: float
+) -> None:
+    """Check that the history strictly rises to the price, and holds each acknowledged bid exactly once.
+
+    At least `least` must have been accepted, or the storm was none.
+    """
+    amounts = [Decimal(bid["amount"]) for bid in history]
+    assert [] == [(a, b) for a, b in pairwise(amounts) if a >= b]
+    assert amounts[-1] == max(amounts) == Decimal(auction["currentBid"])
+    assert history[-1]["bidder"] == auction["currentBidder"]
+    acknowledged = [answer["bid"] for answer in answers]
+    assert len(acknowledged) >= least
+    assert len(history) == auction["bidCount"] == len(acknowledged)
+    assert sorted(acknowledged, key=lambda bid: Decimal(bid["amount"])) == history
+
+
+async def check_replay(url: str, gid: str, shown: dict[str, Any]) -> None:
+    """Check that the log alone gives the stored auction, bit by bit, and that the stored one is what was `shown`."""
+
+    def stored_and_replayed(tx: Transaction) -> None:
+        stored = auctions.get(tx, gid)
+        assert stored is not None
+        assert stored == replay(stored.id, log.read(tx, stored.id))
+        [(_, state)] = auctions.public_states(tx, [stored.id]).values()
+        assert shown == json.loads(state)
+
+    await in_database(url, stored_and_replayed)
+
+
+def bid_until_the_end(url: str, gid: str, token: str, taken: list[dict[str, Any]], statuses: set[int]) -> None:
+    """Bid the least that is taken, again and again, until the house is gone; note what it acknowledged."""
+    headers = {"X-Requested-With": "test", "Authorization": f"Bearer {token}"}
+    least = "1.000"
+    with httpx.Client(base_url=url, headers=headers, timeout=30) as client:
+        while True:
+            try:
+                answer = client.post(f"/auctions/{gid}/bids", json={"amount": least})
+            except httpx.TransportError:
+                return
+            statuses.add(answer.status_code)
+            said = answer.json()
+            if answer.status_code == 201:
+                taken.append(said)
+                least = said["auction"]["minimumBid"]
+            elif "minimumBid" in said:
+                least = said["minimumBid"]
+
+
+async def in_database(url: str, use_case: Callable[..., Any], *arguments: Any) -> Any:
+    """Run `use_case` in a transaction on the database at `url`, from outside the house."""
+    database = Database(url)
+    try:
+        return await database.write(use_case, *arguments)
+    finally:
+        await database.close()
