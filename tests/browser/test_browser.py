@@ -83,7 +83,8 @@ def lots(sqlite_house: House) -> dict[str, str]:
     grace.bid(gid, maximum="20000000000000000")
     sqlite_house.user("a-very-long-username-of-32-chars").bid(gid, amount="50000000000000000.001")
     sold = ada.auction()
-    grace.bid(sold, amount="12.5")
+    sqlite_house.user("a-very-long-username-of-32-chars").bid(sold, amount="12.5")
+    grace.bid(sold, amount="1234567.89")
     ada.json("POST", f"/auctions/{sold}/close", json={})
     return {"gid": gid, "sold": sold}
 
