@@ -106,7 +106,16 @@ def test_a_page_beyond_the_last_lot_says_so(clocked_house: House, clock: FakeClo
     assert "There are no more lots." in page(clocked_house, further).main
 
 
-@pytest.mark.parametrize("path", ["/?after=rubbish", "/?after=WyIxIiwx", "/?after=", "/?after=%00"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/?after=rubbish",
+        "/?after=WyIxIiwx",
+        "/?after=",
+        "/?after=%00",
+        "/?after=WyI5OTk5OTk5OTk5OTk5OTk5OTk5IiwxLCI1Il0",
+    ],
+)
 def test_a_cursor_that_is_none_is_refused(house: House, path: str) -> None:
     """A mistyped cursor gets a page that says so, with 400."""
     refused = page(house, path)

@@ -90,7 +90,11 @@ class Pages:
     async def home(self, request: Request) -> Response:
         """GET /: the open auctions, the one that ends soonest first."""
         after = _mark(request)
-        viewer, (lots, mark) = await self._read(request, _open_lots, after)
+        try:
+            viewer, (lots, mark) = await self._read(request, _open_lots, after)
+        except ValueError as error:
+            # It reads like a cursor, but it is not one of this list.
+            raise Invalid({"after": [BAD_CURSOR]}) from error
         further = None if mark is None else write_cursor(mark)
         context = {"lots": lots, "first": after is None, "next": further, "origin": self._origin(request)}
         return self._renderer.page(request, "home.html", viewer, context)
