@@ -9,5 +9,5 @@ for (const block of navigator.clipboard ? document.querySelectorAll("pre[data-co
     button.textContent = "Copied";
     setTimeout(() => { button.textContent = "Copy"; }, 2000);
   });
-  block.append(button);
+  block.prepend(button);
 }
