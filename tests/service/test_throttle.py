@@ -1,0 +1,111 @@
+"""Throttling: how long a failed login waits, by a clock that the test turns."""
+
+import math
+
+import pytest
+
+from saleroom.domain.errors import TooManyRequests
+from saleroom.service.throttle import FREE_FAILURES, FailedLogins, Registrations
+
+
+class Seconds:
+    """A clock of seconds."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Seconds:
+    """The clock of the throttle."""
+    return Seconds()
+
+
+@pytest.fixture
+def logins(clock: Seconds) -> FailedLogins:
+    """A throttle that knows nobody yet."""
+    return FailedLogins(clock)
+
+
+def wait(logins: FailedLogins, username: str = "ada", address: str = "here") -> int:
+    """For how many seconds a login is refused now; 0 where it is not."""
+    try:
+        logins.check(username, address)
+    except TooManyRequests as refused:
+        seconds = refused.facts["retryAfter"]
+        assert isinstance(seconds, int)
+        return seconds
+    return 0
+
+
+def test_the_delay_grows_to_a_minute(logins: FailedLogins) -> None:
+    """Four failures cost nothing; after the fifth one waits 1 second, then 2, 4 ... and never more than 60."""
+    waits = []
+    for _ in range(FREE_FAILURES + 20):
+        waits.append(wait(logins))
+        logins.failed("ada", "here")
+    assert [0] * FREE_FAILURES + [1, 2, 4, 8, 16, 32] + [60] * 14 == waits
+
+
+def test_the_delay_passes(logins: FailedLogins, clock: Seconds) -> None:
+    """Once the delay has passed, one may try again; what is left of it is told in whole seconds, rounded up."""
+    for _ in range(FREE_FAILURES + 2):
+        logins.failed("ada", "here")
+    assert 4 == wait(logins)
+    clock.now += 0.5
+    assert 4 == wait(logins)
+    clock.now += 3.25
+    assert 1 == wait(logins)
+    clock.now += 0.25
+    assert 0 == wait(logins)
+
+
+def test_a_rival_delays_nobody(logins: FailedLogins) -> None:
+    """Failures count for a name at an address: the same name elsewhere and another name here are free."""
+    for _ in range(50):
+        logins.failed("ada", "there")
+    assert (60, 0, 0) == (wait(logins, "ada", "there"), wait(logins, "ada", "here"), wait(logins, "bob", "there"))
+
+
+def test_a_success_forgets(logins: FailedLogins) -> None:
+    """Only failures in a row count."""
+    for _ in range(FREE_FAILURES):
+        logins.failed("ada", "here")
+    logins.succeeded("ada", "here")
+    for _ in range(FREE_FAILURES - 1):
+        logins.failed("ada", "here")
+    assert 0 == wait(logins)
+
+
+def test_an_hour_forgets(logins: FailedLogins, clock: Seconds) -> None:
+    """After an hour without a failure the next one is the first."""
+    for _ in range(FREE_FAILURES + 9):
+        logins.failed("ada", "here")
+    clock.now += 3600.5
+    logins.failed("ada", "here")
+    assert 0 == wait(logins)
+
+
+def test_the_memory_is_bounded(logins: FailedLogins, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond a bound the oldest failures are forgotten first, so that made-up names cannot fill the memory."""
+    monkeypatch.setattr("saleroom.service.throttle.ENTRIES_MAX", 3)
+    for name in ("ada", "bob", "cy", "ada", "dee"):
+        for _ in range(FREE_FAILURES):
+            logins.failed(name, "here")
+    assert ["ada", "cy", "dee"] == [name for name in ("ada", "bob", "cy", "dee") if wait(logins, name)]
+
+
+def test_registrations_per_address() -> None:
+    """So many an hour for each address, and no more; whoever is refused is told a wait of at most an hour."""
+    registrations = Registrations(3)
+    for address in ("here", "there"):
+        for _ in range(3):
+            registrations.take(address)
+        with pytest.raises(TooManyRequests) as caught:
+            registrations.take(address)
+        seconds = caught.value.facts["retryAfter"]
+        assert isinstance(seconds, int)
+        assert 0 < seconds <= math.ceil(3600)
