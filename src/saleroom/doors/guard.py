@@ -10,11 +10,10 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Awaitable, Callable
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
-from starlette.requests import ClientDisconnect, HTTPConnection, Request
+from starlette.requests import ClientDisconnect, HTTPConnection, Request, cookie_parser
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -172,11 +171,8 @@ def _forgery_token(cookie: str) -> str:
 
 
 def _cookie(headers: Headers, name: str) -> str | None:
-    try:
-        morsel = SimpleCookie(headers.get("cookie", "")).get(name)
-    except CookieError:
-        return None
-    return None if morsel is None or not morsel.value else morsel.value
+    """Return a cookie of ours, whatever odd cookies of others stand before it."""
+    return cookie_parser(headers.get("cookie", "")).get(name) or None
 
 
 def _replay(body: bytes, receive: Receive) -> Callable[[], Awaitable[Message]]:

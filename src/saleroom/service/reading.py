@@ -9,7 +9,7 @@ from msgspec import Struct
 from saleroom.domain.accounts import Account
 from saleroom.domain.auction import Auction
 from saleroom.domain.errors import UnknownAuction
-from saleroom.domain.events import Outcome
+from saleroom.domain.events import Outcome, SoftClose
 from saleroom.domain.views import AuctionView, BidView, auction_view, instant
 from saleroom.service.accounts import authenticate
 from saleroom.storage import auctions, bids, listing
@@ -33,6 +33,15 @@ class MyBid(Struct, frozen=True):
     standing: Standing
 
 
+class Lot(Struct, frozen=True):
+    """All that a lot's page shows; `older` is the number before which the next page of bids starts."""
+
+    auction: AuctionView
+    soft_close: SoftClose | None
+    bids: list[BidView]
+    older: int | None
+
+
 def who(tx: Transaction, token: str) -> Account:
     """Return whom `token` identifies. Raises Unauthenticated."""
     return authenticate(tx, token)
@@ -42,6 +51,14 @@ def auction(tx: Transaction, gid: str, token: str | None) -> AuctionView:
     """Return one auction as the caller may see it. Raises UnknownAuction, or Unauthenticated for a dead token."""
     viewer = _viewer(tx, token)
     return _view(_found(tx, gid), viewer)
+
+
+def lot(tx: Transaction, gid: str, token: str | None, limit: int, before: int | None) -> Lot:
+    """Return all that a lot's page shows. Raises UnknownAuction, or Unauthenticated for a dead token."""
+    viewer = _viewer(tx, token)
+    found = _found(tx, gid)
+    history, older = _history(tx, found, viewer, limit, before)
+    return Lot(_view(found, viewer), found.soft_close, history, older)
 
 
 def auction_list(
@@ -60,8 +77,13 @@ def bid_history(
 
     A maximum is shown on one's own bids only. Raises UnknownAuction, or Unauthenticated for a dead token.
     """
-    viewer = _viewer(tx, token)
-    rows = bids.newest(tx, _found(tx, gid).id, limit + 1, before)
+    return _history(tx, _found(tx, gid), _viewer(tx, token), limit, before)
+
+
+def _history(
+    tx: Transaction, one: Auction, viewer: Account | None, limit: int, before: int | None
+) -> tuple[list[BidView], int | None]:
+    rows = bids.newest(tx, one.id, limit + 1, before)
     views = [
         BidView(
             amount=str(bid.amount),

@@ -6,7 +6,6 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Concatenate, ParamSpec, TypeVar
 
-from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -14,8 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from saleroom.domain.accounts import Account
 from saleroom.domain.errors import Invalid, Refused, Unauthenticated, UnknownAuction
-from saleroom.domain.events import SoftClose
-from saleroom.domain.views import AuctionView, BidView
+from saleroom.domain.views import AuctionView
 from saleroom.doors.api.wire import BAD_CURSOR, read_cursor, write_cursor
 from saleroom.doors.guard import session_token
 from saleroom.doors.problems import MethodNotAllowed, headers_of, status_of
@@ -24,7 +22,6 @@ from saleroom.doors.web.assets import PREFIX, Assets
 from saleroom.doors.web.rendering import Renderer
 from saleroom.service import reading
 from saleroom.service.house import House
-from saleroom.storage import auctions
 from saleroom.storage.database import Transaction
 from saleroom.storage.listing import Filter, Mark, Sort
 
@@ -51,15 +48,6 @@ _PROBLEMS = {
     ),
 }
 """What a page says of an error, by the error's code: a heading and what to do. Other errors speak for themselves."""
-
-
-class Lot(Struct, frozen=True):
-    """All that a lot's page shows; `older` is the number before which the next page of bids starts."""
-
-    auction: AuctionView
-    soft_close: SoftClose | None
-    bids: list[BidView]
-    older: int | None
 
 
 class Pages:
@@ -185,12 +173,12 @@ def _open_lots(tx: Transaction, token: str | None, after: Mark | None) -> tuple[
     return reading.auction_list(tx, token, Filter(status="open"), Sort.ENDING, LOTS_PER_PAGE, after)
 
 
-def _lot(tx: Transaction, token: str | None, gid: str, before: int | None) -> Lot | None:
-    found = auctions.get(tx, gid) if _GID.fullmatch(gid) else None
-    if found is None:
+def _lot(tx: Transaction, token: str | None, gid: str, before: int | None) -> reading.Lot | None:
+    try:
+        return reading.lot(tx, gid, token, BIDS_PER_PAGE, before) if _GID.fullmatch(gid) else None
+    except UnknownAuction:
+        # The page that says so shows who is logged in, which this transaction has just read.
         return None
-    bids, older = reading.bid_history(tx, gid, token, BIDS_PER_PAGE, before)
-    return Lot(reading.auction(tx, gid, token), found.soft_close, bids, older)
 
 
 def _mark(request: Request) -> Mark | None:
