@@ -204,6 +204,7 @@ def test_sigterm_finishes_what_is_in_flight(start: Start, visit: Visit) -> None:
         ending = threading.Thread(target=lambda: code.append(house.terminate()))
         ending.start()
         _until(lambda: _refuses(host, int(port)))
+        time.sleep(0.5)  # as long as an end that waits for nobody would take
         connection.sendall(body[5:])
         answer = b"".join(iter(lambda: connection.recv(65536), b""))
         ending.join()
