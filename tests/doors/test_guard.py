@@ -79,6 +79,17 @@ def test_the_pages_own_token_passes_in_the_header(sqlite_house: House) -> None:
         assert 403 == browser.delete("/logout", headers={"X-CSRF-Token": token}).status_code
 
 
+@pytest.mark.parametrize("foreign", ["a[b]=1", "k=\u00e9", '{"j":1}=2', ";;=;"])
+def test_odd_cookies_of_others_hide_nothing(sqlite_house: House, foreign: str) -> None:
+    """Whatever another service has left in the browser before it, the page's cookie is found."""
+    with httpx.Client(base_url=sqlite_house.base) as browser:
+        token = form(browser)
+        cookie = f"{foreign}; saleroom_csrf={browser.cookies['saleroom_csrf']}".encode()
+        browser.cookies.clear()
+        answer = browser.delete("/logout", headers={b"X-CSRF-Token": token.encode(), b"Cookie": cookie})
+        assert 401 == answer.status_code
+
+
 def test_the_pages_token_is_bound_to_its_cookie(sqlite_house: House) -> None:
     """A token of one browser's page does not pass with another browser's cookie."""
     with httpx.Client(base_url=sqlite_house.base) as one, httpx.Client(base_url=sqlite_house.base) as other:
