@@ -67,7 +67,7 @@ def limits(taken: list[Taken]) -> Iterator[tuple[Taken, dict[int, tuple[Decimal,
 
 @given(histories())
 def test_the_highest_maximum_leads(history: History) -> None:
-    """'The leader holds the highest maximum, the earliest at ties.'"""
+    """'The leader holds the highest maximum, the earliest at ties'."""
     for step, highest in limits(steps(history)):
         leader = max(highest, key=lambda bidder: highest[bidder], default=None)
         assert leader == (None if step.after.leader is None else step.after.leader.id)
@@ -76,7 +76,7 @@ def test_the_highest_maximum_leads(history: History) -> None:
 
 @given(histories())
 def test_p_is_at_most_a_step_above_the_second(history: History) -> None:
-    """'P <= second-highest maximum + one step, unless S, R or a literal amount lifted it.'"""
+    """'P <= second-highest maximum + one step, unless S, R or a literal amount lifted it'."""
     lifted: set[Decimal | None] = set()
     for step, highest in limits(steps(history)):
         auction = step.after
