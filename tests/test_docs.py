@@ -1,0 +1,292 @@
+"""The documents are true: nothing that exists is left out, nothing that they name is missing, and what they show runs."""
+
+import ast
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any, cast
+
+import click
+import pytest
+from starlette.routing import Route
+
+from saleroom import settings
+from saleroom.cli import cli
+from saleroom.compose import PUBLIC_FOLDER
+from saleroom.domain.events import EVENTS
+from saleroom.domain.views import cloud_event, event_from_parts, event_parts
+from saleroom.doors.api.endpoints import ENDPOINTS
+from saleroom.doors.problems import STATUS
+from saleroom.doors.web.assets import Assets
+from saleroom.doors.web.pages import Pages
+from saleroom.service.house import House
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+SOURCE = ROOT / "src" / "saleroom"
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NOT_YET = "not yet:"
+RUN_AS_THEY_STAND = ("house=", "gid=", "VACUUM")
+"""What tells the commands that tests/test_readme.py runs."""
+
+
+def read(name: str) -> str:
+    """Return the text of a document."""
+    return (ROOT / name).read_text("utf-8")
+
+
+def named(document: Path) -> str:
+    """Return how a document is called in the name of a test."""
+    return str(document.relative_to(ROOT))
+
+
+def prose(document: Path) -> str:
+    """Return the text of a document without its blocks of code."""
+    return FENCED.sub("", document.read_text("utf-8"))
+
+
+def code(language: str) -> list[tuple[str, str]]:
+    """Return every block in `language`, with the name of its document."""
+    return [
+        (str(document.relative_to(ROOT)), block)
+        for document in DOCUMENTS
+        for kind, block in FENCED.findall(document.read_text("utf-8"))
+        if kind == language
+    ]
+
+
+def rows(text: str) -> list[list[str]]:
+    """Return the cells of all rows of all tables, without their heads."""
+    found = []
+    for table in re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE):
+        lines = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip())[1:-1]] for line in table.splitlines()]
+        found += lines[2:]
+    return found
+
+
+def words(cell: str) -> list[str]:
+    """Return what stands between backticks."""
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def anchor(heading: str) -> str:
+    """Return the name under which a heading can be linked, as forges make it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower().replace("`", "")).strip().replace(" ", "-")
+
+
+def sections(text: str) -> dict[str, str]:
+    """Return the text below each heading of the second level."""
+    parts = re.split(r"^## (.*)$", text, flags=re.MULTILINE)[1:]
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def commands(group: click.Group, *path: str) -> list[str]:
+    """Return every command that does something, in words."""
+    found = []
+    for name, command in group.commands.items():
+        found += commands(command, *path, name) if isinstance(command, click.Group) else [" ".join((*path, name))]
+    return found
+
+
+def test_every_endpoint_is_in_the_table() -> None:
+    """docs/api.md lists the endpoints of the one table of routes, and no others."""
+    listed = {words(row[0])[0] for row in rows(sections(read("docs/api.md"))["Endpoints"])}
+    assert {f"{endpoint.method} {endpoint.path}" for endpoint in ENDPOINTS} == listed
+
+
+def test_every_page_is_named(page_routes: list[Route]) -> None:
+    """docs/api.md names the address of every page that one can open."""
+    told = words(sections(read("docs/api.md"))["Endpoints"])
+    opened = {route.path.removesuffix("{file:path}") for route in page_routes if not route.path.startswith("/session")}
+    assert set() == opened - set(told)
+
+
+def test_every_error_has_its_code_and_status() -> None:
+    """docs/api.md lists each error that can reach a client under its status, and no others."""
+    listed = sorted((int(row[0]), words(row[1])[0]) for row in rows(sections(read("docs/api.md"))["Errors"]))
+    assert sorted((status, refused.code) for refused, status in STATUS.items()) == listed
+
+
+@pytest.mark.parametrize("kind", EVENTS)
+def test_every_event_is_told_field_by_field(kind: str) -> None:
+    """docs/events.md has each event with each of its fields, and says which of them are private."""
+    section = sections(read("docs/events.md"))[f"`{kind}`"]
+    listed = {word: row[1].startswith("*private*") for row in rows(section) for word in words(row[0])}
+    event = EVENTS[kind]
+    fields = zip(event.__struct_fields__, event.__struct_encode_fields__, strict=True)
+    assert {wire: name in event.PRIVATE for name, wire in fields if name != "at"} == listed
+    assert event.PUBLIC is not section.strip().startswith("*private*")
+
+
+def test_no_event_is_told_that_cannot_happen() -> None:
+    """docs/events.md has no event that the house does not know."""
+    assert {f"`{kind}`" for kind in EVENTS} == set(sections(read("docs/events.md")))
+
+
+def test_the_example_of_an_event_is_one() -> None:
+    """The event shown in docs/events.md is, member by member, what the house sends."""
+    [(_, block)] = [found for found in code("json") if found[0] == "docs/events.md"]
+    shown: dict[str, Any] = json.loads(block)
+    # What is private is not shown; any value will do.
+    event = event_from_parts(
+        shown["type"], shown["time"], shown["data"], {"bidderId": 1, "maximum": shown["data"]["amount"]}
+    )
+    public, _ = event_parts(event)
+    gid, version = shown["id"].split("/")
+    assert json.loads(cloud_event(gid, int(version), event, public)) == shown
+
+
+def test_every_command_is_told() -> None:
+    """README.md names every command of the command line, and the documents name no command that there is not."""
+    known = commands(cli)
+    told = " ".join(read("README.md").split())
+    assert [] == [name for name in known if not re.search(rf"saleroom {name}\b", told)]
+    for document in DOCUMENTS:
+        for said in re.findall(r"`(?:\.venv/bin/)?saleroom ([a-z][^`]*)`", " ".join(prose(document).split())):
+            assert any(f"{said} ".startswith(f"{name} ") for name in known), f"{document.name}: saleroom {said}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+def test_no_setting_is_named_that_does_not_exist(document: Path) -> None:
+    """Each SALEROOM_ variable in a document is a setting (tests/test_settings.py looks for those that are missing)."""
+    known = {settings.PREFIX + name.upper() for name in settings.Settings.model_fields} | {settings.CONFIG_VARIABLE}
+    said = set(re.findall(r"\bSALEROOM_[A-Z_]+\b(?!\*)", document.read_text("utf-8")))
+    assert set() == {name for name in said - known if not name.startswith(settings.FOREIGN_PREFIXES)}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+def test_every_link_leads_somewhere(document: Path) -> None:
+    """Each link between documents leads to a file, and each anchor to a heading in it."""
+    broken = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(document)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, fragment = target.partition("#")
+        path = (document.parent / file).resolve() if file else document
+        headings = (
+            re.findall(r"^#+ (.*)$", prose(path), re.MULTILINE) if path.suffix == ".md" and path.is_file() else []
+        )
+        if not path.exists() or (fragment and fragment not in map(anchor, headings)):
+            broken.append(target)
+    assert [] == broken
+
+
+def test_every_decision_is_listed() -> None:
+    """docs/decisions/README.md links every record, numbered without gaps, and each names what was rejected."""
+    records = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
+    assert [record.name for record in records] == re.findall(r"\]\((.*?)\)", read("docs/decisions/README.md"))
+    for number, record in enumerate(records, 1):
+        text = record.read_text("utf-8")
+        assert record.name.startswith(f"{number:04}-")
+        assert text.startswith(f"# {number}. ")
+        assert "ejected:" in text, record.name
+
+
+def test_the_map_has_every_module() -> None:
+    """ARCHITECTURE.md names every module of the source, and no file or folder that is not there."""
+    text = read("ARCHITECTURE.md")
+    [tree] = [block for _, block in FENCED.findall(text) if block.startswith("src/saleroom/")]
+    for file in SOURCE.rglob("*.py"):
+        folder = file.relative_to(SOURCE).parts[:-1]
+        if not file.name.startswith("__") and "migrations" not in folder:
+            assert re.search(rf"\b{file.stem}\b", tree), f"{file.relative_to(SOURCE)} is not on the map"
+    for name in set(re.findall(r"\b(\w+\.py)\b", tree)):
+        assert list(SOURCE.rglob(name)), f"the map has {name}, which is not there"
+    for path in words(FENCED.sub("", text)):
+        if re.fullmatch(r"[\w.]+/[\w./]*", path):
+            assert any((folder / path).exists() for folder in (SOURCE, ROOT)), f"{path} is not there"
+
+
+def test_conformance_has_a_test_for_every_row() -> None:
+    """Each row of docs/conformance.md names tests that exist, or says what does not hold yet."""
+    tests = all_tests()
+    for statement, kept_by in ((row[0], row[-1]) for row in rows(read("docs/conformance.md"))):
+        if not kept_by.startswith(NOT_YET):
+            assert words(kept_by), f"nothing keeps: {statement}"
+            assert [] == [name for name in words(kept_by) if name not in tests], f"no such test, for: {statement}"
+
+
+def test_conformance_has_every_endpoint_error_event_and_property() -> None:
+    """docs/conformance.md has a row for each endpoint, each refusal by its code, each event, and each test of a property."""
+    text = read("docs/conformance.md")
+    wanted = [f"{endpoint.method} {endpoint.path}" for endpoint in ENDPOINTS]
+    wanted += [refused.code for refused in STATUS] + list(EVENTS)
+    wanted += [name for name in all_tests() if name.startswith("domain/test_properties.py::")]
+    assert [] == [name for name in wanted if f"`{name}`" not in text]
+
+
+def test_the_readmes_file_of_settings_is_accepted(tmp_path: Path) -> None:
+    """The TOML example of the README is a file of settings that the house starts with."""
+    [block] = [block for document, block in code("toml") if document == "README.md"]
+    file = tmp_path / "house.toml"
+    file.write_text(block, "utf-8")
+    assert settings.load({}, {}, str(file)) != settings.load({}, {})
+
+
+@pytest.mark.parametrize(("document", "block"), code("json"))
+def test_every_json_is_json(document: str, block: str) -> None:
+    """Each JSON example can be read."""
+    assert json.loads(block), document
+
+
+def lines_to_give() -> list[tuple[str, str]]:
+    """Return every line for a shell, with the name of its document, but for those that tests/test_readme.py runs."""
+    blocks = [found for found in code("sh") if not any(word in found[1] for word in RUN_AS_THEY_STAND)]
+    return [(document, line) for document, block in blocks for line in block.splitlines()]
+
+
+@pytest.mark.parametrize(("document", "line"), lines_to_give())
+def test_every_command_can_be_given(document: str, line: str) -> None:
+    """Each line for a shell is a target of make, or a command with flags and settings that the house takes."""
+    variables, (program, *arguments) = in_words(line)
+    if program == "mosquitto_sub":
+        topic = arguments[arguments.index("-t") + 1]
+        assert topic.startswith(settings.Settings.model_fields["mqtt_prefix"].default), document
+        return
+    if program == "make":
+        target, *options = arguments
+        assert re.search(rf"^{target}:", read("Makefile"), re.MULTILINE), document
+        if target != "run":
+            return
+        arguments = ["serve", *(word for option in options for word in shlex.split(option.removeprefix("ARGS=")))]
+    else:
+        assert program.removeprefix(".venv/bin/") == "saleroom", document
+    accepts(arguments, variables)
+
+
+def in_words(line: str) -> tuple[dict[str, str], list[str]]:
+    """Take a line for a shell apart: variables before the command, and the command."""
+    split = shlex.split(line)
+    variables = {}
+    while "=" in split[0]:
+        name, _, value = split.pop(0).partition("=")
+        variables[name] = value
+    return variables, split
+
+
+def accepts(arguments: list[str], variables: dict[str, str]) -> None:
+    """Check that the command line takes `arguments`, and that the settings in them can be used."""
+    command: click.Command = cli
+    while isinstance(command, click.Group):
+        name, *arguments = arguments
+        command = command.commands[name]
+    context = command.make_context(command.name, arguments)
+    flags = {name: value for name, value in context.params.items() if name in settings.Settings.model_fields}
+    settings.load(flags, variables)
+
+
+def all_tests() -> set[str]:
+    """Return every test by its name and its file below tests/."""
+    found = set()
+    for file in (ROOT / "tests").rglob("test_*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+                found.add(f"{file.relative_to(ROOT / 'tests')}::{node.name}")
+    return found
+
+
+@pytest.fixture
+def page_routes() -> list[Route]:
+    """The routes of the pages; nothing is asked of a house to list its addresses."""
+    return Pages(cast("House", None), Assets(PUBLIC_FOLDER)).routes()
