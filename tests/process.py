@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -25,6 +26,11 @@ _MQTT = re.compile(r"^  mqtt +mqtts?://[^ ]*:([0-9]+)", re.MULTILINE)
 def environment(**settings: str) -> dict[str, str]:
     """Return this process's environment with `settings` as the only ones of the house's."""
     plain = {name: value for name, value in os.environ.items() if not name.startswith("SALEROOM_")}
+    if plain.pop("PYTHONDONTWRITEBYTECODE", None):
+        # Every start would compile all anew; the compiled files are kept apart, as the tree is not to have them.
+        compiled = Path(tempfile.gettempdir()) / f"saleroom-tests-compiled-{os.getuid()}"
+        compiled.mkdir(mode=0o700, exist_ok=True)
+        plain["PYTHONPYCACHEPREFIX"] = str(compiled)
     return plain | {f"SALEROOM_{name.upper()}": value for name, value in settings.items()}
 
 
