@@ -65,6 +65,10 @@ RAISE = Step(SOON, "bid", 1, maximum=Relative("maximum", 1_000))
 CANCEL, CLOSE = Step(SOON, "cancel"), Step(SOON, "close_now")
 ANNOUNCE = Step(SOON, "announce", ends=Relative("now", MINUTE))
 END = Step(Relative("end", 0), "settle")
+REFUSED = (
+    *(Step(SOON, "bid", 1, amount=Relative("least", -1)), Step(SOON, "buy", 1), Step(SOON, "cancel", 1)),
+    *(Step(SOON, "amend", changes=(("reserve", 1),)), BID, BID, CANCEL),
+)
 LOT = Lot(10_000)
 RESERVED = Lot(10_000, reserve=20_000)
 
@@ -169,7 +173,9 @@ def play_many(house: House, clock: FakeClock) -> list[list[Turn]]:
     found: list[list[Turn]] = []
 
     @settings(max_examples=settings().max_examples // 3)
+    @example(History(LOT, REFUSED))
     @example(History(LOT, (CANCEL, CANCEL, BID)))
+    @example(History(Lot(10_000, starts=MINUTE), (BID, CLOSE)))
     @example(History(Lot(10_000, buy_now=30_000), (Step(SOON, "buy"), Step(SOON, "buy", 2), BID)))
     @example(History(LOT, (BID, CANCEL, RAISE, RAISE, CLOSE, BID)))
     @example(History(RESERVED, (BID, ANNOUNCE, CLOSE, RAISE, END, BID)))
