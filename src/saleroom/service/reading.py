@@ -77,7 +77,8 @@ def bid_history(
 
     A maximum is shown on one's own bids only. Raises UnknownAuction, or Unauthenticated for a dead token.
     """
-    return _history(tx, _found(tx, gid), _viewer(tx, token), limit, before)
+    viewer = _viewer(tx, token)
+    return _history(tx, _found(tx, gid), viewer, limit, before)
 
 
 def _history(
