@@ -62,6 +62,7 @@ EVENTFUL = st.builds(
 SOON, LEAST = Relative("now", 1), Relative("least", 0)
 BID = Step(SOON, "bid", 1, amount=LEAST)
 RAISE = Step(SOON, "bid", 1, maximum=Relative("maximum", 1_000))
+RIVAL = Step(SOON, "bid", 2, maximum=Relative("maximum", 5_000))
 CANCEL, CLOSE = Step(SOON, "cancel"), Step(SOON, "close_now")
 ANNOUNCE = Step(SOON, "announce", ends=Relative("now", MINUTE))
 END = Step(Relative("end", 0), "settle")
@@ -174,11 +175,11 @@ def play_many(house: House, clock: FakeClock) -> list[list[Turn]]:
 
     @settings(max_examples=settings().max_examples // 3)
     @example(History(LOT, REFUSED))
-    @example(History(LOT, (CANCEL, CANCEL, BID)))
+    @example(History(LOT, (Step(SOON, "amend", changes=(("starting", 5_000),)), CANCEL, CANCEL, BID)))
     @example(History(Lot(10_000, starts=MINUTE), (BID, CLOSE)))
     @example(History(Lot(10_000, buy_now=30_000), (Step(SOON, "buy"), Step(SOON, "buy", 2), BID)))
     @example(History(LOT, (BID, CANCEL, RAISE, RAISE, CLOSE, BID)))
-    @example(History(RESERVED, (BID, ANNOUNCE, CLOSE, RAISE, END, BID)))
+    @example(History(RESERVED, (BID, ANNOUNCE, CLOSE, RIVAL, RAISE, END, BID)))
     @example(History(RESERVED, (BID, Step(SOON, "bid", 1, maximum=Relative("reserve", 1)), CLOSE)))
     @given(EVENTFUL)
     def one(history: History) -> None:
