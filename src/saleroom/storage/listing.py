@@ -92,15 +92,17 @@ def _then(tx: Transaction, sort: Sort, horizon: str) -> tuple[ColumnElement[obje
     """The key as it was at `horizon`: null for an auction that nobody could see then."""
     if _HORIZON[tx.dialect].fullmatch(horizon) is None or (tx.dialect == "postgresql" and not _is_snapshot(horizon)):
         raise ValueError("the horizon is not of this database")
+    if sort is Sort.NEWEST:
+        # Numbers never change, and whatever was created since stands before the first page.
+        return auctions.c.id, literal(horizon)
     if tx.dialect == "postgresql":
         visible: ColumnElement[bool] = func.pg_visible_in_snapshot(
             events.c.written_by, cast(literal(horizon), Snapshot())
         )
     else:
         visible = events.c.id <= int(horizon)
-    column = {Sort.ENDING: events.c.ending_rank, Sort.NEWEST: events.c.auction_id, Sort.PRICE: events.c.price}[sort]
     latest = (
-        select(column)
+        select(events.c.ending_rank if sort is Sort.ENDING else events.c.price)
         .where(events.c.auction_id == auctions.c.id, visible)
         .order_by(events.c.position.desc())
         .limit(1)
