@@ -194,7 +194,12 @@ MONEY_SCHEMA: dict[str, Any] = {
     "description": "An exact amount: up to 17 digits before the point and 3 after it, no sign, no exponent.",
     "examples": ["12.50"],
 }
-INSTANT_SCHEMA: dict[str, Any] = {"type": "string", "format": "date-time", "pattern": f"^{_INSTANT.pattern}$"}
+INSTANT_SCHEMA: dict[str, Any] = {
+    "type": "string",
+    "format": "date-time",
+    "pattern": f"^{_INSTANT.pattern}$",
+    "description": "With its offset from UTC, to the microsecond, not before 1970.",
+}
 
 
 def _is_forbidden(character: str, *, lines: bool) -> bool:

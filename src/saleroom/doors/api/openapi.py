@@ -15,7 +15,7 @@ from saleroom.doors.api import schemas
 from saleroom.doors.api.fields import CREATE
 from saleroom.doors.api.forms import Field
 from saleroom.doors.api.resource import KEY_LENGTH_MAX, Access, Endpoint
-from saleroom.doors.api.schemas import GID_PATTERN, Schema, error_name, reference, sentence
+from saleroom.doors.api.schemas import EXAMPLES, GID_PATTERN, Schema, error_name, reference, sentence
 from saleroom.doors.api.wire import Readiness
 from saleroom.doors.guard import HEADER_BYTES_MAX, SAFE_METHODS
 from saleroom.doors.problems import STATUS
@@ -46,7 +46,7 @@ _TAGS = {
     "auctions": "What is sold.",
     "bids": "What is offered for it.",
     "service": "How the service is.",
-    "pages": "The home page and the public folder.",
+    "pages": "For people: the home page, the form to log in, the public folder.",
 }
 
 
@@ -55,6 +55,7 @@ def document(endpoints: Sequence[Endpoint]) -> bytes:
     paths: dict[str, dict[str, Any]] = {"/": {"get": _home()}, "/assets/{file}": {"get": _asset()}}
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
+    paths["/login"]["get"] = _login_form()
     whole = {
         "openapi": "3.1.0",
         "info": {
@@ -96,7 +97,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         operation["requestBody"] = {
             "description": "`text/json` is read as well.",
             "required": not endpoint.body_optional,
-            "content": {JSON: {"schema": reference(endpoint.form.name)}},
+            "content": {JSON: {"schema": reference(endpoint.form.name), "example": EXAMPLES[endpoint.form.name]}},
         }
     return operation
 
@@ -216,18 +217,29 @@ def _good_headers(endpoint: Endpoint) -> dict[str, Any]:
 
 def _home() -> dict[str, Any]:
     """Return GET /, which is made for people (specification, "GET /")."""
+    after = _parameter("query", "after", {"type": "string"}, "Where the list goes on. Opaque.")
+    return _page("home", "Home page: the open auctions", [after], e.Invalid)
+
+
+def _login_form() -> dict[str, Any]:
+    """Return GET /login, the one address that people and the API share."""
+    page = _page("loginForm", "The form to log in", [])
+    page["responses"]["303"] = {"description": "To the home page: somebody is logged in already."}
+    return page
+
+
+def _page(name: str, summary: str, parameters: list[dict[str, Any]], *refusals: type[Refused]) -> dict[str, Any]:
     page = {HTML: {"schema": {"type": "string"}}}
-    refused = (e.Invalid, problems.HeadersTooLarge, problems.Unavailable, problems.InternalError)
-    failures: dict[str, Any] = {
-        str(STATUS[one]): {"description": f"A page that says: {sentence(one)}", "content": page} for one in refused
-    }
+    responses: dict[str, Any] = {"200": {"description": "The page.", "content": page}}
+    for one in (*refusals, problems.HeadersTooLarge, problems.Unavailable, problems.InternalError):
+        responses[str(STATUS[one])] = {"description": f"A page that says: {sentence(one)}", "content": page}
     return {
-        "operationId": "home",
+        "operationId": name,
         "tags": ["pages"],
-        "summary": "Home page: the open auctions",
+        "summary": summary,
         "security": [],
-        "parameters": [_parameter("query", "after", {"type": "string"}, "Where the list goes on. Opaque.")],
-        "responses": {"200": {"description": "The page.", "content": page}, **failures},
+        "parameters": parameters,
+        "responses": responses,
     }
 
 

@@ -84,6 +84,18 @@ _STATUS: dict[str, Schema] = {
 }
 """The one member name whose values differ from answer to answer."""
 
+_ACCOUNT: Schema = {"username": "ada", "password": "correct horse"}
+EXAMPLES: dict[str, Schema] = {
+    "Registration": _ACCOUNT,
+    "Login": _ACCOUNT,
+    "AuctionDraft": {"name": "Longcase clock", "startingPrice": "100"},
+    "AuctionChanges": {"description": "Walnut, about 1740"},
+    "CloseRequest": {},
+    "BidRequest": {"maximum": "150"},
+    "EmptyRequest": {},
+}
+"""A request body by form, to start from; it is what a reader of the document tries first."""
+
 _SECONDS: Schema = {"type": "integer", "minimum": 1, "description": "Seconds to wait; as in the header Retry-After."}
 _BYTES: Schema = {"type": "integer", "minimum": 1, "description": "The bytes allowed."}
 
