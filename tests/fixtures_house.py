@@ -18,6 +18,7 @@ import uvicorn
 import uvloop
 
 from saleroom import compose, serving
+from saleroom.doors.protocol import Http
 from saleroom.service.closing import settle_due
 from saleroom.settings import Settings
 from saleroom.storage.database import Clock, Database, Transaction
@@ -167,7 +168,7 @@ class House:
         self._loop = asyncio.get_running_loop()
         self._database = Database(self.settings.database, clock=self.clock)
         application = compose.application(self.settings, None, self._database)
-        self._server = uvicorn.Server(serving._config(application, 1, ()))
+        self._server = uvicorn.Server(serving._config(application, Http, 1, ()))
         task = asyncio.create_task(self._server.serve(sockets=[self._socket]))
         while not self._server.started and not task.done():
             await asyncio.sleep(0.005)

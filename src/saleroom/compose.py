@@ -29,6 +29,7 @@ from saleroom.doors import front
 from saleroom.doors.api import openapi, resource
 from saleroom.doors.api.endpoints import ENDPOINTS
 from saleroom.doors.guard import SecurityHeaders
+from saleroom.doors.protocol import Http
 from saleroom.doors.web.assets import Assets
 from saleroom.doors.web.pages import Pages
 from saleroom.service.accounts import Accounts
@@ -131,10 +132,10 @@ def serve(settings: Settings) -> int:
         broker = _broker(settings)
         lines = _start_lines(settings, listener, broker, embedded is not None)
         if settings.workers == 1:
-            return serving.serve_one(application(settings, broker), listener, lines, settings.trusted_proxies)
+            return serving.serve_one(application(settings, broker), Http, listener, lines, settings.trusted_proxies)
         os.environ[_WORKER_SETTINGS] = json.dumps(_plain(settings))
         app = "saleroom.compose:worker"
-        return serving.serve_several(app, settings.workers, listener, lines, settings.trusted_proxies)
+        return serving.serve_several(app, Http, settings.workers, listener, lines, settings.trusted_proxies)
     finally:
         if embedded is not None:
             embedded.stop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
 import sys
@@ -33,13 +34,15 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _config(app: ASGIApp | str, workers: int, trusted_proxies: Sequence[str]) -> uvicorn.Config:
+def _config(
+    app: ASGIApp | str, http: type[asyncio.Protocol], workers: int, trusted_proxies: Sequence[str]
+) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         factory=isinstance(app, str),
         workers=workers,
         loop="uvloop",
-        http="httptools",
+        http=http,
         ws="none",
         lifespan="on",
         log_config=None,
@@ -79,21 +82,32 @@ class _Server(uvicorn.Server):
         self.handle_exit(number, frame)
 
 
-def serve_one(app: ASGIApp, listener: socket.socket, lines: Sequence[str], trusted_proxies: Sequence[str]) -> int:
+def serve_one(
+    app: ASGIApp,
+    http: type[asyncio.Protocol],
+    listener: socket.socket,
+    lines: Sequence[str],
+    trusted_proxies: Sequence[str],
+) -> int:
     """Serve `app` in this process until SIGTERM or SIGINT, and return the exit code; `lines` are said once it serves."""
-    server = _Server(_config(app, 1, trusted_proxies), lines)
+    server = _Server(_config(app, http, 1, trusted_proxies), lines)
     server.run(sockets=[listener])
     return 0 if server.started else 1
 
 
 def serve_several(
-    factory: str, workers: int, listener: socket.socket, lines: Sequence[str], trusted_proxies: Sequence[str]
+    factory: str,
+    http: type[asyncio.Protocol],
+    workers: int,
+    listener: socket.socket,
+    lines: Sequence[str],
+    trusted_proxies: Sequence[str],
 ) -> int:
     """Serve with several processes on one listening socket; each makes its application by `factory` (module:function).
 
     The parent watches over them until SIGTERM or SIGINT. Returns the exit code.
     """
-    config = _config(factory, workers, trusted_proxies)
+    config = _config(factory, http, workers, trusted_proxies)
     listener.listen(config.backlog)
     _say(lines)
     supervisor = Multiprocess(config, sockets=[listener])

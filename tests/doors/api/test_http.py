@@ -205,7 +205,30 @@ def test_half_a_request_harms_nobody(sqlite_house: House, sent: bytes) -> None:
 )
 def test_what_is_not_http_is_400(sqlite_house: House, sent: bytes) -> None:
     """Garbage, TLS on the plain port, and requests that two servers could read differently are 400 and hung up on."""
-    assert raw(sqlite_house, sent, then_close=True).startswith(b"HTTP/1.1 400 ")
+    head, _, body = raw(sqlite_house, sent).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert b"content-type: application/json" in head and b"x-content-type-options: nosniff" in head
+    faults_of = {"request": [{"code": "malformed_http", "message": "is not HTTP/1.1"}]}
+    assert {"message": faults_of, "code": "validation"} == json.loads(body)
+
+
+@pytest.mark.parametrize("endless", [b"a" * 65_536, b"a" * 1_000 + b"\r\nX-B: "], ids=["one header", "many headers"])
+def test_headers_without_an_end_are_431(sqlite_house: House, endless: bytes) -> None:
+    """Nobody fills the memory with headers that never end: after 32 KiB they are refused and hung up on."""
+    started = b"GET /auctions HTTP/1.1\r\nHost: x\r\nX-A: "
+    head, _, body = raw(sqlite_house, started + endless * 10_000).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 431 ") or head == b""  # a client that does not stop sending may miss the answer
+    assert body == b"" or "headers_too_large" == json.loads(body)["code"]
+    assert 200 == sqlite_house.anyone.get("/healthz").status_code
+
+
+def test_the_answer_to_headers_without_an_end(sqlite_house: House) -> None:
+    """Whoever stops to listen after 40 KiB of one header gets 431 as JSON, with the limit."""
+    head, _, body = raw(sqlite_house, b"GET / HTTP/1.1\r\nHost: x\r\nX-A: " + b"a" * 40_000).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 431 Request Header Fields Too Large\r\n")
+    assert b"connection: close" in head and b"x-frame-options: DENY" in head
+    found = json.loads(body)
+    assert ("headers_too_large", guard.HEADER_BYTES_MAX) == (found["code"], found["limit"])
 
 
 def test_an_internal_error_tells_nothing(
