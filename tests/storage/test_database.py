@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Column, Integer, MetaData, String, Table, insert, select, update
 from sqlalchemy.exc import DatabaseError
+from sqlalchemy.util import await_only
 
 from saleroom.domain.auction import Auction
 from saleroom.storage.database import PASSING_TRIES, Database, Transaction, TryAgain, Unavailable, parse_url
@@ -72,6 +73,28 @@ async def test_what_lost_a_race_is_tried_again(database: Database) -> None:
     with pytest.raises(Unavailable, match="somebody was quicker"):
         await database.write(unlucky, 99)
     assert 1 == await database.read(_count)
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+async def test_a_deadlock_is_tried_again(open_database: OpenDatabase) -> None:
+    """Two transactions that wait for each other's row both succeed in the end, each once."""
+    one, other = open_database(), open_database()
+    await one.write(_begin)
+    await one.write(lambda tx: tx.execute(insert(counters), {"name": "lots", "count": 0}))
+    both = asyncio.Barrier(2)
+    tries: list[str] = []
+
+    def crosswise(tx: Transaction, first: str, then: str) -> None:
+        tries.append(first)
+        for name in (first, then):
+            tx.execute(update(counters).where(counters.c.name == name).values(count=counters.c.count + 1))
+            if name == first and tries.count(first) == 1:
+                await_only(both.wait())
+
+    await asyncio.gather(one.write(crosswise, "bids", "lots"), other.write(crosswise, "lots", "bids"))
+    assert 3 == len(tries)
+    counts = await one.read(lambda tx: tx.execute(select(counters.c.count)).scalars().all())
+    assert [2, 2] == list(counts)
 
 
 async def test_who_is_told_is_told_after_the_commit(database: Database) -> None:
