@@ -23,11 +23,14 @@ class Http(HttpToolsProtocol):
 
     _in_head = False
     _head_bytes = 0
+    _ends_another = False
 
     def data_received(self, data: bytes) -> None:
         """Parse, and hang up on a head that does not end."""
+        self._ends_another = False
         super().data_received(data)
-        if self._in_head:
+        # A piece that ends the request before holds some of its body: how much of it is head is not known.
+        if self._in_head and not self._ends_another:
             self._head_bytes += len(data)
             if self._head_bytes > HEAD_BYTES_MAX and not self.transport.is_closing():
                 self._hang_up(HeadersTooLarge(limit=HEADER_BYTES_MAX))
@@ -41,6 +44,11 @@ class Http(HttpToolsProtocol):
         """Stop counting: from here on the guard decides."""
         self._in_head = False
         super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Note that what comes next belongs to another request."""
+        self._ends_another = True
+        super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
         """Answer what the parser cannot read. `msg` is the parser's own and says no more than that."""

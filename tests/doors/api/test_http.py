@@ -231,6 +231,22 @@ def test_the_answer_to_headers_without_an_end(sqlite_house: House) -> None:
     assert ("headers_too_large", guard.HEADER_BYTES_MAX) == (found["code"], found["limit"])
 
 
+def test_a_large_body_does_not_count_as_the_next_head(sqlite_house: House) -> None:
+    """Of two requests in one piece, the second is judged by its own head, however large the first one's body is."""
+    body = b'{"username": "' + b"a" * 60_000 + b'", "password": "x"}'
+    first = b"POST /login HTTP/1.1\r\nHost: x\r\nX-Requested-With: x\r\nContent-Type: application/json\r\n"
+    first += b"Content-Length: %d\r\n\r\n" % len(body) + body
+    second = [b"GET /healthz HTTP/1.1\r\nHost: x\r\n", b"Connection: close\r\n\r\n"]
+    with socket.create_connection(("127.0.0.1", sqlite_house.port), timeout=10) as connection:
+        connection.sendall(first + second[0])
+        answer = connection.recv(65536)
+        connection.sendall(second[1])
+        while part := connection.recv(65536):
+            answer += part
+    assert b"HTTP/1.1 431" not in answer
+    assert answer.endswith(b'{"status":"ok"}')
+
+
 def test_an_internal_error_tells_nothing(
     sqlite_house: House, monkeypatch: pytest.MonkeyPatch, errors_logged: Log
 ) -> None:
