@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 _LENIENT = [HealthCheck.too_slow, HealthCheck.data_too_large]  # the machine that runs them may be busy
 settings.register_profile(
     "ci",
-    max_examples=100,
+    max_examples=60,
     stateful_step_count=30,
     deadline=None,
     derandomize=True,
