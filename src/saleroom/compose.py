@@ -114,6 +114,7 @@ def worker() -> ASGIApp:
     """Return the application of one of several processes; its parent has left the settings in the environment."""
     settings = Settings.model_validate_json(os.environ[_WORKER_SETTINGS])
     logs.configure(settings.log_level, settings.log_format)
+    serving.end_with_parent()
     return application(settings, _broker(settings))
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import socket
 import sys
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
@@ -17,6 +20,8 @@ from uvicorn.supervisors import Multiprocess
 
 GRACEFUL_SECONDS_MAX = 20
 KEEP_ALIVE_SECONDS = 75
+PARENT_SECONDS = 1.0
+_PARENT = "SALEROOM_INTERNAL_PARENT"
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -107,12 +112,29 @@ def serve_several(
 
     The parent watches over them until SIGTERM or SIGINT. Returns the exit code.
     """
+    os.environ[_PARENT] = str(os.getpid())
     config = _config(factory, http, workers, trusted_proxies)
     listener.listen(config.backlog)
     _say(lines)
     supervisor = Multiprocess(config, sockets=[listener])
     supervisor.run()
     return 1 if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes) else 0
+
+
+def end_with_parent() -> None:
+    """End this process soon after the one that watches over it, also where that one had no time to say so.
+
+    Otherwise a killed parent would leave its workers behind, with the port in their hands.
+    """
+    # By its number and not by asking who the parent is now: it may have died while this process was starting.
+    parent = int(os.environ[_PARENT])
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_SECONDS)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, name="parent-watch", daemon=True).start()
 
 
 def _say(lines: Sequence[str]) -> None:
