@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from saleroom.domain.auction import Auction
@@ -16,9 +16,10 @@ from saleroom.storage import bids
 from saleroom.storage.database import Database
 from tests.domain.examples import after
 from tests.fixtures_database import FakeClock
+from tests.fixtures_hypothesis import on_a_database
 from tests.service.people import Person, asks, bid, logged, once_of, outcome, person, read, sells, stored
 
-FEW = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = on_a_database(25)
 
 
 async def test_an_answer(clocked_database: Database, clock: FakeClock) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import func, insert, select
 
 from saleroom.domain import selling
 from saleroom.domain.auction import Auction, Party
@@ -24,6 +24,8 @@ def add_people(tx: Transaction) -> None:
     if tx.execute(select(users.c.id).limit(1)).first() is None:
         parties = [party(who) for who in range(len(PEOPLE))]
         tx.execute(insert(users), [{"id": one.id, "username": one.name, "created_at": T0} for one in parties])
+        if tx.dialect == "postgresql":  # whose sequence does not look at what is there
+            tx.execute(select(func.setval(func.pg_get_serial_sequence("users", "id"), parties[-1].id)))
 
 
 def add_author(tx: Transaction, name: str | None = None) -> Party:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy.util import await_only
 
@@ -18,21 +18,23 @@ from saleroom.domain.bidding import BidRequest
 from saleroom.domain.closing import settle
 from saleroom.domain.errors import Refused
 from saleroom.domain.events import Event
+from saleroom.domain.money import LIMIT
 from saleroom.storage import auctions
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.listing import Filter, Mark, Sort, page
 from tests.domain.examples import BOB, after
 from tests.domain.playing import T0, money
 from tests.fixtures_database import OpenDatabase
+from tests.fixtures_hypothesis import on_a_database
 from tests.storage.rows import add_auction, add_author, add_people, go_on
 
-FEW = settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = on_a_database(12)
 SORTS = pytest.mark.parametrize("sort", Sort)
 
 
 def _bid(auction: Auction, author: Party, n: int) -> list[Event]:
     least = auction.minimum_bid or money(1)
-    return bidding.place_bid(auction, BOB, BidRequest(None, least + money(n)), after(1))
+    return bidding.place_bid(auction, BOB, BidRequest(None, min(least + money(n), LIMIT)), after(1))
 
 
 def _announce(auction: Auction, author: Party, n: int) -> list[Event]:

@@ -1,7 +1,7 @@
 """The log: it gives back the auction as stored, bit by bit, and says what is still owed to the world."""
 
 import msgspec
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from saleroom.domain.events import AuctionCreated, MaximumRaised
 from saleroom.domain.ledger import replay
@@ -12,10 +12,11 @@ from tests.domain.examples import BOB, place
 from tests.domain.oracle import Oracle, Row
 from tests.domain.playing import Game, party, units
 from tests.fixtures_database import unique
+from tests.fixtures_hypothesis import on_a_database
 from tests.histories import History, histories
 from tests.storage.rows import add_auction, add_people, go_on
 
-FEW = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = on_a_database(40)
 
 
 def store(tx: Transaction, history: History) -> Game:

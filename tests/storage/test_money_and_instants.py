@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Column, Integer, MetaData, Table, delete, func, insert, select
 from sqlalchemy.exc import StatementError
@@ -13,11 +13,12 @@ from sqlalchemy.exc import StatementError
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.tables import Instant, Money
 from tests.domain.playing import money
+from tests.fixtures_hypothesis import on_a_database
 
 scratch = Table(
     "scratch", MetaData(), Column("id", Integer, primary_key=True), Column("price", Money), Column("at", Instant)
 )
-ONE_DATABASE = settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+ONE_DATABASE = on_a_database(30)
 """Examples share the test's database, and empty the table themselves."""
 
 amounts = (
