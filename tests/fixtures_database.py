@@ -156,7 +156,9 @@ def postgresql_template(postgresql_server: str) -> Iterator[tuple[str, str]]:
 
 def _postgresql_database(server: str, template: str) -> Iterator[str]:
     name = f"saleroom_test_{os.getpid()}_{next(_numbers)}"
-    asyncio.run(_order(server, f"CREATE DATABASE {name} TEMPLATE {template}"))
+    # Copying files is nine times as fast as logging them, where nothing waits for the disk as on the embedded server.
+    strategy = "" if os.environ.get("SALEROOM_TEST_POSTGRESQL") else "STRATEGY FILE_COPY"
+    asyncio.run(_order(server, f"CREATE DATABASE {name} TEMPLATE {template} {strategy}"))
     yield _on(server, name)
     asyncio.run(_order(server, f"DROP DATABASE {name} WITH (FORCE)"))
 
