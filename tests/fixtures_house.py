@@ -30,6 +30,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 PASSWORD = "correct horse battery staple"
+LOAD_KEY = "a-key-for-load-tests"
 START_SECONDS_MAX = 30
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """For clients of a plain port: to read the machine's certificates costs more than all the requests of a short test."""
@@ -181,8 +182,8 @@ ServeHouse = Callable[..., House]
 
 def settings_for(url: str, **more: Any) -> Settings:
     """Return the settings of a house for tests: no broker, and no limit on registrations that a test could meet."""
-    values: dict[str, Any] = {"database": url, "mqtt": "off", "registrations_per_hour": 100_000, **more}
-    return Settings(**values)
+    values: dict[str, Any] = {"database": url, "mqtt": "off", "registrations_per_hour": 100_000, "load_key": LOAD_KEY}
+    return Settings(**{**values, **more})
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])

@@ -27,7 +27,7 @@ from saleroom.domain.errors import Fault, Refused
 from saleroom.domain.views import instant
 from saleroom.doors import front
 from saleroom.doors.api import openapi, resource
-from saleroom.doors.api.endpoints import ENDPOINTS
+from saleroom.doors.api.endpoints import offered
 from saleroom.doors.guard import SecurityHeaders
 from saleroom.doors.protocol import Http
 from saleroom.doors.web.assets import Assets
@@ -64,13 +64,15 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
     registrations = Registrations(settings.registrations_per_hour) if settings.registration == "open" else None
     relay = None if broker is None else Relay(database, broker)
     closer = Closer(database, reopens=settings.outage_reopens)
+    endpoints = offered(test_users=settings.load_key is not None)
     house = House(
         database=database,
         desk=Desk(database),
         accounts=Accounts(database, passwords, registrations),
         https=(settings.public_url or "").startswith("https://"),
         broker=lambda: "off" if relay is None else relay.status,
-        openapi=openapi.document(ENDPOINTS),
+        openapi=openapi.document(endpoints),
+        load_key=_secret(settings.load_key),
     )
 
     @asynccontextmanager
@@ -101,7 +103,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         public_url=settings.public_url,
     )
     app = front.build(
-        [*pages.routes(), *resource.routes(house, ENDPOINTS, settings.body_bytes_max)],
+        [*pages.routes(), *resource.routes(house, endpoints, settings.body_bytes_max)],
         page_answer=pages.answer,
         lifespan=lifespan,
         form_bytes_max=settings.body_bytes_max,
@@ -225,12 +227,11 @@ def _broker(settings: Settings) -> MqttSettings | None:
     """Return how to reach the broker, or None where MQTT is off. Raises Refused for a setting that cannot be used."""
     if settings.mqtt == "off":
         return None
-    password = settings.mqtt_password
     try:
         return MqttSettings.from_url(
             settings.mqtt,
             user=settings.mqtt_user,
-            password=None if password is None else password.get_secret_value(),
+            password=_secret(settings.mqtt_password),
             client_id=settings.mqtt_client_id,
             prefix=settings.mqtt_prefix,
             ca_file=settings.mqtt_ca_file,
@@ -266,9 +267,12 @@ def _start_lines(settings: Settings, listener: socket.socket, broker: MqttSettin
 
 def _plain(settings: Settings) -> dict[str, Any]:
     """Return the settings for this program's own processes, secrets included."""
-    password = settings.mqtt_password
     plain: dict[str, Any] = settings.model_dump(mode="json")
-    return plain | {"mqtt_password": None if password is None else password.get_secret_value()}
+    return plain | {name: _secret(getattr(settings, name)) for name in ("mqtt_password", "load_key")}
+
+
+def _secret(value: SecretStr | None) -> str | None:
+    return None if value is None else value.get_secret_value()
 
 
 async def _kept_running(name: str, run: Callable[[], Awaitable[None]]) -> None:

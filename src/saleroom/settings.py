@@ -95,6 +95,9 @@ class Settings(BaseModel):
         None, description="Address that people see, such as https://bids.example; https makes cookies secure."
     )
     outage_reopens: bool = Field(True, description="Whether auctions that ended during an outage get time again.")
+    load_key: SecretStr | None = Field(
+        None, description="Key with which `saleroom load` gets test users; 16 characters or more. Without it: none."
+    )
     log_level: Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(_lowered)] = Field(
         "info", description="Least important kind of log line to write: debug, info, warning or error."
     )
@@ -159,6 +162,13 @@ class Settings(BaseModel):
     def _addresses(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for network in value:
             ipaddress.ip_network(network)
+        return value
+
+    @field_validator("load_key")
+    @classmethod
+    def _hard_to_guess(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not re.fullmatch(r"[!-~]{16,256}", value.get_secret_value()):
+            raise ValueError("write 16 to 256 characters without spaces, all of them ASCII")
         return value
 
     @field_validator("public_url")

@@ -23,6 +23,9 @@ from saleroom.service.throttle import FailedLogins, Registrations
 from saleroom.storage import accounts
 from saleroom.storage.database import Database, Transaction, TryAgain
 
+TEST_NAME_BYTES = 8
+"""Random bytes in the name of a test user: nobody can take it beforehand."""
+
 
 class IssuedToken(Struct, frozen=True):
     """A new token; its `value` is shown this once and stored nowhere."""
@@ -30,6 +33,13 @@ class IssuedToken(Struct, frozen=True):
     value: str
     created_at: datetime
     expires_at: datetime
+
+
+class UserToken(Struct, frozen=True):
+    """A new user and the token that goes with it."""
+
+    username: str
+    token: IssuedToken
 
 
 class Accounts:
@@ -111,6 +121,16 @@ def issue_token(
         if accounts.add_token(tx, user_id, token_digest(value), now):
             return IssuedToken(value, now, expiry(now))
     raise TryAgain("three tokens in a row were taken")
+
+
+def make_test_users(tx: Transaction, count: int) -> list[UserToken]:
+    """Store `count` users whom nobody can log in as, and return them with a token each (decision 15)."""
+    now = tx.now()
+    names = [f"test.{secrets.token_hex(TEST_NAME_BYTES)}.{number}" for number in range(1, count + 1)]
+    values = [new_token_value() for _ in names]
+    if accounts.add_users_with_tokens(tx, names, [token_digest(value) for value in values], now) is None:
+        raise TryAgain("a name or a token was taken")
+    return [UserToken(name, IssuedToken(value, now, expiry(now))) for name, value in zip(names, values, strict=True)]
 
 
 def authenticate(tx: Transaction, token: str | None) -> Account:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from saleroom.service.accounts import Accounts
 from saleroom.service.desk import Desk
@@ -21,3 +21,5 @@ class House:
     broker: Callable[[], str] = lambda: "off"
     """How the MQTT broker is: `connected`, `not connected`, `standing by` (another process has the relay) or `off`."""
     openapi: bytes = b"{}"
+    load_key: str | None = field(default=None, repr=False)
+    """Who knows it may have test users made; None: nobody may."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -30,6 +30,29 @@ def add_user(tx: Transaction, username: str, digest: str | None, now: datetime) 
     except IntegrityError:
         return None
     return Account(user_id, username, now)
+
+
+def add_users_with_tokens(
+    tx: Transaction, usernames: Sequence[str], digests: Sequence[str], now: datetime
+) -> list[Account] | None:
+    """Store a user without a password digest for each name, with a token by its digest; None where any is taken.
+
+    Two statements, whatever their number; `digests` go with `usernames` one by one.
+    """
+    rows = [{"username": username, "created_at": now} for username in usernames]
+    try:
+        with tx.connection.begin_nested():
+            # Not in the order of the rows: SQLite would then take them one by one.
+            added = tx.execute(insert(users).returning(users.c.username, users.c.id), rows)
+            ids = {row.username: row.id for row in added}
+            tokens = [
+                {"user_id": ids[username], "token": digest, "created_at": now, "expires_at": expiry(now)}
+                for username, digest in zip(usernames, digests, strict=True)
+            ]
+            tx.execute(insert(auth_tokens), tokens)
+    except IntegrityError:
+        return None
+    return [Account(ids[username], username, now) for username in usernames]
 
 
 def find_login(tx: Transaction, username: str) -> Login | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hmac
+
 from starlette.responses import Response
 
+from saleroom.domain.errors import Unauthenticated
 from saleroom.domain.views import instant
 from saleroom.doors.api.resource import Call
-from saleroom.doors.api.wire import TokenView, account_view, json_response
+from saleroom.doors.api.wire import TokenView, UserTokensView, UserTokenView, account_view, json_response
 from saleroom.doors.guard import client_address
 from saleroom.service import accounts, reading
 
@@ -38,3 +41,14 @@ async def me(call: Call) -> Response:
     """GET /me."""
     account = await call.house.database.read(reading.who, call.token)
     return json_response(account_view(account), 200, PRIVATE)
+
+
+async def make_test_users(call: Call) -> Response:
+    """POST /test-users."""
+    key = call.house.load_key
+    # A header is latin-1 on the wire; the comparison takes the same time wherever the two differ.
+    if key is None or not hmac.compare_digest(call.token.encode("latin-1"), key.encode()):
+        raise Unauthenticated
+    made = await call.house.database.write(accounts.make_test_users, call.values["count"])
+    views = [UserTokenView(user.username, user.token.value, instant(user.token.expires_at)) for user in made]
+    return json_response(UserTokensView(views), 201, PRIVATE)

@@ -16,6 +16,7 @@ from saleroom.doors.api.wire import (
     MyBidPage,
     Readiness,
     TokenView,
+    UserTokensView,
 )
 
 _BID_ERRORS = (e.UnknownAuction, e.OwnAuction, e.AuctionClosed, e.AuctionNotStarted)
@@ -213,6 +214,20 @@ _BIDS = (
     ),
 )
 
+_TEST_USERS = Endpoint(
+    method="POST",
+    path="/test-users",
+    name="makeTestUsers",
+    summary="Make users for a load test, with a token each",
+    handler=accounts.make_test_users,
+    tag="accounts",
+    access=Access.TOKEN,
+    form=fields.TEST_USERS,
+    status=201,
+    answer=UserTokensView,
+    about="The token is the setting `load_key`. A house without that setting has no such address. Nobody can log in as them.",
+)
+
 _SERVICE = (
     Endpoint(
         method="GET",
@@ -254,5 +269,12 @@ def _with_common_errors(endpoint: Endpoint) -> Endpoint:
     return structs.replace(endpoint, errors=errors)
 
 
-ENDPOINTS = tuple(_with_common_errors(endpoint) for endpoint in (*_ACCOUNTS, *_AUCTIONS, *_BIDS, *_SERVICE))
+ENDPOINTS = tuple(
+    _with_common_errors(endpoint) for endpoint in (*_ACCOUNTS, *_AUCTIONS, *_BIDS, *_SERVICE, _TEST_USERS)
+)
 """Every endpoint of the API. Errors of every door (forgery filter, sizes, unavailability) are added by `openapi.py`."""
+
+
+def offered(*, test_users: bool) -> tuple[Endpoint, ...]:
+    """Return the endpoints of a house; without `test_users` that address is unknown like any other."""
+    return ENDPOINTS if test_users else tuple(one for one in ENDPOINTS if one.path != _TEST_USERS.path)

@@ -235,6 +235,20 @@ LOGIN = Form(
         for name in ("username", "password")
     ),
 )
+TEST_USERS_MAX = 1000
+TEST_USERS = Form(
+    name="TestUsers",
+    fields=(
+        Field(
+            name="count",
+            to="count",
+            parse=whole(1, TEST_USERS_MAX),
+            schema={"type": "integer", "minimum": 1, "maximum": TEST_USERS_MAX},
+            required=True,
+            about="How many to make.",
+        ),
+    ),
+)
 
 _LIMIT = Field(
     name="limit",

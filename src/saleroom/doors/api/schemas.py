@@ -73,6 +73,7 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
         "10 random bytes in standard Base64; send it as `Authorization: Bearer TOKEN`.",
     ),
     "username": (_USERNAME, "In lower case."),
+    "users": ({}, "The users that were made."),
     "version": ({"minimum": 1}, "The number of the auction's latest public event."),
 }
 """What the members of answers are called, are like and mean: a name means the same wherever it stands."""
@@ -93,6 +94,7 @@ EXAMPLES: dict[str, Schema] = {
     "CloseRequest": {},
     "BidRequest": {"maximum": "150"},
     "EmptyRequest": {},
+    "TestUsers": {"count": 50},
 }
 """A request body by form, to start from; it is what a reader of the document tries first."""
 

@@ -36,6 +36,20 @@ class AccountView(Struct, frozen=True, rename="camel"):
     created_at: str
 
 
+class UserTokenView(Struct, frozen=True, rename="camel"):
+    """A test user and its token; the value is shown this once."""
+
+    username: str
+    token: str
+    expires_at: str
+
+
+class UserTokensView(Struct, frozen=True):
+    """The test users that were made."""
+
+    users: list[UserTokenView]
+
+
 class AuctionPage(Struct, frozen=True):
     """A page of auctions; `next` is the cursor of the next page, or null at the end."""
 
