@@ -2,6 +2,9 @@
 PYTHON ?= python3
 ARGS ?=
 UPGRADE ?=
+ONLY ?=
+ROUNDS ?=
+SECONDS_EACH ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -50,8 +53,9 @@ format: dev ## Rewrite the sources in the agreed format
 demo: ## Not yet: arrives with its own issue
 	@echo "not yet: arrives with its own issue"
 
-bench: ## Not yet: arrives with its own issue
-	@echo "not yet: arrives with its own issue"
+bench: $(MADE)/app $(MADE)/bench ## Measure speed (some: make bench ONLY=hot,echo ROUNDS=3 SECONDS_EACH=5)
+	@$(BIN)/python -m bench run $(if $(ONLY),--only $(ONLY)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
+		$(if $(SECONDS_EACH),--seconds $(SECONDS_EACH))
 
 simulate: ## Not yet: arrives with its own issue
 	@echo "not yet: arrives with its own issue"
@@ -60,7 +64,7 @@ lock: $(MADE)/dev ## Re-make requirements/*.txt and package-lock.json (newest: m
 	@echo "Locking the Python packages"
 	@$(COMPILE) --output-file requirements/run.txt
 	@$(COMPILE) --constraint requirements/run.txt --group dev --output-file requirements/dev.txt
-	@for group in bootstrap build node; do \
+	@for group in bench bootstrap build node; do \
 		$(COMPILE:pyproject.toml=) --constraint requirements/dev.txt --group $$group \
 			--output-file requirements/$$group.txt || exit 1; \
 	done
@@ -104,4 +108,9 @@ $(MADE)/app: $(MADE)/run pyproject.toml hatch_build.py package.json package-lock
 $(MADE)/dev: $(MADE)/run requirements/dev.txt
 	@echo "Installing what the tests and checks need"
 	@$(INSTALL) --require-hashes -r requirements/dev.txt
+	@touch $@
+
+$(MADE)/bench: $(MADE)/run requirements/bench.txt
+	@echo "Installing what the bench needs"
+	@$(INSTALL) --require-hashes -r requirements/bench.txt
 	@touch $@

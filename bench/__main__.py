@@ -1,0 +1,123 @@
+"""`python -m bench`: the command line of the bench."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import rich_click as click
+from rich.console import Console
+
+from bench import BenchError
+from bench.rows import ROWS, chosen
+
+ROOT = Path(__file__).parents[1]
+RESULTS = Path(__file__).with_name("results")
+DOCUMENT = ROOT / "docs" / "performance.md"
+CHARTS = ROOT / "docs" / "performance"
+WIDTH = 180
+"""Of what is written into a file or a pipe."""
+EXIT_CODES = "Exit codes: 0 done, 1 a database held a violation, or the bench could not go on, 2 wrong usage."
+
+
+@click.group(epilog=EXIT_CODES)
+@click.rich_config({"text_paragraph_linebreaks": "\n\n"})
+def cli() -> None:
+    """Measure the house against what the same machine can do.
+
+    Examples:
+
+        python -m bench run
+        python -m bench run --only hot,spread --rounds 5
+        python -m bench rows
+        python -m bench report bench/results/2026-11-21T12-00-00.json
+
+    `make bench` installs what it needs and does the first.
+    """
+
+
+@cli.command("run", epilog=EXIT_CODES)
+@click.option("--only", default="", metavar="ROWS", help="Rows of the table, by commas; all without it.")
+@click.option("--rounds", default=3, show_default=True, type=click.IntRange(1), help="How often each side is measured.")
+@click.option(
+    "--seconds", default=5.0, show_default=True, type=click.FloatRange(0.5), help="Length of each measured interval."
+)
+@click.option("--output", type=click.Path(path_type=Path), help="JSON file to write; else one named by the time.")
+def run_rows(only: str, rounds: int, seconds: float, output: Path | None) -> int:
+    """Measure, print the table, and keep all figures as JSON and the ratios as a chart beside it.
+
+    Examples:
+
+        python -m bench run --only hot
+        python -m bench run --only echo,sqlite --rounds 1 --seconds 2
+
+    All sides of a ratio are measured in turn, in the same run. Bids are counted in the database.
+    """
+    from bench import report, results
+    from bench.chart import ratios
+    from bench.run import run
+
+    rows = chosen(only)
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=WIDTH)
+    found = run(rows, rounds, seconds, console)
+    file = output or RESULTS / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}.json"
+    results.write(found, file)
+    ratios(found, file.with_suffix(".svg"))
+    console.print(report.terminal(found, rows))
+    console.print(f"Violations counted in the databases: {found.violations()}", highlight=False)
+    console.print(f"Kept in {file}", highlight=False, soft_wrap=True)
+    return 1 if found.violations() else 0
+
+
+@cli.command("rows")
+def list_rows() -> None:
+    """List the rows that can be measured."""
+    click.echo("\n".join(ROWS))
+
+
+@cli.command("report", epilog=EXIT_CODES)
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--document", default=DOCUMENT, type=click.Path(path_type=Path), help="Where the table goes.")
+@click.option("--charts", default=CHARTS, type=click.Path(path_type=Path), help="Folder of the charts.")
+def write_report(files: tuple[Path, ...], document: Path, charts: Path) -> None:
+    """Write the table of kept figures into docs/performance.md, and draw its charts.
+
+    Examples:
+
+        python -m bench report bench/results/2026-11-21T12-00-00.json
+        python -m bench report all.json full-again.json
+
+    Of several files, each measurement comes from the last one that has it.
+    """
+    from bench import chart, report, results
+
+    try:
+        found = results.read(files)
+    except msgspec.ValidationError as error:
+        raise BenchError(f"not a file of the bench: {error}") from error
+    chart.ratios(found, charts / "ratios.svg")
+    chart.curves(found, charts)
+    report.into_document(found, document)
+    click.echo(f"Wrote {document} and the charts in {charts}")
+
+
+def main() -> int:
+    """Run the command line and return the exit code."""
+    try:
+        return int(cli.main(standalone_mode=False) or 0)
+    except (BenchError, OSError) as error:
+        click.echo(f"error: {error}", err=True)
+        return 1
+    except click.Abort:
+        return 130
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+"""Accepted bids per second: the house under wrk, counted in its database."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+
+from msgspec import Struct
+from sqlalchemy import Connection, func, select
+
+from bench import data, violations, wrk
+from bench.results import Reading
+from bench.servers import House, Program, cpu_seconds
+from bench.stage import Stage
+from bench.wrk import Load
+from saleroom.storage.tables import bids as bid_rows
+
+WARM_UP_SECONDS = 1.0
+CONNECTIONS = 256
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+class Interval(Struct):
+    """The measured part of a load: when it began and ended, and the processor time that it took."""
+
+    server: int
+    database: int | None
+    began: datetime = _NEVER
+    ended: datetime = _NEVER
+    server_cpu: float = 0.0
+    database_cpu: float = 0.0
+
+    def last(self, seconds: float) -> None:
+        """Measure from now on for `seconds`."""
+        self.began = datetime.now(UTC)
+        server, database = self._cpu()
+        time.sleep(seconds)
+        self.ended = datetime.now(UTC)
+        after = self._cpu()
+        self.server_cpu, self.database_cpu = after[0] - server, after[1] - database
+
+    @property
+    def seconds(self) -> float:
+        """How long it was."""
+        return (self.ended - self.began).total_seconds()
+
+    def _cpu(self) -> tuple[float, float]:
+        return cpu_seconds(self.server), 0.0 if self.database is None else cpu_seconds(self.database)
+
+
+def bids(
+    stage: Stage,
+    kind: str,
+    *,
+    auctions: int,
+    connections: int = CONNECTIONS,
+    workers: int = 1,
+    mqtt: bool = False,
+) -> Reading:
+    """Return the accepted bids per second of a house on a fresh database of `kind`, on so many of its auctions."""
+    broker = stage.mosquitto.url if mqtt else "off"
+    with stage.database(kind) as url:
+        return on_database(stage, url, kind, auctions=auctions, connections=connections, workers=workers, mqtt=broker)
+
+
+def on_database(
+    stage: Stage, url: str, kind: str, *, auctions: int, connections: int, workers: int = 1, mqtt: str = "off"
+) -> Reading:
+    """Return the same for the database at `url`, which may hold bids already; it stays as the storm leaves it."""
+    before = data.on(url, last_bid)
+    load = Load(script="bid.lua", tokens=stage.tokens, gids=stage.gids(auctions), connections=connections)
+    with House(stage.folder, url, workers=workers, mqtt=mqtt) as house:
+        interval = Interval(house.pid, stage.server_pid(kind))
+        warm, summary = stormed(stage, house, load, interval)
+    accepted = data.on(url, lambda connection: recorded(connection, before, interval))
+    total = data.on(url, lambda connection: recorded(connection, before))
+    found = data.on(url, violations.find)
+    found |= violations.between_client_and_database(warm.succeeded + summary.succeeded, total, 2 * connections)
+    return Reading(value=accepted / interval.seconds, figures=figures(summary, interval, accepted), violations=found)
+
+
+def stormed(stage: Stage, program: Program, load: Load, interval: Interval) -> tuple[wrk.Summary, wrk.Summary]:
+    """Warm `program` up, put `load` on it while `interval` is measured, and return what wrk says of both."""
+    warm = wrk.run(program.url, rising(load, stage.first_amount()), WARM_UP_SECONDS)
+    storm = rising(load, stage.first_amount())
+    seconds = wrk.HEAD_SECONDS + stage.seconds + 0.1
+    return warm, wrk.run(program.url, storm, seconds, lambda: interval.last(stage.seconds))
+
+
+def rising(load: Load, first: int) -> Load:
+    """Return `load` from another amount on."""
+    return Load(**{name: getattr(load, name) for name in load.__struct_fields__} | {"first": first})
+
+
+def figures(summary: wrk.Summary, interval: Interval, accepted: int) -> dict[str, float]:
+    """What stands beside a rate: latencies, the share of requests that succeeded, processor time for each bid."""
+    told = {
+        "p50_ms": summary.p50_ms,
+        "p99_ms": summary.p99_ms,
+        "decided_per_s": summary.requests / summary.seconds,
+        "accepted_share": summary.succeeded / max(1, summary.requests),
+        "socket_errors": float(summary.socket_errors),
+        "server_cpu_us": 1e6 * interval.server_cpu / max(1, accepted),
+    }
+    if interval.database is not None:
+        told["database_cpu_us"] = 1e6 * interval.database_cpu / max(1, accepted)
+    return told
+
+
+def last_bid(connection: Connection) -> int:
+    """Return the number of the newest row of bids."""
+    return int(connection.execute(select(func.coalesce(func.max(bid_rows.c.id), 0))).scalar_one())
+
+
+def recorded(connection: Connection, after: int, interval: Interval | None = None) -> int:
+    """Return how many bids were recorded after the row `after`, and within `interval` by the database's clock."""
+    statement = select(func.count()).where(bid_rows.c.id > after)
+    if interval is not None:
+        statement = statement.where(bid_rows.c.placed_at >= interval.began, bid_rows.c.placed_at < interval.ended)
+    return int(connection.execute(statement).scalar_one())

@@ -1,0 +1,58 @@
+"""The echo: what HTTP and JSON alone cost in Python. A bare ASGI callable that reads a bid and answers JSON, no more."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+Message = MutableMapping[str, Any]
+
+
+class Bid(Struct, forbid_unknown_fields=True):
+    """The body of a bid."""
+
+    amount: str
+
+
+class Answer(Struct, rename="camel"):
+    """As much as an answer to a bid tells: some 230 bytes of JSON."""
+
+    amount: str
+    auction: str = "k3X9mQ2vTa1_"
+    bidder: str = "bidder-04711"
+    currency: str = "EUR"
+    status: str = "accepted"
+    sequence: int = 4711
+    placed_at: str = "2026-01-01T12:00:00.000000Z"
+    highest: str = "12500.125"
+    min_next: str = "12500.126"
+    ends_at: str = "2026-12-01T12:00:00.000000Z"
+
+
+_decode = msgspec.json.Decoder(Bid).decode
+_encode = msgspec.json.Encoder().encode
+_JSON = (b"content-type", b"application/json")
+
+
+async def app(
+    scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
+) -> None:
+    """Answer every request with 201 and the amount of its body."""
+    if scope["type"] == "lifespan":
+        while True:
+            message = await receive()
+            await send({"type": f"{message['type']}.complete"})
+            if message["type"] == "lifespan.shutdown":
+                return
+    message = await receive()
+    body = message["body"]
+    while message.get("more_body"):
+        message = await receive()
+        body += message["body"]
+    answer = _encode(Answer(_decode(body).amount))
+    headers = [_JSON, (b"content-length", str(len(answer)).encode())]
+    await send({"type": "http.response.start", "status": 201, "headers": headers})
+    await send({"type": "http.response.body", "body": answer})

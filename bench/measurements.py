@@ -1,0 +1,72 @@
+"""How each measurement of `bench/rows.py` is taken, by its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+
+from bench import bidding, peers, reading
+from bench.data import AUCTIONS
+from bench.results import Reading
+from bench.stage import Stage
+
+KINDS = {"pg": "postgresql", "sqlite": "sqlite"}
+_SIZES = {"hot": 1, "spread": AUCTIONS}
+
+Measure = Callable[[Stage], Reading]
+
+
+def measurement(name: str) -> Measure:
+    """Return the measurement called `name`; its words are explained in docs/performance.md. Raises KeyError."""
+    if name in _NAMED:
+        return _NAMED[name]
+    for pattern, make in _FORMS:
+        if found := re.fullmatch(pattern, name):
+            return make(*found.groups())
+    raise KeyError(name)
+
+
+def _bids(kind: str, size: str) -> Measure:
+    return partial(bidding.bids, kind=KINDS[kind], auctions=_SIZES[size])
+
+
+def _shows(kind: str, size: str) -> Measure:
+    return partial(reading.shows, kind=KINDS[kind], auctions=_SIZES[size])
+
+
+def _lists(kind: str) -> Measure:
+    return partial(reading.lists, kind=KINDS[kind])
+
+
+def _textbook(size: str) -> Measure:
+    return partial(peers.textbook, auctions=_SIZES[size])
+
+
+def _with_processes(size: str, workers: str) -> Measure:
+    return partial(bidding.bids, kind="postgresql", auctions=_SIZES[size], workers=int(workers))
+
+
+def _with_connections(kind: str, size: str, connections: str) -> Measure:
+    return partial(bidding.bids, kind=KINDS[kind], auctions=_SIZES[size], connections=int(connections))
+
+
+def _on_auctions(kind: str, auctions: str) -> Measure:
+    return partial(bidding.bids, kind=KINDS[kind], auctions=int(auctions))
+
+
+_NAMED: dict[str, Measure] = {
+    "echo": peers.echo,
+    "pgbench-1": partial(peers.pgbench, auctions=1, clients=1),
+    "pgbench-32": partial(peers.pgbench, auctions=AUCTIONS, clients=32),
+}
+
+_FORMS: tuple[tuple[str, Callable[..., Measure]], ...] = (
+    (r"(pg|sqlite)-(hot|spread)", _bids),
+    (r"(pg|sqlite)-show-(hot|spread)", _shows),
+    (r"(pg|sqlite)-list", _lists),
+    (r"textbook-(hot|spread)", _textbook),
+    (r"pg-(hot|spread)-processes-([0-9]+)", _with_processes),
+    (r"(pg|sqlite)-(hot|spread)-connections-([0-9]+)", _with_connections),
+    (r"(pg|sqlite)-auctions-([0-9]+)", _on_auctions),
+)

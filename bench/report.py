@@ -1,0 +1,113 @@
+"""The table, for the terminal and for docs/performance.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from rich import box
+from rich.table import Table
+
+from bench import BenchError
+from bench.results import Results, Verdict, judge
+from bench.rows import LINES, Line
+
+HEADS = ("row", "measure", "numerator", "denominator", "ratio", "spread", "target", "met?", "violations")
+MARKERS = ("<!-- results: begin -->", "<!-- results: end -->")
+
+
+def cells(results: Results, rows: Iterable[str]) -> list[tuple[str, ...]]:
+    """Return the table's lines for `rows`, each as text by the order of `HEADS`."""
+    chosen = set(rows)
+    return [_cells(results, line) for line in LINES if line.row in chosen]
+
+
+def terminal(results: Results, rows: Iterable[str]) -> Table:
+    """Return the table for a terminal."""
+    table = Table(title=f"{results.rounds} rounds, {results.seconds_each:g} s each", box=box.SIMPLE_HEAD)
+    for head in HEADS:
+        table.add_column(head, overflow="fold", min_width=24 if head == "measure" else None)
+    for line in cells(results, rows):
+        table.add_row(*line)
+    return table
+
+
+def markdown(results: Results) -> str:
+    """Return the table, the machine and the processor times as Markdown."""
+    rows = dict.fromkeys(line.row for line in LINES)
+    lines = [f"Measured at {results.at}, {results.rounds} rounds, {results.seconds_each:g} seconds each, on "]
+    lines[0] += ", ".join(f"{name} {value}" for name, value in results.machine.items()) + "."
+    lines += ["", f"| {' | '.join(HEADS)} |", f"|{'---|' * len(HEADS)}"]
+    lines += [f"| {' | '.join(line)} |" for line in cells(results, rows)]
+    details = _details(results)
+    if details:
+        heads = (
+            "measurement",
+            "value",
+            "p50 ms",
+            "p99 ms",
+            "house or peer, µs of CPU each",
+            "PostgreSQL, µs of CPU each",
+        )
+        lines += ["", f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+        lines += [f"| {' | '.join(line)} |" for line in details]
+    return "\n".join(lines)
+
+
+def into_document(results: Results, document: Path) -> None:
+    """Write the table between the markers of `document`. Raises BenchError where it has none."""
+    text = document.read_text("utf-8")
+    between = re.compile(f"{re.escape(MARKERS[0])}.*{re.escape(MARKERS[1])}", re.DOTALL)
+    if between.search(text) is None:
+        raise BenchError(f"{document} has no lines {MARKERS[0]} and {MARKERS[1]}")
+    written = f"{MARKERS[0]}\n{markdown(results)}\n{MARKERS[1]}"
+    document.write_text(between.sub(lambda _: written, text), "utf-8")
+
+
+def number(value: float) -> str:
+    """Return a figure with as many digits as one reads: 12,345, 123, 12.3, 1.23 or 0.012."""
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.{0 if value >= 100 else 1 if value >= 10 else 2 if value >= 0.1 else 3}f}"
+
+
+def _cells(results: Results, line: Line) -> tuple[str, ...]:
+    target = "" if line.target is None else f"{'≤' if line.lower_is_better else '≥'} {line.target:g}"
+    verdict = judge(results, line)
+    if verdict is None:
+        sides = {name.partition(".")[0] for name in (line.numerator, line.denominator) if name is not None}
+        reason = line.pending or "; ".join({results.not_measured.get(side, "") for side in sorted(sides)} - {""})
+        return (line.row, line.measure, "", "", "", "", target, reason or "not measured", "")
+    return (line.row, line.measure, *_measured(verdict), target, _met(verdict), str(verdict.violations))
+
+
+def _measured(verdict: Verdict) -> tuple[str, str, str, str]:
+    unit = verdict.line.unit
+    below = "" if verdict.denominator is None else f"{number(verdict.denominator)} {unit}"
+    spread = f"{number(verdict.least)} to {number(verdict.greatest)}"
+    ratio = number(verdict.ratio)
+    return f"{number(verdict.numerator)} {unit}", below, f"{ratio} {unit}" if not below else ratio, spread
+
+
+def _met(verdict: Verdict) -> str:
+    return {None: "", True: "yes", False: "no"}[verdict.met]
+
+
+def _details(results: Results) -> list[tuple[str, ...]]:
+    lines = []
+    for name in results.readings:
+        readings = results.readings[name]
+        if any("server_cpu_us" in reading.figures or "database_cpu_us" in reading.figures for reading in readings):
+            figures = [_median(results, f"{name}.{figure}") for figure in _DETAILS]
+            lines.append((f"`{name}`", _median(results, name), *figures))
+    return lines
+
+
+_DETAILS = ("p50_ms", "p99_ms", "server_cpu_us", "database_cpu_us")
+
+
+def _median(results: Results, name: str) -> str:
+    measurement, _, figure = name.partition(".")
+    values = [r.named(figure) for r in results.readings[measurement] if not figure or figure in r.figures]
+    return number(sorted(values)[len(values) // 2]) if values else ""

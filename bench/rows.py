@@ -1,0 +1,279 @@
+"""What is measured: the lines of the table by their rows, and the curves that show how cost grows.
+
+Here are only names; `bench/measurements.py` says how each measurement is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from bench import BenchError
+
+
+class Line(Struct, frozen=True, kw_only=True):
+    """One line: a measurement (or `measurement.figure`) in `unit`, against another one where there is a denominator."""
+
+    row: str
+    measure: str
+    numerator: str
+    unit: str
+    denominator: str | None = None
+    target: float | None = None
+    lower_is_better: bool = False
+    pending: str = ""
+    """Why it cannot be measured yet, if so."""
+
+
+class Curve(Struct, frozen=True, kw_only=True):
+    """How accepted bids per second change with one quantity: a point for each x, by the name of its measurement."""
+
+    row: str
+    series: str
+    x: str
+    points: tuple[tuple[float, str], ...]
+
+
+CONNECTIONS = (1, 8, 32, 128, 256, 512)
+AUCTIONS = (1, 10, 100, 1_000, 10_000)
+FILLS = (0, 100_000, 1_000_000, 10_000_000)
+PROCESSES = (1, 2, 3)
+DATABASES = {"pg": "PostgreSQL", "sqlite": "SQLite"}
+
+_BIDS = "accepted bids/s"
+_REQUESTS = "answers/s"
+
+LINES = (
+    Line(
+        row="hot",
+        measure="one hot auction, PostgreSQL / pgbench, 1 client, one statement a bid",
+        numerator="pg-hot",
+        denominator="pgbench-1",
+        unit=_BIDS,
+        target=4.0,
+    ),
+    Line(
+        row="spread",
+        measure="10,000 auctions, PostgreSQL / pgbench, 32 clients, one statement a bid",
+        numerator="pg-spread",
+        denominator="pgbench-32",
+        unit=_BIDS,
+        target=1.0,
+    ),
+    *(
+        Line(
+            row="echo",
+            measure=f"{label}, PostgreSQL / echo",
+            numerator=f"pg-{name}",
+            denominator="echo",
+            unit=_BIDS,
+            target=0.4,
+        )
+        for name, label in (("hot", "one hot auction"), ("spread", "10,000 auctions"))
+    ),
+    *(
+        Line(
+            row="sqlite",
+            measure=f"{label}, SQLite synchronous=FULL / echo",
+            numerator=f"sqlite-{name}",
+            denominator="echo",
+            unit=_BIDS,
+            target=0.4,
+        )
+        for name, label in (("hot", "one hot auction"), ("spread", "10,000 auctions"))
+    ),
+    *(
+        Line(
+            row="peer",
+            measure=f"{label} / the textbook, PostgreSQL",
+            numerator=f"pg-{name}{figure}",
+            denominator=f"textbook-{name}{figure}",
+            unit=unit,
+        )
+        for name, label, figure, unit in (
+            ("hot", "one hot auction", "", _BIDS),
+            ("hot", "one hot auction, accepted or refused", ".decided_per_s", _REQUESTS),
+            ("spread", "10,000 auctions", "", _BIDS),
+        )
+    ),
+    *(
+        Line(
+            row="show",
+            measure=f"GET /auctions/{{gid}}, {label}, {DATABASES[kind]} / echo",
+            numerator=f"{kind}-show-{name}",
+            denominator="echo",
+            unit=_REQUESTS,
+            target=0.6,
+        )
+        for kind in DATABASES
+        for name, label in (("hot", "one"), ("spread", "any of 10,000"))
+    ),
+    *(
+        Line(
+            row="list",
+            measure=f"GET /auctions, 50 of 10,000, {DATABASES[kind]} / echo",
+            numerator=f"{kind}-list",
+            denominator="echo",
+            unit=_REQUESTS,
+            target=0.25,
+        )
+        for kind in DATABASES
+    ),
+    *(
+        Line(
+            row="latency",
+            measure=f"p99 / p50 of a bid at half the highest rate, {label}",
+            numerator=f"{name}-latency.p99_ms",
+            denominator=f"{name}-latency.p50_ms",
+            unit="ms",
+            target=3.0,
+            lower_is_better=True,
+        )
+        for name, label in (
+            ("pg-hot", "one hot auction, PostgreSQL"),
+            ("pg-spread", "10,000 auctions, PostgreSQL"),
+            ("sqlite-hot", "one hot auction, SQLite"),
+            ("sqlite-spread", "10,000 auctions, SQLite"),
+        )
+    ),
+    *(
+        Line(
+            row="processes",
+            measure=f"2 processes / 1, {label}, PostgreSQL",
+            numerator=f"pg-{name}-processes-2",
+            denominator=f"pg-{name}",
+            unit=_BIDS,
+            target=target,
+        )
+        for name, label, target in (("hot", "one hot auction", 1.0), ("spread", "10,000 auctions", None))
+    ),
+    *(
+        Line(
+            row="closing",
+            measure=f"10,000 auctions end at once: until the last is seen closed, {DATABASES[kind]}",
+            numerator=f"{kind}-closing",
+            unit="s",
+            target=2.0,
+            lower_is_better=True,
+        )
+        for kind in DATABASES
+    ),
+    Line(
+        row="mqtt",
+        measure="events to an MQTT subscriber, QoS 1 / a bare aiomqtt publisher of the same",
+        numerator="mqtt-house",
+        denominator="mqtt-bare",
+        unit="events/s",
+        target=0.8,
+    ),
+    Line(
+        row="hot-mqtt",
+        measure="one hot auction, PostgreSQL, every event going out / without MQTT",
+        numerator="pg-hot-mqtt",
+        denominator="pg-hot",
+        unit=_BIDS,
+    ),
+    *(
+        Line(
+            row="full",
+            measure=f"10,000 auctions with 10 million bids and events / none, {DATABASES[kind]}",
+            numerator=f"{kind}-filled-{FILLS[-1]}",
+            denominator=f"{kind}-spread",
+            unit=_BIDS,
+            target=0.9,
+        )
+        for kind in DATABASES
+    ),
+    *(
+        Line(
+            row="memory",
+            measure=f"resident size {label} / at the start, PostgreSQL",
+            numerator=f"pg-memory.{figure}",
+            denominator="pg-memory.start_mib",
+            unit="MiB",
+            lower_is_better=True,
+        )
+        for figure, label in (
+            ("idle_mib", "with 5,000 idle connections"),
+            ("after_mib", "after 1,000,000 bids"),
+            ("end_mib", "after both"),
+        )
+    ),
+    Line(
+        row="sse",
+        measure="one event to 5,000 SSE subscribers / a bare ASGI fan-out",
+        numerator="sse-house",
+        denominator="sse-bare",
+        unit="s",
+        target=1.3,
+        lower_is_better=True,
+        pending="not built yet",
+    ),
+)
+
+CURVES = (
+    *(
+        Curve(
+            row="bidders",
+            series=f"{DATABASES[kind]}, one hot auction",
+            x="connections",
+            points=tuple((n, f"{kind}-hot-connections-{n}") for n in CONNECTIONS),
+        )
+        for kind in DATABASES
+    ),
+    *(
+        Curve(
+            row="auctions",
+            series=DATABASES[kind],
+            x="auctions that are bid on",
+            points=tuple((n, f"{kind}-auctions-{n}") for n in AUCTIONS),
+        )
+        for kind in DATABASES
+    ),
+    *(
+        Curve(
+            row="full",
+            series=f"{DATABASES[kind]}, 10,000 auctions",
+            x="bids and events in the tables before",
+            points=tuple((n, f"{kind}-filled-{n}" if n else f"{kind}-spread") for n in FILLS),
+        )
+        for kind in DATABASES
+    ),
+    *(
+        Curve(
+            row="processes",
+            series=f"PostgreSQL, {label}",
+            x="processes",
+            points=tuple((n, f"pg-{name}-processes-{n}" if n > 1 else f"pg-{name}") for n in PROCESSES),
+        )
+        for name, label in (("hot", "one hot auction"), ("spread", "10,000 auctions"))
+    ),
+)
+
+ONCE = frozenset({"pg-memory"})
+"""Measurements that are taken in the first round only, as they take minutes."""
+
+ROWS = tuple(dict.fromkeys([line.row for line in LINES] + [curve.row for curve in CURVES]))
+
+
+def chosen(only: str) -> tuple[str, ...]:
+    """Return the rows that `only` names with commas, all of them for an empty one. Raises BenchError for an unknown one."""
+    names = [name.strip() for name in only.split(",") if name.strip()]
+    unknown = [name for name in names if name not in ROWS]
+    if unknown:
+        raise BenchError(f"no such row: {', '.join(unknown)}; there are {', '.join(ROWS)}")
+    return tuple(row for row in ROWS if not names or row in names)
+
+
+def needed(rows: Iterable[str]) -> list[str]:
+    """Return the measurements that these rows need, each once, in the order of the table."""
+    rows = set(rows)
+    names: list[str] = []
+    for line in LINES:
+        if line.row in rows and not line.pending:
+            names += [line.numerator, *([line.denominator] if line.denominator is not None else [])]
+    for curve in CURVES:
+        if curve.row in rows:
+            names += [name for _, name in curve.points]
+    return list(dict.fromkeys(name.partition(".")[0] for name in names))

@@ -1,0 +1,65 @@
+"""A whole run: every measurement once in each round, every second round backwards, so that no side has the quieter time."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from types import FrameType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from bench import BenchError
+from bench.measurements import measurement
+from bench.report import number
+from bench.results import Reading, Results, new
+from bench.rows import ONCE, needed
+from bench.stage import Stage
+
+
+def run(rows: Sequence[str], rounds: int, seconds_each: float, console: Console) -> Results:
+    """Measure what `rows` need, and return it. On Ctrl-C it returns what there is by then, and all servers are stopped."""
+    results = new(rounds, seconds_each)
+    names = needed(rows)
+    plan = [
+        (turn, name)
+        for turn in range(1, rounds + 1)
+        for name in (names if turn % 2 else reversed(names))
+        if turn == 1 or name not in ONCE
+    ]
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    signal.signal(signal.SIGTERM, _stop)
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("starting", total=len(plan))
+        try:
+            with Stage(seconds_each, lambda text: progress.update(task, description=text)) as stage:
+                for turn, name in plan:
+                    if name not in results.not_measured:
+                        progress.update(task, description=f"round {turn} of {rounds}: {name}")
+                        told = _measure(stage, name, results)
+                        console.print(f"round {turn}  {name:<28} {told}", highlight=False)
+                    progress.advance(task)
+        except KeyboardInterrupt:
+            console.print("Stopped; what was measured by then follows.")
+    return results
+
+
+def _measure(stage: Stage, name: str, results: Results) -> str:
+    """Take one measurement and say in a line what it found."""
+    try:
+        reading = measurement(name)(stage)
+    except BenchError as error:
+        results.not_measured[name] = str(error).splitlines()[0]
+        return f"not measured: {error}"
+    results.readings.setdefault(name, []).append(reading)
+    return _told(reading)
+
+
+def _told(reading: Reading) -> str:
+    figures = "  ".join(f"{name} {number(value)}" for name, value in reading.figures.items())
+    violations = "".join(f"  VIOLATIONS: {count} {kind}" for kind, count in reading.violations.items())
+    return f"{number(reading.value):>9}  {figures}{violations}"
+
+
+def _stop(_: int, __: FrameType | None) -> None:
+    raise KeyboardInterrupt

