@@ -201,6 +201,7 @@ def _run(settings: Settings, work: Callable[[Database], Awaitable[R]]) -> R:
     async def run() -> R:
         database = _database(settings)
         try:
+            await database.check()
             return await work(database)
         except Unavailable as error:
             raise Refused(f"cannot use the database {database.shown}: {error}") from error
@@ -218,7 +219,8 @@ def _well_formed(value: str | Fault) -> str:
 
 def _database(settings: Settings) -> Database:
     try:
-        return Database(settings.database, pool_size=settings.database_pool_size)
+        pooled = settings.database_pooler == "transaction"
+        return Database(settings.database, pool_size=settings.database_pool_size, pooled=pooled)
     except ValueError as error:
         raise Refused(f"database: {error}") from error
 

@@ -70,6 +70,9 @@ class Settings(BaseModel):
     )
     workers: Number = Field(1, ge=1, le=256, description="Processes that serve; more than one needs PostgreSQL.")
     database_pool_size: Number = Field(10, ge=1, le=1000, description="Connections to PostgreSQL of each process.")
+    database_pooler: Literal["none", "transaction"] = Field(
+        "none", description="transaction where a pooler such as PgBouncer gives each transaction another connection."
+    )
     mqtt_user: str | None = Field(None, min_length=1, description="Account on the MQTT broker.")
     mqtt_password: SecretStr | None = Field(None, description="Password of that account.")
     mqtt_client_id: str = Field("saleroom", min_length=1, description="Client id on the MQTT broker.")

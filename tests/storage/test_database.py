@@ -1,10 +1,11 @@
 """Transactions: all or nothing, nothing lost, told after the commit; and the URLs that people write."""
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Column, Integer, MetaData, String, Table, insert, select, update
+from sqlalchemy import Column, Integer, MetaData, String, Table, insert, select, text, update
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.util import await_only
 
@@ -12,7 +13,21 @@ from saleroom.domain.auction import Auction
 from saleroom.storage.database import PASSING_TRIES, Database, Transaction, TryAgain, Unavailable, parse_url
 from tests.domain.playing import party
 from tests.fixtures_database import OpenDatabase
+from tests.pooler import PgBouncer
 from tests.storage.rows import add_auction, add_people
+
+POSTGRESQL = pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+END_OWN = text("SELECT pg_terminate_backend(pg_backend_pid())")
+END_OTHERS = text(
+    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+    "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+)
+END_AT_COMMIT = (
+    """CREATE FUNCTION end_own() RETURNS trigger LANGUAGE plpgsql
+    AS 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END'""",
+    """CREATE CONSTRAINT TRIGGER at_the_commit AFTER UPDATE ON counters DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION end_own()""",
+)
 
 counters = Table("counters", MetaData(), Column("name", String, primary_key=True), Column("count", Integer))
 
@@ -30,6 +45,10 @@ def _increment(tx: Transaction) -> int:
     count = int(tx.execute(select(counters.c.count).with_for_update()).scalar_one())
     tx.execute(update(counters).values(count=count + 1))
     return count + 1
+
+
+def _order(tx: Transaction, statement: str) -> None:
+    tx.execute(text(statement))
 
 
 async def test_concurrent_increments_lose_nothing(open_database: OpenDatabase) -> None:
@@ -75,7 +94,7 @@ async def test_what_lost_a_race_is_tried_again(database: Database) -> None:
     assert 1 == await database.read(_count)
 
 
-@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+@POSTGRESQL
 async def test_a_deadlock_is_tried_again(open_database: OpenDatabase) -> None:
     """Two transactions that wait for each other's row both succeed in the end, each once."""
     one, other = open_database(), open_database()
@@ -127,6 +146,113 @@ async def test_a_reader_sees_what_is_committed(open_database: OpenDatabase) -> N
     await one.write(_begin)
     await other.write(_increment)
     assert (1, 1) == (await one.read(_count), await other.read(_count))
+
+
+@POSTGRESQL
+async def test_what_a_lost_connection_had_begun_is_begun_again(database: Database) -> None:
+    """A transaction whose connection is ended before its commit is done once more on another one, and works once."""
+    await database.write(_begin)
+    counts: list[int] = []
+
+    def ended(tx: Transaction, times: int) -> int:
+        counts.append(_increment(tx))
+        if len(counts) <= times:
+            tx.execute(END_OWN)
+        return counts[-1]
+
+    assert 1 == await database.write(ended, 1)
+    assert [1, 1] == counts
+    assert 1 == await database.read(_count)
+    counts.clear()
+    with pytest.raises(Unavailable, match="PostgreSQL"):
+        await database.write(ended, 99)
+    assert 1 == await database.read(_count)
+
+
+@POSTGRESQL
+async def test_a_connection_lost_at_the_commit(database: Database) -> None:
+    """Where the connection is lost while the commit is under way, nothing is done twice: it is Unavailable at once."""
+    await database.write(_begin)
+    for statement in END_AT_COMMIT:
+        await database.write(_order, statement)
+    counts: list[int] = []
+    with pytest.raises(Unavailable, match="at the commit"):
+        await database.write(lambda tx: counts.append(_increment(tx)))
+    assert [1] == counts
+    assert 0 == await database.read(_count)
+
+
+@POSTGRESQL
+async def test_connections_that_were_all_ended_are_replaced(open_database: OpenDatabase) -> None:
+    """When the server has ended every connection of the pool, nobody who uses one of them notices."""
+    database, other = open_database(), open_database()
+    at_once = asyncio.Barrier(8)
+    await asyncio.gather(*(database.read(lambda _: await_only(at_once.wait())) for _ in range(8)))
+    assert 8 <= int((await other.read(lambda tx: tx.execute(END_OTHERS))).scalar_one())
+    answers = await asyncio.gather(*(database.read(lambda tx: tx.execute(text("SELECT 1"))) for _ in range(8)))
+    assert [1] * 8 == [answer.scalar_one() for answer in answers]
+
+
+@pytest.fixture
+def pooler(database_url: str, tmp_path: Path) -> Iterator[PgBouncer]:
+    """PgBouncer in transaction mode, with three connections to the test's PostgreSQL."""
+    pooler = PgBouncer(tmp_path, database_url, connections=3)
+    pooler.start()
+    yield pooler
+    pooler.kill()
+
+
+@POSTGRESQL
+async def test_behind_a_pooler(pooler: PgBouncer) -> None:
+    """Behind PgBouncer many transactions at once, by many rows at once too, find their statements and leave none."""
+    several = [Database(pooler.url, pooled=True) for _ in range(3)]
+    await asyncio.gather(*(database.check() for database in several))
+    await several[0].write(_begin)
+    counts = await asyncio.gather(*(several[i % 3].write(_increment) for i in range(60)))
+    rows = [[{"name": f"{letter}{number}", "count": 0} for number in range(9)] for letter in "abc"]
+    many = (
+        database.write(lambda tx, own: tx.execute(insert(counters), own), own)
+        for database, own in zip(several, rows, strict=True)
+    )
+    await asyncio.gather(*many)
+    assert list(range(1, 61)) == sorted(counts)
+    left = text("SELECT count(*) FROM pg_prepared_statements WHERE name <> ''")
+    at_once = asyncio.Barrier(3)
+
+    def count_left(tx: Transaction) -> int:
+        await_only(at_once.wait())  # each in a session of its own
+        return int(tx.execute(left).scalar_one())
+
+    assert [0, 0, 0] == await asyncio.gather(*(database.read(count_left) for database in several))
+    for database in several:
+        await database.close()
+
+
+@POSTGRESQL
+async def test_a_pooler_that_nobody_named(pooler: PgBouncer, database: Database) -> None:
+    """Behind PgBouncer without the setting the check fails and names it, and so does what goes wrong without the check."""
+    await database.check()
+    unsafe = Database(pooler.url, pool_size=1)
+    with pytest.raises(Unavailable, match="set database_pooler to transaction"):
+        await unsafe.check()
+    await unsafe.write(_begin)
+    safe = Database(pooler.url, pooled=True)
+    holding, held = asyncio.Event(), asyncio.Event()
+
+    def hold(tx: Transaction) -> None:
+        tx.execute(text("SELECT 1"))
+        holding.set()
+        await_only(held.wait())
+
+    assert 0 == await unsafe.read(_count)
+    holder = asyncio.create_task(safe.read(hold))  # takes the session in which the statement was prepared
+    await holding.wait()
+    with pytest.raises(Unavailable, match="set database_pooler to transaction"):
+        await unsafe.read(_count)
+    held.set()
+    await holder
+    await safe.close()
+    await unsafe.close()
 
 
 @pytest.mark.parametrize(
