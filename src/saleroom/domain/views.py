@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
+from functools import cache, lru_cache
 from typing import Any
 
 import msgspec
@@ -59,6 +60,7 @@ class BidAnswer(Struct, frozen=True, kw_only=True):
     leading: bool
 
 
+@lru_cache(maxsize=8192)
 def instant(at: datetime) -> str:
     """Return `at` (UTC) as the wire writes it, always with six decimals of a second."""
     return f"{at.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
@@ -92,12 +94,22 @@ def auction_view(auction: Auction, *, own: bool = False) -> AuctionView:
 
 def event_parts(event: Event) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what an event says to the world and what it keeps for the replay, both ready for JSON."""
-    public: dict[str, Any] = {}
-    private: dict[str, Any] = {}
-    for name, wire_name in zip(event.__struct_fields__, event.__struct_encode_fields__, strict=True):
-        if name != "at":
-            (private if name in event.PRIVATE else public)[wire_name] = _plain(getattr(event, name))
-    return public, private
+    public, private = _members(type(event))
+    return (
+        {wire: _plain(getattr(event, name)) for name, wire in public},
+        {wire: _plain(getattr(event, name)) for name, wire in private},
+    )
+
+
+@cache
+def _members(kind: type[Event]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Return the public and the private members of a kind of event, each with its name on the wire."""
+    members = [
+        (name, wire)
+        for name, wire in zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
+        if name != "at"
+    ]
+    return [m for m in members if m[0] not in kind.PRIVATE], [m for m in members if m[0] in kind.PRIVATE]
 
 
 def cloud_event(gid: str, version: int, event: Event, data: Mapping[str, Any]) -> bytes:
@@ -134,13 +146,19 @@ def _instant(at: datetime | None) -> str | None:
 
 
 def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, str | int):
+    kind = type(value)
+    if kind in _AS_THEY_ARE:
         return value
-    if isinstance(value, Decimal):
+    if kind is Decimal:
         return str(value)
-    if isinstance(value, datetime):
+    if kind is datetime:
         return instant(value)
-    if isinstance(value, tuple):
+    if kind is tuple:
         return [_plain(item) for item in value]
+    if isinstance(value, str):
+        return value
     names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
     return {wire_name: _plain(getattr(value, name)) for name, wire_name in names}
+
+
+_AS_THEY_ARE = frozenset({str, int, bool, type(None)})

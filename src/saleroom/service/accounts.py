@@ -137,8 +137,7 @@ def authenticate(tx: Transaction, token: str | None) -> Account:
     """Return whom `token` identifies. Raises Unauthenticated."""
     if not token:
         raise Unauthenticated
-    digest = token_digest(token)
-    account = accounts.accounts_by_token(tx, [digest], tx.now()).get(digest)
+    account = accounts.account_by_token(tx, token_digest(token), tx.now())
     if account is None:
         raise Unauthenticated
     return account

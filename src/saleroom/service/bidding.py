@@ -8,7 +8,6 @@ import msgspec
 from msgspec import Struct
 
 from saleroom.domain import bidding
-from saleroom.domain.accounts import Account
 from saleroom.domain.auction import Auction, Party
 from saleroom.domain.bidding import BidRequest
 from saleroom.domain.errors import Refused, Unauthenticated, UnknownAuction
@@ -39,9 +38,9 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand]) -> list[bytes | 
     A handful of statements, however many bids. A refused bid changes nothing and leaves its neighbours alone.
     """
     digests = [token_digest(command.token) for command in commands]
-    bidders = accounts.accounts_by_token(tx, digests, tx.now())
     standing = auctions.lock(tx, (command.gid for command in commands))
     now = tx.now()
+    bidders = accounts.parties_by_token(tx, digests, now)
     known = idempotency.find(
         tx, ((bidders[d].id, c.once.key) for d, c in zip(digests, commands, strict=True) if c.once and d in bidders)
     )
@@ -57,13 +56,13 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand]) -> list[bytes | 
                 answers.append(repeated(before, asked))
                 continue
             auction = _found(standing.get(command.gid))
-            made = steps(auction, bidding.place_bid(auction, Party(bidder.id, bidder.username), command.request, now))
+            made = steps(auction, bidding.place_bid(auction, bidder, command.request, now))
         except Refused as refusal:
             answers.append(refusal)
             continue
         taken += made
         standing[command.gid] = made[-1][0]
-        answer = _answer(bidder, made)
+        answer = _answer(bidder.id, made)
         answers.append(answer)
         if asked is not None:
             known[bidder.id, asked.key] = Kept(bidder.id, asked.key, asked.request, answer)
@@ -84,15 +83,15 @@ def buy_now(tx: Transaction, token: str, gid: str, asked: Once | None) -> bytes:
     def buy() -> bytes:
         made = steps(auction, bidding.buy_now(auction, Party(buyer.id, buyer.username), tx.now()))
         record(tx, made)
-        return _answer(buyer, made)
+        return _answer(buyer.id, made)
 
     return once(tx, buyer, asked, buy)
 
 
-def _answer(bidder: Account, made: Sequence[Step]) -> bytes:
+def _answer(bidder_id: int, made: Sequence[Step]) -> bytes:
     """What became of the bid: its own row of the history, the auction after it, and whether the bidder leads."""
     auction = made[-1][0]
-    own = [e for _, e in made if isinstance(e, BidPlaced) and e.bidder_id == bidder.id]
+    own = [e for _, e in made if isinstance(e, BidPlaced) and e.bidder_id == bidder_id]
     bid = None
     if own:
         placed = own[-1]
@@ -102,11 +101,11 @@ def _answer(bidder: Account, made: Sequence[Step]) -> bytes:
             placed_at=instant(placed.at),
             automatic=placed.automatic,
         )
-    leading = auction.leader is not None and auction.leader.id == bidder.id
+    leading = auction.leader is not None and auction.leader.id == bidder_id
     return _encode(BidAnswer(bid=bid, auction=auction_view(auction), leading=leading))
 
 
-def _known(bidder: Account | None) -> Account:
+def _known(bidder: Party | None) -> Party:
     if bidder is None:
         raise Unauthenticated
     return bidder

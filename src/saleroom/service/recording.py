@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from saleroom.domain.auction import Auction
 from saleroom.domain.errors import UnknownAuction
-from saleroom.domain.events import BidPlaced, Event
+from saleroom.domain.events import AuctionAmended, BidPlaced, Event
 from saleroom.storage import auctions, bids, log
 from saleroom.storage.database import Transaction
 
@@ -25,7 +25,8 @@ def steps(auction: Auction, events: Iterable[Event]) -> list[Step]:
 
 def record(tx: Transaction, taken: Sequence[Step]) -> None:
     """Write what has been decided: the auctions as they are after their last step, the log, and the bids."""
-    auctions.save(tx, list({auction.id: auction for auction, _ in taken}.values()))
+    amended = any(isinstance(event, AuctionAmended) for _, event in taken)
+    auctions.save(tx, (auction for auction, _ in taken), terms=amended)
     log.append(tx, taken)
     bids.add(tx, [(auction, event) for auction, event in taken if isinstance(event, BidPlaced)])
 

@@ -10,6 +10,8 @@ from sqlalchemy import delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from saleroom.domain.accounts import Account, expiry
+from saleroom.domain.auction import Party
+from saleroom.storage.bulk import among, fetch
 from saleroom.storage.database import Transaction
 from saleroom.storage.tables import auth_tokens, users
 
@@ -75,10 +77,16 @@ def list_users(tx: Transaction) -> list[Account]:
 
 def usernames(tx: Transaction, user_ids: Collection[int]) -> dict[int, str]:
     """Return the names of these users."""
-    if not user_ids:
-        return {}
-    statement = select(users.c.id, users.c.username).where(users.c.id.in_(sorted(user_ids)))
-    return {row.id: row.username for row in tx.execute(statement)}
+    names = {}
+    for user_id in user_ids:
+        name = tx.memory.names.get(user_id) or tx.names.get(user_id)
+        if name is not None:
+            names[user_id] = name
+    if unknown := sorted(set(user_ids) - names.keys()):
+        found = fetch(tx, select(users.c.id, users.c.username).where(among(tx, users.c.id, unknown)))
+        names |= dict(found)
+        tx.names.update(names)
+    return names
 
 
 def add_token(tx: Transaction, user_id: int, digest: str, now: datetime) -> bool:
@@ -92,14 +100,26 @@ def add_token(tx: Transaction, user_id: int, digest: str, now: datetime) -> bool
     return True
 
 
-def accounts_by_token(tx: Transaction, digests: Iterable[str], now: datetime) -> dict[str, Account]:
+def parties_by_token(tx: Transaction, digests: Iterable[str], now: datetime) -> dict[str, Party]:
     """Return whom each live token identifies; a token is refused from the instant `expires_at`."""
-    statement = (
-        select(auth_tokens.c.token, users.c.id, users.c.username, users.c.created_at)
-        .join_from(auth_tokens, users)
-        .where(auth_tokens.c.token.in_(sorted(set(digests))), auth_tokens.c.expires_at > now)
+    tokens = auth_tokens.c
+    statement = select(tokens.token, tokens.user_id).where(
+        among(tx, tokens.token, set(digests)), tokens.expires_at > now
     )
-    return {row.token: Account(row.id, row.username, row.created_at) for row in tx.execute(statement)}
+    owners: dict[str, int] = dict(fetch(tx, statement))
+    names = usernames(tx, owners.values())
+    return {digest: Party(user_id, names[user_id]) for digest, user_id in owners.items()}
+
+
+def account_by_token(tx: Transaction, digest: str, now: datetime) -> Account | None:
+    """Return the account that a live token identifies, as `parties_by_token` does."""
+    statement = (
+        select(users.c.id, users.c.username, users.c.created_at)
+        .join_from(auth_tokens, users)
+        .where(auth_tokens.c.token == digest, auth_tokens.c.expires_at > now)
+    )
+    row = tx.execute(statement).first()
+    return None if row is None else Account(row.id, row.username, row.created_at)
 
 
 def delete_token(tx: Transaction, digest: str) -> bool:

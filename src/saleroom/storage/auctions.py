@@ -7,13 +7,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
-from sqlalchemy import Row, bindparam, func, insert, select, update
+from sqlalchemy import Row, Select, func, insert, select
 
 from saleroom.domain.auction import Auction, Party, Status, begin
 from saleroom.domain.events import AuctionCreated, Outcome, SoftClose
 from saleroom.domain.increments import Ladder, Tier
 from saleroom.domain.views import auction_view
+from saleroom.storage import bulk
 from saleroom.storage.accounts import usernames
+from saleroom.storage.bulk import among, fetch
 from saleroom.storage.database import Transaction
 from saleroom.storage.tables import auctions
 
@@ -37,7 +39,9 @@ def ending_rank(auction: Auction) -> int:
 def insert_auction(tx: Transaction, event: AuctionCreated) -> Auction:
     """Store the auction that `event` begins. Raises IntegrityError where its gid exists already."""
     auction = begin(0, event)
-    row = _row(auction) | {
+    row = {
+        **_state(auction),
+        **_terms(auction),
         "gid": auction.gid,
         "author_id": auction.author.id,
         "increment": _encode(auction.ladder.tiers).decode(),
@@ -51,22 +55,24 @@ def insert_auction(tx: Transaction, event: AuctionCreated) -> Auction:
 
 def lock(tx: Transaction, gids: Iterable[str]) -> dict[str, Auction]:
     """Return the auctions with these gids, locked until the transaction ends, always in order of id."""
-    statement = select(auctions).where(auctions.c.gid.in_(sorted(set(gids)))).order_by(auctions.c.id).with_for_update()
-    return {auction.gid: auction for auction in _auctions(tx, tx.execute(statement).all())}
+    found = _resolve(tx, fetch(tx, _locking(_POSITIONS.where(among(tx, auctions.c.gid, set(gids))))))
+    return {auction.gid: auction for auction in found}
 
 
 def lock_due(tx: Transaction, now: datetime, limit: int) -> list[Auction]:
-    """Return up to `limit` auctions whose start or end has come by `now`, locked, in order of id."""
-    statement = select(auctions).where(auctions.c.due_at <= now).order_by(auctions.c.id).limit(limit).with_for_update()
-    return _auctions(tx, tx.execute(statement).all())
+    """Return up to `limit` auctions whose start or end has come by `now`, the longest due first, locked in order of id."""
+    due = select(auctions.c.id).where(auctions.c.due_at <= now).order_by(auctions.c.due_at).limit(limit)
+    ids = tx.execute(due).scalars().all()
+    # Once it is theirs, another process may have settled one; whoever is first moves the instant at which it is due.
+    mine = _POSITIONS.where(among(tx, auctions.c.id, ids), auctions.c.due_at <= now)
+    return _resolve(tx, fetch(tx, _locking(mine))) if ids else []
 
 
 def lock_ending_between(tx: Transaction, after: datetime, until: datetime) -> list[Auction]:
     """Return all auctions that are not over and end after `after` and by `until`, locked, in order of id."""
     live = auctions.c.status.in_([Status.SCHEDULED, Status.OPEN])
     ends = auctions.c.ends_at
-    statement = select(auctions).where(live, ends > after, ends <= until).order_by(auctions.c.id).with_for_update()
-    return _auctions(tx, tx.execute(statement).all())
+    return _resolve(tx, fetch(tx, _locking(_POSITIONS.where(live, ends > after, ends <= until))))
 
 
 def next_due(tx: Transaction) -> datetime | None:
@@ -75,22 +81,27 @@ def next_due(tx: Transaction) -> datetime | None:
     return due
 
 
-def save(tx: Transaction, changed: Sequence[Auction]) -> None:
-    """Write auctions back, each as it is now; the caller holds their locks."""
-    if changed:
-        tx.execute(_SAVE, [_row(auction) | {"key": auction.id} for auction in changed])
-        tx.changed.extend(changed)
+def save(tx: Transaction, changed: Iterable[Auction], *, terms: bool = True) -> None:
+    """Write locked auctions back, the last state of each; without `terms` only what bids and the clock change."""
+    last = list({auction.id: auction for auction in changed}.values())
+    bulk.update(tx, auctions, [{"id": a.id, **_state(a), **(_terms(a) if terms else {})} for a in last])
+    tx.changed.extend(last)
 
 
 def get(tx: Transaction, gid: str) -> Auction | None:
     """Return one auction, not locked."""
-    found = _auctions(tx, tx.execute(select(auctions).where(auctions.c.gid == gid)).all())
-    return found[0] if found else None
+    return get_many(tx, [gid]).get(gid)
+
+
+def get_many(tx: Transaction, gids: Iterable[str]) -> dict[str, Auction]:
+    """Return the auctions with these gids, not locked."""
+    found = _resolve(tx, fetch(tx, _POSITIONS.where(among(tx, auctions.c.gid, set(gids)))))
+    return {auction.gid: auction for auction in found}
 
 
 def by_ids(tx: Transaction, auction_ids: Collection[int]) -> list[Auction]:
     """Return these auctions, not locked, in no particular order."""
-    return _auctions(tx, tx.execute(select(auctions).where(auctions.c.id.in_(sorted(auction_ids)))).all())
+    return _resolve(tx, fetch(tx, _POSITIONS.where(among(tx, auctions.c.id, auction_ids))))
 
 
 def public_states(tx: Transaction, auction_ids: Collection[int]) -> dict[int, tuple[str, bytes]]:
@@ -98,16 +109,36 @@ def public_states(tx: Transaction, auction_ids: Collection[int]) -> dict[int, tu
     return {auction.id: (auction.gid, _encode(auction_view(auction))) for auction in by_ids(tx, auction_ids)}
 
 
-def from_rows(tx: Transaction, rows: Sequence[Row[Any]]) -> list[Auction]:
-    """Return the auctions that rows of the table hold, in their order, with their parties' names."""
-    return _auctions(tx, rows)
+def at_positions(tx: Transaction, positions: Sequence[tuple[int, int]]) -> list[Auction]:
+    """Return auctions by number and position as a statement of this transaction has just read them, in their order."""
+    found = {auction.id: auction for auction in _resolve(tx, positions)}
+    return [found[number] for number, _ in positions]
 
 
-def _auctions(tx: Transaction, rows: Sequence[Row[Any]]) -> list[Auction]:
-    # The names come by a statement of their own: under a lock a join would show the leader that was, not the one that is.
-    ids = {row.author_id for row in rows} | {row.current_bidder_id for row in rows if row.current_bidder_id is not None}
-    names = usernames(tx, ids)
-    return [_auction(row, names) for row in rows]
+def _locking(statement: Select[Any]) -> Select[Any]:
+    # NO KEY UPDATE keeps other writers out, and lets those in who only refer to the auction.
+    return statement.order_by(auctions.c.id).with_for_update(key_share=True)
+
+
+def _resolve(tx: Transaction, positions: Iterable[tuple[int, int]]) -> list[Auction]:
+    """Return auctions by number and position: from memory, and the others from their rows."""
+    found = []
+    news = []
+    for number, position in positions:
+        known = tx.memory.auctions.get(number)
+        if known is not None and known.position == position:
+            found.append(known)
+        else:
+            news.append(number)
+    if news:
+        rows = tx.execute(select(auctions).where(among(tx, auctions.c.id, news))).all()
+        # The names come by a statement of their own: a join would show them as they were before a lock was waited for.
+        ids = {r.author_id for r in rows} | {r.current_bidder_id for r in rows if r.current_bidder_id is not None}
+        names = usernames(tx, ids)
+        read = [_auction(row, names) for row in rows]
+        tx.seen.extend(read)
+        found.extend(read)
+    return found
 
 
 def _auction(row: Row[Any], names: dict[int, str]) -> Auction:
@@ -138,17 +169,9 @@ def _auction(row: Row[Any], names: dict[int, str]) -> Auction:
     )
 
 
-def _row(auction: Auction) -> dict[str, Any]:
-    """Return the columns that can change, by name."""
-    rule = auction.soft_close
+def _state(auction: Auction) -> dict[str, Any]:
+    """Return the columns that bids and the clock change, by name."""
     return {
-        "name": auction.name,
-        "description": auction.description,
-        "starting_price": auction.starting_price,
-        "reserve_price": auction.reserve_price,
-        "buy_now_price": auction.buy_now_price,
-        "soft_close": None if rule is None else _encode(rule).decode(),
-        "starts_at": auction.starts_at,
         "ends_at": auction.ends_at,
         "due_at": auction.due_at,
         "status": auction.status.value,
@@ -165,9 +188,18 @@ def _row(auction: Auction) -> dict[str, Any]:
     }
 
 
-_SAVED = (
-    *("name", "description", "starting_price", "reserve_price", "buy_now_price", "soft_close", "starts_at", "ends_at"),
-    *("due_at", "status", "outcome", "current_bid", "current_bidder_id", "current_bid_at", "maximum", "bid_count"),
-    *("version", "position", "price", "ending_rank"),
-)
-_SAVE = update(auctions).where(auctions.c.id == bindparam("key")).values({name: bindparam(name) for name in _SAVED})
+def _terms(auction: Auction) -> dict[str, Any]:
+    """Return the columns that only the author changes, by name."""
+    rule = auction.soft_close
+    return {
+        "name": auction.name,
+        "description": auction.description,
+        "starting_price": auction.starting_price,
+        "reserve_price": auction.reserve_price,
+        "buy_now_price": auction.buy_now_price,
+        "soft_close": None if rule is None else _encode(rule).decode(),
+        "starts_at": auction.starts_at,
+    }
+
+
+_POSITIONS = select(auctions.c.id, auctions.c.position)

@@ -7,10 +7,11 @@ from datetime import datetime
 from decimal import Decimal
 
 from msgspec import Struct
-from sqlalchemy import insert, select
+from sqlalchemy import select
 
 from saleroom.domain.auction import Auction
 from saleroom.domain.events import BidPlaced
+from saleroom.storage import bulk
 from saleroom.storage.accounts import usernames
 from saleroom.storage.database import Transaction
 from saleroom.storage.tables import bids
@@ -42,8 +43,7 @@ def add(tx: Transaction, placed: Iterable[tuple[Auction, BidPlaced]]) -> None:
         }
         for auction, bid in placed
     ]
-    if rows:
-        tx.execute(insert(bids), rows)
+    bulk.insert(tx, bids, rows)
 
 
 def newest(tx: Transaction, auction_id: int, limit: int, before: int | None) -> list[Bid]:

@@ -34,6 +34,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from saleroom.domain.auction import Auction
+from saleroom.storage.memory import Memory
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -60,20 +61,28 @@ _UNNAMED = {"statement_cache_size": 0}
 class Transaction:
     """What a use case sees of the database while its transaction lasts."""
 
-    __slots__ = ("_clock", "changed", "connection", "dialect")
+    __slots__ = ("_clock", "changed", "connection", "dialect", "memory", "names", "seen")
 
-    def __init__(self, connection: Connection, clock: Clock | None) -> None:
+    def __init__(self, connection: Connection, clock: Clock | None, memory: Memory) -> None:
         self.connection = connection
         self.dialect: Literal["sqlite", "postgresql"] = cast('Literal["sqlite", "postgresql"]', connection.dialect.name)
         self._clock = clock
+        self.memory = memory
         self.changed: list[Auction] = []
         """Every auction that this transaction has written, for those who are told after the commit."""
+        self.seen: list[Auction] = []
+        self.names: dict[int, str] = {}
+        """What it has read of auctions and of usernames by number, for the memory once it is known to be committed."""
 
     def execute(
         self, statement: Executable, rows: Sequence[dict[str, Any]] | dict[str, Any] | None = None
     ) -> CursorResult[Any]:
         """Run one statement, for one or many `rows` of parameters."""
         return cast("CursorResult[Any]", self.connection.execute(statement, rows))
+
+    def driver_sql(self, statement: str, values: tuple[Any, ...]) -> None:
+        """Run a statement in the driver's own words; see `storage/bulk.py`."""
+        self.connection.exec_driver_sql(statement, values)
 
     def now(self) -> datetime:
         """Read the one clock of the house (UTC): PostgreSQL's where there is one, as several machines may share it."""
@@ -101,6 +110,7 @@ class Database:
     def __init__(self, url: str, *, clock: Clock | None = None, pool_size: int = 10, pooled: bool = False) -> None:
         self.url = parse_url(url)
         self.clock = clock
+        self.memory = Memory()
         self.after_commit: list[Callable[[list[Auction]], None]] = []
         """Called in the event loop with the auctions that a transaction has changed, once they are committed."""
         self.kind = self.url.get_backend_name()
@@ -113,17 +123,9 @@ class Database:
         A deadlock, a serialisation failure and TryAgain are tried again, as everything has been rolled back.
         Raises Unavailable if the database is away or busy for too long, and whatever the use case raises.
         """
-        changed: list[Auction] = []
-
-        def work(connection: Connection) -> R:
-            tx = Transaction(connection, self.clock)
-            answer = use_case(tx, *args, **kwargs)
-            changed[:] = tx.changed
-            return answer
-
         for attempt in range(1, PASSING_TRIES + 1):
             try:
-                answer = await self._engine.run(work, writes=True)
+                answer, tx = await self._run(use_case, args, kwargs, writes=True)
                 break
             except TryAgain as error:
                 if attempt == PASSING_TRIES:
@@ -131,17 +133,32 @@ class Database:
                 await asyncio.sleep(0.01 * attempt)
         else:
             raise AssertionError("the last attempt succeeds or raises")
-        if changed:
+        if tx.changed:
             for tell in self.after_commit:
-                tell(changed)
+                tell(tx.changed)
         return answer
 
     async def read(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run `use_case` in a transaction that only reads. Raises as `write` does."""
         try:
-            return await self._engine.run(lambda c: use_case(Transaction(c, self.clock), *args, **kwargs), writes=False)
+            answer, _ = await self._run(use_case, args, kwargs, writes=False)
         except TryAgain as error:
             raise Unavailable(str(error)) from error
+        return answer
+
+    async def _run(
+        self, use_case: Callable[..., R], args: tuple[Any, ...], kwargs: dict[str, Any], *, writes: bool
+    ) -> tuple[R, Transaction]:
+        """Run one transaction to its end, and remember what it has read and written once that is committed."""
+
+        def work(connection: Connection) -> tuple[R, Transaction]:
+            tx = Transaction(connection, self.clock, self.memory)
+            return use_case(tx, *args, **kwargs), tx
+
+        answer, tx = await self._engine.run(work, writes=writes)
+        self.memory.learn(tx.names, tx.seen)
+        self.memory.learn({}, tx.changed)
+        return answer, tx
 
     def seconds_until(self, instant: datetime) -> float:
         """Return how long `instant` is away by this process's clock: good for sleeping, never for deciding."""

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from msgspec import Struct
-from sqlalchemy import delete, insert, select, tuple_
+from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 
+from saleroom.storage import bulk
 from saleroom.storage.database import Transaction, TryAgain
 from saleroom.storage.tables import idempotency
 
@@ -27,11 +28,13 @@ class Kept(Struct, frozen=True):
 
 def find(tx: Transaction, keys: Iterable[tuple[int, str]]) -> dict[tuple[int, str], Kept]:
     """Return what was accepted under these (user, key) pairs."""
-    wanted = sorted(set(keys))
+    wanted = set(keys)
     if not wanted:
         return {}
-    columns = (idempotency.c.user_id, idempotency.c.key)
-    statement = select(*columns, idempotency.c.request, idempotency.c.answer).where(tuple_(*columns).in_(wanted))
+    kept = idempotency.c
+    statement = select(kept.user_id, kept.key, kept.request, kept.answer).where(
+        bulk.among_pairs(tx, (kept.user_id, kept.key), wanted)
+    )
     return {
         (row.user_id, row.key): Kept(row.user_id, row.key, row.request, row.answer) for row in tx.execute(statement)
     }
@@ -43,8 +46,7 @@ def keep(tx: Transaction, kept: Iterable[Kept], now: datetime) -> None:
         {"user_id": k.user_id, "key": k.key, "request": k.request, "answer": k.answer, "created_at": now} for k in kept
     ]
     try:
-        if rows:
-            tx.execute(insert(idempotency), rows)
+        bulk.insert(tx, idempotency, rows)
     except IntegrityError as error:
         raise TryAgain("an Idempotency-Key was accepted elsewhere meanwhile") from error
 

@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 from sqlalchemy import ColumnElement, String, cast, func, literal, or_, select, tuple_
 
 from saleroom.domain.auction import Auction
-from saleroom.storage.auctions import from_rows
+from saleroom.storage.auctions import at_positions
 from saleroom.storage.database import Transaction
 from saleroom.storage.tables import Snapshot, auctions, events, users
 
@@ -59,7 +59,7 @@ def page(
     Raises ValueError where `after` is not a mark of such a list on this database.
     """
     key, horizon = _now(tx, sort) if after is None else _then(tx, sort, after.horizon)
-    listed = select(auctions, key.label("list_key")).where(*_conditions(which)).subquery()
+    listed = select(auctions.c.id, auctions.c.position, key.label("list_key")).where(*_conditions(which)).subquery()
     columns = (listed.c.list_key, listed.c.id)
     descending = sort is Sort.NEWEST
     statement = select(listed, horizon.label("list_horizon")).order_by(
@@ -74,7 +74,7 @@ def page(
     if len(rows) > limit:
         final = rows[limit - 1]
         mark = Mark(str(final.list_key), final.id, str(final.list_horizon))
-    return from_rows(tx, rows[:limit]), mark
+    return at_positions(tx, [(row.id, row.position) for row in rows[:limit]]), mark
 
 
 def _now(tx: Transaction, sort: Sort) -> tuple[ColumnElement[object], ColumnElement[str]]:

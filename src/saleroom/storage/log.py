@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import func, select, update
 
 from saleroom.domain.auction import Auction
 from saleroom.domain.events import Event
 from saleroom.domain.views import cloud_event, event_from_parts, event_parts
+from saleroom.storage import bulk
 from saleroom.storage.auctions import ending_rank
 from saleroom.storage.database import Transaction
 from saleroom.storage.tables import auctions, events
@@ -46,11 +47,7 @@ def append(tx: Transaction, steps: Iterable[tuple[Auction, Event]]) -> None:
                 "ending_rank": ending_rank(auction),
             }
         )
-    if rows:
-        statement = insert(events)
-        if tx.dialect == "postgresql":
-            statement = statement.values(written_by=func.pg_current_xact_id())
-        tx.execute(statement, rows)
+    bulk.insert(tx, events, rows, {"written_by": "pg_current_xact_id()"} if tx.dialect == "postgresql" else None)
 
 
 def read(tx: Transaction, auction_id: int) -> list[Event]:
@@ -83,4 +80,4 @@ def owed_count(tx: Transaction) -> int:
 
 def mark_delivered(tx: Transaction, ids: Sequence[int]) -> None:
     """Note that the broker has acknowledged these events."""
-    tx.execute(update(events).where(events.c.id.in_(ids)).values(delivered_at=tx.now()))
+    tx.execute(update(events).where(bulk.among(tx, events.c.id, ids)).values(delivered_at=tx.now()))
