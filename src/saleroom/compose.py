@@ -103,7 +103,8 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         public_url=settings.public_url,
     )
     app = front.build(
-        [*pages.routes(), *resource.routes(house, endpoints, settings.body_bytes_max)],
+        pages.routes(),
+        resource.routes(house, endpoints, settings.body_bytes_max),
         page_answer=pages.answer,
         lifespan=lifespan,
         form_bytes_max=settings.body_bytes_max,

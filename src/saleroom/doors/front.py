@@ -9,7 +9,7 @@ import structlog
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Router
+from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from saleroom.domain.errors import Invalid, Refused
@@ -74,7 +74,8 @@ class Front:
 
 
 def build(
-    routes: Sequence[BaseRoute],
+    pages: Sequence[Route],
+    resources: Sequence[Route],
     *,
     page_answer: PageAnswer,
     lifespan: Callable[[Any], Any],
@@ -82,8 +83,33 @@ def build(
     https: bool,
 ) -> ASGIApp:
     """Return the whole application: guard, then errors, then routes. Nothing is reachable around the guard."""
-    front = Front(Router(routes, default=_nothing_here, lifespan=lifespan, redirect_slashes=False), page_answer)
+    router = Router([*pages, *resources], default=_nothing_here, lifespan=lifespan, redirect_slashes=False)
+    front = Front(Switch(pages, resources, router), page_answer)
     return Guard(front, answer=front.answer, form_bytes_max=form_bytes_max, https=https)
+
+
+class Switch:
+    """ASGI application that goes straight to the resource of a path, and to the router for everything else.
+
+    The router tries one pattern after the other: for a bid that took as long as reading it.
+    """
+
+    def __init__(self, pages: Sequence[Route], resources: Sequence[Route], router: Router) -> None:
+        shared = {page.path for page in pages}
+        self._resources = {resource.path: resource.app for resource in resources if resource.path not in shared}
+        self._router = router
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on."""
+        app = None
+        if scope["type"] == "http":
+            parts = scope["path"].split("/")
+            if len(parts) > 2 and parts[2]:
+                scope["path_params"] = {"gid": parts[2]}
+                parts[2] = "{gid}"
+                app = self._resources.get("/".join(parts))
+            app = app or self._resources.get(scope["path"])
+        await (app or self._router)(scope, receive, send)
 
 
 async def _nothing_here(scope: Scope, receive: Receive, send: Send) -> None:

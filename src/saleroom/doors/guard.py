@@ -10,9 +10,9 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Awaitable, Callable
+from itertools import chain
 from urllib.parse import parse_qs
 
-from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, HTTPConnection, Request, cookie_parser
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -22,8 +22,10 @@ from saleroom.doors.problems import BodyTimedOut, BodyTooLarge, ForgeryRefused, 
 HEADER_BYTES_MAX = 8 * 1024
 BODY_SECONDS_MAX = 30.0
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+HAS_ARRIVED = "saleroom.has_arrived"
+"""In the scope of a request whose body has arrived to its end, so that nobody need watch how long it takes."""
 FORGERY_FIELD = "csrfToken"
-FORGERY_HEADER = "x-csrf-token"
+FORGERY_HEADER = b"x-csrf-token"
 _FORM = "application/x-www-form-urlencoded"
 
 _POLICY = (
@@ -52,9 +54,8 @@ class SecurityHeaders:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = message.setdefault("headers", [])
-                present = {name.lower() for name, _ in headers}
-                headers += [header for header in SECURITY_HEADERS if header[0] not in present]
+                headers = message["headers"]
+                headers += SECURITY_HEADERS
                 if (cookie := scope.get("saleroom.forgery_cookie")) is not None:
                     headers.append((b"set-cookie", cookie))
             await send(message)
@@ -88,16 +89,15 @@ class Guard:
 
     async def _check(self, scope: Scope, receive: Receive) -> Receive:
         """Raise what refuses the request, or return the `receive` to go on with."""
-        if sum(len(name) + len(value) for name, value in scope["headers"]) > HEADER_BYTES_MAX:
+        if sum(map(len, chain.from_iterable(scope["headers"]))) > HEADER_BYTES_MAX:
             raise HeadersTooLarge(limit=HEADER_BYTES_MAX)
-        headers = Headers(scope=scope)
-        if scope["method"] in SAFE_METHODS or "x-requested-with" in headers:
+        if scope["method"] in SAFE_METHODS or header(scope, b"x-requested-with") is not None:
             return receive
-        cookie = _cookie(headers, _forgery_cookie_name(https=self._https))
+        cookie = _cookie(scope, _forgery_cookie_name(https=self._https))
         if cookie is None:
             raise ForgeryRefused
-        sent = headers.get(FORGERY_HEADER)
-        if sent is None and headers.get("content-type", "").partition(";")[0].strip().lower() == _FORM:
+        sent = header(scope, FORGERY_HEADER)
+        if sent is None and media_type(scope) == _FORM:
             body = await read_body(Request(scope, receive), self._form_bytes_max)
             receive = _replay(body, receive)
             sent = parse_qs(body.decode("latin-1")).get(FORGERY_FIELD, [None])[-1]
@@ -110,7 +110,7 @@ def forgery_token(request: HTTPConnection) -> str:
     """Return the token for the hidden field `csrfToken` of a form, bound to a cookie that goes with the answer."""
     https = bool(request.scope.get("saleroom.https"))
     name = _forgery_cookie_name(https=https)
-    cookie = request.scope.get("saleroom.forgery_value") or _cookie(Headers(scope=request.scope), name)
+    cookie = request.scope.get("saleroom.forgery_value") or _cookie(request.scope, name)
     if cookie is None:
         cookie = secrets.token_urlsafe(32)
         attributes = "Path=/; HttpOnly; SameSite=Lax" + ("; Secure" if https else "")
@@ -119,12 +119,26 @@ def forgery_token(request: HTTPConnection) -> str:
     return _forgery_token(cookie)
 
 
-def bearer_token(headers: Headers) -> str | None:
+def header(scope: Scope, name: bytes) -> str | None:
+    """Return the header of this `name` (in lower case), the first one where there are several."""
+    headers: dict[bytes, bytes] | None = scope.get("saleroom.headers")
+    if headers is None:
+        headers = scope["saleroom.headers"] = dict(reversed(scope["headers"]))
+    value = headers.get(name)
+    return None if value is None else value.decode("latin-1")
+
+
+def media_type(scope: Scope) -> str:
+    """Return what the body says it is, without its parameters; an empty string where it does not say."""
+    return (header(scope, b"content-type") or "").partition(";")[0].strip().lower()
+
+
+def bearer_token(scope: Scope) -> str | None:
     """Return the part of `Authorization` after the first space; the word before it may be anything (specification).
 
     None where the header is missing, and an empty string where it has no space or nothing after it.
     """
-    value = headers.get("authorization")
+    value = header(scope, b"authorization")
     return None if value is None else value.partition(" ")[2]
 
 
@@ -135,7 +149,7 @@ def session_cookie_name(*, https: bool) -> str:
 
 def session_token(request: HTTPConnection) -> str | None:
     """Return the token of the service's own pages, from its cookie."""
-    return _cookie(Headers(scope=request.scope), session_cookie_name(https=bool(request.scope.get("saleroom.https"))))
+    return _cookie(request.scope, session_cookie_name(https=bool(request.scope.get("saleroom.https"))))
 
 
 def client_address(request: HTTPConnection) -> str:
@@ -145,21 +159,30 @@ def client_address(request: HTTPConnection) -> str:
 
 async def read_body(request: Request, bytes_max: int) -> bytes:
     """Return the body. Raises BodyTooLarge (having read no further), BodyTimedOut, or ClientDisconnect."""
-    declared = request.headers.get("content-length", "")
+    declared = header(request.scope, b"content-length") or ""
     if declared.isascii() and declared.isdigit() and int(declared) > bytes_max:
         raise BodyTooLarge(limit=bytes_max)
-    parts: list[bytes] = []
-    size = 0
+    if HAS_ARRIVED in request.scope:
+        return await _body(request.receive, bytes_max)
     try:
         async with asyncio.timeout(BODY_SECONDS_MAX):
-            async for part in request.stream():
-                size += len(part)
-                if size > bytes_max:
-                    raise BodyTooLarge(limit=bytes_max)
-                parts.append(part)
+            return await _body(request.receive, bytes_max)
     except TimeoutError:
         raise BodyTimedOut from None
-    return b"".join(parts)
+
+
+async def _body(receive: Receive, bytes_max: int) -> bytes:
+    body = b""
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        body += message.get("body", b"")
+        if len(body) > bytes_max:
+            raise BodyTooLarge(limit=bytes_max)
+        more = message.get("more_body", False)
+    return body
 
 
 def _forgery_cookie_name(*, https: bool) -> str:
@@ -170,9 +193,9 @@ def _forgery_token(cookie: str) -> str:
     return hmac.new(cookie.encode(), b"saleroom forgery token", hashlib.sha256).hexdigest()
 
 
-def _cookie(headers: Headers, name: str) -> str | None:
+def _cookie(scope: Scope, name: str) -> str | None:
     """Return a cookie of ours, whatever odd cookies of others stand before it."""
-    return cookie_parser(headers.get("cookie", "")).get(name) or None
+    return cookie_parser(header(scope, b"cookie") or "").get(name) or None
 
 
 def _replay(body: bytes, receive: Receive) -> Callable[[], Awaitable[Message]]:

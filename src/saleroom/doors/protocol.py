@@ -11,7 +11,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from saleroom.domain.errors import Invalid, Refused
 from saleroom.doors import problems
-from saleroom.doors.guard import HEADER_BYTES_MAX, SECURITY_HEADERS
+from saleroom.doors.guard import HAS_ARRIVED, HEADER_BYTES_MAX, SECURITY_HEADERS
 from saleroom.doors.problems import HeadersTooLarge
 
 HEAD_BYTES_MAX = 4 * HEADER_BYTES_MAX
@@ -46,8 +46,9 @@ class Http(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """Note that what comes next belongs to another request."""
+        """Note that what comes next belongs to another request, and that this one is here to its end."""
         self._ends_another = True
+        self.scope[HAS_ARRIVED] = True  # type: ignore[literal-required]  # a key of our own
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:

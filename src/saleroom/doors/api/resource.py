@@ -18,13 +18,13 @@ from starlette.types import Receive, Scope, Send
 
 from saleroom.domain.errors import Fault, Invalid, Refused, Unauthenticated, UnknownAuction
 from saleroom.doors.api.forms import Field, Form, read_fields
-from saleroom.doors.guard import bearer_token, read_body
+from saleroom.doors.guard import bearer_token, header, media_type, read_body
 from saleroom.doors.problems import MethodNotAllowed, NotJson, answer
 from saleroom.service.house import House
 from saleroom.service.once import Once
 
 JSON_TYPES = frozenset({"application/json", "text/json"})
-KEY_HEADER = "idempotency-key"
+KEY_HEADER = b"idempotency-key"
 KEY_LENGTH_MAX = 255
 
 
@@ -108,7 +108,7 @@ class Resource:
         gid = request.path_params.get("gid", "")
         if gid and _GID.fullmatch(gid) is None:
             raise UnknownAuction
-        token = bearer_token(request.headers)
+        token = bearer_token(request.scope)
         if token == "" and endpoint.access is not Access.OPEN:
             raise Unauthenticated
         if token is None and endpoint.access is Access.TOKEN:
@@ -122,11 +122,12 @@ class Resource:
                 values = endpoint.form.read(body)
             except Invalid as invalid:
                 faults |= invalid.faults
-        try:
-            query = _query(endpoint, request)
-        except Invalid as invalid:
-            faults |= invalid.faults
-        key = request.headers.get(KEY_HEADER) if endpoint.once else None
+        if endpoint.query or request.scope["query_string"]:
+            try:
+                query = _query(endpoint, request)
+            except Invalid as invalid:
+                faults |= invalid.faults
+        key = header(request.scope, KEY_HEADER) if endpoint.once else None
         if key is not None and not 1 <= len(key) <= KEY_LENGTH_MAX:
             faults["Idempotency-Key"] = [Fault("key_length", f"must have 1 to {KEY_LENGTH_MAX} characters")]
         if faults:
@@ -135,7 +136,7 @@ class Resource:
         return Call(self._house, request, token or "", gid, values, query, once)
 
     async def _body(self, endpoint: Endpoint, request: Request) -> bytes:
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        kind = media_type(request.scope)
         if kind not in JSON_TYPES and not endpoint.body_optional:
             raise NotJson
         body = await read_body(request, self._body_bytes_max)
