@@ -118,7 +118,9 @@ def worker() -> ASGIApp:
     settings = Settings.model_validate_json(os.environ[_WORKER_SETTINGS])
     logs.configure(settings.log_level, settings.log_format)
     serving.end_with_parent()
-    return application(settings, _broker(settings))
+    app = application(settings, _broker(settings))
+    serving.rarely_collect()
+    return app
 
 
 def serve(settings: Settings) -> int:
