@@ -44,8 +44,9 @@ def cli() -> None:
 @click.option(
     "--seconds", default=5.0, show_default=True, type=click.FloatRange(0.5), help="Length of each measured interval."
 )
+@click.option("--memory-bids", default=1_000_000, show_default=True, help="How many bids the row memory waits for.")
 @click.option("--output", type=click.Path(path_type=Path), help="JSON file to write; else one named by the time.")
-def run_rows(only: str, rounds: int, seconds: float, output: Path | None) -> int:
+def run_rows(only: str, rounds: int, seconds: float, memory_bids: int, output: Path | None) -> int:
     """Measure, print the table, and keep all figures as JSON and the ratios as a chart beside it.
 
     Examples:
@@ -63,7 +64,7 @@ def run_rows(only: str, rounds: int, seconds: float, output: Path | None) -> int
     console = Console()
     if not console.is_terminal:
         console = Console(width=WIDTH)
-    found = run(rows, rounds, seconds, console)
+    found = run(rows, rounds, seconds, memory_bids, console)
     file = output or RESULTS / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}.json"
     results.write(found, file)
     ratios(found, file.with_suffix(".svg"))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from sqlalchemy import Connection, func, select
 
 from bench import data, violations, wrk
 from bench.results import Reading
 from bench.servers import House, Program, cpu_seconds
 from bench.stage import Stage
+from bench.violations import EVERYTHING, Since
 from bench.wrk import Load
 from saleroom.storage.tables import bids as bid_rows
 
@@ -55,26 +56,34 @@ def bids(
     auctions: int,
     connections: int = CONNECTIONS,
     workers: int = 1,
-    mqtt: bool = False,
 ) -> Reading:
     """Return the accepted bids per second of a house on a fresh database of `kind`, on so many of its auctions."""
-    broker = stage.mosquitto.url if mqtt else "off"
     with stage.database(kind) as url:
-        return on_database(stage, url, kind, auctions=auctions, connections=connections, workers=workers, mqtt=broker)
+        return on_database(stage, url, kind, auctions=auctions, connections=connections, workers=workers)
 
 
 def on_database(
-    stage: Stage, url: str, kind: str, *, auctions: int, connections: int, workers: int = 1, mqtt: str = "off"
+    stage: Stage,
+    url: str,
+    kind: str,
+    *,
+    auctions: int,
+    connections: int = CONNECTIONS,
+    workers: int = 1,
+    since: Since = EVERYTHING,
 ) -> Reading:
-    """Return the same for the database at `url`, which may hold bids already; it stays as the storm leaves it."""
+    """Return the same for the database at `url`, which may hold bids already; it stays as the storm leaves it.
+
+    `since` says where to begin to look for violations.
+    """
     before = data.on(url, last_bid)
     load = Load(script="bid.lua", tokens=stage.tokens, gids=stage.gids(auctions), connections=connections)
-    with House(stage.folder, url, workers=workers, mqtt=mqtt) as house:
+    with House(stage.folder, url, workers=workers) as house:
         interval = Interval(house.pid, stage.server_pid(kind))
         warm, summary = stormed(stage, house, load, interval)
     accepted = data.on(url, lambda connection: recorded(connection, before, interval))
     total = data.on(url, lambda connection: recorded(connection, before))
-    found = data.on(url, violations.find)
+    found = data.on(url, lambda connection: violations.find(connection, since))
     found |= violations.between_client_and_database(warm.succeeded + summary.succeeded, total, 2 * connections)
     return Reading(value=accepted / interval.seconds, figures=figures(summary, interval, accepted), violations=found)
 
@@ -87,9 +96,9 @@ def stormed(stage: Stage, program: Program, load: Load, interval: Interval) -> t
     return warm, wrk.run(program.url, storm, seconds, lambda: interval.last(stage.seconds))
 
 
-def rising(load: Load, first: int) -> Load:
-    """Return `load` from another amount on."""
-    return Load(**{name: getattr(load, name) for name in load.__struct_fields__} | {"first": first})
+def rising(load: Load, first: int, pause_ms: float | None = None) -> Load:
+    """Return `load` from another amount on, with another pause."""
+    return structs.replace(load, first=first, pause_ms=pause_ms)
 
 
 def figures(summary: wrk.Summary, interval: Interval, accepted: int) -> dict[str, float]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 
-from bench import bidding, peers, reading
+from bench import bidding, closing, filling, latency, memory, mqtt, peers, reading
 from bench.data import AUCTIONS
 from bench.results import Reading
 from bench.stage import Stage
@@ -55,9 +55,27 @@ def _on_auctions(kind: str, auctions: str) -> Measure:
     return partial(bidding.bids, kind=KINDS[kind], auctions=int(auctions))
 
 
+def _latency(kind: str, size: str) -> Measure:
+    return partial(latency.at_half_rate, kind=KINDS[kind], auctions=_SIZES[size])
+
+
+def _closing(kind: str) -> Measure:
+    return partial(closing.all_at_once, kind=KINDS[kind])
+
+
+def _filled(kind: str, bids: str) -> Measure:
+    return partial(filling.filled, kind=KINDS[kind], bids=int(bids))
+
+
+def _mqtt(side: str, size: str) -> Measure:
+    return partial(mqtt.from_house if side == "house" else mqtt.bare, auctions=_SIZES[size])
+
+
 _NAMED: dict[str, Measure] = {
     "echo": peers.echo,
     "pgbench-1": partial(peers.pgbench, auctions=1, clients=1),
+    "pg-hot-mqtt": mqtt.bids,
+    "pg-memory": memory.resident,
     "pgbench-32": partial(peers.pgbench, auctions=AUCTIONS, clients=32),
 }
 
@@ -69,4 +87,8 @@ _FORMS: tuple[tuple[str, Callable[..., Measure]], ...] = (
     (r"pg-(hot|spread)-processes-([0-9]+)", _with_processes),
     (r"(pg|sqlite)-(hot|spread)-connections-([0-9]+)", _with_connections),
     (r"(pg|sqlite)-auctions-([0-9]+)", _on_auctions),
+    (r"(pg|sqlite)-(hot|spread)-latency", _latency),
+    (r"(pg|sqlite)-closing", _closing),
+    (r"(pg|sqlite)-filled-([0-9]+)", _filled),
+    (r"mqtt-(house|bare)-(hot|spread)", _mqtt),
 )

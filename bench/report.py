@@ -79,7 +79,8 @@ def _cells(results: Results, line: Line) -> tuple[str, ...]:
         sides = {name.partition(".")[0] for name in (line.numerator, line.denominator) if name is not None}
         reason = line.pending or "; ".join({results.not_measured.get(side, "") for side in sorted(sides)} - {""})
         return (line.row, line.measure, "", "", "", "", target, reason or "not measured", "")
-    return (line.row, line.measure, *_measured(verdict), target, _met(verdict), str(verdict.violations))
+    measure = f"{line.measure} ({verdict.note})" if verdict.note else line.measure
+    return (line.row, measure, *_measured(verdict), target, _met(verdict), str(verdict.violations))
 
 
 def _measured(verdict: Verdict) -> tuple[str, str, str, str]:

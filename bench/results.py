@@ -22,6 +22,8 @@ class Reading(Struct, kw_only=True):
     value: float
     figures: dict[str, float] = field(default_factory=dict)
     violations: dict[str, int] = field(default_factory=dict)
+    note: str = ""
+    """What a reader of the figure has to know."""
 
     def named(self, figure: str) -> float:
         """Return the figure of this name; `value` for an empty one."""
@@ -59,6 +61,7 @@ class Verdict(Struct, kw_only=True, frozen=True):
     least: float
     greatest: float
     violations: int
+    note: str
 
     @property
     def met(self) -> bool | None:
@@ -94,6 +97,7 @@ def judge(results: Results, line: Line) -> Verdict | None:
         least=min(each),
         greatest=max(each),
         violations=sum(sum(reading.violations.values()) for side in sides for reading in results.readings[side]),
+        note="; ".join(sorted({reading.note for side in sides for reading in results.readings[side]} - {""})),
     )
 
 

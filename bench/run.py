@@ -17,7 +17,7 @@ from bench.rows import ONCE, needed
 from bench.stage import Stage
 
 
-def run(rows: Sequence[str], rounds: int, seconds_each: float, console: Console) -> Results:
+def run(rows: Sequence[str], rounds: int, seconds_each: float, memory_bids: int, console: Console) -> Results:
     """Measure what `rows` need, and return it. On Ctrl-C it returns what there is by then, and all servers are stopped."""
     results = new(rounds, seconds_each)
     names = needed(rows)
@@ -32,7 +32,12 @@ def run(rows: Sequence[str], rounds: int, seconds_each: float, console: Console)
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("starting", total=len(plan))
         try:
-            with Stage(seconds_each, lambda text: progress.update(task, description=text)) as stage:
+            with Stage(
+                seconds_each,
+                lambda text: progress.update(task, description=text),
+                lambda text: console.print(f"NOTE: {text}"),
+                memory_bids,
+            ) as stage:
                 for turn, name in plan:
                     if name not in results.not_measured:
                         progress.update(task, description=f"round {turn} of {rounds}: {name}")

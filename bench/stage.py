@@ -6,7 +6,7 @@ import resource
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from itertools import count
 from pathlib import Path
@@ -22,11 +22,24 @@ _PRICE_STEP = 10**9
 
 
 class Stage:
-    """The setting of one run. `seconds` is the length of an interval, `say` tells the watcher what is being done."""
+    """The setting of one run. `seconds` is the length of an interval, `say` tells the watcher what is being done.
 
-    def __init__(self, seconds: float, say: Callable[[str], None] = lambda _: None) -> None:
+    `memory_bids` is how many bids the row `memory` waits for.
+    """
+
+    def __init__(
+        self,
+        seconds: float,
+        say: Callable[[str], None] = lambda _: None,
+        warn: Callable[[str], None] = lambda _: None,
+        memory_bids: int = 1_000_000,
+    ) -> None:
         self.seconds = seconds
         self.say = say
+        self.warn = warn
+        self.memory_bids = memory_bids
+        self._lasting = ExitStack()
+        self._kept: dict[str, str] = {}
         self._prices = count(1)
         self._names = count(1)
 
@@ -43,6 +56,7 @@ class Stage:
     ) -> None:
         made = vars(self)
         try:
+            self._lasting.close()
             if "mosquitto" in made:
                 self.mosquitto.stop()
             if "postgresql" in made:
@@ -96,6 +110,22 @@ class Stage:
     def server_pid(self, kind: str) -> int | None:
         """Return the process of the database's server; SQLite has none."""
         return self.postgresql.pid if kind == "postgresql" else None
+
+    def free_bytes(self) -> int:
+        """Return how much room the disk of both kinds of database has left."""
+        return shutil.disk_usage(self.folder).free
+
+    def has(self, name: str) -> bool:
+        """Return whether `kept` has made the database called so."""
+        return name in self._kept
+
+    def kept(self, name: str, kind: str, fill: Callable[[str], None]) -> str:
+        """Return the URL of a database of `kind` that lasts until the end of the run; `fill` fills it the first time."""
+        if name not in self._kept:
+            url = self._lasting.enter_context(self.database(kind))
+            fill(url)
+            self._kept[name] = url
+        return self._kept[name]
 
     @contextmanager
     def database(self, kind: str) -> Iterator[str]:

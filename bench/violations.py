@@ -5,17 +5,38 @@ For bids of plain amounts, as the bench sends them: there the recorded amounts s
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, TextClause, text
+from msgspec import Struct
+from sqlalchemy import Connection, text
+
+
+class Since(Struct, frozen=True):
+    """Where to begin to look: at the bids with this number, the first rows behind `bids_after` and `events_after`.
+
+    Millions of rows that a bench has written itself need not be read again after every round.
+    """
+
+    number: int = 1
+    bids_after: int = 0
+    events_after: int = 0
+
+    @property
+    def position(self) -> int:
+        """The first event's position: that of the creation, or of the bid `number`."""
+        return 1 if self.number == 1 else self.number + 1
+
+
+EVERYTHING = Since()
 
 _RISING = """
 SELECT count(*) FROM (
-  SELECT amount, lag(amount) OVER (PARTITION BY auction_id ORDER BY number) AS before FROM bids
+  SELECT amount, lag(amount) OVER (PARTITION BY auction_id ORDER BY number) AS before
+  FROM bids WHERE id > :bids_after
 ) AS history WHERE amount <= before"""
 
 _NUMBERS = """
 SELECT count(*) FROM (
-  SELECT auction_id FROM bids GROUP BY auction_id
-  HAVING min(number) <> 1 OR max(number) <> count(*) OR count(DISTINCT number) <> count(*)
+  SELECT auction_id FROM bids WHERE id > :bids_after GROUP BY auction_id
+  HAVING min(number) <> :number OR max(number) <> count(*) + :number - 1 OR count(DISTINCT number) <> count(*)
 ) AS gaps"""
 
 # The leading bid is the highest, and of two at one price the earlier.
@@ -24,9 +45,9 @@ SELECT count(*) FROM auctions AS a LEFT JOIN (
   SELECT auction_id, amount, bidder_id, placed_at,
     row_number() OVER (PARTITION BY auction_id ORDER BY amount DESC, number) AS place,
     count(*) OVER (PARTITION BY auction_id) AS bids
-  FROM bids
+  FROM bids WHERE id > :bids_after
 ) AS b ON b.auction_id = a.id AND b.place = 1
-WHERE a.bid_count <> coalesce(b.bids, 0)
+WHERE a.bid_count <> coalesce(b.bids, 0) + :number - 1
   OR a.current_bid IS DISTINCT FROM b.amount
   OR a.current_bidder_id IS DISTINCT FROM b.bidder_id
   OR a.current_bid_at IS DISTINCT FROM b.placed_at"""
@@ -35,32 +56,36 @@ _POSITIONS = """
 SELECT count(*) FROM auctions AS a LEFT JOIN (
   SELECT auction_id, min(position) AS first, max(position) AS last, count(DISTINCT position) AS positions,
     min(version) AS oldest, max(version) AS newest, count(DISTINCT version) AS versions, count(version) AS public
-  FROM events GROUP BY auction_id
+  FROM events WHERE id > :events_after GROUP BY auction_id
 ) AS e ON e.auction_id = a.id
-WHERE e.auction_id IS NULL OR e.first <> 1 OR e.last <> e.positions OR e.last <> a.position
-  OR e.oldest <> 1 OR e.newest <> e.versions OR e.public <> e.versions OR e.newest <> a.version"""
+WHERE e.auction_id IS NULL OR e.first <> :position OR e.last <> e.positions + :position - 1 OR e.last <> a.position
+  OR e.oldest <> :position OR e.newest <> e.versions + :position - 1 OR e.public <> e.versions
+  OR e.newest <> a.version"""
 
 _ONE_TO_ONE = """
 SELECT count(*) FROM (
   SELECT auction_id, place, at, amount, sum(side) AS balance FROM (
-    SELECT auction_id, number AS place, placed_at AS at, amount, 1 AS side FROM bids
+    SELECT auction_id, number AS place, placed_at AS at, amount, 1 AS side FROM bids WHERE id > :bids_after
     UNION ALL
-    SELECT auction_id, row_number() OVER (PARTITION BY auction_id ORDER BY position), at, {amount}, -1
-    FROM events WHERE type = 'bid.placed'
+    SELECT auction_id, row_number() OVER (PARTITION BY auction_id ORDER BY position) + :number - 1, at, {amount}, -1
+    FROM events WHERE type = 'bid.placed' AND id > :events_after
   ) AS both_sides GROUP BY auction_id, place, at, amount HAVING sum(side) <> 0
 ) AS unmatched"""
 
 _LATE = """
 SELECT count(*) FROM bids AS b JOIN auctions AS a ON a.id = b.auction_id LEFT JOIN (
-  SELECT auction_id, max(at) AS at FROM events WHERE type = 'auction.closed' GROUP BY auction_id
+  SELECT auction_id, max(at) AS at FROM events WHERE type = 'auction.closed' AND id > :events_after GROUP BY auction_id
 ) AS closed ON closed.auction_id = a.id
-WHERE b.placed_at >= a.ends_at OR b.placed_at > closed.at"""
+WHERE b.id > :bids_after AND (b.placed_at >= a.ends_at OR b.placed_at > closed.at)"""
 
-_OWN = "SELECT count(*) FROM bids AS b JOIN auctions AS a ON a.id = b.auction_id WHERE b.bidder_id = a.author_id"
+_OWN = """
+SELECT count(*) FROM bids AS b JOIN auctions AS a ON a.id = b.auction_id
+WHERE b.id > :bids_after AND b.bidder_id = a.author_id"""
 
 _CLOSED = """
 SELECT count(*) FROM auctions AS a LEFT JOIN (
-  SELECT auction_id, count(*) AS times FROM events WHERE type = 'auction.closed' GROUP BY auction_id
+  SELECT auction_id, count(*) AS times FROM events
+  WHERE type = 'auction.closed' AND id > :events_after GROUP BY auction_id
 ) AS e ON e.auction_id = a.id
 WHERE coalesce(e.times, 0) <> CASE WHEN a.status = 'closed' THEN 1 ELSE 0 END"""
 
@@ -77,21 +102,24 @@ _QUESTIONS = {
 KINDS = (*_QUESTIONS, "accepted and not recorded", "recorded and never asked for")
 
 _AMOUNT_OF_EVENT = {
-    "postgresql": "(convert_from(payload, 'UTF8')::jsonb -> 'data' ->> 'amount')::numeric",
+    "postgresql": "CAST(CAST(convert_from(payload, 'UTF8') AS jsonb) -> 'data' ->> 'amount' AS numeric)",
     "sqlite": "substr('000000000000000000000' || json_extract(CAST(payload AS TEXT), '$.data.amount'), -21)",
 }
 
 
-def find(connection: Connection) -> dict[str, int]:
-    """Return the violations in all auctions of a house's database, by kind; an empty mapping where there is none."""
+def find(connection: Connection, since: Since = EVERYTHING) -> dict[str, int]:
+    """Return the violations in all auctions of a house's database, by kind; an empty mapping where there is none.
+
+    `since` must be such that every auction has exactly one bid with its number, or be EVERYTHING.
+    """
     amount = _AMOUNT_OF_EVENT[connection.dialect.name]
-    questions = {kind: question.replace("{amount}", amount) for kind, question in _QUESTIONS.items()}
-    counts = {kind: int(connection.execute(_text(question)).scalar_one()) for kind, question in questions.items()}
+    known = {name: getattr(since, name) for name in ("number", "position", "bids_after", "events_after")}
+    counts = {}
+    for kind, question in _QUESTIONS.items():
+        statement = text(question.replace("{amount}", amount))
+        wanted = {name: value for name, value in known.items() if f":{name}" in question}
+        counts[kind] = int(connection.execute(statement, wanted).scalar_one())
     return {kind: count for kind, count in counts.items() if count}
-
-
-def _text(question: str) -> TextClause:
-    return text(question.replace("::", r"\:\:"))
 
 
 def between_client_and_database(succeeded: int, recorded: int, connections: int) -> dict[str, int]:
