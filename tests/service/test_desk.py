@@ -1,6 +1,7 @@
 """The desk gathers bids into transactions without any of them noticing."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
 
@@ -40,10 +41,15 @@ async def house(database: Database) -> House:
 
     def furnish(tx: Transaction) -> House:
         tokens = [issue_token(tx, register(tx, name, "no digest").id).value for name in ("ann", "bob", "cat", "dan")]
-        body = auctions.create(tx, tokens[0], Draft(name="Clock", starting_price=Decimal("1.000")), None)
-        return House(msgspec.json.decode(body)["gid"], tokens)
+        return House(sold_by(tx, tokens[0]), tokens)
 
     return await database.write(furnish)
+
+
+def sold_by(tx: Transaction, token: str) -> str:
+    """The gid of a new auction from 1 on, whose author has this token."""
+    body = auctions.create(tx, token, Draft(name="Clock", starting_price=Decimal("1.000")), None)
+    return str(msgspec.json.decode(body)["gid"])
 
 
 def decoded(answer: bytes) -> BidAnswer:
@@ -113,6 +119,43 @@ async def test_a_full_desk_says_so_at_once(database: Database, house: House, mon
     bids = [counter.place(house.bid(1 + n % 3, str(10 * n))) for n in range(1, 6)]
     answers = await asyncio.gather(*bids, return_exceptions=True)
     assert [bytes, bytes, bytes, Busy, Busy] == [type(a) for a in answers]
+
+
+async def test_a_storm_does_not_starve_another_auction(
+    database: Database, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bid on a quiet auction goes with the next batch and finds room, however many wait on a busy one."""
+    monkeypatch.setattr(desk, "WAITING_MAX", 20)
+    monkeypatch.setattr(desk, "BATCH_MAX", 4)
+    quiet = House(await database.write(sold_by, house.tokens[0]), house.tokens)
+    order: list[str] = []
+
+    async def placed(name: str, command: BidCommand) -> str:
+        try:
+            await counter.place(command)
+        except Busy:
+            return "busy"
+        order.append(name)
+        return "taken"
+
+    counter = Desk(database)
+    storm = [asyncio.create_task(placed(f"storm {n}", house.bid(1 + n % 3, str(10 * n)))) for n in range(1, 31)]
+    await asyncio.sleep(0)
+    calm = asyncio.create_task(placed("calm", quiet.bid(1, "5")))
+    assert "taken" == await calm
+    assert ["taken"] * 20 + ["busy"] * 10 == [await bid for bid in storm]
+    assert [f"storm {n}" for n in range(1, 21)] == [name for name in order if name != "calm"]
+    assert order.index("calm") < 2 * 4
+
+
+async def test_a_full_desk_stays_bounded(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bids on ever more auctions find a full desk too: the fair share of each becomes none."""
+    monkeypatch.setattr(desk, "WAITING_MAX", 8)
+    counter = Desk(database)
+    request = BidRequest(Decimal("1.000"), None)
+    bids = [counter.place(BidCommand("no such token", f"gid{n}", request)) for n in range(40)]
+    answers = await asyncio.gather(*bids, return_exceptions=True)
+    assert {Unauthenticated: 8, Busy: 32} == Counter(type(a) for a in answers)
 
 
 async def test_the_statements_of_a_batch(database: Database, house: House, database_kind: str) -> None:

@@ -22,31 +22,54 @@ _Waiting = tuple[BidCommand, "asyncio.Future[bytes]"]
 
 
 class Desk:
-    """Gathers the bids that arrive while a transaction is under way into the next one, in order of arrival.
+    """Gathers the bids that arrive while a transaction is under way into the next one.
 
-    An idle desk starts at once: nobody ever waits for a batch to fill.
+    The auctions take turns, so that a storm on one does not hold up the others; within an auction the order is that of
+    arrival. An idle desk starts at once: nobody ever waits for a batch to fill.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: dict[str, deque[_Waiting]] = {}
+        """By auction, in the order of their turns."""
+        self._count = 0
         self._serving: asyncio.Task[None] | None = None
 
     async def place(self, command: BidCommand) -> bytes:
         """Return the answer (JSON of a `BidAnswer`) once it is committed. Raises the refusal, Busy, or Unavailable."""
-        if len(self._waiting) >= WAITING_MAX:
-            raise Busy("Too many bids at once; nothing was changed; try again in a moment.")
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self._waiting.append((command, answer))
+        self._line_up(command, answer)
         if self._serving is None:
             self._serving = asyncio.create_task(self._serve())
         return await answer
+
+    def _line_up(self, command: BidCommand, answer: asyncio.Future[bytes]) -> None:
+        """Put a bid at the end of its auction's line. Raises Busy where too many wait and its auction has its share."""
+        line = self._waiting.get(command.gid)
+        if self._count >= WAITING_MAX and (0 if line is None else len(line)) >= WAITING_MAX // (len(self._waiting) + 1):
+            raise Busy("Too many bids at once; nothing was changed; try again in a moment.")
+        if line is None:
+            line = self._waiting[command.gid] = deque()
+        line.append((command, answer))
+        self._count += 1
+
+    def _next_batch(self) -> list[_Waiting]:
+        """Take up to `BATCH_MAX` bids: one of each auction in turn, and again."""
+        batch: list[_Waiting] = []
+        while self._waiting and len(batch) < BATCH_MAX:
+            gid = next(iter(self._waiting))
+            line = self._waiting.pop(gid)
+            batch.append(line.popleft())
+            if line:
+                self._waiting[gid] = line
+        self._count -= len(batch)
+        return batch
 
     async def _serve(self) -> None:
         """Take batch after batch until nobody waits."""
         try:
             while self._waiting:
-                await self._decide([self._waiting.popleft() for _ in range(min(BATCH_MAX, len(self._waiting)))])
+                await self._decide(self._next_batch())
         finally:
             self._serving = None
 

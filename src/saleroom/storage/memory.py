@@ -50,13 +50,11 @@ class Memory:
         self.auctions: Recent[Auction] = Recent(AUCTIONS_MAX)
 
     def learn(self, names: Mapping[int, str], auctions: Iterable[Auction]) -> None:
-        """Take in what a transaction has read, or written and committed; an older state never replaces a newer one."""
+        """Take in what a transaction has read, or written and committed."""
         for number, name in names.items():
             self.names.put(number, name)
         for auction in auctions:
-            known = self.auctions.get(auction.id)
-            if known is None or known.position < auction.position:
-                self.auctions.put(auction.id, auction)
+            self.auctions.put(auction.id, auction)
 
     def clear(self) -> None:
         """Forget everything."""
