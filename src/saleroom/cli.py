@@ -187,6 +187,46 @@ def set_password(name: str, config: str | None, database: str | None) -> None:
     click.echo(compose.set_password(settings, name, password))
 
 
+@cli.command("load", epilog="Exit codes: 0 done, 1 a violation, or the run could not be done, 2 wrong usage.")
+@click.argument("url", metavar="URL")
+@click.option("--bidders", default=50, metavar="NUMBER", type=click.IntRange(1, 20_000), help="Bidders. Default: 50.")
+@click.option("--lots", default=10, metavar="NUMBER", type=click.IntRange(1, 10_000), help="Lots. Default: 10.")
+@click.option(
+    "--seconds", default=30, metavar="NUMBER", type=click.IntRange(1, 86_400), help="How long to bid. Default: 30."
+)
+@click.option(
+    "--rate",
+    metavar="NUMBER",
+    type=click.FloatRange(0, min_open=True),
+    help="Bids a second over all. Default: as fast as answers come.",
+)
+@click.option("--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False), help="Write all figures there.")
+@click.option("--key-file", metavar="FILE", type=click.Path(dir_okay=False), help="File whose first line is the key.")
+def load_house(url: str, json_file: str | None, key_file: str | None, **plan: Any) -> int:
+    """Try a running house before a sale night: many bidders, many lots, and a judge.
+
+    Examples:
+
+        saleroom load http://127.0.0.1:9000
+        saleroom load https://bids.example --bidders 200 --lots 50 --seconds 60
+        saleroom load https://bids.example --rate 100 --json result.json --key-file key.txt
+
+    The house needs the setting load_key. The key is taken from SALEROOM_LOAD_KEY, from --key-file, or asked for. Everything
+    goes over HTTP; the lots are real ones with names that say what they are, and are closed at the end.
+    """
+    from saleroom.load import command
+
+    try:
+        key = command.read_key(os.environ, key_file)
+        if key is None and not sys.stdin.isatty():
+            raise click.UsageError("no key: set SALEROOM_LOAD_KEY, or give --key-file")
+        return command.run(url, key or str(click.prompt("Load key", hide_input=True)), json_file, **plan)
+    except command.WrongUsage as error:
+        raise click.UsageError(str(error)) from None
+    except command.FAILED as error:
+        raise click.ClickException(str(error)) from None
+
+
 def main(args: list[str] | None = None) -> int:
     """Run one command and return its exit code. Only a bug leaves a traceback."""
     try:

@@ -23,7 +23,11 @@ USELESS = {
     "spaces before the token": "Bearer   AAAAAAAAAAAAAA==",
 }
 
-BODIES = {"AuctionDraft": {"name": "Clock", "startingPrice": "1"}, "BidRequest": {"amount": "1"}, "TestUsers": {"count": 1}}
+BODIES = {
+    "AuctionDraft": {"name": "Clock", "startingPrice": "1"},
+    "BidRequest": {"amount": "1"},
+    "TestUsers": {"count": 1},
+}
 """Well-formed bodies, by form, where an empty one is not."""
 
 

@@ -1,0 +1,67 @@
+"""Percentiles, the histogram, and what is told in the end."""
+
+import io
+import math
+
+from rich.console import Console
+
+from saleroom.load import report
+from saleroom.load.checking import check
+from saleroom.load.figures import Figures, histogram, summary
+from saleroom.load.record import Record
+from saleroom.load.run import Plan, Result
+
+
+def test_percentiles_are_values_that_occurred() -> None:
+    """Each percentile is the least latency that so many are at or below, in milliseconds."""
+    found = summary([number / 1000 for number in range(100, 0, -1)])
+    assert (100, 50, 90, 99, 100) == (found.count, found.p50_ms, found.p90_ms, found.p99_ms, found.max_ms)
+    assert 7 == summary([0.007]).p50_ms == summary([0.007]).p99_ms
+    assert 0 == summary([]).count
+
+
+def test_buckets_are_log_spaced_and_hold_everything() -> None:
+    """A latency falls into the first bucket that it does not exceed, and buckets between filled ones are shown."""
+    assert [(1, 2), (2, 0), (5, 1), (10, 1)] == histogram([0.0009, 0.001, 0.0021, 0.0051])
+    assert [(math.inf, 1)] == histogram([100.0])
+    assert [] == histogram([])
+
+
+def test_answers_are_counted_by_kind() -> None:
+    """Accepted, refused and lost bids are told apart, and only answers have a latency."""
+    counted = Figures()
+    counted.bid(0.001, 201, "", "")
+    counted.bid(0.002, 409, "bid_too_low", "")
+    counted.bid(0.003, 503, "", "")
+    counted.bid(0.004, 0, "", "TimeoutError")
+    counted.read(0.005, 200, "")
+    assert (1, 1, 2) == (counted.accepted, counted.refused, counted.errors)
+    assert {"bid 201": 1, "bid 409 bid_too_low": 1, "bid 503": 1, "bid lost: TimeoutError": 1, "read 200": 1} == dict(
+        counted.answers
+    )
+    assert [3, 1] == [len(counted.bids), len(counted.reads)]
+
+
+def told(processor: float) -> str:
+    """Return what people are told where the client used so much of a processor."""
+    counted = Figures()
+    counted.ended = counted.began + 10
+    counted._cpu_ended = counted._cpu_began + 10 * processor
+    verdict = check(Record(malformed=["gid: currentBid is '1.00'"]))
+    verdict.strangers, verdict.unsettled = 3, 2
+    file = io.StringIO()
+    report.show(Result(Plan(url="http://house"), counted, verdict, ["a lot is left"]), Console(file=file, width=100))
+    return file.getvalue()
+
+
+def test_the_client_says_when_it_was_the_limit() -> None:
+    """Where the client's own processor was used up, the figures are not the house's, and it says so."""
+    assert "This client was the limit: it used 95% of one processor." in told(0.95)
+    assert "the limit" not in told(0.5) and "This client used 50% of one processor." in told(0.5)
+
+
+def test_violations_strangers_and_what_is_left_are_told() -> None:
+    """Nothing that was found is kept back."""
+    said = told(0.5)
+    for part in ("1 x money_form: ", "gid: currentBid is '1.00'", "3 bids", "2 bids got no answer", "a lot is left"):
+        assert part in said
