@@ -34,6 +34,14 @@ def environment(**settings: str) -> dict[str, str]:
     return plain | {f"SALEROOM_{name.upper()}": value for name, value in settings.items()}
 
 
+def wait_until(holds: Callable[[], bool], seconds: float = 20) -> None:
+    """Wait until `holds()`, and fail where it does not come to hold."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, f"it did not come to hold within {seconds} s"
+        time.sleep(0.02)
+
+
 def saleroom(folder: Path, *arguments: str, stdin: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
     """Run one command to its end."""
     return subprocess.run(
@@ -121,7 +129,7 @@ class Served:
         try:
             return httpx.get(f"{self.url}/healthz").status_code == 200
         except httpx.TransportError:
-            return False  # with several processes the parent says where it serves before they do
+            return False
 
     def _until(self, holds: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + START_SECONDS_MAX

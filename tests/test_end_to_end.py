@@ -22,7 +22,7 @@ from saleroom.storage import auctions
 from saleroom.storage.database import Transaction
 from saleroom.storage.tables import events, heartbeats
 from tests.delivery.equipment import Mosquitto, Subscriber, free_port
-from tests.process import PASSWORD, Client, Served, saleroom
+from tests.process import PASSWORD, Client, Served, saleroom, wait_until
 from tests.storm import bid_until_the_end, check_history, check_replay, in_database, storm
 
 Start = Callable[..., Served]
@@ -101,7 +101,7 @@ def test_many_clients_on_one_auction(
         tokens = [anyone.enter(f"bidder-{number}") for number in range(CLIENTS)]
         accepted = asyncio.run(storm(house.url, gid, tokens))
         history, auction = anyone.history(gid), anyone.get(f"/auctions/{gid}")
-        _until(lambda: auction in _payloads(subscriber, f"saleroom/auctions/{gid}/state"))
+        wait_until(lambda: auction in _payloads(subscriber, f"saleroom/auctions/{gid}/state"))
         assert 0 == house.terminate(), house.told()
         told = _payloads(subscriber, f"saleroom/auctions/{gid}/events")
     finally:
@@ -203,7 +203,7 @@ def test_sigterm_finishes_what_is_in_flight(start: Start, visit: Visit) -> None:
         code: list[int] = []
         ending = threading.Thread(target=lambda: code.append(house.terminate()))
         ending.start()
-        _until(lambda: _refuses(host, int(port)))
+        wait_until(lambda: _refuses(host, int(port)))
         time.sleep(0.5)  # as long as an end that waits for nobody would take
         connection.sendall(body[5:])
         answer = b"".join(iter(lambda: connection.recv(65536), b""))
@@ -229,7 +229,7 @@ def test_an_end_under_load_loses_nothing(way: str, database_url: str, start: Sta
     statuses: set[int] = set()
     with ThreadPoolExecutor(len(tokens)) as threads:
         bidding = [threads.submit(bid_until_the_end, house.url, gid, token, taken, statuses) for token in tokens]
-        _until(lambda: len(taken) >= 50)
+        wait_until(lambda: len(taken) >= 50)
         if way == "SIGTERM":
             assert 0 == house.terminate()
         else:
@@ -258,16 +258,16 @@ def test_a_broker_that_comes_later(tmp_path: Path, start: Start, visit: Visit) -
     ada, ben = anyone.enter("ada"), anyone.enter("ben")
     gid = anyone.sell(ada)
     anyone.post(f"/auctions/{gid}/bids", ben, {"amount": "100"})
-    _until(lambda: "MQTT broker not reached" in house.log())
+    wait_until(lambda: "MQTT broker not reached" in house.log())
     ready = anyone.get("/readyz")
     assert ("ok", "not connected", 2) == (ready["status"], ready["mqtt"], ready["owed"])
     broker.start()
     subscriber = Subscriber(broker.settings)
     try:
         topic = f"saleroom/auctions/{gid}/events"
-        _until(lambda: len(_payloads(subscriber, topic)) >= 2)
+        wait_until(lambda: len(_payloads(subscriber, topic)) >= 2)
         assert ["auction.created", "bid.placed"] == [event["type"] for event in _payloads(subscriber, topic)]
-        _until(lambda: anyone.get("/readyz") == {"status": "ok", "database": "ok", "mqtt": "connected", "owed": 0})
+        wait_until(lambda: anyone.get("/readyz") == {"status": "ok", "database": "ok", "mqtt": "connected", "owed": 0})
         assert 0 == house.terminate()
         assert 1 == house.log().count("MQTT broker not reached")
     finally:
@@ -289,7 +289,7 @@ def test_what_fell_due_meanwhile_is_closed_once(
     anyone.post(f"/auctions/{gid}/bids", ben, {"maximum": "250"})
     before = anyone.get(f"/auctions/{gid}", ada)
     assert 0 == house.terminate()
-    _until(lambda: datetime.now(UTC) > datetime.fromisoformat(before["endsAt"]))
+    wait_until(lambda: datetime.now(UTC) > datetime.fromisoformat(before["endsAt"]))
     house = start(database=database_url, workers="2" if database_kind == "postgresql" else "1")
     changes = {"status": "closed", "outcome": "sold", "minimumBid": None, "version": before["version"] + 1}
     assert before | changes == visit(house).get(f"/auctions/{gid}", ada)
@@ -310,7 +310,7 @@ def test_the_outage_rule(reopens: str, database_url: str, start: Start, visit: V
     gid = anyone.sell(anyone.enter("ada"), endsAt=_in(seconds=1.5), softClose={"window": 60, "extension": 300})
     announced = anyone.get(f"/auctions/{gid}")["endsAt"]
     assert 0 == house.terminate()
-    _until(lambda: datetime.now(UTC) > datetime.fromisoformat(announced))
+    wait_until(lambda: datetime.now(UTC) > datetime.fromisoformat(announced))
     asyncio.run(in_database(database_url, _seen_last, datetime.now(UTC) - timedelta(hours=1)))
     earliest = datetime.now(UTC)
     auction = visit(start(database=database_url, outage_reopens=reopens)).get(f"/auctions/{gid}")
@@ -324,18 +324,11 @@ def test_the_outage_rule(reopens: str, database_url: str, start: Start, visit: V
     assert auction["endsAt"] == last["data"]["endsAt"]
 
 
-def _until(holds: Callable[[], bool], seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, f"it did not come to hold within {seconds} s"
-        time.sleep(0.02)
-
-
 def _sees_it_online(mqtt_port: int) -> None:
     """Check that an anonymous subscriber is told that the house is online."""
     subscriber = Subscriber(MqttSettings("127.0.0.1", mqtt_port))
     try:
-        _until(lambda: {"status": "online"} in _payloads(subscriber, "saleroom/status"))
+        wait_until(lambda: {"status": "online"} in _payloads(subscriber, "saleroom/status"))
     finally:
         subscriber.close()
 

@@ -1,23 +1,85 @@
-"""Processes: what is left of a house whose parent process dies."""
+"""Processes: who gets the connections, and what is left of a house whose parent process dies."""
 
 import contextlib
 import signal
+import socket
+import sys
+import time
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.process import Served
+from saleroom import serving
+from tests.process import Served, saleroom, wait_until
 
 GONE_SECONDS_MAX = 40.0
+CONNECTIONS = 128
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the processes share one socket")
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+def test_connections_spread_over_the_processes(bare_database_url: str, tmp_path: Path) -> None:
+    """Of connections that come all at once each process gets its share, also the one that is the last to wake up."""
+    house = Served(tmp_path, "--workers", "2", "--mqtt", "off", database=bare_database_url)
+    port = int(house.url.rpartition(":")[2])
+    with contextlib.ExitStack() as clients:
+        try:
+            early, late = _workers(house)
+            late.suspend()
+            for _ in range(CONNECTIONS):
+                client = clients.enter_context(socket.socket())
+                client.setblocking(False)
+                with contextlib.suppress(BlockingIOError):
+                    client.connect(("127.0.0.1", port))
+            wait_until(lambda: _taken(early, port) > 0)
+            time.sleep(0.5)  # time enough to take them all
+            late.resume()
+            wait_until(lambda: _taken(early, port) + _taken(late, port) == CONNECTIONS)
+            # By chance alone, one in a billion times a process would get so few.
+            assert CONNECTIONS / 4 < min(_taken(early, port), _taken(late, port))
+        finally:
+            house.kill()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a listening socket says that the port is taken")
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+def test_two_houses_on_one_port(bare_database_url: str, tmp_path: Path) -> None:
+    """A second house of several processes on the port of a first one is refused, also while nobody serves there yet."""
+    listener = serving.listen("127.0.0.1", 0)
+    port = listener.getsockname()[1]
+    with listener, serving._one_each(listener, 1):
+        second = saleroom(
+            tmp_path, "serve", "--workers", "2", "--port", str(port), database=bare_database_url, mqtt="off"
+        )
+    said = f"saleroom: cannot listen on 127.0.0.1 port {port}: Address already in use; choose another with --host or --port\n"
+    assert (1, "", said) == (second.returncode, second.stdout, second.stderr)
+    house = Served(tmp_path, "--workers", "2", "--mqtt", "off", database=bare_database_url)
+    try:
+        port = int(house.url.rpartition(":")[2])
+        third = saleroom(
+            tmp_path, "serve", "--workers", "2", "--port", str(port), database=bare_database_url, mqtt="off"
+        )
+        assert (1, f"port {port}: Address already in use" in third.stderr) == (third.returncode, True)
+    finally:
+        house.kill()
+
+
+def _taken(worker: psutil.Process, port: int) -> int:
+    """Return how many connections a worker process has taken."""
+    return sum(1 for taken in worker.net_connections("tcp4") if taken.laddr.port == port and taken.raddr)
+
+
+def _workers(house: Served) -> list[psutil.Process]:
+    children = psutil.Process(house.process.pid).children()
+    return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
 
 
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 def test_workers_end_with_their_parent(bare_database_url: str, tmp_path: Path) -> None:
     """A parent that is killed leaves no worker behind: the port is free again for the next start."""
     house = Served(tmp_path, "--workers", "2", "--mqtt", "off", database=bare_database_url)
-    parent = psutil.Process(house.process.pid)
-    workers = [child for child in parent.children() if "spawn_main" in " ".join(child.cmdline())]
+    workers = _workers(house)
     try:
         assert 2 == len(workers)
         house.process.send_signal(signal.SIGKILL)

@@ -10,9 +10,10 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
+from typing import cast
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -22,22 +23,34 @@ from uvicorn.supervisors import Multiprocess
 GRACEFUL_SECONDS_MAX = 20
 KEEP_ALIVE_SECONDS = 75
 PARENT_SECONDS = 1.0
+START_SECONDS_MAX = 60.0
 _PARENT = "SALEROOM_INTERNAL_PARENT"
 
 
 def listen(host: str, port: int) -> socket.socket:
     """Return a listening socket. Raises OSError with a message that names the address and the remedy."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((host, port))
+        return _bound(family, (host, port))
     except OSError as error:
+        raise _cannot_listen(host, port, error) from None
+
+
+def _bound(family: int, address: tuple[str, int], *options: int) -> socket.socket:
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    for option in (socket.SO_REUSEADDR, *options):
+        listener.setsockopt(socket.SOL_SOCKET, option, 1)
+    try:
+        listener.bind(address)
+    except OSError:
         listener.close()
-        reason = error.strerror or str(error)
-        raise OSError(f"cannot listen on {host} port {port}: {reason}; choose another with --host or --port") from None
-    listener.set_inheritable(True)
+        raise
     return listener
+
+
+def _cannot_listen(host: str, port: int, error: OSError) -> OSError:
+    reason = error.strerror or str(error)
+    return OSError(f"cannot listen on {host} port {port}: {reason}; choose another with --host or --port")
 
 
 def _config(
@@ -110,17 +123,63 @@ def serve_several(
     lines: Sequence[str],
     trusted_proxies: Sequence[str],
 ) -> int:
-    """Serve with several processes on one listening socket; each makes its application by `factory` (module:function).
+    """Serve with several processes on `listener`'s port; each makes its application by `factory` (module:function).
 
-    The parent watches over them until SIGTERM or SIGINT. Returns the exit code.
+    The parent watches over them until SIGTERM or SIGINT. Returns the exit code. Raises OSError where another house is
+    about to serve there.
     """
     os.environ[_PARENT] = str(os.getpid())
     config = _config(factory, http, workers, trusted_proxies)
-    listener.listen(config.backlog)
-    _say(lines)
-    supervisor = Multiprocess(config, sockets=[listener])
-    supervisor.run()
+    with _one_each(listener, config.backlog) as sockets:
+        supervisor = _Supervisor(config, sockets, lines)
+        supervisor.run()
     return 1 if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes) else 0
+
+
+class _Supervisor(Multiprocess):
+    """Uvicorn's, but it says that it serves once all its processes do."""
+
+    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket], lines: Sequence[str]) -> None:
+        super().__init__(config, sockets)
+        self._lines = lines
+
+    def init_processes(self) -> None:
+        """Start all processes, and wait for them."""
+        super().init_processes()
+        if all(process.wait_until_ready(START_SECONDS_MAX) for process in self.processes):
+            _say(self._lines)
+
+
+class _Sibling:
+    """Becomes, in each process that it is sent to, a socket of that process's own on the same port as `listener`.
+
+    Connections that come all at once would else go to whichever process wakes up first: of 256, 215 to one of two. The
+    kernel spreads them over such sockets evenly, and none waits for a process that has died.
+    """
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._address = (listener.family, listener.getsockname()[:2])
+
+    def __reduce__(self) -> tuple[Callable[..., socket.socket], tuple[int, tuple[str, int], int]]:
+        return _bound, (*self._address, socket.SO_REUSEPORT)
+
+
+@contextmanager
+def _one_each(listener: socket.socket, backlog: int) -> Iterator[list[socket.socket]]:
+    """Yield what uvicorn is to send to each process, so that it has a socket to listen on."""
+    if sys.platform != "linux":  # elsewhere such sockets do not share
+        listener.listen(backlog)
+        yield [listener]
+        return
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    host, port = listener.getsockname()[:2]
+    # While nobody listens yet, a second house could bind the port as well; of this name there is one.
+    with socket.socket(socket.AF_UNIX) as claim:
+        try:
+            claim.bind(f"\0saleroom on {host} port {port}")
+        except OSError as error:
+            raise _cannot_listen(host, port, error) from None
+        yield [cast("socket.socket", _Sibling(listener))]
 
 
 def end_with_parent() -> None:
