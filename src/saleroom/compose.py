@@ -32,11 +32,13 @@ from saleroom.doors.guard import SecurityHeaders
 from saleroom.doors.protocol import Http
 from saleroom.doors.web.assets import Assets
 from saleroom.doors.web.pages import Pages
+from saleroom.service import reading
 from saleroom.service.accounts import Accounts
 from saleroom.service.closing import Closer
 from saleroom.service.desk import Desk
 from saleroom.service.house import House
 from saleroom.service.passwords import Passwords
+from saleroom.service.sharing import Shared
 from saleroom.service.throttle import Registrations
 from saleroom.settings import Settings
 from saleroom.storage import accounts as account_rows
@@ -68,6 +70,8 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
     house = House(
         database=database,
         desk=Desk(database),
+        showing=Shared(database, reading.shown),
+        looking=Shared(database, reading.several),
         accounts=Accounts(database, passwords, registrations),
         https=(settings.public_url or "").startswith("https://"),
         broker=lambda: "off" if relay is None else relay.status,

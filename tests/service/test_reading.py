@@ -9,7 +9,8 @@ import pytest
 from saleroom.domain.errors import Unauthenticated, UnknownAuction
 from saleroom.service import reading
 from saleroom.service.auctions import close
-from saleroom.service.reading import MyBid
+from saleroom.service.reading import MyBid, Shown
+from saleroom.service.sharing import Shared
 from saleroom.storage.database import Database
 from saleroom.storage.listing import Filter, Mark, Sort
 from tests.service.people import Person, bid, person, sells
@@ -26,10 +27,11 @@ async def test_who_sees_the_reserve(database: Database) -> None:
     ada, bob = [await person(database) for _ in range(2)]
     gid = await sells(database, ada, reserve_price="150")
     for token, expected in ((ada.token, "150.000"), (bob.token, None), (None, None)):
-        one = await database.read(reading.auction, gid, token)
+        [one] = await database.read(reading.shown, [(gid, token)])
+        assert isinstance(one, Shown)
         [listed], _ = await database.read(reading.auction_list, token, Filter(), Sort.NEWEST, 10, None)
-        assert one == listed
-        assert expected == shown(one).get("reservePrice")
+        assert one.json == listed
+        assert expected == msgspec.json.decode(listed).get("reservePrice")
 
 
 async def test_a_dead_token_is_no_visitor(database: Database) -> None:
@@ -37,7 +39,7 @@ async def test_a_dead_token_is_no_visitor(database: Database) -> None:
     ada = await person(database)
     gid = await sells(database, ada)
     reads: list[Callable[[str], Awaitable[Any]]] = [
-        lambda token: database.read(reading.auction, gid, token),
+        lambda token: Shared(database, reading.shown).ask((gid, token)),
         lambda token: database.read(reading.auction_list, token, Filter(), Sort.NEWEST, 10, None),
         lambda token: database.read(reading.bid_history, gid, token, 10, None),
         lambda token: database.read(reading.my_auctions, token, 10, None),
@@ -52,7 +54,7 @@ async def test_a_dead_token_is_no_visitor(database: Database) -> None:
 async def test_what_is_not_there(database: Database) -> None:
     """An unknown gid has neither an auction nor a history."""
     with pytest.raises(UnknownAuction):
-        await database.read(reading.auction, "nowhere", None)
+        await Shared(database, reading.shown).ask(("nowhere", None))
     with pytest.raises(UnknownAuction):
         await database.read(reading.bid_history, "nowhere", None, 10, None)
 
@@ -115,7 +117,7 @@ async def test_my_auctions(database: Database) -> None:
     mark: Mark | None = None
     while True:
         page, mark = await database.read(reading.my_auctions, ada.token, 2, mark)
-        listed += [shown(view) for view in page]
+        listed += [msgspec.json.decode(view) for view in page]
         if mark is None:
             break
     assert [(gid, "150.000") for gid in reversed(mine)] == [(view["gid"], view["reservePrice"]) for view in listed]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from saleroom.service.accounts import Accounts
 from saleroom.service.desk import Desk
+from saleroom.service.reading import Look, Shown
+from saleroom.service.sharing import Shared
 from saleroom.storage.database import Database
 
 
@@ -16,6 +19,10 @@ class House:
 
     database: Database
     desk: Desk
+    showing: Shared[tuple[str, str | None], Shown]
+    """Auctions by gid, for the holder of a token."""
+    looking: Shared[Look, Any]
+    """Lists and histories that many look at."""
     accounts: Accounts
     https: bool = False
     broker: Callable[[], str] = lambda: "off"

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from enum import StrEnum
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from saleroom.domain.accounts import Account
-from saleroom.domain.auction import Auction
-from saleroom.domain.errors import UnknownAuction
+from saleroom.domain.auction import Auction, Party, Status
+from saleroom.domain.errors import Refused, Unauthenticated, UnknownAuction
 from saleroom.domain.events import Outcome, SoftClose
 from saleroom.domain.views import AuctionView, BidView, auction_view, instant
-from saleroom.service.accounts import authenticate
-from saleroom.storage import auctions, bids, listing
+from saleroom.service.accounts import authenticate, token_digest
+from saleroom.storage import accounts, auctions, bids, listing
 from saleroom.storage.database import Transaction
 from saleroom.storage.listing import Filter, Mark, Sort
+
+Look = tuple[Callable[..., Any], *tuple[Any, ...]]
+"""A use case of this module and what it takes after the transaction."""
+
+_encode = msgspec.json.Encoder().encode
 
 
 class Standing(StrEnum):
@@ -47,10 +55,43 @@ def who(tx: Transaction, token: str) -> Account:
     return authenticate(tx, token)
 
 
-def auction(tx: Transaction, gid: str, token: str | None) -> AuctionView:
-    """Return one auction as the caller may see it. Raises UnknownAuction, or Unauthenticated for a dead token."""
-    viewer = _viewer(tx, token)
-    return _view(_found(tx, gid), viewer)
+class Shown(Struct, frozen=True):
+    """An auction's JSON as somebody may see it; `tag` is the same for the same JSON."""
+
+    json: bytes
+    tag: str
+
+
+def shown(tx: Transaction, asked: Sequence[tuple[str, str | None]]) -> list[Shown | Exception]:
+    """Return auctions by gid as the holder of a token may see them, or anyone where there is none.
+
+    UnknownAuction stands for what is not there, Unauthenticated for a dead token.
+    """
+    digests = {token: token_digest(token) for _, token in asked if token is not None}
+    viewers = accounts.parties_by_token(tx, digests.values(), tx.now()) if digests else {}
+    found = auctions.get_many(tx, (gid for gid, _ in asked))
+    return [_shown(tx, found.get(gid), token, viewers.get(digests.get(token or "", ""))) for gid, token in asked]
+
+
+def _shown(tx: Transaction, one: Auction | None, token: str | None, viewer: Party | None) -> Shown | Exception:
+    if token is not None and viewer is None:
+        return Unauthenticated()
+    if one is None:
+        return UnknownAuction()
+    if viewer is not None and viewer.id == one.author.id and one.reserve_price is not None:
+        return Shown(_encode(auction_view(one, own=True)), f'"{one.version}-own"')
+    return Shown(auctions.public_json(tx, one), f'"{one.version}"')
+
+
+def several(tx: Transaction, asked: Sequence[Look]) -> list[Any]:
+    """Return what each of several looks returns or is refused with, read in one transaction."""
+    answers: list[Any] = []
+    for use_case, *rest in asked:
+        try:
+            answers.append(use_case(tx, *rest))
+        except (Refused, ValueError) as error:
+            answers.append(error)
+    return answers
 
 
 def lot(tx: Transaction, gid: str, token: str | None, limit: int, before: int | None) -> Lot:
@@ -63,10 +104,20 @@ def lot(tx: Transaction, gid: str, token: str | None, limit: int, before: int | 
 
 def auction_list(
     tx: Transaction, token: str | None, which: Filter, sort: Sort, limit: int, after: Mark | None
-) -> tuple[list[AuctionView], Mark | None]:
-    """Return a page of auctions and the mark of the next. Raises ValueError for a mark that is not of such a list."""
+) -> tuple[list[bytes], Mark | None]:
+    """Return a page of auctions, each as JSON, and the mark of the next page.
+
+    Raises ValueError for a mark that is not of such a list, or Unauthenticated for a dead token.
+    """
     viewer = _viewer(tx, token)
     found, mark = listing.page(tx, which, sort, limit, after)
+    return [_json(tx, one, viewer) for one in found], mark
+
+
+def lots(tx: Transaction, token: str | None, limit: int, after: Mark | None) -> tuple[list[AuctionView], Mark | None]:
+    """Return a page of the open auctions, the one that ends soonest first, and the mark of the next. Raises as above."""
+    viewer = _viewer(tx, token)
+    found, mark = listing.page(tx, Filter(status=Status.OPEN), Sort.ENDING, limit, after)
     return [_view(one, viewer) for one in found], mark
 
 
@@ -98,7 +149,7 @@ def _history(
     return views, rows[limit - 1].number if len(rows) > limit else None
 
 
-def my_auctions(tx: Transaction, token: str, limit: int, after: Mark | None) -> tuple[list[AuctionView], Mark | None]:
+def my_auctions(tx: Transaction, token: str, limit: int, after: Mark | None) -> tuple[list[bytes], Mark | None]:
     """Return a page of the caller's own auctions, newest first. Raises Unauthenticated, ValueError for a bad mark."""
     account = authenticate(tx, token)
     return auction_list(tx, token, Filter(author=account.username), Sort.NEWEST, limit, after)
@@ -130,6 +181,12 @@ def _found(tx: Transaction, gid: str) -> Auction:
     if found is None:
         raise UnknownAuction
     return found
+
+
+def _json(tx: Transaction, one: Auction, viewer: Account | None) -> bytes:
+    if viewer is not None and viewer.id == one.author.id:
+        return _encode(_view(one, viewer))
+    return auctions.public_json(tx, one)
 
 
 def _view(one: Auction, viewer: Account | None) -> AuctionView:

@@ -106,7 +106,16 @@ def by_ids(tx: Transaction, auction_ids: Collection[int]) -> list[Auction]:
 
 def public_states(tx: Transaction, auction_ids: Collection[int]) -> dict[int, tuple[str, bytes]]:
     """Return each auction's gid and the JSON that `GET /auctions/{gid}` shows to anyone, by the store's number."""
-    return {auction.id: (auction.gid, _encode(auction_view(auction))) for auction in by_ids(tx, auction_ids)}
+    return {auction.id: (auction.gid, public_json(tx, auction)) for auction in by_ids(tx, auction_ids)}
+
+
+def public_json(tx: Transaction, auction: Auction) -> bytes:
+    """Return an auction as anyone may see it. It must have been read, not changed, by `tx`: a version may be undone."""
+    version, shown = tx.memory.shown.get(auction.id) or (None, b"")
+    if version != auction.version:
+        shown = _encode(auction_view(auction))
+        tx.memory.shown.put(auction.id, (auction.version, shown))
+    return shown
 
 
 def at_positions(tx: Transaction, positions: Sequence[tuple[int, int]]) -> list[Auction]:

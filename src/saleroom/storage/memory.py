@@ -8,6 +8,7 @@ Nothing comes in here before it is committed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from threading import Lock
 from typing import Generic, TypeVar
 
 from saleroom.domain.auction import Auction
@@ -20,11 +21,12 @@ V = TypeVar("V")
 
 
 class Recent(Generic[V]):
-    """The values that were put in last, by number; `get` is safe in any thread, `put` belongs to the event loop's."""
+    """The values that were put in last, by number; safe in any thread."""
 
     def __init__(self, limit: int) -> None:
         self._values: dict[int, V] = {}
         self._limit = limit
+        self._one_writes = Lock()
         self.get = self._values.get
 
     def __len__(self) -> int:
@@ -32,10 +34,11 @@ class Recent(Generic[V]):
 
     def put(self, number: int, value: V) -> None:
         """Keep `value`, and forget the one that was put in longest ago where there are too many."""
-        self._values.pop(number, None)
-        self._values[number] = value
-        if len(self._values) > self._limit:
-            del self._values[next(iter(self._values))]
+        with self._one_writes:
+            self._values.pop(number, None)
+            self._values[number] = value
+            if len(self._values) > self._limit:
+                del self._values[next(iter(self._values))]
 
     def clear(self) -> None:
         """Forget everything."""
@@ -43,11 +46,15 @@ class Recent(Generic[V]):
 
 
 class Memory:
-    """The usernames and auctions of one process; see the module for why they are never stale."""
+    """The usernames and auctions of one process; see the module for why they are never stale.
+
+    `shown` has the version and the JSON of auctions as anyone may see them.
+    """
 
     def __init__(self) -> None:
         self.names: Recent[str] = Recent(NAMES_MAX)
         self.auctions: Recent[Auction] = Recent(AUCTIONS_MAX)
+        self.shown: Recent[tuple[int, bytes]] = Recent(AUCTIONS_MAX)
 
     def learn(self, names: Mapping[int, str], auctions: Iterable[Auction]) -> None:
         """Take in what a transaction has read, or written and committed."""
@@ -60,3 +67,4 @@ class Memory:
         """Forget everything."""
         self.names.clear()
         self.auctions.clear()
+        self.shown.clear()

@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 import msgspec
-from msgspec import UNSET
+from msgspec import Raw
 from starlette.responses import Response
 
 from saleroom.domain.errors import Invalid
 from saleroom.domain.selling import Draft
-from saleroom.domain.views import AuctionView
 from saleroom.doors.api.resource import Call
 from saleroom.doors.api.wire import (
     BAD_CURSOR,
     LIMIT_DEFAULT,
-    AuctionPage,
     json_response,
     page_response,
     write_cursor,
 )
+from saleroom.doors.guard import header
 from saleroom.service import auctions, reading
 from saleroom.storage.listing import Filter, Mark, Sort
 
@@ -37,19 +36,21 @@ async def listed(call: Call) -> Response:
     sort = Sort(query.get("sort", Sort.ENDING))
     limit = query.get("limit", LIMIT_DEFAULT)
     after = query.get("cursor")
-    read = call.house.database.read(reading.auction_list, call.viewer, which, sort, limit, after)
-    return await _page(call, read)
+    if which.text:
+        # A search may take its time; it is not to keep the others waiting.
+        search = call.house.database.read(reading.auction_list, call.viewer, which, sort, limit, after)
+        return await _page(call, search)
+    return await _page(call, call.house.looking.ask((reading.auction_list, call.viewer, which, sort, limit, after)))
 
 
 async def show(call: Call) -> Response:
     """GET /auctions/{gid}."""
-    view = await call.house.database.read(reading.auction, call.gid, call.viewer)
-    tag = f'"{view.version}"' if view.reserve_price is UNSET else f'"{view.version}-own"'
-    headers = {"ETag": tag, "Cache-Control": "no-cache", "Vary": "Authorization"}
-    sent = (part.strip().removeprefix("W/") for part in call.request.headers.get("if-none-match", "").split(","))
-    if any(known in (tag, "*") for known in sent):
+    shown = await call.house.showing.ask((call.gid, call.viewer))
+    headers = {"ETag": shown.tag, "Cache-Control": "no-cache", "Vary": "Authorization"}
+    known = header(call.request.scope, b"if-none-match")
+    if known is not None and any(tag.strip().removeprefix("W/") in (shown.tag, "*") for tag in known.split(",")):
         return Response(status_code=304, headers=headers)
-    return json_response(view, headers=headers)
+    return json_response(shown.json, headers=headers)
 
 
 async def amend(call: Call) -> Response:
@@ -77,13 +78,13 @@ async def mine(call: Call) -> Response:
     return await _page(call, call.house.database.read(reading.my_auctions, call.token, limit, after))
 
 
-async def _page(call: Call, read: Awaitable[tuple[list[AuctionView], Mark | None]]) -> Response:
+async def _page(call: Call, read: Awaitable[tuple[list[bytes], Mark | None]]) -> Response:
     try:
-        views, mark = await read
+        shown, mark = await read
     except ValueError as error:
         raise Invalid({"cursor": [BAD_CURSOR]}) from error
     cursor = None if mark is None else write_cursor(mark)
-    return page_response(call.request, AuctionPage(views, cursor), cursor)
+    return page_response(call.request, {"auctions": [Raw(one) for one in shown], "next": cursor}, cursor)
 
 
 class _Gid(msgspec.Struct):

@@ -35,7 +35,7 @@ async def history(call: Call) -> Response:
     """GET /auctions/{gid}/bids."""
     limit = call.query.get("limit", LIMIT_DEFAULT)
     before = call.query.get("cursor")
-    bids, mark = await call.house.database.read(reading.bid_history, call.gid, call.viewer, limit, before)
+    bids, mark = await call.house.looking.ask((reading.bid_history, call.gid, call.viewer, limit, before))
     cursor = None if mark is None else write_cursor(mark)
     return page_response(call.request, BidPage(bids, cursor), cursor)
 

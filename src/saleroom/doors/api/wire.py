@@ -106,13 +106,15 @@ class FaultView(Struct, frozen=True):
     message: str
 
 
-def json_response(body: Struct | bytes, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+def json_response(
+    body: Struct | dict[str, Any] | bytes, status: int = 200, headers: dict[str, str] | None = None
+) -> Response:
     """Return an answer; bytes are JSON already."""
     content = body if isinstance(body, bytes) else encode(body)
     return Response(content, status, headers, media_type="application/json")
 
 
-def page_response(request: Request, body: Struct, cursor: str | None) -> Response:
+def page_response(request: Request, body: Struct | dict[str, Any], cursor: str | None) -> Response:
     """Return a page of a list, with `Link: rel="next"` where there is more."""
     headers = {"Cache-Control": "no-cache", "Vary": "Authorization"}
     if cursor is not None:

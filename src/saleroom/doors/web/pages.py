@@ -23,7 +23,7 @@ from saleroom.doors.web.rendering import Renderer
 from saleroom.service import reading
 from saleroom.service.house import House
 from saleroom.storage.database import Transaction
-from saleroom.storage.listing import Filter, Mark, Sort
+from saleroom.storage.listing import Mark
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -170,7 +170,7 @@ def _with_viewer(
 
 
 def _open_lots(tx: Transaction, token: str | None, after: Mark | None) -> tuple[list[AuctionView], Mark | None]:
-    return reading.auction_list(tx, token, Filter(status="open"), Sort.ENDING, LOTS_PER_PAGE, after)
+    return reading.lots(tx, token, LOTS_PER_PAGE, after)
 
 
 def _lot(tx: Transaction, token: str | None, gid: str, before: int | None) -> reading.Lot | None:

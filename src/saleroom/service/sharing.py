@@ -1,0 +1,72 @@
+"""Reads that many ask for at the same time, by one transaction."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Hashable, Sequence
+from typing import Generic, TypeVar
+
+import structlog
+
+from saleroom.storage.database import Database, Transaction, Unavailable
+
+log = structlog.get_logger()
+
+BATCH_MAX = 512
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+Answers = Sequence[V | Exception]
+
+
+class Shared(Generic[K, V]):
+    """Gathers the questions that arrive while a transaction is under way into the next one, each asked once.
+
+    So an answer is never older than its question: its transaction began afterwards. Nothing is kept for the next one.
+    """
+
+    def __init__(self, database: Database, answer: Callable[[Transaction, Sequence[K]], Answers[V]]) -> None:
+        """Take a use case that answers several questions, each by its answer or by what it is refused with."""
+        self._database = database
+        self._answer = answer
+        self._waiting: dict[K, list[asyncio.Future[V]]] = {}
+        self._serving: asyncio.Task[None] | None = None
+
+    async def ask(self, question: K) -> V:
+        """Return the answer. Raises what the question is refused with, or Unavailable."""
+        future: asyncio.Future[V] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(question, []).append(future)
+        if self._serving is None:
+            self._serving = asyncio.create_task(self._serve())
+        return await future
+
+    async def _serve(self) -> None:
+        try:
+            while self._waiting:
+                batch = [(question, self._waiting.pop(question)) for question in list(self._waiting)[:BATCH_MAX]]
+                await self._settle(batch)
+        finally:
+            self._serving = None
+
+    async def _settle(self, batch: Sequence[tuple[K, list[asyncio.Future[V]]]]) -> None:
+        """Answer every question of `batch`. One that breaks the transaction is found by asking them one by one."""
+        try:
+            answers = await self._database.read(self._answer, [question for question, _ in batch])
+        except Unavailable as error:
+            answers = [Unavailable(str(error)) for _ in batch]
+        except Exception as error:
+            # A bug: whoever brought it is told, and their neighbours are not harmed.
+            if len(batch) > 1:
+                log.exception("a batch of reads failed; trying them one by one", reads=len(batch))
+                for one in batch:
+                    await self._settle([one])
+                return
+            answers = [error]
+        for (_, futures), answer in zip(batch, answers, strict=True):
+            for future in futures:
+                if future.done():
+                    continue  # The client has gone.
+                if isinstance(answer, Exception):
+                    future.set_exception(answer)
+                else:
+                    future.set_result(answer)
