@@ -1,0 +1,133 @@
+"""Many rows by one statement: the same rows as one by one, on both databases."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from sqlalchemy import Column, Engine, Integer, LargeBinary, MetaData, String, Table, event, select
+
+from saleroom.storage import bulk
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.tables import Instant, Money, Number
+
+scratch = Table(
+    "bulk_scratch",
+    MetaData(),
+    Column("id", Number, primary_key=True),
+    Column("word", String),
+    Column("price", Money),
+    Column("at", Instant),
+    Column("raw", LargeBinary),
+    Column("kind", Integer),
+)
+T0 = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+async def kept(database: Database) -> Database:
+    """The database with a table of every type of column that rows come by."""
+    await database.write(lambda tx: scratch.create(tx.connection))
+    return database
+
+
+def rows(count: int, *, alike: bool = False) -> list[dict[str, Any]]:
+    """So many rows; where they are `alike`, the same value stands in each column but the first."""
+    return [
+        {
+            "id": number,
+            "word": None if (one := 0 if alike else number) == 3 else f"word 'å' {one}",
+            "price": None if one == 5 else Decimal(one * 10**16).scaleb(-3) + Decimal("0.001"),
+            "at": None if one == 7 else T0 + timedelta(microseconds=one),
+            "raw": bytes([one % 256, 0, 255]),
+            "kind": one,
+        }
+        for number in range(1, count + 1)
+    ]
+
+
+def listed(tx: Transaction) -> list[dict[str, Any]]:
+    """All rows, in order."""
+    return [dict(row._mapping) for row in tx.execute(select(scratch).order_by(scratch.c.id))]
+
+
+@pytest.fixture
+def statements() -> Iterator[list[str]]:
+    """Every statement that goes to a database."""
+    sent: list[str] = []
+
+    def note(*args: object) -> None:
+        sent.append(str(args[2]))
+
+    event.listen(Engine, "before_cursor_execute", note)
+    yield sent
+    event.remove(Engine, "before_cursor_execute", note)
+
+
+@pytest.mark.parametrize("alike", [False, True], ids=["each its own", "alike"])
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 7, 64, 511, 512, 513, 1500])
+async def test_rows_come_back_as_they_went(kept: Database, count: int, alike: bool) -> None:
+    """Inserted and then updated, every value is what it was, nulls and the largest amounts too."""
+    expected = rows(count, alike=alike)
+
+    def put(tx: Transaction) -> None:
+        bulk.insert(tx, scratch, [{**row, "word": "before", "price": None, "kind": -1} for row in expected])
+        bulk.update(tx, scratch, [{name: row[name] for name in ("id", "word", "price", "kind")} for row in expected])
+
+    await kept.write(put)
+    assert expected == await kept.read(listed)
+
+
+async def test_an_update_leaves_the_other_rows_alone(kept: Database) -> None:
+    """Only the rows that are named change, and only in the columns that are named."""
+    before = rows(10)
+
+    def put(tx: Transaction) -> None:
+        bulk.insert(tx, scratch, before)
+        bulk.update(tx, scratch, [{"id": number, "kind": 99} for number in (2, 4)])
+
+    await kept.write(put)
+    assert [{**row, "kind": 99} if row["id"] in (2, 4) else row for row in before] == await kept.read(listed)
+
+
+async def test_expressions_hold_for_all_rows(kept: Database) -> None:
+    """A column may come from the database itself."""
+    await kept.write(lambda tx: bulk.insert(tx, scratch, [{"id": 1}, {"id": 2}], {"kind": "40 + 2"}))
+    assert [42, 42] == [row["kind"] for row in await kept.read(listed)]
+
+
+@pytest.mark.parametrize(("count", "most"), [(1, 1), (64, 1), (512, 1), (511, 9), (1500, 2 + 7)], ids=str)
+async def test_few_statements(kept: Database, statements: list[str], database_kind: str, count: int, most: int) -> None:
+    """One statement on PostgreSQL; on SQLite one for each power of two, up to 512, that makes up the number of rows."""
+    await kept.write(lambda tx: bulk.insert(tx, scratch, rows(count)))
+    inserts = [statement for statement in statements if statement.startswith("INSERT")]
+    assert len(inserts) == 1 if database_kind == "postgresql" else len(inserts) <= most
+
+
+async def test_one_of_many(kept: Database, statements: list[str]) -> None:
+    """Any number of values, none too, picks the rows that have one of them, by one and the same statement."""
+    await kept.write(lambda tx: bulk.insert(tx, scratch, rows(600)))
+
+    def pick(tx: Transaction, column: Any, values: list[Any]) -> list[int]:
+        return sorted(row[0] for row in bulk.fetch(tx, select(scratch.c.id).where(bulk.among(tx, column, values))))
+
+    statements.clear()
+    for values in ([], [5], list(range(1, 600, 7)), [5, 5, 10_000]):
+        wanted = sorted(set(values) & set(range(1, 601)))
+        assert wanted == await kept.read(pick, scratch.c.id, values)
+    assert 1 == len({statement for statement in statements if "SELECT" in statement})
+    assert [4, 9] == await kept.read(pick, scratch.c.word, ["word 'å' 4", "word 'å' 9", "word"])
+
+
+async def test_one_of_many_pairs(kept: Database) -> None:
+    """Pairs are looked for as pairs: the first of one with the second of another is none."""
+    await kept.write(lambda tx: bulk.insert(tx, scratch, rows(20)))
+
+    def pick(tx: Transaction, pairs: list[tuple[int, str]]) -> list[tuple[int, str]]:
+        columns = (scratch.c.kind, scratch.c.word)
+        found = tx.execute(select(*columns).where(bulk.among_pairs(tx, columns, pairs)))
+        return sorted((row.kind, row.word) for row in found)
+
+    pairs = [(4, "word 'å' 4"), (6, "word 'å' 6"), (8, "word 'å' 9"), (9, "word 'å' 8")]
+    assert pairs[:2] == await kept.read(pick, pairs)
