@@ -6,11 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from saleroom.domain.events import AuctionClosed, AuctionExtended, AuctionOpened, Reason
+from saleroom.domain.events import AuctionClosed, AuctionExtended, AuctionOpened, Reason, SoftClose
 from saleroom.domain.ledger import replay
+from saleroom.service import closing
 from saleroom.service.closing import OUTAGE, Closer, Settled, settle_due, sweep
 from saleroom.service.once import Once, once
-from saleroom.storage.database import Database
+from saleroom.storage.database import Database, Transaction
 from saleroom.storage.idempotency import KEPT
 from tests.domain.examples import after
 from tests.fixtures_database import FakeClock, OpenDatabase
@@ -244,3 +245,46 @@ async def test_the_closer_wakes_up_for_what_is_new(database: Database) -> None:
         running.cancel()
     [event] = [one for one in await logged(database, gid) if isinstance(one, AuctionClosed)]
     assert now + timedelta(seconds=1) == event.at
+
+
+async def test_a_storm_of_soft_closes_does_not_wake_the_closer(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An end that moves away is no reason to look: hundreds of extensions cost not one transaction of the closer's."""
+    rounds: list[Settled] = []
+
+    def counted(tx: Transaction, *, reopens: bool = True) -> Settled:
+        rounds.append(settle_due(tx, reopens=reopens))
+        return rounds[-1]
+
+    monkeypatch.setattr(closing, "settle_due", counted)
+    ada, bob, cy = [await person(database) for _ in range(3)]
+    now = await database.read(lambda tx: tx.now())
+    rule = SoftClose(window=600, extension=600)
+    gid = await sells(database, ada, ends_at=now + timedelta(seconds=500), soft_close=rule)
+    closer = Closer(database)
+    database.after_commit.append(closer.expect)
+    running = asyncio.create_task(closer.run())
+    try:
+        await _until(lambda: len(rounds) == 1)
+        for number in range(1, 101):
+            await bid(database, (bob if number % 2 else cy).bids(gid, str(number * 100_000)))
+    finally:
+        running.cancel()
+    assert 100 == sum(isinstance(one, AuctionExtended) for one in await logged(database, gid))
+    assert len(rounds) <= 2  # its heartbeat may come in between
+
+
+async def test_what_is_due_soon_is_read_ahead(open_database: OpenDatabase) -> None:
+    """Before the end comes, the closer has in memory what another process has put up for sale."""
+    here, there = open_database(), open_database()
+    ada = await person(there)
+    now = await there.read(lambda tx: tx.now())
+    soon, later = [await sells(there, ada, ends_at=now + timedelta(seconds=s)) for s in (4, 3600)]
+    ids = [(await stored(there, gid)).id for gid in (soon, later)]
+    running = asyncio.create_task(Closer(here).run())
+    try:
+        await _until(lambda: here.memory.auctions.get(ids[0]) is not None)
+    finally:
+        running.cancel()
+    assert here.memory.auctions.get(ids[1]) is None

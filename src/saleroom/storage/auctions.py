@@ -68,6 +68,12 @@ def lock_due(tx: Transaction, now: datetime, limit: int) -> list[Auction]:
     return _resolve(tx, fetch(tx, _locking(mine))) if ids else []
 
 
+def due_between(tx: Transaction, after: datetime, until: datetime, limit: int) -> list[int]:
+    """Return the numbers of up to `limit` auctions that are due after `after` and by `until`, the first due first."""
+    due = select(auctions.c.id).where(auctions.c.due_at > after, auctions.c.due_at <= until)
+    return list(tx.execute(due.order_by(auctions.c.due_at).limit(limit)).scalars())
+
+
 def lock_ending_between(tx: Transaction, after: datetime, until: datetime) -> list[Auction]:
     """Return all auctions that are not over and end after `after` and by `until`, locked, in order of id."""
     live = auctions.c.status.in_([Status.SCHEDULED, Status.OPEN])
