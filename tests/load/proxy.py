@@ -15,9 +15,9 @@ HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "X-Requested-With
 Lie = Callable[[str, str, Any], Any]
 """Takes method, path and the JSON of an answer (None where there is none), and returns the JSON to send instead.
 
-DROPPED closes the connection without an answer, BUSY answers 503.
+DROPPED closes the connection without an answer, BUSY answers 503, BROKEN 500.
 """
-DROPPED, BUSY = object(), object()
+DROPPED, BUSY, BROKEN = object(), object(), object()
 
 
 class LyingHouse:
@@ -62,5 +62,7 @@ class LyingHouse:
                 return web.Response()
             if said is BUSY:
                 return web.json_response({"message": "", "code": "busy"}, status=503, headers={"Retry-After": "0"})
+            if said is BROKEN:
+                return web.json_response({"message": "", "code": "internal_error"}, status=500)
             body = msgspec.json.encode(said) if body else b""
             return web.Response(body=body, status=answer.status, content_type="application/json" if body else None)

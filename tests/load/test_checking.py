@@ -362,6 +362,31 @@ def test_a_lost_answer_explains_a_bid_once() -> None:
     assert Kind.INVENTED_BID in found(record)
 
 
+@pytest.mark.parametrize(
+    ("ask", "minimum", "wrong"),
+    [
+        (START + STEP - 1, START + STEP, False),
+        (START + STEP, START + STEP, True),
+        (START - 1, START, False),
+        (START, START + STEP + 1, True),
+    ],
+)
+def test_a_refusal_stands_if_its_least_is_more_and_followed_some_price(ask: int, minimum: int, wrong: bool) -> None:
+    """A bid is too low below the least, not at it; and the least is the start, or a price of the history and a step."""
+    final = View(START, "ada", None, 1, "closed", "sold", 10**9)
+    lot = Lot("gid", START, STEP, [Bid(START, "ada", 1)], final, ["ada"])
+    replies = [
+        Reply(sent=0, received=9, status=201, bid=lot.history[0], view=final, leading=True),
+        Reply(sent=0, received=9, status=409, code="bid_too_low", minimum=minimum),
+    ]
+    record = Record({"ada", "ben"}, {"gid": lot})
+    record.attempts = [
+        Attempt("gid", who, amount, None, who, [reply])
+        for who, amount, reply in zip(("ada", "ben"), (START, ask), replies, strict=True)
+    ]
+    assert ({Kind.WRONG_REFUSAL} if wrong else set()) == found(record)
+
+
 def test_only_the_first_examples_are_kept() -> None:
     """However many violations there are, all are counted and a few are shown."""
     violations = check(Record(malformed=[str(number) for number in range(100)])).violations

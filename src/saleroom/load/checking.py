@@ -131,12 +131,9 @@ class _Judge:
         if len({reply.body for reply in accepted}) > 1:
             self._add(Kind.REPEAT_DIFFERS, f"{_asked(attempt)}: accepted with different answers")
         told = min(reply.received for reply in accepted)
-        first = min(reply.sent for reply in accepted)
         for reply in attempt.replies:
-            after = reply.sent >= told
-            # Whichever came first, a final refusal and an acceptance exclude each other; `order` has the rest.
-            either = attempt.is_final(reply) and reply.received > first
-            if reply.code in REFUSALS and (after or either):
+            # A final refusal and an acceptance exclude each other whichever came first, any other only where it came later.
+            if reply.code in REFUSALS and (reply.sent >= told or attempt.is_final(reply)):
                 self._add(Kind.REPEAT_DIFFERS, f"{_asked(attempt)}: accepted, and {reply.code}")
 
     def _accepted(self, attempt: Attempt, reply: Reply) -> None:

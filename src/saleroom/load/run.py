@@ -88,6 +88,8 @@ async def _stoppable(plan: Plan, key: str, display: Display) -> Result:
         return await work
     except asyncio.CancelledError:
         raise Stopped("\n".join(["stopped", *trial.left])) from None
+    except CannotRun as error:
+        raise CannotRun("\n".join([str(error), *trial.left])) from None
 
 
 class _Trial:
@@ -233,24 +235,27 @@ class _Trial:
     async def _clean(self, client: Client) -> None:
         """Cancel what can be cancelled where the run was cut short, and log everybody out; say what is left."""
         going: list[datetime] = []
+        unknown: list[str] = []
         if self._record.lots and not self._done:
             self._display.phase("cancelling lots without bids")
-            await _each(partial(self._cancel, client, self._users[-1].token, going), list(self._record.lots))
+            await _each(partial(self._cancel, client, self._users[-1].token, going, unknown), list(self._record.lots))
         if going:
             when = f"{max(going):%Y-%m-%d %H:%M:%S} UTC"
             self.left.append(f"{len(going)} lots have bids; they close by themselves, the last one at {when}")
+        if unknown:
+            self.left.append(f"{len(unknown)} lots may still be open, such as {unknown[0]}")
         self._display.phase("logging the test users out")
         await _each(partial(self._log_out, client), self._users)
         if self._logged_in:
             self.left.append(f"{len(self._logged_in)} test users are not logged out, such as {self._logged_in[0]}")
 
-    async def _cancel(self, client: Client, token: str, going: list[datetime], gid: str) -> None:
+    async def _cancel(self, client: Client, token: str, going: list[datetime], unknown: list[str], gid: str) -> None:
         answer = await client.ask("DELETE", f"/auctions/{gid}", token)
         if answer.status == 204:
             return
         lot = await client.ask("GET", f"/auctions/{gid}")
         if lot.status != 200:
-            self.left.append(f"lot {gid} may still be open: {said(answer)}")
+            unknown.append(f"{gid} ({said(answer)})")
             return
         told = answers.ANSWERS[AuctionAnswer].decode(lot.body)
         if told.status != "closed" and told.ends_at is not None:
