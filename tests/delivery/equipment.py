@@ -245,7 +245,10 @@ class Sales:
 
     async def _logged(self) -> list[tuple[str, bytes]]:
         def rows(tx: Transaction) -> list[tuple[str, bytes]]:
-            chosen = select(tables.auctions.c.gid, tables.events.c.payload).join_from(tables.events, tables.auctions)
+            same = tables.events.c.auction_id == tables.auctions.c.id
+            chosen = select(tables.auctions.c.gid, tables.events.c.payload).join_from(
+                tables.events, tables.auctions, same
+            )
             public = chosen.where(tables.events.c.version.is_not(None)).order_by(tables.events.c.id)
             return [(row.gid, row.payload) for row in tx.execute(public)]
 

@@ -64,7 +64,7 @@ def owed(tx: Transaction, limit: int) -> list[OwedEvent]:
     """Return up to `limit` events that are not yet delivered, in order; an auction's always in order of version."""
     statement = (
         select(events.c.id, events.c.auction_id, auctions.c.gid, events.c.version, events.c.payload)
-        .join_from(events, auctions)
+        .join_from(events, auctions, events.c.auction_id == auctions.c.id)
         .where(events.c.delivered_at.is_(None), events.c.version.is_not(None))
         .order_by(events.c.id)
         .limit(limit)
