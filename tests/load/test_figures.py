@@ -2,11 +2,15 @@
 
 import io
 import math
+import time
 
 from rich.console import Console
 
 from saleroom.load import report
+from saleroom.load.bidders import Floor
 from saleroom.load.checking import check
+from saleroom.load.client import Client
+from saleroom.load.display import Display
 from saleroom.load.figures import Figures, histogram, summary
 from saleroom.load.record import Record
 from saleroom.load.run import Plan, Result
@@ -58,6 +62,30 @@ def test_the_client_says_when_it_was_the_limit() -> None:
     """Where the client's own processor was used up, the figures are not the house's, and it says so."""
     assert "This client was the limit: it used 95% of one processor." in told(0.95)
     assert "the limit" not in told(0.5) and "This client used 50% of one processor." in told(0.5)
+
+
+async def test_the_live_panel_has_every_figure_with_its_name() -> None:
+    """On a terminal a bar shows the time, below it each figure stands above its name; elsewhere all are in one line."""
+    counted = Figures()
+    client = Client("http://house", 1, Record(), counted)
+    now = int(time.monotonic() * 1e6)
+    floor = Floor(client, {"ada": "token"}, {"first": now + 99_400_000, "second": now}, None)
+    floor.closed.add("second")
+    counted.bid(0, 0, "", "TimeoutError")
+    counted.in_flight = 7
+    counted.began -= 99
+    file = io.StringIO()
+    screen = Console(file=file, force_terminal=True, width=120, color_system=None)
+    shown = Display(screen)
+    shown.bidding(counted, floor, 0.0)
+    screen.print(shown._panel())
+    bar, *rows = file.getvalue().splitlines()
+    assert 59 <= bar.count("━") <= 80  # half of it is over, or a little more on a slow machine
+    [values, names] = rows
+    left, *others = values.split()
+    assert (True, ["0", "0", "1", "0.0", "0.0", "7", "1"]) == (60 < int(left) < 100, others)
+    assert "s left accepted/s refused/s errors ms p50 ms p99 in flight of 2 lots closed" == " ".join(names.split())
+    assert " s left, 0 accepted/s, 0 refused/s, 1 errors, 0.0 ms p50" in shown.line()
 
 
 def test_violations_strangers_and_what_is_left_are_told() -> None:

@@ -94,4 +94,7 @@ class Display:
             table.add_column(justify="right")
         table.add_row(*(Text(value, style="bold") for _, value in values))
         table.add_row(*(Text(name, style="dim") for name, _ in values))
-        return Group(ProgressBar(total=gone + self._left(), completed=gone), table)
+        # A bar ends no line by itself, but a table around it does.
+        bar = Table.grid(expand=True)
+        bar.add_row(ProgressBar(total=gone + self._left(), completed=gone))
+        return Group(bar, table)
