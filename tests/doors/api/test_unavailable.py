@@ -1,9 +1,6 @@
 """The house while its database is away: 503 with Retry-After, nothing of the inside, and back by itself."""
 
-import contextlib
-import socket
 import sqlite3
-import threading
 from collections.abc import Iterator
 
 import pytest
@@ -13,58 +10,9 @@ from saleroom.storage import database
 from tests.doors.api.answers import refusal
 from tests.doors.conftest import Log
 from tests.fixtures_house import House, ServeHouse
+from tests.line import Line
 
 DRAFT = {"name": "Clock", "startingPrice": "1"}
-
-
-class Line:
-    """A line to PostgreSQL that can be cut: forwards connections to the server of `url` until `cut`."""
-
-    def __init__(self, url: str) -> None:
-        self._target = make_url(url)
-        self._open: list[socket.socket] = []
-        self._listen(0)
-        self.port = int(self._listener.getsockname()[1])
-        self.url = self._target.set(host="127.0.0.1", port=self.port, query={}).render_as_string(hide_password=False)
-
-    def _listen(self, port: int) -> None:
-        self._listener = socket.create_server(("127.0.0.1", port))
-        threading.Thread(target=self._accept, args=[self._listener], daemon=True).start()
-
-    def cut(self) -> None:
-        """Hang up on everybody and take no new connection."""
-        for end in (self._listener, *self._open):
-            with contextlib.suppress(OSError):  # it may have been hung up on from the other side
-                end.shutdown(socket.SHUT_RDWR)
-            end.close()
-        self._open.clear()
-
-    def mend(self) -> None:
-        """Take connections again, at the same port."""
-        self._listen(self.port)
-
-    def _accept(self, listener: socket.socket) -> None:
-        with contextlib.suppress(OSError):  # the listener is closed where the line is cut
-            while True:
-                near = listener.accept()[0]
-                far = self._dial()
-                self._open += [near, far]
-                for pair in ((near, far), (far, near)):
-                    threading.Thread(target=self._forward, args=pair, daemon=True).start()
-
-    def _dial(self) -> socket.socket:
-        folder = self._target.query.get("host")
-        if folder is None:
-            return socket.create_connection((self._target.host or "127.0.0.1", self._target.port or 5432))
-        far = socket.socket(socket.AF_UNIX)
-        far.connect(f"{folder}/.s.PGSQL.{self._target.port or 5432}")
-        return far
-
-    def _forward(self, source: socket.socket, sink: socket.socket) -> None:
-        with contextlib.suppress(OSError):  # either end may be closed meanwhile
-            while data := source.recv(65536):
-                sink.sendall(data)
-            sink.shutdown(socket.SHUT_WR)
 
 
 @pytest.fixture

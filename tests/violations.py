@@ -1,0 +1,69 @@
+"""What may never be, counted from the rows of a database, whatever a house has said about them."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from sqlalchemy import Row, select
+
+from saleroom.domain.auction import begin
+from saleroom.domain.events import AuctionCreated, BidPlaced, Event
+from saleroom.storage import auctions as auction_rows
+from saleroom.storage import log
+from saleroom.storage.database import Transaction
+from saleroom.storage.tables import auctions, bids, events
+
+
+def violations(tx: Transaction) -> list[str]:
+    """Return every violation of the rules that the rows show, each with its auction; none is what there should be."""
+    rows = tx.execute(select(auctions).order_by(auctions.c.id)).all()
+    return [f"{row.gid}: {fault}" for row in rows for fault in _of_auction(tx, row)]
+
+
+def _of_auction(tx: Transaction, row: Row[Any]) -> Iterator[str]:
+    history = tx.execute(select(bids).where(bids.c.auction_id == row.id).order_by(bids.c.number)).all()
+    logged = tx.execute(select(events).where(events.c.auction_id == row.id).order_by(events.c.position)).all()
+    if list(range(1, row.bid_count + 1)) != [bid.number for bid in history]:
+        yield f"of {row.bid_count} bids there are {[bid.number for bid in history]}"
+    if list(range(1, row.position + 1)) != [event.position for event in logged]:
+        yield f"of {row.position} events there are {[event.position for event in logged]}"
+    versions = [event.version for event in logged if event.version is not None]
+    if list(range(1, row.version + 1)) != versions:
+        yield f"of {row.version} versions there are {versions}"
+    yield from _of_history(row, history)
+    yield from _of_log(tx, row, history)
+
+
+def _of_history(row: Row[Any], history: Sequence[Row[Any]]) -> Iterator[str]:
+    for earlier, later in pairwise(history):
+        # Where a bid meets the leader's maximum exactly, the leader's automatic bid stands first, at the same amount.
+        if later.amount < earlier.amount or (later.amount == earlier.amount and not earlier.automatic):
+            yield f"bid {later.number} of {later.amount} does not rise above {earlier.amount}"
+    best = max(history, key=lambda bid: bid.amount, default=None)  # of equal ones the first
+    leader = None if best is None else best.bidder_id
+    if row.current_bidder_id != leader:
+        yield f"{row.current_bidder_id} leads, and {leader} has bid most"
+    if row.reserve_price is None and row.current_bid != (None if best is None else best.amount):
+        yield f"the price is {row.current_bid}, and the highest bid {None if best is None else best.amount}"
+
+
+def _of_log(tx: Transaction, row: Row[Any], history: Sequence[Row[Any]]) -> Iterator[str]:
+    first, *rest = log.read(tx, row.id)
+    if not isinstance(first, AuctionCreated):
+        yield f"the log begins with {first.TYPE}"
+        return
+    state = begin(row.id, first)
+    for event in rest:
+        if isinstance(event, BidPlaced) and state.ends_at is not None and event.at >= state.ends_at:
+            yield f"a bid at {event.at}, and the end was at {state.ends_at}"
+        state = state.after(event)
+    if auction_rows.get(tx, row.gid) != state:
+        yield "the log does not give the stored auction"
+    told = [_facts(event) for event in rest if isinstance(event, BidPlaced)]
+    if [(b.bidder_id, b.amount, b.maximum, b.automatic, b.placed_at) for b in history] != told:
+        yield "the bids are not those of the log"
+
+
+def _facts(event: Event) -> tuple[Any, ...]:
+    assert isinstance(event, BidPlaced)
+    return event.bidder_id, event.amount, event.maximum, event.automatic, event.at
