@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,8 +21,33 @@ from saleroom.storage import database
 
 log = structlog.get_logger()
 
+TELL_SECONDS = 1.0
+
 PageAnswer = Callable[[Scope, Refused], Response | None]
 """Renders an error as a page where the address is a page's, else returns None."""
+
+
+class Outage:
+    """Logs that requests fail for want of the database: the first at once, and then one line a second for all of them."""
+
+    def __init__(self) -> None:
+        self._reason = ""
+        self._requests = 0
+        self._told = False
+
+    def failed(self, reason: str) -> None:
+        """Take note of a request that was answered 503. Call it in the event loop."""
+        self._reason = reason
+        self._requests += 1
+        if not self._told:
+            self._tell()
+
+    def _tell(self) -> None:
+        self._told = self._requests > 0
+        if self._told:
+            log.error("the database is unavailable", reason=self._reason, requests=self._requests)
+            self._requests = 0
+            asyncio.get_running_loop().call_later(TELL_SECONDS, self._tell)
 
 
 class Front:
@@ -30,6 +56,7 @@ class Front:
     def __init__(self, app: ASGIApp, page_answer: PageAnswer) -> None:
         self._app = app
         self._page_answer = page_answer
+        self._outage = Outage()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on, and answer what comes back as an exception."""
@@ -53,7 +80,7 @@ class Front:
         except Refused as error:
             refused = error
         except database.Unavailable as error:
-            log.error("the database is unavailable", reason=str(error), path=scope["path"])
+            self._outage.failed(str(error))
             refused = problems.Unavailable()
         except Exception:
             # The last resort: the log gets everything, the client nothing of the inside.

@@ -1,12 +1,15 @@
 """The house while its database is away: 503 with Retry-After, nothing of the inside, and back by itself."""
 
+import asyncio
 import sqlite3
 from collections.abc import Iterator
 
 import pytest
 from sqlalchemy import make_url
 
+from saleroom.doors import front
 from saleroom.storage import database
+from tests.delivery.equipment import until
 from tests.doors.api.answers import refusal
 from tests.doors.conftest import Log
 from tests.fixtures_house import House, ServeHouse
@@ -24,8 +27,14 @@ def line(database_url: str) -> Iterator[Line]:
 
 
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
-def test_the_house_without_its_database(line: Line, serve_house: ServeHouse, errors_logged: Log) -> None:
-    """While PostgreSQL is away every use of it is 503 `unavailable`, the page too; when it is back all goes on as before."""
+def test_the_house_without_its_database(
+    line: Line, serve_house: ServeHouse, errors_logged: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While PostgreSQL is away every use of it is 503 `unavailable`, the page too; when it is back all goes on as before.
+
+    The log has a line for the outage, not for each request.
+    """
+    monkeypatch.setattr(front, "TELL_SECONDS", 600.0)
     house = serve_house(database=line.url)
     ada, bob = house.user("ada"), house.user("bob")
     gid = ada.auction()
@@ -50,7 +59,27 @@ def test_the_house_without_its_database(line: Line, serve_house: ServeHouse, err
     line.mend()
     assert 200 == house.anyone.get("/readyz").status_code
     assert 201 == bob.bid(gid, 10).status_code
+    assert 1 == [entry["event"] for entry in errors_logged].count("the database is unavailable")
     only_the_database_is_named(errors_logged)
+
+
+async def test_a_line_a_second_for_all_that_fails(errors_logged: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first request that fails is logged at once, those that follow are counted into one line a second."""
+    monkeypatch.setattr(front, "TELL_SECONDS", 0.05)
+    outage = front.Outage()
+    for reason in ("gone", "gone", "starting up"):
+        outage.failed(reason)
+    assert [("gone", 1)] == _told(errors_logged)
+    await until(lambda: len(errors_logged) == 2, "a second line")
+    assert [("gone", 1), ("starting up", 2)] == _told(errors_logged)
+    await asyncio.sleep(0.2)  # time enough for a line that has nothing to say
+    outage.failed("gone again")
+    assert [("gone", 1), ("starting up", 2), ("gone again", 1)] == _told(errors_logged)
+    errors_logged.clear()
+
+
+def _told(logged: Log) -> list[tuple[str, int]]:
+    return [(entry["reason"], entry["requests"]) for entry in logged]
 
 
 def only_the_database_is_named(logged: Log) -> None:
