@@ -63,8 +63,11 @@ def curves(results: Results, folder: Path) -> None:
             else:
                 cost = [y["server_cpu_us"] + y.get("database_cpu_us", 0.0) for _, y in found]
                 below.plot(xs, cost, marker=".", color=colour, label=curve.series)
-        _axes(rate, "accepted bids/s", drawn[0][0].row)
+        _axes(rate, "accepted bids/s", row)
         _axes(below, "ms" if latency else "µs of CPU for each bid", row)
+        ticks = sorted({x for _, found in drawn for x, _ in found})
+        below.set_xticks(ticks, [f"{x:,.0f}" for x in ticks])
+        below.minorticks_off()
         below.set_xlabel(drawn[0][0].x)
         _save(figure, folder / f"{row}.svg")
 
@@ -72,11 +75,9 @@ def curves(results: Results, folder: Path) -> None:
 def _axes(axes: Any, label: str, row: str) -> None:
     axes.set_ylabel(label)
     axes.set_ylim(bottom=0)
-    if row == "processes":
-        axes.xaxis.get_major_locator().set_params(integer=True)
-    elif row == "full":
+    if row == "full":
         axes.set_xscale("symlog", linthresh=10_000)
-    else:
+    elif row != "processes":
         axes.set_xscale("log")
     axes.grid(color=INK, alpha=0.2)
     axes.legend(frameon=False, fontsize=8)

@@ -78,7 +78,7 @@ def _cells(results: Results, line: Line) -> tuple[str, ...]:
     if verdict is None:
         sides = {name.partition(".")[0] for name in (line.numerator, line.denominator) if name is not None}
         reason = line.pending or "; ".join({results.not_measured.get(side, "") for side in sorted(sides)} - {""})
-        return (line.row, line.measure, "", "", "", "", target, reason or "not measured", "")
+        return (line.row, f"{line.measure} ({reason or 'not measured'})", "", "", "", "", target, "", "")
     measure = f"{line.measure} ({verdict.note})" if verdict.note else line.measure
     return (line.row, measure, *_measured(verdict), target, _met(verdict), str(verdict.violations))
 

@@ -48,7 +48,8 @@ class Results(Struct, kw_only=True):
     def figure(self, name: str) -> list[float]:
         """Return what each round found for `measurement` or `measurement.figure`; nothing where it was not measured."""
         measurement, _, figure = name.partition(".")
-        return [reading.named(figure) for reading in self.readings.get(measurement, [])]
+        readings = self.readings.get(measurement, [])
+        return [reading.named(figure) for reading in readings if not figure or figure in reading.figures]
 
 
 class Verdict(Struct, kw_only=True, frozen=True):

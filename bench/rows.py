@@ -141,12 +141,16 @@ LINES = (
         Line(
             row="processes",
             measure=f"2 processes / 1, {label}, PostgreSQL",
-            numerator=f"pg-{name}-processes-2",
-            denominator=f"pg-{name}",
-            unit=_BIDS,
+            numerator=f"pg-{name}-processes-2{figure}",
+            denominator=f"pg-{name}{figure}",
+            unit=unit,
             target=target,
         )
-        for name, label, target in (("hot", "one hot auction", 1.0), ("spread", "10,000 auctions", None))
+        for name, label, figure, unit, target in (
+            ("hot", "one hot auction", "", _BIDS, 1.0),
+            ("hot", "one hot auction, accepted or refused", ".decided_per_s", _REQUESTS, None),
+            ("spread", "10,000 auctions", "", _BIDS, None),
+        )
     ),
     *(
         Line(
