@@ -110,13 +110,16 @@ async def test_one_of_many(kept: Database, statements: list[str]) -> None:
     await kept.write(lambda tx: bulk.insert(tx, scratch, rows(600)))
 
     def pick(tx: Transaction, column: Any, values: list[Any]) -> list[int]:
-        return sorted(row[0] for row in bulk.fetch(tx, select(scratch.c.id).where(bulk.among(tx, column, values))))
+        looked_up = bulk.Lookup(select(scratch.c.id), column)(tx, values)
+        picked = tx.execute(select(scratch.c.id).where(bulk.among(tx, column, values))).scalars().all()
+        assert sorted(picked) == sorted(row[0] for row in looked_up)
+        return sorted(picked)
 
     statements.clear()
     for values in ([], [5], list(range(1, 600, 7)), [5, 5, 10_000]):
         wanted = sorted(set(values) & set(range(1, 601)))
         assert wanted == await kept.read(pick, scratch.c.id, values)
-    assert 1 == len({statement for statement in statements if "SELECT" in statement})
+    assert 2 >= len({statement for statement in statements if "SELECT" in statement})
     assert [4, 9] == await kept.read(pick, scratch.c.word, ["word 'å' 4", "word 'å' 9", "word"])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from decimal import Decimal
 from itertools import pairwise
@@ -30,15 +29,11 @@ class Ladder(Struct, frozen=True):
 
     def step_at(self, price: Decimal) -> Decimal:
         """Return inc(price): the step of the tier that holds `price` itself."""
-        return self.tiers[bisect_right(self.tiers, price, key=_start) - 1].step
+        return next(tier.step for tier in reversed(self.tiers) if tier.start <= price)
 
     def next_above(self, price: Decimal) -> Decimal | None:
         """Return `price` plus its step, or None where that exceeds 20 digits."""
         return above(price, self.step_at(price))
-
-
-def _start(tier: Tier) -> Decimal:
-    return tier.start
 
 
 def fixed(step: Decimal) -> Ladder:

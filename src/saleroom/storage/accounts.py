@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from msgspec import Struct
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from saleroom.domain.accounts import Account, expiry
 from saleroom.domain.auction import Party
-from saleroom.storage.bulk import among, fetch
+from saleroom.storage.bulk import Lookup
 from saleroom.storage.database import Transaction
 from saleroom.storage.tables import auth_tokens, users
 
@@ -83,8 +83,7 @@ def usernames(tx: Transaction, user_ids: Collection[int]) -> dict[int, str]:
         if name is not None:
             names[user_id] = name
     if unknown := sorted(set(user_ids) - names.keys()):
-        found = fetch(tx, select(users.c.id, users.c.username).where(among(tx, users.c.id, unknown)))
-        names |= dict(found)
+        names |= dict(_NAMES(tx, unknown))
         tx.names.update(names)
     return names
 
@@ -102,11 +101,7 @@ def add_token(tx: Transaction, user_id: int, digest: str, now: datetime) -> bool
 
 def parties_by_token(tx: Transaction, digests: Iterable[str], now: datetime) -> dict[str, Party]:
     """Return whom each live token identifies; a token is refused from the instant `expires_at`."""
-    tokens = auth_tokens.c
-    statement = select(tokens.token, tokens.user_id).where(
-        among(tx, tokens.token, set(digests)), tokens.expires_at > now
-    )
-    owners: dict[str, int] = dict(fetch(tx, statement))
+    owners: dict[str, int] = dict(_LIVE_TOKENS(tx, set(digests), now=now))
     names = usernames(tx, owners.values())
     return {digest: Party(user_id, names[user_id]) for digest, user_id in owners.items()}
 
@@ -130,3 +125,10 @@ def delete_token(tx: Transaction, digest: str) -> bool:
 def sweep_tokens(tx: Transaction, now: datetime) -> int:
     """Forget the tokens that have expired and return how many there were."""
     return tx.execute(delete(auth_tokens).where(auth_tokens.c.expires_at <= now)).rowcount
+
+
+_NAMES = Lookup(select(users.c.id, users.c.username), users.c.id)
+_LIVE_TOKENS = Lookup(
+    select(auth_tokens.c.token, auth_tokens.c.user_id).where(auth_tokens.c.expires_at > bindparam("now")),
+    auth_tokens.c.token,
+)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
-from sqlalchemy import Row, Select, func, insert, select
+from sqlalchemy import Row, Select, bindparam, func, insert, select
 
 from saleroom.domain.auction import Auction, Party, Status, begin
 from saleroom.domain.events import AuctionCreated, Outcome, SoftClose
@@ -15,7 +15,7 @@ from saleroom.domain.increments import Ladder, Tier
 from saleroom.domain.views import auction_view
 from saleroom.storage import bulk
 from saleroom.storage.accounts import usernames
-from saleroom.storage.bulk import among, fetch
+from saleroom.storage.bulk import Lookup, among
 from saleroom.storage.database import Transaction
 from saleroom.storage.tables import auctions
 
@@ -55,7 +55,7 @@ def insert_auction(tx: Transaction, event: AuctionCreated) -> Auction:
 
 def lock(tx: Transaction, gids: Iterable[str]) -> dict[str, Auction]:
     """Return the auctions with these gids, locked until the transaction ends, always in order of id."""
-    found = _resolve(tx, fetch(tx, _locking(_POSITIONS.where(among(tx, auctions.c.gid, set(gids))))))
+    found = _resolve(tx, _LOCK(tx, set(gids)))
     return {auction.gid: auction for auction in found}
 
 
@@ -64,8 +64,7 @@ def lock_due(tx: Transaction, now: datetime, limit: int) -> list[Auction]:
     due = select(auctions.c.id).where(auctions.c.due_at <= now).order_by(auctions.c.due_at).limit(limit)
     ids = tx.execute(due).scalars().all()
     # Once it is theirs, another process may have settled one; whoever is first moves the instant at which it is due.
-    mine = _POSITIONS.where(among(tx, auctions.c.id, ids), auctions.c.due_at <= now)
-    return _resolve(tx, fetch(tx, _locking(mine))) if ids else []
+    return _resolve(tx, _LOCK_DUE(tx, ids, now=now)) if ids else []
 
 
 def due_between(tx: Transaction, after: datetime, until: datetime, limit: int) -> list[int]:
@@ -78,7 +77,8 @@ def lock_ending_between(tx: Transaction, after: datetime, until: datetime) -> li
     """Return all auctions that are not over and end after `after` and by `until`, locked, in order of id."""
     live = auctions.c.status.in_([Status.SCHEDULED, Status.OPEN])
     ends = auctions.c.ends_at
-    return _resolve(tx, fetch(tx, _locking(_POSITIONS.where(live, ends > after, ends <= until))))
+    ids = tx.execute(select(auctions.c.id).where(live, ends > after, ends <= until)).scalars().all()
+    return _resolve(tx, _LOCK_LIVE(tx, ids))
 
 
 def next_due(tx: Transaction) -> datetime | None:
@@ -101,13 +101,13 @@ def get(tx: Transaction, gid: str) -> Auction | None:
 
 def get_many(tx: Transaction, gids: Iterable[str]) -> dict[str, Auction]:
     """Return the auctions with these gids, not locked."""
-    found = _resolve(tx, fetch(tx, _POSITIONS.where(among(tx, auctions.c.gid, set(gids)))))
+    found = _resolve(tx, _BY_GID(tx, set(gids)))
     return {auction.gid: auction for auction in found}
 
 
 def by_ids(tx: Transaction, auction_ids: Collection[int]) -> list[Auction]:
     """Return these auctions, not locked, in no particular order."""
-    return _resolve(tx, fetch(tx, _POSITIONS.where(among(tx, auctions.c.id, auction_ids))))
+    return _resolve(tx, _BY_ID(tx, auction_ids))
 
 
 def public_states(tx: Transaction, auction_ids: Collection[int]) -> dict[int, tuple[str, bytes]]:
@@ -128,11 +128,6 @@ def at_positions(tx: Transaction, positions: Sequence[tuple[int, int]]) -> list[
     """Return auctions by number and position as a statement of this transaction has just read them, in their order."""
     found = {auction.id: auction for auction in _resolve(tx, positions)}
     return [found[number] for number, _ in positions]
-
-
-def _locking(statement: Select[Any]) -> Select[Any]:
-    # NO KEY UPDATE keeps other writers out, and lets those in who only refer to the auction.
-    return statement.order_by(auctions.c.id).with_for_update(key_share=True)
 
 
 def _resolve(tx: Transaction, positions: Iterable[tuple[int, int]]) -> list[Auction]:
@@ -217,4 +212,14 @@ def _terms(auction: Auction) -> dict[str, Any]:
     }
 
 
+def _locking(statement: Select[Any]) -> Select[Any]:
+    # NO KEY UPDATE keeps other writers out, and lets those in who only refer to the auction.
+    return statement.order_by(auctions.c.id).with_for_update(key_share=True)
+
+
 _POSITIONS = select(auctions.c.id, auctions.c.position)
+_BY_GID = Lookup(_POSITIONS, auctions.c.gid)
+_BY_ID = Lookup(_POSITIONS, auctions.c.id)
+_LOCK = Lookup(_POSITIONS, auctions.c.gid, _locking)
+_LOCK_DUE = Lookup(_POSITIONS.where(auctions.c.due_at <= bindparam("now")), auctions.c.id, _locking)
+_LOCK_LIVE = Lookup(_POSITIONS.where(auctions.c.status.in_([Status.SCHEDULED, Status.OPEN])), auctions.c.id, _locking)

@@ -6,21 +6,36 @@ thread that serves requests wants as well: 200 rows took 600 ms beside a busy th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Dialect, Select, Table, Text, any_, func, literal, make_url, select, tuple_
+from sqlalchemy import (
+    ColumnElement,
+    Dialect,
+    Select,
+    Table,
+    Text,
+    any_,
+    bindparam,
+    func,
+    literal,
+    make_url,
+    select,
+    tuple_,
+)
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from saleroom.storage.database import Transaction
-from saleroom.storage.tables import Money
+from saleroom.storage.tables import Money, money_text
 
 _DIALECTS: dict[str, Dialect] = {
     name: make_url(f"{name}+{driver}://").get_dialect()()
     for name, driver in (("sqlite", "pysqlite"), ("postgresql", "asyncpg"))
 }
+_MONEY = {"sqlite": money_text, "postgresql": str}
+"""As text on PostgreSQL too: the driver takes three times as long for an array of decimals."""
 _CHUNK_MAX = 512
 """Rows of the largest statement on SQLite; the others have half as many, and so on: few enough to stay prepared."""
 
@@ -54,12 +69,34 @@ def update(tx: Transaction, table: Table, rows: Rows) -> None:
         tx.driver_sql(_update_values(table, names, size), values)
 
 
+class Lookup:
+    """Rows by any number of keys, by one statement that is put together once.
+
+    `select` chooses columns with numbers and text, `by` is the column of the keys; `finish` adds to the statement what is
+    the same each time. On SQLite the rows come as one, and in no order.
+    """
+
+    def __init__(
+        self, select: Select[Any], by: ColumnElement[Any], finish: Callable[[Select[Any]], Select[Any]] = lambda s: s
+    ) -> None:
+        self._statements = {
+            "postgresql": finish(select.where(by == any_(bindparam("keys", type_=ARRAY(by.type))))),
+            "sqlite": _as_one_row(finish(select.where(by.in_(_values(bindparam("keys", type_=Text)))))),
+        }
+
+    def __call__(self, tx: Transaction, keys: Collection[Any], **parameters: Any) -> list[Any]:
+        """Return the rows, each as a sequence; `parameters` are those of `finish`."""
+        if tx.dialect == "postgresql":
+            return list(tx.execute(self._statements["postgresql"], {"keys": list(keys), **parameters}).all())
+        sent = {"keys": _encode(list(keys)).decode(), **parameters}
+        return _decode(tx.execute(self._statements["sqlite"], sent).scalar_one())
+
+
 def among(tx: Transaction, column: ColumnElement[Any], values: Collection[Any]) -> ColumnElement[bool]:
     """Return the condition that `column` is one of `values` (numbers or text): the same statement for any number of them."""
     if tx.dialect == "postgresql":
         return column == any_(literal(list(values), ARRAY(column.type)))
-    listed = func.json_each(literal(_encode(list(values)).decode(), Text)).table_valued("value")
-    return column.in_(select(listed.c.value))
+    return column.in_(_values(literal(_encode(list(values)).decode(), Text)))
 
 
 def among_pairs(
@@ -78,13 +115,14 @@ def among_pairs(
     return tuple_(*columns).in_(select(*parts))
 
 
-def fetch(tx: Transaction, statement: Select[Any]) -> list[Any]:
-    """Return the rows of a `statement` that selects numbers and text, each as a sequence; on SQLite in no order."""
-    if tx.dialect == "postgresql":
-        return list(tx.execute(statement).all())
+def _values(listed: ColumnElement[str]) -> Select[Any]:
+    """The values of a JSON array, as rows."""
+    return select(func.json_each(listed).table_valued("value").c.value)
+
+
+def _as_one_row(statement: Select[Any]) -> Select[Any]:
     rows = statement.subquery()
-    text = tx.execute(select(func.json_group_array(func.json_array(*rows.c), type_=Text))).scalar_one()
-    return _decode(text)
+    return select(func.json_group_array(func.json_array(*rows.c), type_=Text))
 
 
 def _columns(tx: Transaction, table: Table, rows: Rows) -> list[list[Any]]:
@@ -111,13 +149,12 @@ def _processed(process: Any, values: list[Any]) -> list[Any]:
 def _processors(table: Table, names: tuple[str, ...], dialect: str) -> list[tuple[str, Any]]:
     of = _DIALECTS[dialect]
     return [
-        (name, str if _goes_as_text(table, name) and dialect == "postgresql" else kind.bind_processor(of))
-        for name, kind in ((name, table.c[name].type.dialect_impl(of)) for name in names)
+        (name, _MONEY[dialect] if _is_money(table, name) else table.c[name].type.dialect_impl(of).bind_processor(of))
+        for name in names
     ]
 
 
-def _goes_as_text(table: Table, name: str) -> bool:
-    # The driver takes three times as long for an array of decimals.
+def _is_money(table: Table, name: str) -> bool:
     return isinstance(table.c[name].type, Money)
 
 
@@ -180,7 +217,7 @@ def _arrays(table: Table, names: tuple[str, ...], same: tuple[bool, ...]) -> tup
     values, arrays, listed = [], [], []
     for place, (name, one) in enumerate(zip(names, same, strict=True), 1):
         kind = table.c[name].type.compile(_DIALECTS["postgresql"])
-        sent = "text" if _goes_as_text(table, name) else kind
+        sent = "text" if _is_money(table, name) else kind
         source = f"${place}::{sent}" if one else f"new.{name}"
         values.append(source if sent == kind else f"({source})::{kind}")
         if not one:

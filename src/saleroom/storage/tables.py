@@ -32,6 +32,11 @@ PRECISION, SCALE = 20, 3
 _SQLITE_WIDTH = PRECISION + 1
 
 
+def money_text(amount: Decimal) -> str:
+    """Return an amount as SQLite keeps it: all of the same length, so that text compares as money does."""
+    return str(amount).zfill(_SQLITE_WIDTH)
+
+
 class Money(TypeDecorator[Decimal]):
     """An exact amount: NUMERIC(20,3), or zero-padded text on SQLite, which has no decimal type (it compares as money does).
 
@@ -51,7 +56,7 @@ class Money(TypeDecorator[Decimal]):
         """Write `12.500` as `00000000000000012.500` on SQLite."""
         if value is None or dialect.name != "sqlite":
             return value
-        return str(value).zfill(_SQLITE_WIDTH)  # type: ignore[return-value]  # see load_dialect_impl
+        return money_text(value)  # type: ignore[return-value]  # see load_dialect_impl
 
     def process_result_value(self, value: Decimal | str | None, dialect: Dialect) -> Decimal | None:
         """Read the amount with its three decimals."""
