@@ -9,6 +9,7 @@ from sqlalchemy import event, select
 
 from saleroom.doors.api.endpoints import offered
 from saleroom.service import accounts
+from saleroom.settings import SettingsError, load
 from saleroom.storage.accounts import list_users
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.tables import users
@@ -145,3 +146,21 @@ def test_the_table_of_routes_is_whole_with_test_users() -> None:
     """Only this one address comes and goes with the setting."""
     with_them, without = ([one.path for one in offered(test_users=is_on)] for is_on in (True, False))
     assert ["/test-users"] == [path for path in with_them if path not in without]
+
+
+@pytest.mark.parametrize(
+    "key", ["x" * 15, "x" * 257, "a key with its spaces", "schl\u00fcssel-schl\u00fcssel", "tab\tab\tab\tab\tab"]
+)
+def test_a_key_is_long_and_fits_into_a_header(key: str) -> None:
+    """`load_key` has 16 to 256 characters, ASCII and without spaces; what is refused is not repeated."""
+    with pytest.raises(SettingsError) as refused:
+        load({}, {"SALEROOM_LOAD_KEY": key})
+    assert ["SALEROOM_LOAD_KEY: write 16 to 256 characters without spaces, all of them ASCII"] == refused.value.faults
+
+
+@pytest.mark.parametrize("key", ["x" * 16, "~" * 256])
+def test_a_good_key_is_kept_out_of_sight(key: str) -> None:
+    """A key within the bounds is taken, and no repr of the settings shows it."""
+    settings = load({}, {"SALEROOM_LOAD_KEY": key})
+    assert settings.load_key is not None
+    assert (key, False) == (settings.load_key.get_secret_value(), key in repr(settings))
