@@ -133,6 +133,9 @@ def embedded_server() -> Iterator[Any]:
     except Exception as error:  # noqa: BLE001  # whatever keeps the server from starting is said, or fails the run
         missing("postgresql", f"the embedded server does not start: {error}")
     try:
+        # What a test has written need not outlive the machine.
+        asyncio.run(_order(server.get_uri(), "ALTER SYSTEM SET fsync = off"))
+        asyncio.run(_order(server.get_uri(), "SELECT pg_reload_conf()"))
         yield server
     finally:
         server.cleanup()
@@ -147,9 +150,6 @@ def postgresql_server() -> Iterator[str]:
         yield named
         return
     with embedded_server() as server:
-        # What a test has written need not outlive the machine.
-        asyncio.run(_order(server.get_uri(), "ALTER SYSTEM SET fsync = off"))
-        asyncio.run(_order(server.get_uri(), "SELECT pg_reload_conf()"))
         yield server.get_uri()
 
 

@@ -24,7 +24,8 @@ from tests.violations import violations
 
 CLIENTS = 32
 STUBBORN = 12
-KILLS = 6
+KILLS = 4
+LOAD_KEY = "a-key-for-bidders"
 TERMS = {"startingPrice": "1.000", "increment": "0.001"}
 POSTGRESQL = pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 END_ALL = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = $1 AND pid <> pg_backend_pid()"
@@ -37,7 +38,7 @@ Ways = dict[str, str]
 def ways(request: pytest.FixtureRequest, bare_database_url: str, tmp_path: Path) -> Iterator[Ways]:
     """The settings of a configuration: so many processes, straight to the database or through a pooler."""
     processes, pooled = request.param
-    settings = {"database": bare_database_url, "workers": str(processes)}
+    settings = {"database": bare_database_url, "workers": str(processes), "load_key": LOAD_KEY}
     if not pooled:
         yield settings
         return
@@ -71,8 +72,8 @@ def test_many_clients_on_one_auction(
     try:
         house = start(**ways, mqtt=broker.settings.url)
         anyone = visit(house)
-        gid = anyone.sell(anyone.enter("ada"), **TERMS)
-        accepted = asyncio.run(storm(house.url, gid, _bidders(anyone, CLIENTS)))
+        gid, tokens = _sale(anyone, CLIENTS)
+        accepted = asyncio.run(storm(house.url, gid, tokens))
         history, auction = anyone.history(gid), anyone.get(f"/auctions/{gid}")
         wait_until(lambda: auction in _payloads(subscriber, f"saleroom/auctions/{gid}/state"))
         assert 0 == house.terminate(), house.told()
@@ -122,7 +123,7 @@ def test_the_server_restarted_in_mid_storm(
     async def restart(_: Outcome) -> None:
         await asyncio.to_thread(_restart, own_server, how)
 
-    outcome = _weather(start, visit, {"database": url, "workers": processes}, url, restart)
+    outcome = _weather(start, visit, {"database": url, "workers": processes, "load_key": LOAD_KEY}, url, restart)
     assert 0 < outcome.unavailable
     print(f"\n{outcome.unavailable} x 503, {len(outcome.accepted)} bids")  # noqa: T201  # for -s
 
@@ -133,8 +134,7 @@ def _weather(
     """Let a storm go through `trouble`, and check that no bid was doubled or lost, and that the log stays readable."""
     house = start(**ways)
     anyone = visit(house)
-    gid = anyone.sell(anyone.enter("ada"), **TERMS)
-    tokens = _bidders(anyone, STUBBORN)
+    gid, tokens = _sale(anyone, STUBBORN)
 
     outcome = Outcome()
 
@@ -162,9 +162,8 @@ def test_a_bid_cut_off_at_its_commit(cut: Cut, kept: int, database_url: str, sta
     """Where the connection is lost at the commit the answer is 503, and its key tells later what became of the bid."""
     line = Line(database_url)
     try:
-        anyone = visit(start(database=line.url))
-        gid = anyone.sell(anyone.enter("ada"), **TERMS)
-        ben = anyone.enter("ben")
+        anyone = visit(start(database=line.url, load_key=LOAD_KEY))
+        gid, [ben] = _sale(anyone, 1)
         body = {"amount": "7.000"}
         line.cut_next_bid(cut)
         lost = anyone.ask("POST", f"/auctions/{gid}/bids", ben, body, **{"Idempotency-Key": "one"})
@@ -236,8 +235,10 @@ def _restart(server: Any, how: str) -> None:
     server.ensure_postgres_running()  # so that it knows the new process, and can stop it
 
 
-def _bidders(anyone: Client, number: int) -> list[str]:
-    return [anyone.enter(f"bidder-{which}") for which in range(number)]
+def _sale(anyone: Client, bidders: int) -> tuple[str, list[str]]:
+    """Begin an auction, and return its gid and the tokens of so many bidders, who need not register."""
+    seller, *tokens = (user["token"] for user in anyone.post("/test-users", LOAD_KEY, {"count": bidders + 1})["users"])
+    return anyone.sell(seller, **TERMS), tokens
 
 
 def _payloads(subscriber: Subscriber, topic: str) -> list[Any]:
