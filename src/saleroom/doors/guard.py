@@ -40,6 +40,14 @@ SECURITY_HEADERS = (
     (b"cross-origin-opener-policy", b"same-origin"),
 )
 
+JSON_HEADERS = (
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"x-content-type-options", b"nosniff"),
+)
+"""What is left of them for JSON, where nothing is a document: each header costs a bid a microsecond on the way out."""
+IS_JSON = "saleroom.is_json"
+"""In the scope of a request whose answer, whatever it is, has no body but JSON."""
+
 Answer = Callable[[Scope, Problem], Response]
 
 
@@ -55,7 +63,7 @@ class SecurityHeaders:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = message["headers"]
-                headers += SECURITY_HEADERS
+                headers += JSON_HEADERS if IS_JSON in scope else SECURITY_HEADERS
                 if (cookie := scope.get("saleroom.forgery_cookie")) is not None:
                     headers.append((b"set-cookie", cookie))
             await send(message)

@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from saleroom.domain.errors import Fault, Invalid, Refused, Unauthenticated, UnknownAuction
 from saleroom.doors.api.forms import Field, Form, read_fields
-from saleroom.doors.guard import bearer_token, header, media_type, read_body
+from saleroom.doors.guard import IS_JSON, bearer_token, header, media_type, read_body
 from saleroom.doors.problems import MethodNotAllowed, NotJson, answer
 from saleroom.service.house import House
 from saleroom.service.once import Once
@@ -93,6 +93,7 @@ class Resource:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request. What is not a refusal goes on to the caller."""
+        scope[IS_JSON] = True
         endpoint = self._by_method.get(scope["method"])
         try:
             if endpoint is None:
