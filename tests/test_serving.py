@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import httpx
 import psutil
 import pytest
 
@@ -42,6 +43,22 @@ def test_connections_spread_over_the_processes(bare_database_url: str, tmp_path:
             house.kill()
 
 
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+def test_a_worker_that_dies_is_replaced(bare_database_url: str, tmp_path: Path) -> None:
+    """When a worker process is killed the others take all new connections, and soon there is a new one beside them."""
+    house = Served(tmp_path, "--workers", "2", "--mqtt", "off", database=bare_database_url)
+    try:
+        killed, _ = _workers(house)
+        killed.kill()
+        psutil.wait_procs([killed], timeout=GONE_SECONDS_MAX)
+        assert {200} == {httpx.get(f"{house.url}/healthz").status_code for _ in range(20)}
+        wait_until(lambda: len(_listening(house)) == 2 and killed not in _listening(house))
+        assert {200} == {httpx.get(f"{house.url}/healthz").status_code for _ in range(20)}
+        assert 0 == house.terminate()
+    finally:
+        house.kill()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a listening socket says that the port is taken")
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 def test_two_houses_on_one_port(bare_database_url: str, tmp_path: Path) -> None:
@@ -68,6 +85,16 @@ def test_two_houses_on_one_port(bare_database_url: str, tmp_path: Path) -> None:
 def _taken(worker: psutil.Process, port: int) -> int:
     """Return how many connections a worker process has taken."""
     return sum(1 for taken in worker.net_connections("tcp4") if taken.laddr.port == port and taken.raddr)
+
+
+def _listening(house: Served) -> list[psutil.Process]:
+    """Return the worker processes that listen by now."""
+    listening = []
+    for worker in _workers(house):
+        with contextlib.suppress(psutil.NoSuchProcess):  # it may end meanwhile
+            if any(connection.status == psutil.CONN_LISTEN for connection in worker.net_connections("tcp4")):
+                listening.append(worker)
+    return listening
 
 
 def _workers(house: Served) -> list[psutil.Process]:
