@@ -19,7 +19,9 @@ DOCUMENT = ROOT / "docs" / "performance.md"
 CHARTS = ROOT / "docs" / "performance"
 WIDTH = 180
 """Of what is written into a file or a pipe."""
-EXIT_CODES = "Exit codes: 0 done, 1 a database held a violation, or the bench could not go on, 2 wrong usage."
+EXIT_CODES = (
+    "Exit codes: 0 done, 1 a database held a violation, or the bench could not go on, 2 wrong usage, 130 stopped."
+)
 
 
 @click.group(epilog=EXIT_CODES)
@@ -71,7 +73,7 @@ def run_rows(only: str, rounds: int, seconds: float, memory_bids: int, output: P
     console.print(report.terminal(found, rows))
     console.print(f"Violations counted in the databases: {found.violations()}", highlight=False)
     console.print(f"Kept in {file}", highlight=False, soft_wrap=True)
-    return 1 if found.violations() else 0
+    return 1 if found.violations() else 130 if found.stopped else 0
 
 
 @cli.command("rows")

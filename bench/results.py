@@ -40,6 +40,8 @@ class Results(Struct, kw_only=True):
     readings: dict[str, list[Reading]] = field(default_factory=dict)
     not_measured: dict[str, str] = field(default_factory=dict)
     """Measurement -> why there is none."""
+    stopped: bool = False
+    """Whether somebody ended it before its end."""
 
     def violations(self) -> int:
         """Return how many violations all databases of the run held."""

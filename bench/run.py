@@ -45,6 +45,7 @@ def run(rows: Sequence[str], rounds: int, seconds_each: float, memory_bids: int,
                         console.print(f"round {turn}  {name:<28} {told}", highlight=False)
                     progress.advance(task)
         except KeyboardInterrupt:
+            results.stopped = True
             console.print("Stopped; what was measured by then follows.")
     return results
 
