@@ -113,6 +113,7 @@ class Closer:
     async def run(self) -> None:
         """Settle for ever. The database may go away and come back."""
         loop = asyncio.get_running_loop()
+        waits = False
         while True:
             self._sooner.clear()
             self._wakes_at = float("inf")
@@ -122,8 +123,13 @@ class Closer:
                 if loop.time() - self._swept_at > self.SWEEP_SECONDS:
                     self._swept_at = loop.time()
                     await self._database.write(sweep)
+                if waits:
+                    log.info("closing goes on")
+                waits = False
             except Unavailable as error:
-                log.error("closing waits for the database", reason=str(error))
+                if not waits:
+                    log.error("closing waits for the database", reason=str(error))
+                waits = True
                 self._wakes_at = loop.time() + 1.0
             try:
                 await asyncio.wait_for(self._sooner.wait(), max(0.0, self._wakes_at - loop.time()))

@@ -188,28 +188,28 @@ def _insert_arrays(
     values, rows = _arrays(table, names, same)
     targets = ", ".join([*names, *(name for name, _ in also)])
     selected = ", ".join([*values, *(expression for _, expression in also)])
-    return f"INSERT INTO {table.name} ({targets}) SELECT {selected} FROM {rows}"  # noqa: S608
+    return f"INSERT INTO {table.name} ({targets}) SELECT {selected} FROM {rows}"  # noqa: S608  # names of our own tables only
 
 
 @lru_cache
 def _insert_values(table: Table, names: tuple[str, ...], also: tuple[tuple[str, str], ...], size: int) -> str:
     targets = ", ".join([*names, *(name for name, _ in also)])
     row = ", ".join([*("?" for _ in names), *(expression for _, expression in also)])
-    return f"INSERT INTO {table.name} ({targets}) VALUES " + ", ".join([f"({row})"] * size)  # noqa: S608
+    return f"INSERT INTO {table.name} ({targets}) VALUES " + ", ".join([f"({row})"] * size)  # noqa: S608  # names of our own tables only
 
 
 @lru_cache
 def _update_arrays(table: Table, names: tuple[str, ...], same: tuple[bool, ...]) -> str:
     values, rows = _arrays(table, names, same)
     changes = ", ".join(f"{name} = {value}" for name, value in zip(names[1:], values[1:], strict=True))
-    return f"UPDATE {table.name} SET {changes} FROM {rows} WHERE {table.name}.id = {values[0]}"  # noqa: S608
+    return f"UPDATE {table.name} SET {changes} FROM {rows} WHERE {table.name}.id = {values[0]}"  # noqa: S608  # names of our own tables only
 
 
 @lru_cache
 def _update_values(table: Table, names: tuple[str, ...], size: int) -> str:
     changes = ", ".join(f"{name} = new.column{place}" for place, name in enumerate(names[1:], 2))
     rows = ", ".join([f"({', '.join('?' for _ in names)})"] * size)
-    return f"UPDATE {table.name} SET {changes} FROM (VALUES {rows}) AS new WHERE {table.name}.id = new.column1"  # noqa: S608
+    return f"UPDATE {table.name} SET {changes} FROM (VALUES {rows}) AS new WHERE {table.name}.id = new.column1"  # noqa: S608  # names of our own tables only
 
 
 def _arrays(table: Table, names: tuple[str, ...], same: tuple[bool, ...]) -> tuple[list[str], str]:
