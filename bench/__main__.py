@@ -19,9 +19,7 @@ DOCUMENT = ROOT / "docs" / "performance.md"
 CHARTS = ROOT / "docs" / "performance"
 WIDTH = 180
 """Of what is written into a file or a pipe."""
-EXIT_CODES = (
-    "Exit codes: 0 done, 1 a database held a violation, or the bench could not go on, 2 wrong usage, 130 stopped."
-)
+EXIT_CODES = "Exit codes: 0 done, 1 a database held a violation, or a measurement failed, 2 wrong usage, 130 stopped."
 
 
 @click.group(epilog=EXIT_CODES)
@@ -69,11 +67,11 @@ def run_rows(only: str, rounds: int, seconds: float, memory_bids: int, output: P
     found = run(rows, rounds, seconds, memory_bids, console)
     file = output or RESULTS / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}.json"
     results.write(found, file)
-    ratios(found, file.with_suffix(".svg"))
+    ratios([found], file.with_suffix(".svg"))
     console.print(report.terminal(found, rows))
     console.print(f"Violations counted in the databases: {found.violations()}", highlight=False)
     console.print(f"Kept in {file}", highlight=False, soft_wrap=True)
-    return 1 if found.violations() else 130 if found.stopped else 0
+    return 1 if found.violations() or found.failed else 130 if found.stopped else 0
 
 
 @cli.command("rows")
@@ -94,12 +92,12 @@ def write_report(files: tuple[Path, ...], document: Path, charts: Path) -> None:
         python -m bench report bench/results/2026-11-21T12-00-00.json
         python -m bench report all.json full-again.json
 
-    Of several files, each measurement comes from the last one that has it.
+    Of several files, each line and each curve comes from the last one that has all of it.
     """
     from bench import chart, report, results
 
     try:
-        found = results.read(files)
+        found = [results.read(file) for file in files]
     except msgspec.ValidationError as error:
         raise BenchError(f"not a file of the bench: {error}") from error
     chart.ratios(found, charts / "ratios.svg")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,9 @@ _STYLE = {
 }
 
 
-def ratios(results: Results, file: Path) -> None:
+def ratios(runs: Sequence[Results], file: Path) -> None:
     """Draw each ratio in parts of its target: a bar to the right of 1 reaches it."""
-    found = [verdict for line in LINES if (verdict := judge(results, line)) is not None and line.target]
+    found = [verdict for line in LINES if (verdict := judge(runs, line)) is not None and line.target]
     if not found:
         return
     pyplot = _pyplot()
@@ -44,10 +45,10 @@ def ratios(results: Results, file: Path) -> None:
     _save(figure, file)
 
 
-def curves(results: Results, folder: Path) -> None:
+def curves(runs: Sequence[Results], folder: Path) -> None:
     """Draw a chart for each row that has curves and was measured: rate above, latency or processor time below."""
     for row in dict.fromkeys(curve.row for curve in CURVES):
-        drawn = [(c, found) for c in CURVES if c.row == row and len(found := points(results, c)) > 1]
+        drawn = [(c, found) for c in CURVES if c.row == row and len(found := points(runs, c)) > 1]
         if not drawn:
             continue
         pyplot = _pyplot()

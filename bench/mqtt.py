@@ -124,7 +124,9 @@ def _publish(stage: Stage, file: Path) -> None:
 def _owed(connection: Connection) -> list[bytes]:
     """Return a line for each event that is owed: topic, tab, payload."""
     events, auctions = tables.events, tables.auctions
-    statement = select(auctions.c.gid, events.c.payload).join_from(events, auctions)
+    statement = select(auctions.c.gid, events.c.payload).join_from(
+        events, auctions, events.c.auction_id == auctions.c.id
+    )
     owed = statement.where(events.c.delivered_at.is_(None), events.c.type == "bid.placed").order_by(events.c.id)
     return [b"saleroom/auctions/%b/events\t%b\n" % (row.gid.encode(), row.payload) for row in connection.execute(owed)]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich import box
@@ -17,10 +17,10 @@ HEADS = ("row", "measure", "numerator", "denominator", "ratio", "spread", "targe
 MARKERS = ("<!-- results: begin -->", "<!-- results: end -->")
 
 
-def cells(results: Results, rows: Iterable[str]) -> list[tuple[str, ...]]:
+def cells(runs: Sequence[Results], rows: Iterable[str]) -> list[tuple[str, ...]]:
     """Return the table's lines for `rows`, each as text by the order of `HEADS`."""
     chosen = set(rows)
-    return [_cells(results, line) for line in LINES if line.row in chosen]
+    return [_cells(runs, line) for line in LINES if line.row in chosen]
 
 
 def terminal(results: Results, rows: Iterable[str]) -> Table:
@@ -28,19 +28,18 @@ def terminal(results: Results, rows: Iterable[str]) -> Table:
     table = Table(title=f"{results.rounds} rounds, {results.seconds_each:g} s each", box=box.SIMPLE_HEAD)
     for head in HEADS:
         table.add_column(head, overflow="fold", min_width=24 if head == "measure" else None)
-    for line in cells(results, rows):
+    for line in cells([results], rows):
         table.add_row(*line)
     return table
 
 
-def markdown(results: Results) -> str:
-    """Return the table, the machine and the processor times as Markdown."""
+def markdown(runs: Sequence[Results]) -> str:
+    """Return the table, the machine and the processor times as Markdown. Each line is of the last run that has it whole."""
     rows = dict.fromkeys(line.row for line in LINES)
-    lines = [f"Measured at {results.at}, {results.rounds} rounds, {results.seconds_each:g} seconds each, on "]
-    lines[0] += ", ".join(f"{name} {value}" for name, value in results.machine.items()) + "."
+    lines = [_origin(results) for results in runs]
     lines += ["", f"| {' | '.join(HEADS)} |", f"|{'---|' * len(HEADS)}"]
-    lines += [f"| {' | '.join(line)} |" for line in cells(results, rows)]
-    details = _details(results)
+    lines += [f"| {' | '.join(line)} |" for line in cells(runs, rows)]
+    details = [line for results in runs for line in _details(results)]
     if details:
         heads = (
             "measurement",
@@ -55,13 +54,18 @@ def markdown(results: Results) -> str:
     return "\n".join(lines)
 
 
-def into_document(results: Results, document: Path) -> None:
+def _origin(results: Results) -> str:
+    on = ", ".join(f"{name} {value}" for name, value in results.machine.items())
+    return f"- Measured at {results.at}, rounds: {results.rounds}, seconds each: {results.seconds_each:g}, on {on}."
+
+
+def into_document(runs: Sequence[Results], document: Path) -> None:
     """Write the table between the markers of `document`. Raises BenchError where it has none."""
     text = document.read_text("utf-8")
     between = re.compile(f"{re.escape(MARKERS[0])}.*{re.escape(MARKERS[1])}", re.DOTALL)
     if between.search(text) is None:
         raise BenchError(f"{document} has no lines {MARKERS[0]} and {MARKERS[1]}")
-    written = f"{MARKERS[0]}\n{markdown(results)}\n{MARKERS[1]}"
+    written = f"{MARKERS[0]}\n{markdown(runs)}\n{MARKERS[1]}"
     document.write_text(between.sub(lambda _: written, text), "utf-8")
 
 
@@ -72,12 +76,13 @@ def number(value: float) -> str:
     return f"{value:.{0 if value >= 100 else 1 if value >= 10 else 2 if value >= 0.1 else 3}f}"
 
 
-def _cells(results: Results, line: Line) -> tuple[str, ...]:
+def _cells(runs: Sequence[Results], line: Line) -> tuple[str, ...]:
     target = "" if line.target is None else f"{'≤' if line.lower_is_better else '≥'} {line.target:g}"
-    verdict = judge(results, line)
+    verdict = judge(runs, line)
     if verdict is None:
         sides = {name.partition(".")[0] for name in (line.numerator, line.denominator) if name is not None}
-        reason = line.pending or "; ".join({results.not_measured.get(side, "") for side in sorted(sides)} - {""})
+        reasons = {results.not_measured.get(side, "") for results in runs for side in sides} - {""}
+        reason = line.pending or "; ".join(sorted(reasons))
         return (line.row, f"{line.measure} ({reason or 'not measured'})", "", "", "", "", target, "", "")
     measure = f"{line.measure} ({verdict.note})" if verdict.note else line.measure
     return (line.row, measure, *_measured(verdict), target, _met(verdict), str(verdict.violations))

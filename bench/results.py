@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import statistics
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -40,6 +40,8 @@ class Results(Struct, kw_only=True):
     readings: dict[str, list[Reading]] = field(default_factory=dict)
     not_measured: dict[str, str] = field(default_factory=dict)
     """Measurement -> why there is none."""
+    failed: int = 0
+    """How many measurements ended in an error of their own, told in `not_measured`."""
     stopped: bool = False
     """Whether somebody ended it before its end."""
 
@@ -75,8 +77,13 @@ class Verdict(Struct, kw_only=True, frozen=True):
         return self.ratio <= target if self.line.lower_is_better else self.ratio >= target
 
 
-def judge(results: Results, line: Line) -> Verdict | None:
-    """Work a line out, or return None where one of its sides was not measured."""
+def judge(runs: Sequence[Results], line: Line) -> Verdict | None:
+    """Work a line out from the last run that has both its sides, or return None: sides of two runs make no ratio."""
+    found = (_judge(results, line) for results in reversed(runs))
+    return next((verdict for verdict in found if verdict is not None), None)
+
+
+def _judge(results: Results, line: Line) -> Verdict | None:
     above = results.figure(line.numerator)
     if not above:
         return None
@@ -104,8 +111,15 @@ def judge(results: Results, line: Line) -> Verdict | None:
     )
 
 
-def points(results: Results, curve: Curve) -> list[tuple[float, dict[str, float]]]:
-    """Return the points of a curve that were measured: x, and the median of the value and of each figure."""
+def points(runs: Sequence[Results], curve: Curve) -> list[tuple[float, dict[str, float]]]:
+    """Return the points of a curve in the run that has most of it, the last one of equals.
+
+    A point is x, and the median of the value and of each figure.
+    """
+    return max((_points(results, curve) for results in reversed(runs)), key=len, default=[])
+
+
+def _points(results: Results, curve: Curve) -> list[tuple[float, dict[str, float]]]:
     found = []
     for x, measurement in curve.points:
         readings = results.readings.get(measurement, [])
@@ -143,20 +157,9 @@ def write(results: Results, file: Path) -> None:
     file.write_bytes(msgspec.json.format(msgspec.json.encode(results), indent=1))
 
 
-def read(files: Sequence[Path]) -> Results:
-    """Return the results that `write` kept; of several files, each measurement from the last one that has it.
-
-    Raises OSError, or msgspec.ValidationError where a file holds something else.
-    """
-    first, *more = [msgspec.json.decode(file.read_bytes(), type=Results) for file in files]
-    for results in more:
-        first.readings |= results.readings
-        first.not_measured = _without(first.not_measured | results.not_measured, first.readings)
-    return first
-
-
-def _without(reasons: Mapping[str, str], measured: Mapping[str, object]) -> dict[str, str]:
-    return {name: reason for name, reason in reasons.items() if name not in measured}
+def read(file: Path) -> Results:
+    """Return the results that `write` kept. Raises OSError, or msgspec.ValidationError where it holds something else."""
+    return msgspec.json.decode(file.read_bytes(), type=Results)
 
 
 def _lines(path: str) -> list[str]:

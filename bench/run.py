@@ -41,7 +41,7 @@ def run(rows: Sequence[str], rounds: int, seconds_each: float, memory_bids: int,
                 for turn, name in plan:
                     if name not in results.not_measured:
                         progress.update(task, description=f"round {turn} of {rounds}: {name}")
-                        told = _measure(stage, name, results)
+                        told = _measure(stage, name, results, console)
                         console.print(f"round {turn}  {name:<28} {told}", highlight=False)
                     progress.advance(task)
         except KeyboardInterrupt:
@@ -50,13 +50,18 @@ def run(rows: Sequence[str], rounds: int, seconds_each: float, memory_bids: int,
     return results
 
 
-def _measure(stage: Stage, name: str, results: Results) -> str:
-    """Take one measurement and say in a line what it found."""
+def _measure(stage: Stage, name: str, results: Results, console: Console) -> str:
+    """Take one measurement and say in a line what it found. Whatever fails, the rest of an hour's run goes on."""
     try:
         reading = measurement(name)(stage)
     except BenchError as error:
         results.not_measured[name] = str(error).splitlines()[0]
         return f"not measured: {error}"
+    except Exception as error:  # noqa: BLE001  # shown in full here, counted, and in the exit code
+        console.print_exception()
+        results.failed += 1
+        results.not_measured[name] = f"failed: {type(error).__name__}"
+        return "failed"
     results.readings.setdefault(name, []).append(reading)
     return _told(reading)
 

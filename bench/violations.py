@@ -62,6 +62,17 @@ WHERE e.auction_id IS NULL OR e.first <> :position OR e.last <> e.positions + :p
   OR e.oldest <> :position OR e.newest <> e.versions + :position - 1 OR e.public <> e.versions
   OR e.newest <> a.version"""
 
+_ORDER = """
+SELECT count(*) FROM (
+  SELECT version, lag(version) OVER (PARTITION BY auction_id ORDER BY position) AS before
+  FROM events WHERE version IS NOT NULL AND id > :events_after
+) AS log WHERE version <= before"""
+
+# No foreign key says so: it would cost as much as the rows.
+_ORPHANS = """
+SELECT (SELECT count(*) FROM bids WHERE id > :bids_after AND auction_id NOT IN (SELECT id FROM auctions))
+  + (SELECT count(*) FROM events WHERE id > :events_after AND auction_id NOT IN (SELECT id FROM auctions))"""
+
 _ONE_TO_ONE = """
 SELECT count(*) FROM (
   SELECT auction_id, place, at, amount, sum(side) AS balance FROM (
@@ -94,6 +105,8 @@ _QUESTIONS = {
     "numbers with gaps": _NUMBERS,
     "auctions that contradict their leading bid": _LEADER,
     "events with gaps": _POSITIONS,
+    "events whose versions do not rise": _ORDER,
+    "bids and events without their auction": _ORPHANS,
     "bids and events without each other": _ONE_TO_ONE,
     "bids after the end": _LATE,
     "bids on one's own auction": _OWN,
