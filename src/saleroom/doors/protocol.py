@@ -5,7 +5,9 @@ The server would keep the headers of a request in memory for as long as they com
 
 from __future__ import annotations
 
+import asyncio
 from http import HTTPStatus
+from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -18,12 +20,46 @@ HEAD_BYTES_MAX = 4 * HEADER_BYTES_MAX
 """What may arrive of a head that is not complete; the guard is stricter with those that are."""
 
 
+class JoinedWrites:
+    """A transport that sends what is written within one turn of the event loop in one piece.
+
+    The server writes the head of an answer and its body one by one, and each would be a packet of its own.
+    """
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._pieces: list[bytes] = []
+
+    def write(self, piece: bytes) -> None:
+        """Send `piece` before this turn of the loop is over."""
+        if not self._pieces:
+            asyncio.get_running_loop().call_soon(self._send)
+        self._pieces.append(piece)
+
+    def close(self) -> None:
+        """Send what is left, and close."""
+        self._send()
+        self._transport.close()
+
+    def _send(self) -> None:
+        pieces, self._pieces = self._pieces, []
+        if pieces and not self._transport.is_closing():
+            self._transport.write(b"".join(pieces))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
 class Http(HttpToolsProtocol):
     """The server's protocol for one connection."""
 
     _in_head = False
     _head_bytes = 0
     _ends_another = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin, with answers in one piece."""
+        super().connection_made(JoinedWrites(cast("asyncio.Transport", transport)))  # type: ignore[arg-type]  # it acts as one
 
     def data_received(self, data: bytes) -> None:
         """Parse, and hang up on a head that does not end."""

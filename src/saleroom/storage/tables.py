@@ -183,7 +183,7 @@ bids = Table(
     Column("id", Number, primary_key=True),
     Column("auction_id", BigInteger, nullable=False),
     Column("number", Integer, nullable=False),
-    Column("bidder_id", BigInteger, ForeignKey("users.id"), nullable=False),
+    Column("bidder_id", BigInteger, nullable=False),
     Column("amount", Money, nullable=False),
     Column("maximum", Money, nullable=False),
     Column("automatic", Boolean, nullable=False),
@@ -193,8 +193,8 @@ bids = Table(
 )
 """The history; `number` counts an auction's bids from 1, in the order in which they were recorded.
 
-Here and in the log, `auction_id` is no foreign key: rows are written while that very auction is locked, none is ever
-deleted, and checking it took as long as inserting (docs/decisions/0017)."""
+Here and in the log there are no foreign keys: rows are written while that very auction is locked, by a bidder whose token
+has just been found, nothing is ever deleted, and checking took as long as inserting (docs/decisions/0017)."""
 
 events = Table(
     "events",
