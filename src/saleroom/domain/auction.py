@@ -41,6 +41,9 @@ class Status(StrEnum):
     CANCELLED = "cancelled"
 
 
+_OVER = (Status.CLOSED, Status.CANCELLED)
+
+
 class Party(Struct, frozen=True):
     """A user as far as an auction knows them: the number and the name."""
 
@@ -81,7 +84,7 @@ class Auction(Struct, frozen=True, kw_only=True):
     @property
     def over(self) -> bool:
         """Whether it is closed or cancelled, for good."""
-        return self.status in (Status.CLOSED, Status.CANCELLED)
+        return self.status in _OVER
 
     @property
     def minimum_bid(self) -> Decimal | None:

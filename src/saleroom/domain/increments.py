@@ -29,7 +29,10 @@ class Ladder(Struct, frozen=True):
 
     def step_at(self, price: Decimal) -> Decimal:
         """Return inc(price): the step of the tier that holds `price` itself."""
-        return next(tier.step for tier in reversed(self.tiers) if tier.start <= price)
+        for tier in reversed(self.tiers):
+            if tier.start <= price:
+                return tier.step
+        raise AssertionError("the first tier starts at 0")
 
     def next_above(self, price: Decimal) -> Decimal | None:
         """Return `price` plus its step, or None where that exceeds 20 digits."""
