@@ -42,7 +42,8 @@ from saleroom.service.sharing import Shared
 from saleroom.service.throttle import Registrations
 from saleroom.settings import Settings
 from saleroom.storage import accounts as account_rows
-from saleroom.storage.database import Database, Unavailable
+from saleroom.storage.database import Database
+from saleroom.storage.faults import Unavailable
 from saleroom.storage.migrations import migrate as migrate_tables
 
 log = structlog.get_logger()

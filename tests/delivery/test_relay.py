@@ -15,7 +15,7 @@ from saleroom.delivery import mqtt
 from saleroom.delivery import relay as relay_module
 from saleroom.delivery.mqtt import OFFLINE, ONLINE, MqttSettings
 from saleroom.delivery.relay import Relay
-from saleroom.storage import database as database_module
+from saleroom.storage import sqlite
 from saleroom.storage.database import Database
 from tests.delivery.equipment import Gate, Mosquitto, Sales, Subscriber, until
 
@@ -253,7 +253,7 @@ async def test_a_database_that_is_away_is_waited_for(
     """While the database cannot be written the relay says so once, and goes on when it can."""
     monkeypatch.setattr(relay_module, "BACKOFF_SECONDS_MAX", 0.1)
     monkeypatch.setattr(relay_module, "RENEW_SECONDS", 0.1)
-    monkeypatch.setattr(database_module, "SQLITE_BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.05)
     impatient = Database(sales.database.url.render_as_string())
     with capture_logs() as lines, closing(sqlite3.connect(sales.database.url.database or "")) as other:
         relay = relaying(mosquitto.settings, impatient)

@@ -24,7 +24,8 @@ from saleroom.service.accounts import Accounts, authenticate, issue_token, log_o
 from saleroom.service.passwords import THREADS, WAITING_MAX, Passwords
 from saleroom.service.throttle import FREE_FAILURES, Registrations
 from saleroom.storage import accounts as rows
-from saleroom.storage.database import Database, Transaction, Unavailable
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.faults import Unavailable
 from saleroom.storage.tables import auth_tokens
 from tests.fixtures_database import T0, FakeClock, OpenDatabase
 from tests.service.people import person

@@ -10,7 +10,8 @@ from sqlalchemy.exc import DatabaseError
 from sqlalchemy.util import await_only
 
 from saleroom.domain.auction import Auction
-from saleroom.storage.database import PASSING_TRIES, Database, Transaction, TryAgain, Unavailable, parse_url
+from saleroom.storage.database import PASSING_TRIES, Database, Transaction, parse_url
+from saleroom.storage.faults import TryAgain, Unavailable
 from tests.domain.playing import party
 from tests.fixtures_database import OpenDatabase
 from tests.pooler import PgBouncer

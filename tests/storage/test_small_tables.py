@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from saleroom.storage import accounts, heartbeats, idempotency, leases
-from saleroom.storage.database import Database, Transaction, TryAgain, Unavailable
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.faults import TryAgain, Unavailable
 from saleroom.storage.idempotency import KEPT, Kept
 from tests.domain.playing import T0
 from tests.fixtures_database import FakeClock, OpenDatabase

@@ -16,7 +16,8 @@ import structlog
 from saleroom.delivery.mqtt import FAREWELL_SECONDS_MAX, MqttSettings, closed, connect, publish
 from saleroom.domain.auction import Status
 from saleroom.storage import auctions, leases, listing, log
-from saleroom.storage.database import Database, Transaction, Unavailable
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.faults import Unavailable
 
 LEASE = "mqtt-relay"
 LEASE_SECONDS = 10

@@ -17,7 +17,7 @@ from saleroom.domain.errors import Invalid, Refused
 from saleroom.doors import problems
 from saleroom.doors.guard import Guard
 from saleroom.doors.problems import MethodNotAllowed, NotFound
-from saleroom.storage import database
+from saleroom.storage import faults
 
 log = structlog.get_logger()
 
@@ -79,7 +79,7 @@ class Front:
             refused: Refused = _from_starlette(error)
         except Refused as error:
             refused = error
-        except database.Unavailable as error:
+        except faults.Unavailable as error:
             self._outage.failed(str(error))
             refused = problems.Unavailable()
         except Exception:

@@ -21,33 +21,41 @@ HEAD_BYTES_MAX = 4 * HEADER_BYTES_MAX
 
 
 class JoinedWrites:
-    """A transport that sends what is written within one turn of the event loop in one piece.
+    """A transport that sends the head of an answer together with what follows it.
 
-    The server writes the head of an answer and its body one by one, and each would be a packet of its own.
+    The server writes them one by one, and each would be a packet of its own.
     """
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
-        self._pieces: list[bytes] = []
+        self._head = b""
 
     def write(self, piece: bytes) -> None:
-        """Send `piece` before this turn of the loop is over."""
-        if not self._pieces:
-            asyncio.get_running_loop().call_soon(self._send)
-        self._pieces.append(piece)
+        """Send `piece`, or keep it for the next one where it is a head."""
+        if not self._head and piece.startswith(_STATUS_LINE):
+            self._head = piece
+        elif self._head:
+            self._head += piece
+            self.flush()
+        else:
+            self._transport.write(piece)
+
+    def flush(self) -> None:
+        """Send a head that nothing has followed."""
+        head, self._head = self._head, b""
+        if head and not self._transport.is_closing():
+            self._transport.write(head)
 
     def close(self) -> None:
         """Send what is left, and close."""
-        self._send()
+        self.flush()
         self._transport.close()
-
-    def _send(self) -> None:
-        pieces, self._pieces = self._pieces, []
-        if pieces and not self._transport.is_closing():
-            self._transport.write(b"".join(pieces))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
+
+
+_STATUS_LINE = b"HTTP/1.1 "
 
 
 class Http(HttpToolsProtocol):
@@ -59,7 +67,13 @@ class Http(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin, with answers in one piece."""
-        super().connection_made(JoinedWrites(cast("asyncio.Transport", transport)))  # type: ignore[arg-type]  # it acts as one
+        self._joined = JoinedWrites(cast("asyncio.Transport", transport))
+        super().connection_made(self._joined)  # type: ignore[arg-type]  # it acts as one
+
+    def on_response_complete(self) -> None:
+        """Send the head of an answer without a body, and go on."""
+        self._joined.flush()
+        super().on_response_complete()
 
     def data_received(self, data: bytes) -> None:
         """Parse, and hang up on a head that does not end."""

@@ -21,7 +21,8 @@ from saleroom.domain.errors import (
 from saleroom.service.passwords import Passwords
 from saleroom.service.throttle import FailedLogins, Registrations
 from saleroom.storage import accounts
-from saleroom.storage.database import Database, Transaction, TryAgain
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.faults import TryAgain
 
 TEST_NAME_BYTES = 8
 """Random bytes in the name of a test user: nobody can take it beforehand."""

@@ -18,7 +18,8 @@ from saleroom.service.accounts import authenticate
 from saleroom.service.once import Once, once
 from saleroom.service.recording import advance, lock_one
 from saleroom.storage import auctions, log
-from saleroom.storage.database import Transaction, TryAgain
+from saleroom.storage.database import Transaction
+from saleroom.storage.faults import TryAgain
 
 _encode = msgspec.json.Encoder().encode
 

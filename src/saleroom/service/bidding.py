@@ -17,7 +17,7 @@ from saleroom.service.accounts import authenticate, token_digest
 from saleroom.service.once import Once, once, repeated
 from saleroom.service.recording import Step, lock_one, record, steps
 from saleroom.storage import accounts, auctions, idempotency
-from saleroom.storage.database import Transaction
+from saleroom.storage.database import Transaction, brief
 from saleroom.storage.idempotency import Kept
 
 _encode = msgspec.json.Encoder().encode
@@ -32,6 +32,7 @@ class BidCommand(Struct, frozen=True):
     once: Once | None = None
 
 
+@brief
 def place_bids(tx: Transaction, commands: Sequence[BidCommand]) -> list[bytes | Refused]:
     """Decide `commands` in order of arrival and return each one's answer: JSON of a `BidAnswer`, or the refusal.
 

@@ -13,7 +13,8 @@ from saleroom.domain.auction import Auction
 from saleroom.domain.closing import reopen_after_outage, settle
 from saleroom.service.recording import Step, record, steps
 from saleroom.storage import accounts, auctions, heartbeats, idempotency
-from saleroom.storage.database import Database, Transaction, Unavailable
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.faults import Unavailable
 from saleroom.storage.memory import AUCTIONS_MAX
 
 log = structlog.get_logger()

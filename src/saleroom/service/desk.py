@@ -10,7 +10,8 @@ import structlog
 
 from saleroom.domain.errors import Busy
 from saleroom.service.bidding import BidCommand, place_bids
-from saleroom.storage.database import Database, Unavailable
+from saleroom.storage.database import Database
+from saleroom.storage.faults import Unavailable
 
 log = structlog.get_logger()
 

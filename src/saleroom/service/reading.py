@@ -16,7 +16,7 @@ from saleroom.domain.events import Outcome, SoftClose
 from saleroom.domain.views import AuctionView, BidView, auction_view, instant
 from saleroom.service.accounts import authenticate, token_digest
 from saleroom.storage import accounts, auctions, bids, listing
-from saleroom.storage.database import Transaction
+from saleroom.storage.database import Transaction, brief
 from saleroom.storage.listing import Filter, Mark, Sort
 
 Look = tuple[Callable[..., Any], *tuple[Any, ...]]
@@ -62,6 +62,7 @@ class Shown(Struct, frozen=True):
     tag: str
 
 
+@brief
 def shown(tx: Transaction, asked: Sequence[tuple[str, str | None]]) -> list[Shown | Exception]:
     """Return auctions by gid as the holder of a token may see them, or anyone where there is none.
 

@@ -8,7 +8,8 @@ from typing import Generic, TypeVar
 
 import structlog
 
-from saleroom.storage.database import Database, Transaction, Unavailable
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.faults import Unavailable
 
 log = structlog.get_logger()
 

@@ -1,4 +1,4 @@
-"""Engines and transactions, and the two dialects. This is the only place that commits.
+"""Transactions over either database. Nothing else commits.
 
 A use case is a plain function of a transaction: `await database.write(place_bids, commands)` runs `place_bids(tx, commands)`
 in one transaction that commits when it returns and rolls back when it raises.
@@ -7,55 +7,25 @@ in one transaction that commits when it returns and rolls back when it raises.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
-import secrets
-import sqlite3
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, cast
 
-from sqlalchemy import (
-    URL,
-    Connection,
-    CursorResult,
-    Engine,
-    Executable,
-    create_engine,
-    event,
-    func,
-    make_url,
-    select,
-    text,
-)
-from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy import URL, Connection, CursorResult, Executable, func, make_url, select
+from sqlalchemy.exc import ArgumentError
 
 from saleroom.domain.auction import Auction
+from saleroom.storage.faults import TryAgain, Unavailable
 from saleroom.storage.memory import Memory
+from saleroom.storage.postgresql import Postgresql
+from saleroom.storage.sqlite import Sqlite
 
 P = ParamSpec("P")
 R = TypeVar("R")
+U = TypeVar("U", bound=Callable[..., Any])
 Clock = Callable[[], datetime]
 
-SQLITE_READERS = 2
-SQLITE_BUSY_SECONDS = 30
 PASSING_TRIES = 5
-_PASSING_SQLITE = frozenset({5, 6, 8, 10, 13, 14})
-"""Busy, locked, read-only, I/O error, disk full, cannot open: the file's trouble and not the statement's."""
-_PASSING_SQLSTATES = frozenset({"40001", "40P01"})
-_AWAY_SQLSTATES = ("08", "28", "3D", "53", "57P0")
-"""Connection lost or refused, wrong password, no such database, no resources, shutting down."""
-_STRANGE_STATEMENTS = frozenset({"26000", "42P05"})
-"""A prepared statement that is not there, or there already: the session is another one."""
-_POOLER_FOUND = (
-    "a pooler such as PgBouncer gives each transaction another session; "
-    "set database_pooler to transaction, or let the pooler keep prepared statements (PgBouncer 1.21, max_prepared_statements)"
-)
-_UNNAMED = {"statement_cache_size": 0}
-"""Without its cache the driver gives a statement no name, and sends its text along with each execution."""
 
 
 class Transaction:
@@ -93,15 +63,13 @@ class Transaction:
         return datetime.now(UTC)
 
 
-class Unavailable(Exception):
-    """The database cannot be reached or stayed too busy.
+def brief(use_case: U) -> U:
+    """Mark a use case that finds few rows, all by their keys: on SQLite it runs in the event loop's own thread."""
+    _BRIEF.add(use_case)
+    return use_case
 
-    Whether a write that was cut off during its commit took effect cannot be known: an Idempotency-Key settles it.
-    """
 
-
-class TryAgain(Exception):
-    """A use case raises it where its transaction lost a race and would succeed from the start."""
+_BRIEF: set[Callable[..., Any]] = set()
 
 
 class Database:
@@ -114,8 +82,8 @@ class Database:
         self.after_commit: list[Callable[[list[Auction]], None]] = []
         """Called in the event loop with the auctions that a transaction has changed, once they are committed."""
         self.kind = self.url.get_backend_name()
-        self._engine: _Sqlite | _Postgresql
-        self._engine = _Sqlite(self.url) if self.kind == "sqlite" else _Postgresql(self.url, pool_size, pooled=pooled)
+        self._engine: Sqlite | Postgresql
+        self._engine = Sqlite(self.url) if self.kind == "sqlite" else Postgresql(self.url, pool_size, pooled=pooled)
 
     async def write(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run `use_case` in a transaction that may write, and return what it returns after the commit.
@@ -155,7 +123,7 @@ class Database:
             tx = Transaction(connection, self.clock, self.memory)
             return use_case(tx, *args, **kwargs), tx
 
-        answer, tx = await self._engine.run(work, writes=writes)
+        answer, tx = await self._engine.run(work, writes=writes, brief=use_case in _BRIEF)
         self.memory.learn(tx.names, tx.seen)
         self.memory.learn({}, tx.changed)
         return answer, tx
@@ -166,7 +134,7 @@ class Database:
 
     async def check(self) -> None:
         """Raise Unavailable where the database cannot be reached, or not safely with these settings."""
-        if isinstance(self._engine, _Postgresql):
+        if isinstance(self._engine, Postgresql):
             await self._engine.check()
 
     async def close(self) -> None:
@@ -203,126 +171,3 @@ def parse_url(text: str) -> URL:
     if "sslmode" in query:
         query["ssl"] = query.pop("sslmode")
     return url.set(drivername="postgresql+asyncpg", query=query)
-
-
-class _Sqlite:
-    """One writer in a thread of its own, as SQLite has one writer anyway, and a few readers beside it (WAL)."""
-
-    def __init__(self, url: URL) -> None:
-        _create_private(url.database or "")
-        self._write_engine = _sqlite_engine(url, begin="BEGIN IMMEDIATE")
-        self._read_engine = _sqlite_engine(url, begin="BEGIN")
-        self._writer = ThreadPoolExecutor(1, "sqlite-writer")
-        self._readers = ThreadPoolExecutor(SQLITE_READERS, "sqlite-reader")
-
-    async def run(self, work: Callable[[Connection], R], *, writes: bool) -> R:
-        engine, threads = (self._write_engine, self._writer) if writes else (self._read_engine, self._readers)
-
-        def transaction() -> R:
-            with engine.begin() as connection:
-                return work(connection)
-
-        try:
-            return await asyncio.get_running_loop().run_in_executor(threads, transaction)
-        except OperationalError as error:
-            if (getattr(error.orig, "sqlite_errorcode", 0) & 0xFF) in _PASSING_SQLITE:
-                raise Unavailable(f"SQLite: {error.orig}") from error
-            raise
-
-    async def close(self) -> None:
-        for threads in (self._writer, self._readers):
-            await asyncio.to_thread(threads.shutdown)
-        self._write_engine.dispose()
-        self._read_engine.dispose()
-
-
-def _create_private(path: str) -> None:
-    """Make a new file readable by its owner alone: it holds digests of passwords and limits of bidders."""
-    with contextlib.suppress(OSError):  # an existing file stays as it is; an impossible one fails when it is opened
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-
-
-def _sqlite_engine(url: URL, begin: str) -> Engine:
-    engine = create_engine(
-        url, hide_parameters=True, connect_args={"timeout": SQLITE_BUSY_SECONDS, "check_same_thread": False}
-    )
-
-    @event.listens_for(engine, "connect")
-    def prepare(connection: sqlite3.Connection, _: object) -> None:
-        # The driver's own transactions begin late and lose updates; ours begin where `begin` says.
-        connection.isolation_level = None
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-            connection.execute(f"PRAGMA {pragma}")
-
-    @event.listens_for(engine, "begin")
-    def start(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
-
-    return engine
-
-
-class _Postgresql:
-    """A pool over asyncpg. READ COMMITTED is enough, as every decision is made under its auction's row lock.
-
-    `pooled` says that another pooler stands before the server and gives each transaction another session of it: nothing
-    then outlives a transaction, so statements have no names and are parsed anew each time (docs/decisions/0016).
-    """
-
-    def __init__(self, url: URL, pool_size: int, *, pooled: bool) -> None:
-        self._pooled = pooled
-        self._engine = create_async_engine(
-            url, pool_size=pool_size, max_overflow=0, pool_timeout=10, connect_args=_UNNAMED if pooled else {}
-        )
-
-    async def run(self, work: Callable[[Connection], R], *, writes: bool) -> R:
-        """Run `work` in a transaction; a second time where its connection is lost before the commit, which undoes it."""
-        for again in (True, False):
-            step = "connect"
-            try:
-                async with self._engine.connect() as connection:
-                    step = "work"
-                    answer = await connection.run_sync(work)
-                    step = "commit"
-                    await connection.commit()
-                    return answer
-            except DBAPIError as error:
-                if again and step == "work" and error.connection_invalidated:
-                    continue
-                self._explain(error, step)
-                raise
-            except (OSError, PoolTimeout) as error:
-                raise Unavailable(f"PostgreSQL: {str(error) or type(error).__name__}") from error
-        raise AssertionError("the second time returns or raises")
-
-    def _explain(self, error: DBAPIError, step: str) -> None:
-        """Raise what a fault of the driver means to the house, where it means more than a bug."""
-        state = getattr(error.orig, "sqlstate", None) or ""
-        if state in _PASSING_SQLSTATES:
-            raise TryAgain(f"PostgreSQL: {type(error.orig).__name__}") from error
-        if state in _STRANGE_STATEMENTS and not self._pooled:
-            raise Unavailable(f"PostgreSQL: {_POOLER_FOUND}") from error
-        if error.connection_invalidated or state.startswith(_AWAY_SQLSTATES):
-            if step == "work":
-                raise TryAgain(f"PostgreSQL: {error.orig}") from error
-            raise Unavailable(f"PostgreSQL: {error.orig}, at the {step}") from error
-
-    async def check(self) -> None:
-        """Raise Unavailable behind a pooler that shares sessions among transactions and that the settings do not name.
-
-        There a statement's name may mean another process's statement. What such a pooler gives away is that a statement
-        is still in the session when the connection that prepared it is gone.
-        """
-        if self._pooled:
-            return
-        mark = secrets.token_hex(8)
-        await self.run(lambda connection: connection.exec_driver_sql(f"SELECT '{mark}'"), writes=False)
-        await self._engine.dispose()
-        left = text(
-            "SELECT 1 FROM pg_prepared_statements WHERE starts_with(name, :ours) AND position(:mark IN statement) > 0"
-        )
-        known = {"ours": "__asyncpg_", "mark": mark}
-        if await self.run(lambda connection: connection.execute(left, known).first(), writes=False):
-            raise Unavailable(f"PostgreSQL: {_POOLER_FOUND}")
-
-    async def close(self) -> None:
-        await self._engine.dispose()

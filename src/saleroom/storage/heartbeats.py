@@ -7,7 +7,8 @@ from datetime import datetime
 from sqlalchemy import insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from saleroom.storage.database import Transaction, TryAgain
+from saleroom.storage.database import Transaction
+from saleroom.storage.faults import TryAgain
 from saleroom.storage.tables import heartbeats
 
 _NAME = "house"

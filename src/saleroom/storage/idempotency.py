@@ -10,7 +10,8 @@ from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 
 from saleroom.storage import bulk
-from saleroom.storage.database import Transaction, TryAgain
+from saleroom.storage.database import Transaction
+from saleroom.storage.faults import TryAgain
 from saleroom.storage.tables import idempotency
 
 KEPT = timedelta(hours=25)

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import make_url
 
 from saleroom.doors import front
-from saleroom.storage import database
+from saleroom.storage import sqlite
 from tests.delivery.equipment import until
 from tests.doors.api.answers import refusal
 from tests.doors.conftest import Log
@@ -94,7 +94,7 @@ def test_a_database_that_stays_busy(
     serve_house: ServeHouse, monkeypatch: pytest.MonkeyPatch, errors_logged: Log
 ) -> None:
     """While another program holds SQLite's write lock a write is 503 and has no effect; reading goes on."""
-    monkeypatch.setattr(database, "SQLITE_BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.1)
     house: House = serve_house()
     ada, bob = house.user("ada"), house.user("bob")
     gid = ada.auction()

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from saleroom.doors.api.resource import Call
 from saleroom.doors.api.wire import Health, Readiness, json_response
 from saleroom.storage import log
-from saleroom.storage.database import Unavailable
+from saleroom.storage.faults import Unavailable
 
 PROBE = {"Cache-Control": "no-store"}
 

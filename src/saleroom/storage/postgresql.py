@@ -1,0 +1,96 @@
+"""Transactions on PostgreSQL: the pool, lost connections, and what its errors mean."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from typing import TypeVar
+
+from sqlalchemy import URL, Connection, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from saleroom.storage.faults import TryAgain, Unavailable
+
+R = TypeVar("R")
+
+_PASSING_SQLSTATES = frozenset({"40001", "40P01"})
+_AWAY_SQLSTATES = ("08", "28", "3D", "53", "57P0")
+"""Connection lost or refused, wrong password, no such database, no resources, shutting down."""
+_STRANGE_STATEMENTS = frozenset({"26000", "42P05"})
+"""A prepared statement that is not there, or there already: the session is another one."""
+_POOLER_FOUND = (
+    "a pooler such as PgBouncer gives each transaction another session; "
+    "set database_pooler to transaction, or let the pooler keep prepared statements (PgBouncer 1.21, max_prepared_statements)"
+)
+_UNNAMED = {"statement_cache_size": 0}
+"""Without its cache the driver gives a statement no name, and sends its text along with each execution."""
+
+
+class Postgresql:
+    """A pool over asyncpg. READ COMMITTED is enough, as every decision is made under its auction's row lock.
+
+    `pooled` says that another pooler stands before the server and gives each transaction another session of it: nothing
+    then outlives a transaction, so statements have no names and are parsed anew each time (docs/decisions/0016).
+    """
+
+    def __init__(self, url: URL, pool_size: int, *, pooled: bool) -> None:
+        self._pooled = pooled
+        self._engine = create_async_engine(
+            url, pool_size=pool_size, max_overflow=0, pool_timeout=10, connect_args=_UNNAMED if pooled else {}
+        )
+
+    async def run(self, work: Callable[[Connection], R], *, writes: bool, brief: bool = False) -> R:
+        """Run `work` in a transaction; a second time where its connection is lost before the commit, which undoes it."""
+        for again in (True, False):
+            step = "connect"
+            try:
+                async with self._engine.connect() as connection:
+                    step = "work"
+                    answer = await connection.run_sync(work)
+                    step = "commit"
+                    await connection.commit()
+                    return answer
+            except DBAPIError as error:
+                if again and step == "work" and error.connection_invalidated:
+                    continue
+                self._explain(error, step)
+                raise
+            except (OSError, PoolTimeout) as error:
+                raise Unavailable(f"PostgreSQL: {str(error) or type(error).__name__}") from error
+        raise AssertionError("the second time returns or raises")
+
+    def _explain(self, error: DBAPIError, step: str) -> None:
+        """Raise what a fault of the driver means to the house, where it means more than a bug."""
+        state = getattr(error.orig, "sqlstate", None) or ""
+        if state in _PASSING_SQLSTATES:
+            raise TryAgain(f"PostgreSQL: {type(error.orig).__name__}") from error
+        if state in _STRANGE_STATEMENTS and not self._pooled:
+            raise Unavailable(f"PostgreSQL: {_POOLER_FOUND}") from error
+        if error.connection_invalidated or state.startswith(_AWAY_SQLSTATES):
+            if step == "work":
+                raise TryAgain(f"PostgreSQL: {error.orig}") from error
+            raise Unavailable(f"PostgreSQL: {error.orig}, at the {step}") from error
+
+    async def check(self) -> None:
+        """Raise Unavailable behind a pooler that shares sessions among transactions and that the settings do not name.
+
+        There a statement's name may mean another process's statement. What such a pooler gives away is that a statement
+        is still in the session when the connection that prepared it is gone.
+        """
+        if self._pooled:
+            return
+        mark = secrets.token_hex(8)
+        await self.run(lambda connection: connection.exec_driver_sql(f"SELECT '{mark}'"), writes=False)
+        await self._engine.dispose()
+        left = text(
+            "SELECT 1 FROM pg_prepared_statements WHERE starts_with(name, :ours) AND position(:mark IN statement) > 0"
+        )
+        known = {"ours": "__asyncpg_", "mark": mark}
+        if await self.run(lambda connection: connection.execute(left, known).first(), writes=False):
+            raise Unavailable(f"PostgreSQL: {_POOLER_FOUND}")
+
+    async def close(self) -> None:
+        """Give all connections back."""
+        await self._engine.dispose()

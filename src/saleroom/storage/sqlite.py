@@ -1,0 +1,141 @@
+"""Transactions on SQLite: threads, turns, and what its errors mean."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.exc import OperationalError
+
+from saleroom.storage.faults import Unavailable
+
+R = TypeVar("R")
+
+READERS = 2
+BUSY_SECONDS = 30
+_PASSING = frozenset({5, 6, 8, 10, 13, 14})
+"""Busy, locked, read-only, I/O error, disk full, cannot open: the file's trouble and not the statement's."""
+
+
+class Sqlite:
+    """One writer at a time, as SQLite has one anyway, and a few readers beside it (WAL).
+
+    Transactions have threads of their own, but for those that are brief: these run in the event loop's thread, where no
+    other thread competes for the interpreter's lock, and only their commit, which waits for the disk, leaves it.
+    """
+
+    def __init__(self, url: URL) -> None:
+        _create_private(url.database or "")
+        self._engines = {
+            (writes, brief): _engine(url, "BEGIN IMMEDIATE" if writes else "BEGIN", 0 if brief else BUSY_SECONDS)
+            for writes in (True, False)
+            for brief in (True, False)
+        }
+        self._writer = ThreadPoolExecutor(1, "sqlite-writer")
+        self._readers = ThreadPoolExecutor(READERS, "sqlite-reader")
+        self._write_turn = asyncio.Lock()
+
+    async def run(self, work: Callable[[Connection], R], *, writes: bool, brief: bool) -> R:
+        """Run `work` in a transaction; where a brief one would have to wait for another process, in a thread after all."""
+        try:
+            async with self._write_turn if writes else contextlib.nullcontext():
+                if brief:
+                    with contextlib.suppress(_Occupied):
+                        return await self._run_here(work, writes=writes)
+                return await self._run_in_thread(work, writes=writes)
+        except OperationalError as error:
+            if (getattr(error.orig, "sqlite_errorcode", 0) & 0xFF) in _PASSING:
+                raise Unavailable(f"SQLite: {error.orig}") from error
+            raise
+
+    async def _run_in_thread(self, work: Callable[[Connection], R], *, writes: bool) -> R:
+        def transaction() -> R:
+            with self._engines[writes, False].begin() as connection:
+                return work(connection)
+
+        threads = self._writer if writes else self._readers
+        return await asyncio.get_running_loop().run_in_executor(threads, transaction)
+
+    async def _run_here(self, work: Callable[[Connection], R], *, writes: bool) -> R:
+        with self._begun(writes=writes) as connection:
+            answer = work(connection)
+            if writes:
+                commit = asyncio.get_running_loop().run_in_executor(self._writer, connection.commit)
+                try:
+                    await asyncio.shield(commit)
+                except asyncio.CancelledError:
+                    # The connection must not be closed under the thread's hands.
+                    await asyncio.wait({commit})
+                    raise
+            return answer
+
+    def _begun(self, *, writes: bool) -> Connection:
+        """Return a connection that has begun a transaction. Raises _Occupied where it would have to wait."""
+        connection = None
+        try:
+            connection = self._engines[writes, True].connect()
+            connection.begin()
+        except OperationalError as error:
+            if connection is not None:
+                connection.close()
+            if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+                raise _Occupied from error
+            raise
+        return connection
+
+    async def close(self) -> None:
+        """Give all connections back."""
+        for threads in (self._writer, self._readers):
+            await asyncio.to_thread(threads.shutdown)
+        for engine in self._engines.values():
+            engine.dispose()
+
+
+class _Occupied(Exception):
+    """Another process writes just now."""
+
+
+def _create_private(path: str) -> None:
+    """Make a new file readable by its owner alone: it holds digests of passwords and limits of bidders."""
+    with contextlib.suppress(OSError):  # an existing file stays as it is; an impossible one fails when it is opened
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+
+def _engine(url: URL, begin: str, busy_seconds: float) -> Engine:
+    engine = create_engine(
+        url, hide_parameters=True, connect_args={"timeout": busy_seconds, "check_same_thread": False}
+    )
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: sqlite3.Connection, _: object) -> None:
+        # The driver's own transactions begin late and lose updates; ours begin where `begin` says.
+        connection.isolation_level = None
+        _use_wal(connection, busy_seconds)
+        for pragma in ("synchronous=FULL", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def start(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+def _use_wal(connection: sqlite3.Connection, busy_seconds: float) -> None:
+    """Set the journal's mode. Where several processes start on a new file, SQLite says `busy` at once, whatever its timeout."""
+    deadline = time.monotonic() + busy_seconds
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
+                raise
+            time.sleep(0.01)

@@ -1,0 +1,103 @@
+"""Brief use cases on SQLite: in the event loop's thread, and as safe as all others."""
+
+import asyncio
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Column, Integer, MetaData, Table, insert, select, update
+
+from saleroom.storage.database import Database, Transaction, brief
+from tests.fixtures_database import OpenDatabase
+
+SQLITE = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
+tally = Table("tally", MetaData(), Column("id", Integer, primary_key=True), Column("count", Integer))
+
+
+def begin(tx: Transaction) -> None:
+    """Start to count."""
+    tally.create(tx.connection)
+    tx.execute(insert(tally), {"id": 1, "count": 0})
+
+
+def increment(tx: Transaction) -> int:
+    """Read, add one, write; for any thread."""
+    count = int(tx.execute(select(tally.c.count).with_for_update()).scalar_one())
+    tx.execute(update(tally).values(count=count + 1))
+    return count + 1
+
+
+@brief
+def increment_briefly(tx: Transaction) -> int:
+    """The same, briefly."""
+    return increment(tx)
+
+
+@brief
+def look(tx: Transaction) -> tuple[int, int]:
+    """The count, and the thread that has read it."""
+    return int(tx.execute(select(tally.c.count)).scalar_one()), threading.get_ident()
+
+
+@brief
+def fail(tx: Transaction) -> None:
+    """Write, and break."""
+    increment(tx)
+    raise ZeroDivisionError
+
+
+@pytest.fixture
+async def counted(database: Database) -> Database:
+    """The database with a count of 0."""
+    await database.write(begin)
+    return database
+
+
+async def test_brief_and_long_ones_lose_nothing(counted: Database, open_database: OpenDatabase) -> None:
+    """Both kinds at once, in several processes: every increment is there, each number once."""
+    several = [counted, open_database(), open_database()]
+    writes = (several[n % 3].write(increment_briefly if n % 2 else increment) for n in range(90))
+    assert list(range(1, 91)) == sorted(await asyncio.gather(*writes))
+    assert 90 == (await counted.read(look))[0]
+
+
+@SQLITE
+async def test_a_brief_one_runs_in_the_loops_thread(counted: Database) -> None:
+    """Nothing competes for the interpreter's lock while it runs."""
+    assert (0, threading.get_ident()) == await counted.read(look)
+
+
+async def test_what_fails_is_undone(counted: Database) -> None:
+    """A brief one that breaks leaves nothing behind and holds nobody up."""
+    with pytest.raises(ZeroDivisionError):
+        await counted.write(fail)
+    assert 1 == await counted.write(increment_briefly)
+
+
+@SQLITE
+async def test_the_loop_goes_on_where_another_process_writes(counted: Database) -> None:
+    """It waits for the other process in a thread: the event loop serves meanwhile."""
+    other = sqlite3.connect(Path(str(counted.url.database)), isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    waiting = asyncio.create_task(counted.write(increment_briefly))
+    async with asyncio.timeout(5):
+        for _ in range(20):
+            await asyncio.sleep(0.01)
+    assert not waiting.done()
+    assert 0 == (await counted.read(look))[0]
+    other.execute("COMMIT")
+    other.close()
+    assert 1 == await waiting
+
+
+async def test_who_leaves_during_the_commit_breaks_nothing(counted: Database) -> None:
+    """A cancelled write is there or not; whoever writes next finds a sound connection."""
+    for _ in range(20):
+        write = asyncio.create_task(counted.write(increment_briefly))
+        for _ in range(3):
+            await asyncio.sleep(0)
+        write.cancel()
+        await asyncio.wait({write})
+    before, _ = await counted.read(look)
+    assert before + 1 == await counted.write(increment_briefly)
