@@ -177,6 +177,7 @@ def play_many(house: House, clock: FakeClock) -> list[list[Turn]]:
     @example(History(LOT, REFUSED))
     @example(History(LOT, (Step(SOON, "amend", changes=(("starting", 5_000),)), CANCEL, CANCEL, BID)))
     @example(History(Lot(10_000, starts=MINUTE), (BID, CLOSE)))
+    @example(History(LOT, (CLOSE,)))
     @example(History(Lot(10_000, buy_now=30_000), (Step(SOON, "buy"), Step(SOON, "buy", 2), BID)))
     @example(History(LOT, (BID, CANCEL, RAISE, RAISE, CLOSE, BID)))
     @example(History(RESERVED, (BID, ANNOUNCE, CLOSE, RIVAL, RAISE, END, BID)))
