@@ -17,10 +17,10 @@ from saleroom.compose import PUBLIC_FOLDER
 from saleroom.domain.events import EVENTS
 from saleroom.domain.views import cloud_event, event_from_parts, event_parts
 from saleroom.doors.api.endpoints import ENDPOINTS
+from saleroom.doors.house import House
 from saleroom.doors.problems import STATUS
 from saleroom.doors.web.assets import Assets
 from saleroom.doors.web.pages import Pages
-from saleroom.service.house import House
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])

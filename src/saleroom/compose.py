@@ -29,6 +29,7 @@ from saleroom.doors import front
 from saleroom.doors.api import openapi, resource
 from saleroom.doors.api.endpoints import offered
 from saleroom.doors.guard import SecurityHeaders
+from saleroom.doors.house import House
 from saleroom.doors.protocol import Http
 from saleroom.doors.web.assets import Assets
 from saleroom.doors.web.pages import Pages
@@ -36,7 +37,6 @@ from saleroom.service import reading
 from saleroom.service.accounts import Accounts
 from saleroom.service.closing import Closer
 from saleroom.service.desk import Desk
-from saleroom.service.house import House
 from saleroom.service.passwords import Passwords
 from saleroom.service.sharing import Shared
 from saleroom.service.throttle import Registrations

@@ -19,8 +19,8 @@ from starlette.types import Receive, Scope, Send
 from saleroom.domain.errors import Fault, Invalid, Refused, Unauthenticated, UnknownAuction
 from saleroom.doors.api.forms import Field, Form, read_fields
 from saleroom.doors.guard import IS_JSON, bearer_token, header, media_type, read_body
+from saleroom.doors.house import House
 from saleroom.doors.problems import MethodNotAllowed, NotJson, answer
-from saleroom.service.house import House
 from saleroom.service.once import Once
 
 JSON_TYPES = frozenset({"application/json", "text/json"})

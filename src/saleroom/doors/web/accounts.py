@@ -10,10 +10,10 @@ from starlette.responses import RedirectResponse, Response
 from saleroom.domain.accounts import TOKEN_LIFETIME, Account, parse_password, parse_username
 from saleroom.domain.errors import Fault, Invalid, Refused, Unauthenticated
 from saleroom.doors.guard import client_address, read_body, session_cookie_name, session_token
+from saleroom.doors.house import House
 from saleroom.doors.problems import headers_of, status_of
 from saleroom.doors.web.rendering import Renderer
 from saleroom.service import accounts, reading
-from saleroom.service.house import House
 
 FORM_BYTES_MAX = 64 * 1024
 FIELDS_MAX = 100

@@ -16,12 +16,12 @@ from saleroom.domain.errors import Invalid, Refused, Unauthenticated, UnknownAuc
 from saleroom.domain.views import AuctionView
 from saleroom.doors.api.wire import BAD_CURSOR, read_cursor, write_cursor
 from saleroom.doors.guard import session_token
+from saleroom.doors.house import House
 from saleroom.doors.problems import MethodNotAllowed, headers_of, status_of
 from saleroom.doors.web.accounts import AccountForms
 from saleroom.doors.web.assets import PREFIX, Assets
 from saleroom.doors.web.rendering import Renderer
 from saleroom.service import reading
-from saleroom.service.house import House
 from saleroom.storage.database import Transaction
 from saleroom.storage.listing import Mark
 
