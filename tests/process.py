@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,13 +59,15 @@ def saleroom(folder: Path, *arguments: str, stdin: str = "", **settings: str) ->
 class Served:
     """A running `saleroom serve` on a free port; it serves when this returns."""
 
+    program: Sequence[str | Path] = (PROGRAM,)
+
     def __init__(self, folder: Path, *arguments: str, **settings: str) -> None:
         self.output = ""
         """What it has printed so far."""
         self._log = folder / f"stderr-{time.monotonic_ns()}.txt"
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
-                [PROGRAM, "serve", "--port", "0", *arguments],
+                [*self.program, "serve", "--port", "0", *arguments],
                 cwd=folder,
                 env=environment(**settings),
                 stdout=subprocess.PIPE,

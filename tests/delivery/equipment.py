@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 import tty
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
@@ -128,10 +128,17 @@ class Received(NamedTuple):
 
 
 class Subscriber:
-    """`mosquitto_sub` in a process of its own, anonymous if not `as_service`; it is subscribed when this returns."""
+    """`mosquitto_sub` in a process of its own, anonymous if not `as_service`; it is subscribed when this returns.
 
-    def __init__(self, settings: MqttSettings, *topics: str, as_service: bool = False) -> None:
+    `options` are its own, such as `-V mqttv5`. `subscriptions` counts how often it has got its subscription: it comes back by
+    itself when its broker does.
+    """
+
+    def __init__(
+        self, settings: MqttSettings, *topics: str, as_service: bool = False, options: Sequence[str] = ()
+    ) -> None:
         self.messages: list[Received] = []
+        self.subscriptions = 0
         self._subscribed = threading.Event()
         # A pipe it would fill before it writes; to a terminal it writes line by line.
         self._terminal, end = pty.openpty()
@@ -141,7 +148,7 @@ class Subscriber:
         trust = ["--cafile", settings.ca_file] if settings.ca_file else []
         filters = [word for topic in topics or ("#",) for word in ("-t", topic)]
         self._process = subprocess.Popen(
-            [need("mosquitto_sub"), *address, *account, *trust, *filters], stdout=end, stderr=end
+            [need("mosquitto_sub"), *address, *options, *account, *trust, *filters], stdout=end, stderr=end
         )
         os.close(end)
         self._thread = threading.Thread(target=self._read, daemon=True)
@@ -151,6 +158,7 @@ class Subscriber:
     def _read(self) -> None:
         for line in self._lines():
             if line.startswith(b"Subscribed"):
+                self.subscriptions += 1
                 self._subscribed.set()
             elif line.startswith(b"MESSAGE "):
                 _, retained, topic, payload = line.split(b" ", 3)
@@ -173,6 +181,10 @@ class Subscriber:
     def freeze(self) -> None:
         """Make it stop reading, with its connection open."""
         self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it read on."""
+        self._process.send_signal(signal.SIGCONT)
 
     def close(self) -> None:
         """Kill it; what it has printed is read."""
