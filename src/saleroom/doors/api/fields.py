@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -180,6 +181,15 @@ _INCREMENT = Field(
 _STARTING_PRICE = "The least first bid."
 
 
+def command_id(text: str) -> str | Fault:
+    """Return the id of a command, or the fault in it: it names the topic on which the answer comes."""
+    if len(text) > COMMAND_ID_MAX or re.fullmatch(COMMAND_ID_PATTERN, text) is None:
+        return Fault(
+            "command_id", f"must have 1 to {COMMAND_ID_MAX} characters of A-Z a-z 0-9 . _ ~ : / -, no part empty"
+        )
+    return text
+
+
 def _required(field: Field) -> Field:
     return msgspec.structs.replace(field, required=True)
 
@@ -202,6 +212,32 @@ BID = Form(
     ),
     check=_bid_faults,
 )
+COMMAND_ID_MAX = 128
+COMMAND_ID_PATTERN = "[A-Za-z0-9._~:-]+(?:/[A-Za-z0-9._~:-]+)*"
+COMMAND = Form(
+    name="BidCommand",
+    fields=(
+        Field(
+            name="token",
+            to="token",
+            parse=string,
+            schema={"type": "string"},
+            required=True,
+            about="What POST /login answered: who bids.",
+        ),
+        Field(
+            name="id",
+            to="id",
+            parse=checked(command_id),
+            schema={"type": "string", "pattern": f"^{COMMAND_ID_PATTERN}$", "maxLength": COMMAND_ID_MAX},
+            required=True,
+            about="Chosen anew for each bid, at random; the same again for a repeat. It is the Idempotency-Key.",
+        ),
+        *BID.fields,
+    ),
+    check=_bid_faults,
+)
+"""A bid over MQTT: what HTTP has in the headers `Authorization` and `Idempotency-Key` is in the object."""
 CLOSE = Form(
     name="CloseRequest", fields=(_instant("endsAt", "ends_at", "Announces the end; without it, it closes now."),)
 )
@@ -270,6 +306,15 @@ def _paging(kind: Any) -> tuple[Field, ...]:
     return (_LIMIT, cursor)
 
 
+AFTER = (
+    Field(
+        name="after",
+        to="after",
+        parse=checked(event_id),
+        schema={"type": "string", "pattern": EVENT_ID_SCHEMA},
+        about="The id of the event to go on after, or 0 for the beginning; without it, what happens from now on.",
+    ),
+)
 BY_BID = _paging(Annotated[int, Meta(ge=0, le=2**31 - 1)])
 BY_AUCTION = _paging(Annotated[int, Meta(ge=0, le=NUMBER_MAX)])
 BY_MARK = _paging(Mark)

@@ -74,6 +74,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     errors: tuple[type[Refused], ...] = ()
     once: bool = False
     bare: bool = False
+    stream: bool = False
     about: str = ""
 
 
@@ -107,7 +108,7 @@ class Resource:
     async def _read(self, endpoint: Endpoint, request: Request) -> Call:
         """Return the call. Raises Unauthenticated, NotJson, BodyTooLarge, or Invalid with the faults of all its parts."""
         gid = request.path_params.get("gid", "")
-        if gid and _GID.fullmatch(gid) is None:
+        if gid and GID.fullmatch(gid) is None:
             raise UnknownAuction
         token = bearer_token(request.scope)
         if token == "" and endpoint.access is not Access.OPEN:
@@ -133,7 +134,7 @@ class Resource:
             faults["Idempotency-Key"] = [Fault("key_length", f"must have 1 to {KEY_LENGTH_MAX} characters")]
         if faults:
             raise Invalid(faults)
-        once = None if key is None else Once(key, _digest(endpoint, gid, values))
+        once = None if key is None else Once(key, digest(endpoint.method, endpoint.path, gid, values))
         return Call(self._house, request, token or "", gid, values, query, once)
 
     async def _body(self, endpoint: Endpoint, request: Request) -> bytes:
@@ -177,11 +178,11 @@ def _query(endpoint: Endpoint, request: Request) -> dict[str, Any]:
     return read_fields(endpoint.query, sent, strict=True)
 
 
-def _digest(endpoint: Endpoint, gid: str, values: dict[str, Any]) -> bytes:
-    """What makes two requests the same: the endpoint, the auction and the values, however the JSON was written."""
-    return hashlib.sha256(_encode_sorted([endpoint.method, endpoint.path, gid, values])).digest()
+def digest(method: str, path: str, gid: str, values: dict[str, Any]) -> bytes:
+    """Return what makes two requests the same: the endpoint, the auction and the values, however the JSON was written."""
+    return hashlib.sha256(_encode_sorted([method, path, gid, values])).digest()
 
 
-_GID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+GID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _encode = msgspec.json.Encoder().encode
 _encode_sorted = msgspec.json.Encoder(order="sorted").encode
