@@ -31,7 +31,7 @@ from tests.domain.oracle import (
 
 T = TypeVar("T")
 
-PEOPLE = ("ada", "bob", "cy", "dee", "eve")
+PEOPLE = ("ada", "bob", "cyd", "dee", "eve")
 """Names by the oracle's numbers; ada is the author."""
 LEADER = -1
 """Instead of a number: whoever leads at that time, or bob."""

@@ -28,6 +28,11 @@ async def readyz(call: Call) -> Response:
     return json_response(Readiness("ok", "ok", mqtt, owed), headers=PROBE)
 
 
+async def asyncapi(call: Call) -> Response:
+    """GET /asyncapi.json."""
+    return json_response(call.house.asyncapi, headers={"Cache-Control": "no-cache"})
+
+
 async def openapi(call: Call) -> Response:
     """GET /openapi.json."""
     return json_response(call.house.openapi, headers={"Cache-Control": "no-cache"})

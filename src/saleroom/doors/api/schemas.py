@@ -27,7 +27,7 @@ INSTANT: Schema = {
     "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$",
     "examples": ["2026-11-21T12:00:00.000000Z"],
 }
-_USERNAME: Schema = {"pattern": f"^{USERNAME_PATTERN}$"}
+USERNAME: Schema = {"pattern": f"^{USERNAME_PATTERN}$"}
 GID_PATTERN = "^[A-Za-z0-9_-]{1,64}$"
 _COUNT: Schema = {"minimum": 0}
 
@@ -35,18 +35,18 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
     "amount": (MONEY, "The price that this bid shows."),
     "auction": ({}, "The auction as it is now."),
     "auctions": ({}, "The auctions of this page."),
-    "author": (_USERNAME, "Who offers the lot."),
+    "author": (USERNAME, "Who offers the lot."),
     "automatic": ({}, "Whether the service bid on behalf of a maximum."),
     "bid": ({}, "One's bid in the history, or null where only one's own maximum rose."),
     "bidCount": (_COUNT, "How many bids the history holds."),
-    "bidder": (_USERNAME, "Who bid."),
+    "bidder": (USERNAME, "Who bid."),
     "bids": ({}, "The bids of this page."),
     "buyNowPrice": (MONEY, "The price at which it is sold at once, until the first bid."),
     "code": ({}, "What is wrong, as a stable word for programs."),
     "createdAt": (INSTANT, "When it was made."),
     "currentBid": (MONEY, "The visible price; null before the first bid."),
     "currentBidAt": (INSTANT, "When the leading bid was recorded."),
-    "currentBidder": (_USERNAME, "Who leads."),
+    "currentBidder": (USERNAME, "Who leads."),
     "database": ({"enum": ["ok", "unavailable"]}, "Whether the database answers."),
     "description": ({}, "What is sold."),
     "endsAt": (INSTANT, "When it closes by itself; null where its author closes it."),
@@ -72,7 +72,7 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
         {"pattern": "^[A-Za-z0-9+/]{14}==$", "minLength": 16, "maxLength": 16},
         "10 random bytes in standard Base64; send it as `Authorization: Bearer TOKEN`.",
     ),
-    "username": (_USERNAME, "In lower case."),
+    "username": (USERNAME, "In lower case."),
     "users": ({}, "The users that were made."),
     "version": ({"minimum": 1}, "The number of the auction's latest public event."),
 }
@@ -107,7 +107,7 @@ def _fact(name: str) -> Schema:
     return {"anyOf": [schema, {"type": "null"}], "description": about}
 
 
-_FACTS: dict[type[Refused], dict[str, Schema]] = {
+FACTS: dict[type[Refused], dict[str, Schema]] = {
     e.BidTooLow: {"minimumBid": _fact("minimumBid")},
     e.AlreadyLeading: {"minimumBid": _fact("minimumBid")},
     e.BuyNowUnavailable: {"minimumBid": _fact("minimumBid")},
@@ -187,7 +187,7 @@ def _error(refused: type[Refused], *, bare: bool = False) -> Schema:
         message = {"const": sentence(refused)}
     properties = {"message": message}
     if not bare and refused is not e.InvalidAuthentication:
-        properties |= {"code": {"const": refused.code}, **_FACTS.get(refused, {})}
+        properties |= {"code": {"const": refused.code}, **FACTS.get(refused, {})}
     return {
         "title": error_name(refused, bare=bare),
         "description": sentence(refused),

@@ -1,0 +1,228 @@
+"""What passes over MQTT and in streams of events: the schema and an example of each message, for the AsyncAPI document.
+
+Schemas are JSON Schema draft 07, which AsyncAPI takes. The examples are of a sale that the rules themselves decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from functools import cache
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct, inspect
+
+from saleroom.domain import bidding, closing, selling
+from saleroom.domain import errors as e
+from saleroom.domain.auction import Auction, Party, Status, begin
+from saleroom.domain.bidding import BidRequest
+from saleroom.domain.errors import Invalid, Refused
+from saleroom.domain.events import EVENTS, BidPlaced, Event
+from saleroom.domain.selling import Draft
+from saleroom.domain.views import BidAnswer, BidView, auction_view, cloud_event, event_parts, instant
+from saleroom.doors import problems
+from saleroom.doors.api import schemas
+from saleroom.doors.api.schemas import GID_PATTERN, INSTANT, MONEY, USERNAME, Schema
+
+GID = "k3X9mQ2vTa1_"
+"""The auction of all examples."""
+COMMAND_ID = "paddle-7/0191f3a2"
+EVENT_ID = "[A-Za-z0-9_-]{1,64}/[1-9][0-9]*"
+
+_ENVELOPE: dict[str, tuple[Schema, str]] = {
+    "specversion": ({"const": "1.0"}, "CloudEvents 1.0."),
+    "id": ({"type": "string", "pattern": f"^{EVENT_ID}$"}, "The gid, a slash, and `sequence`."),
+    "source": ({"type": "string", "pattern": "^/auctions/[A-Za-z0-9_-]{1,64}$"}, "The auction's address in the API."),
+    "type": ({}, "What happened."),
+    "time": (INSTANT, "When it was decided."),
+    "datacontenttype": ({"const": "application/json"}, "What `data` is."),
+    "sequence": ({"type": "integer", "minimum": 1}, "Numbers the auction's events from 1, without gaps."),
+    "data": ({}, "The facts."),
+}
+
+_FIELDS: dict[str, tuple[Schema, str]] = {
+    "amount": ({}, "The price that it shows; the auction's price where the bidder leads."),
+    "author": (USERNAME, "Who sells."),
+    "automatic": ({}, "Whether the house bid on behalf of a limit given earlier."),
+    "bidder": (USERNAME, "Whose bid it is."),
+    "buyNowPrice": ({}, "The price at which it is sold at once, until the first bid; null where there is none."),
+    "cap": ({}, "The end never moves past this; null where nothing bounds it."),
+    "description": ({}, "What is sold."),
+    "endsAt": ({}, "When it closes by itself; null where its author closes it."),
+    "extension": ({"minimum": 1}, "Seconds from a late bid to the new end."),
+    "from": ({}, "The lowest price of the tier."),
+    "gid": ({"pattern": GID_PATTERN}, "The auction's public identifier."),
+    "increment": ({"minItems": 1}, "The ladder, from 0 upwards; it never changes."),
+    "leading": ({}, "Whether the bidder leads after this bid."),
+    "minimumBid": ({}, "The least next bid; null once nothing higher can be written."),
+    "name": ({}, "The name of the lot."),
+    "outcome": ({}, "How it ended."),
+    "price": ({}, "The hammer price; null where it was not sold."),
+    "reason": ({}, "Why the end moved."),
+    "reserveMet": ({}, "Whether the price has reached the reserve; null where there is none."),
+    "softClose": ({}, "Late bids move the end; null where it stands as announced."),
+    "startingPrice": ({}, "The least first bid."),
+    "startsAt": ({}, "When bidding opens; null for at once."),
+    "status": ({"enum": [Status.SCHEDULED, Status.OPEN]}, "`scheduled` where `startsAt` lies ahead."),
+    "step": ({}, "By how much the next bid is higher."),
+    "window": ({"minimum": 1}, "Seconds before the end in which a bid moves it."),
+    "winner": (USERNAME, "Who bought it; null where it was not sold."),
+}
+"""What the members of an event's `data` are like beyond their type, and mean: a name means the same wherever it stands."""
+
+
+SUMMARIES = {
+    "auction.created": "An auction was created. It is the first event of each auction.",
+    "auction.amended": "The author changed the terms or announced the end; all terms are given as they are now.",
+    "auction.opened": "A scheduled auction reached its start, which `time` is.",
+    "bid.placed": "A bid was recorded. One request may record two: a rival's and the automatic one that answers it.",
+    "reserve.met": "The leader's raised limit reached the reserve, so the price rose to it without a bid.",
+    "auction.extended": "The end moved to later.",
+    "auction.closed": "The auction is over.",
+    "auction.cancelled": "The author cancelled the auction before any bid.",
+}
+"""What each public event says."""
+
+
+def public_kinds() -> list[type[Event]]:
+    """Return the kinds of event that anyone may learn of."""
+    return [kind for kind in EVENTS.values() if kind.PUBLIC]
+
+
+def event_schema(kind: type[Event]) -> Schema:
+    """Return the schema of a public event's wire form. Further members may come: a reader lets them pass."""
+    own = {"type": {"const": kind.TYPE}, "data": _object(kind, hidden=kind.PRIVATE | {"at"})}
+    properties = {
+        name: {**form, **own.get(name, {}), "description": about} for name, (form, about) in _ENVELOPE.items()
+    }
+    return {"title": kind.TYPE, "type": "object", "properties": properties, "required": list(properties)}
+
+
+def _object(kind: type[Struct], *, hidden: frozenset[str] = frozenset()) -> Schema:
+    members = [
+        field for field in cast("inspect.StructType", inspect.type_info(kind)).fields if field.name not in hidden
+    ]
+    properties = {field.encode_name: _member(field) for field in members}
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _member(field: inspect.Field) -> Schema:
+    form, about = _FIELDS[field.encode_name]
+    schema = _schema(field.type)
+    if "anyOf" in schema:
+        choices = [one if one == {"type": "null"} else one | form for one in schema["anyOf"]]
+        return {"anyOf": choices, "description": about}
+    return schema | form | {"description": about}
+
+
+def _schema(kind: inspect.Type) -> Schema:
+    """Return the schema of a value as `views.event_parts` writes it."""
+    match kind:
+        case inspect.UnionType(types=types):
+            return {"anyOf": [_schema(one) for one in types]}
+        case inspect.StructType(cls=cls):
+            return _object(cls)
+        case inspect.VarTupleType(item_type=item):
+            return {"type": "array", "items": _schema(item)}
+        case inspect.EnumType(cls=cls):
+            return {"type": "string", "enum": [one.value for one in cls]}
+    return _PLAIN[type(kind)]
+
+
+_PLAIN: dict[type[inspect.Type], Schema] = {
+    inspect.DecimalType: MONEY,
+    inspect.DateTimeType: INSTANT,
+    inspect.StrType: {"type": "string"},
+    inspect.IntType: {"type": "integer"},
+    inspect.BoolType: {"type": "boolean"},
+    inspect.NoneType: {"type": "null"},
+}
+
+
+def reply_schema(answer: Schema, name: str, status: int) -> Schema:
+    """Return the schema of a reply to a command: an answer's members, and before them its status."""
+    told = {"const": status, "description": "What the status of the answer over HTTP would be."}
+    return {
+        **answer,
+        "title": name,
+        "properties": {"status": told, **answer["properties"]},
+        "required": ["status", *answer["required"]],
+    }
+
+
+def event_example(kind: type[Event]) -> Any:
+    """Return an event of this kind as it is sent."""
+    auction, event = next((auction, event) for auction, event in _sale() if type(event) is kind)
+    return msgspec.json.decode(cloud_event(auction.gid, auction.version, event, event_parts(event)[0]))
+
+
+def state_example() -> Any:
+    """Return the state of an auction with a bid."""
+    return msgspec.to_builtins(auction_view(_after_first_bid()[0]))
+
+
+def accepted_example() -> Any:
+    """Return the reply to a bid that was accepted."""
+    auction, bid = _after_first_bid()
+    shown = BidView(
+        amount=str(bid.amount),
+        bidder=bid.bidder,
+        placed_at=instant(bid.at),
+        automatic=bid.automatic,
+    )
+    answer = BidAnswer(bid=shown, auction=auction_view(auction), leading=bid.leading)
+    return {"status": 201, **msgspec.to_builtins(answer)}
+
+
+def refused_example(refused: type[Refused]) -> Any:
+    """Return the reply to a command that was refused for this reason."""
+    auction, _ = _after_first_bid()
+    facts: dict[str, Any] = {
+        "minimumBid": auction.minimum_bid,
+        "endsAt": auction.ends_at,
+        "startsAt": auction.starts_at,
+        "retryAfter": 1,
+    }
+    error = (
+        Invalid.one("maximum", "money_decimals", "must have at most 3 decimals")
+        if refused is e.Invalid
+        else refused(**{name: facts[name] for name in schemas.FACTS.get(refused, {})})
+    )
+    return {"status": problems.status_of(error), **problems.body_of(error)}
+
+
+def _after_first_bid() -> tuple[Auction, BidPlaced]:
+    return next((auction, event) for auction, event in _sale() if isinstance(event, BidPlaced))
+
+
+@cache
+def _sale() -> tuple[tuple[Auction, Event], ...]:
+    """Return a sale in which everything happens, and one that was cancelled: each event with the auction after it."""
+    opens, (ada, ben, cyd) = datetime(2026, 11, 21, 12, tzinfo=UTC), (Party(1, "ada"), Party(2, "ben"), Party(3, "cyd"))
+    hour, minute = timedelta(hours=1), timedelta(minutes=1)
+    terms = Draft(
+        name="Longcase clock",
+        starting_price=Decimal("100.000"),
+        reserve_price=Decimal("150.000"),
+        starts_at=opens,
+        ends_at=opens + hour,
+    )
+    created = selling.create(GID, ada, terms, opens - hour)
+    auction = begin(1, created)
+    story: list[tuple[Auction, Event]] = [(auction, created)]
+
+    def happens(events: Iterable[Event]) -> Auction:
+        for event in events:
+            story.append((story[-1][0].after(event), event))
+        return story[-1][0]
+
+    auction = happens(selling.amend(auction, ada, {"description": "Walnut, about 1740"}, opens - 30 * minute))
+    auction = happens(bidding.place_bid(auction, ben, BidRequest(None, Decimal("120.000")), opens + minute))
+    auction = happens(bidding.place_bid(auction, ben, BidRequest(None, Decimal("200.000")), opens + 2 * minute))
+    auction = happens(bidding.place_bid(auction, cyd, BidRequest(Decimal("160.000"), None), opens + hour - minute))
+    happens(closing.settle(auction, opens + 2 * hour))
+    cancelled = begin(1, created)
+    [cancellation] = selling.cancel(cancelled, ada, opens - 30 * minute)
+    return (*story, (cancelled.after(cancellation), cancellation))
