@@ -20,12 +20,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from saleroom import logs, serving
 from saleroom.delivery.broker import BrokerAddress, EmbeddedBroker
+from saleroom.delivery.feed import Feed
 from saleroom.delivery.mqtt import MqttSettings
 from saleroom.delivery.relay import Relay
 from saleroom.domain.accounts import Account, parse_password, parse_username
 from saleroom.domain.errors import Fault, Refused
 from saleroom.domain.views import instant
-from saleroom.doors import front
+from saleroom.doors import asyncapi, front
 from saleroom.doors.api import openapi, resource
 from saleroom.doors.api.endpoints import offered
 from saleroom.doors.guard import SecurityHeaders
@@ -38,13 +39,14 @@ from saleroom.service.accounts import Accounts
 from saleroom.service.closing import Closer
 from saleroom.service.desk import Desk
 from saleroom.service.passwords import Passwords
-from saleroom.service.sharing import Shared
 from saleroom.service.throttle import Registrations
 from saleroom.settings import Settings
 from saleroom.storage import accounts as account_rows
 from saleroom.storage.database import Database
 from saleroom.storage.faults import Unavailable
 from saleroom.storage.migrations import migrate as migrate_tables
+from saleroom.storage.notices import Notices
+from saleroom.storage.sharing import Shared
 
 log = structlog.get_logger()
 R = TypeVar("R")
@@ -53,7 +55,14 @@ PUBLIC_FOLDER = Path(__file__).parent / "doors" / "web" / "static"
 RESTART_SECONDS = 1.0
 _WORKER_SETTINGS = "SALEROOM_INTERNAL_SETTINGS"
 _CORS_METHODS = ("GET", "HEAD", "POST", "PATCH", "DELETE")
-_CORS_HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "If-None-Match", "X-Requested-With")
+_CORS_HEADERS = (
+    "Authorization",
+    "Content-Type",
+    "Idempotency-Key",
+    "If-None-Match",
+    "Last-Event-ID",
+    "X-Requested-With",
+)
 _CORS_EXPOSED = ("ETag", "Link", "Location", "Retry-After")
 
 
@@ -67,6 +76,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
     registrations = Registrations(settings.registrations_per_hour) if settings.registration == "open" else None
     relay = None if broker is None else Relay(database, broker)
     closer = Closer(database, reopens=settings.outage_reopens)
+    feed = Feed(database, settings.followers_max)
     endpoints = offered(test_users=settings.load_key is not None)
     house = House(
         database=database,
@@ -74,22 +84,33 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         showing=Shared(database, reading.shown),
         looking=Shared(database, reading.several),
         accounts=Accounts(database, passwords, registrations),
+        feed=feed,
         https=(settings.public_url or "").startswith("https://"),
         broker=lambda: "off" if relay is None else relay.status,
         openapi=openapi.document(endpoints),
+        asyncapi=asyncapi.document(settings.mqtt_prefix),
         load_key=_secret(settings.load_key),
     )
 
+    def wake() -> None:
+        """Have those who tell the world look at the log."""
+        feed.wake()
+        if relay is not None:
+            relay.wake()
+
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:
-        database.after_commit.append(closer.expect)
+        parts = {"closer": closer.run, "feed": feed.run}
         if relay is not None:
-            database.after_commit.append(lambda _: relay.wake())
+            parts["relay"] = relay.run
+        database.after_commit += [closer.expect, lambda _: wake()]
+        if database.kind == "postgresql" and settings.database_pooler == "none":
+            notices = Notices(database, wake)
+            database.after_commit.append(lambda _: notices.announce())
+            parts["notices"] = notices.run
         # What fell due while nobody served is settled before the first request, and an outage noticed.
         await closer.settle()
-        tasks = [asyncio.create_task(_kept_running("closer", closer.run))]
-        if relay is not None:
-            tasks.append(asyncio.create_task(_kept_running("relay", relay.run)))
+        tasks = [asyncio.create_task(_kept_running(name, run)) for name, run in parts.items()]
         try:
             yield
         finally:

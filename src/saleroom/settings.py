@@ -98,6 +98,9 @@ class Settings(BaseModel):
         None, description="Address that people see, such as https://bids.example; https makes cookies secure."
     )
     outage_reopens: bool = Field(True, description="Whether auctions that ended during an outage get time again.")
+    followers_max: Number = Field(
+        10_000, ge=1, le=1_000_000, description="Readers of server-sent events that each process serves at a time."
+    )
     load_key: SecretStr | None = Field(
         None, description="Key with which `saleroom load` gets test users; 16 characters or more. Without it: none."
     )

@@ -5,7 +5,7 @@
     ├── Unauthenticated            no live token
     ├── InvalidAuthentication      login: unknown user, no digest or wrong password
     ├── UsernameTaken, RegistrationClosed
-    ├── UnknownAuction, UnknownUser
+    ├── UnknownAuction, UnknownEvent, UnknownUser
     ├── OwnAuction, NotAuthor      the right person for the wrong thing
     ├── BidTooLow, AlreadyLeading, AuctionClosed, AuctionNotStarted, AuctionStarted,
     │   HasBids, BuyNowUnavailable, EndsByItself
@@ -99,6 +99,12 @@ class UnknownAuction(Refused):
     """There is no auction with this gid."""
 
     code = "unknown_auction"
+
+
+class UnknownEvent(Refused):
+    """This event is not in the log; follow again without an id, and read what is followed anew."""
+
+    code = "unknown_event"
 
 
 class UnknownUser(Refused):

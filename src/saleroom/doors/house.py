@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from saleroom.delivery.feed import Feed
 from saleroom.service.accounts import Accounts
 from saleroom.service.desk import Desk
 from saleroom.service.reading import Look, Shown
-from saleroom.service.sharing import Shared
 from saleroom.storage.database import Database
+from saleroom.storage.sharing import Shared
 
 
 @dataclass(frozen=True)
@@ -24,9 +25,12 @@ class House:
     looking: Shared[Look, Any]
     """Lists and histories that many look at."""
     accounts: Accounts
+    feed: Feed
+    """What happens, to those who follow it."""
     https: bool = False
     broker: Callable[[], str] = lambda: "off"
     """How the MQTT broker is: `connected`, `not connected`, `standing by` (another process has the relay) or `off`."""
     openapi: bytes = b"{}"
+    asyncapi: bytes = b"{}"
     load_key: str | None = field(default=None, repr=False)
     """Who knows it may have test users made; None: nobody may."""

@@ -87,6 +87,7 @@ STATUS: dict[type[Refused], int] = {
     errors.UsernameTaken: 409,
     errors.RegistrationClosed: 403,
     errors.UnknownAuction: 404,
+    errors.UnknownEvent: 400,
     errors.OwnAuction: 403,
     errors.NotAuthor: 403,
     errors.BidTooLow: 409,

@@ -6,6 +6,8 @@ The server would keep the headers of a request in memory for as long as they com
 from __future__ import annotations
 
 import asyncio
+import socket
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -18,6 +20,8 @@ from saleroom.doors.problems import HeadersTooLarge
 
 HEAD_BYTES_MAX = 4 * HEADER_BYTES_MAX
 """What may arrive of a head that is not complete; the guard is stricter with those that are."""
+FAREWELL_SECONDS_MAX = 3.0
+"""How long a server that stops waits for a reader to take the rest of an answer that would go on."""
 
 
 class JoinedWrites:
@@ -58,6 +62,47 @@ class JoinedWrites:
 _STATUS_LINE = b"HTTP/1.1 "
 
 
+class Line:
+    """A connection, for an answer that goes on: it tells when to end, and takes care of a reader that does not read."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._end: Callable[[], None] | None = None
+        self._ending = False
+        self.gone = False
+        """Whether the client has hung up."""
+
+    def at_end(self, end: Callable[[], None]) -> None:
+        """Have `end` called once the client has hung up or the server stops; at once where that has happened."""
+        self._end = end
+        if self._ending:
+            end()
+
+    def narrow(self, bytes_max: int) -> None:
+        """Let no more than `bytes_max` be under way, here and again in the kernel; beyond it sending waits."""
+        self._transport.set_write_buffer_limits(high=bytes_max)
+        connection: socket.socket | None = self._transport.get_extra_info("socket")
+        if connection is not None:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, bytes_max)
+
+    def abort(self) -> None:
+        """Hang up without waiting for anything."""
+        self._transport.abort()
+
+    def end(self, *, gone: bool) -> None:
+        """Have the answer end; for the protocol only."""
+        self._ending = True
+        self.gone = self.gone or gone
+        if self._end is not None:
+            self._end()
+            if not gone:
+                asyncio.get_running_loop().call_later(FAREWELL_SECONDS_MAX, self.abort)
+
+
+LINE = "saleroom.line"
+"""In the scope of every request: its `Line`."""
+
+
 class Http(HttpToolsProtocol):
     """The server's protocol for one connection."""
 
@@ -68,7 +113,18 @@ class Http(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin, with answers in one piece."""
         self._joined = JoinedWrites(cast("asyncio.Transport", transport))
+        self._line = Line(cast("asyncio.Transport", transport))
         super().connection_made(self._joined)  # type: ignore[arg-type]  # it acts as one
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Let an answer that goes on know."""
+        super().connection_lost(exc)
+        self._line.end(gone=True)
+
+    def shutdown(self) -> None:
+        """Finish what is in flight; what would go on for ever ends now."""
+        super().shutdown()
+        self._line.end(gone=False)
 
     def on_response_complete(self) -> None:
         """Send the head of an answer without a body, and go on."""
@@ -89,6 +145,7 @@ class Http(HttpToolsProtocol):
         """Start to count."""
         self._in_head, self._head_bytes = True, 0
         super().on_message_begin()
+        self.scope[LINE] = self._line  # type: ignore[literal-required]  # a key of our own
 
     def on_headers_complete(self) -> None:
         """Stop counting: from here on the guard decides."""

@@ -3,20 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import func, select, update
+from sqlalchemy import Row, Text, cast, func, select, update
 
 from saleroom.domain.auction import Auction
-from saleroom.domain.events import Event
+from saleroom.domain.errors import UnknownAuction, UnknownEvent
+from saleroom.domain.events import AuctionCancelled, AuctionClosed, Event
 from saleroom.domain.views import cloud_event, event_from_parts, event_parts
+from saleroom.storage import auctions as auction_rows
 from saleroom.storage import bulk
 from saleroom.storage.auctions import ending_rank
-from saleroom.storage.database import Transaction
+from saleroom.storage.database import Transaction, brief
 from saleroom.storage.tables import auctions, events
 
+PAGE_MAX = 500
 _encode = msgspec.json.Encoder().encode
+
+
+class LoggedEvent(Struct, frozen=True):
+    """A public event as the log has it; `payload` is its wire form, `last` says that its auction is over."""
+
+    id: int
+    gid: str
+    version: int
+    payload: bytes
+    last: bool
+
+
+class Backlog(Struct, frozen=True):
+    """An auction's public events after a version, as many as a page holds.
+
+    `version` is that of the last of them, or where there is none the auction's own or the one asked for; `more` says that
+    the page ended before the log did, `over` that after the log's end nothing comes any more.
+    """
+
+    events: list[LoggedEvent]
+    version: int
+    more: bool
+    over: bool
 
 
 class OwedEvent(Struct, frozen=True):
@@ -58,6 +85,97 @@ def read(tx: Transaction, auction_id: int) -> list[Event]:
         public = msgspec.json.decode(row.payload)["data"] if row.payload is not None else {}
         log.append(event_from_parts(row.type, row.at, public, msgspec.json.decode(row.private)))
     return log
+
+
+@brief
+def backlogs(tx: Transaction, asked: Sequence[tuple[str, int | None]]) -> list[Backlog | Exception]:
+    """Return for each (gid, version) what follows that version; for version None nothing, but where the auction stands.
+
+    UnknownAuction stands for what is not there, UnknownEvent for a version that the auction has not reached.
+    """
+    found = auction_rows.get_many(tx, (gid for gid, _ in asked))
+    return [_backlog(tx, found.get(gid), version) for gid, version in asked]
+
+
+def _backlog(tx: Transaction, auction: Auction | None, version: int | None) -> Backlog | Exception:
+    if auction is None:
+        return UnknownAuction()
+    if version is None or version == auction.version:
+        return Backlog([], auction.version, more=False, over=auction.over)
+    if version > auction.version:
+        return UnknownEvent()
+    # Positions are indexed, and what is after a version is also after that position.
+    after = (events.c.auction_id == auction.id, events.c.position > version, events.c.version > version)
+    page = [_logged(row) for row in tx.execute(_ROWS.where(*after).order_by(events.c.position).limit(PAGE_MAX))]
+    reached = page[-1].version if page else auction.version
+    return Backlog(page, reached, more=reached < auction.version, over=auction.over)
+
+
+def number_of(tx: Transaction, gid: str, version: int) -> int:
+    """Return the number of an auction's public event in the whole log. Raises UnknownEvent."""
+    which = (auctions.c.gid == gid, events.c.position >= version, events.c.version == version)
+    row = tx.execute(_ROWS.where(*which)).first()
+    if row is None:
+        raise UnknownEvent
+    return int(row.id)
+
+
+@brief
+def between(tx: Transaction, asked: Sequence[tuple[int, int]]) -> list[list[LoggedEvent] | Exception]:
+    """Return for each pair of numbers a page of all public events after the first and up to the second, in order."""
+    answers: list[list[LoggedEvent] | Exception] = []
+    for after, until in asked:
+        which = (events.c.id > after, events.c.id <= until, events.c.version.is_not(None))
+        answers.append([_logged(row) for row in tx.execute(_ROWS.where(*which).order_by(events.c.id).limit(PAGE_MAX))])
+    return answers
+
+
+class Tail(Struct, frozen=True):
+    """What has been added to the log: the public events, and the numbers of all, in order.
+
+    On PostgreSQL transactions have numbers too: before these rows were read all below `settled` were over, and none from
+    `begun` on had begun.
+    """
+
+    numbers: list[int]
+    events: list[LoggedEvent]
+    settled: int
+    begun: int
+
+
+@brief
+def tail(tx: Transaction, after: int, missing: Sequence[int]) -> Tail:
+    """Return a page of what is after number `after`, and those of `missing` that can be seen by now."""
+    settled, begun = _transactions(tx) if missing else (0, 0)
+    rows = list(tx.execute(_ROWS.where(bulk.among(tx, events.c.id, missing)).order_by(events.c.id))) if missing else []
+    rows += tx.execute(_ROWS.where(events.c.id > after).order_by(events.c.id).limit(PAGE_MAX))
+    return Tail([row.id for row in rows], [_logged(row) for row in rows if row.version is not None], settled, begun)
+
+
+def numbers(tx: Transaction, last: int) -> list[int]:
+    """Return the numbers of the `last` events of the log, fewer where there are gaps, in order."""
+    newest = select(func.max(events.c.id)).scalar_subquery()
+    return list(tx.execute(select(events.c.id).where(events.c.id > newest - last).order_by(events.c.id)).scalars())
+
+
+def _transactions(tx: Transaction) -> tuple[int, int]:
+    """Return below which number all transactions are over, and from which on none has begun; see `Tail`."""
+    if tx.dialect == "sqlite":
+        return 1, 1  # what cannot be seen there is not there
+    snapshot = func.pg_current_snapshot()
+    settled, begun = func.pg_snapshot_xmin(snapshot), func.pg_snapshot_xmax(snapshot)
+    row: Any = tx.execute(select(cast(settled, Text), cast(begun, Text))).one()
+    return int(row[0]), int(row[1])
+
+
+def _logged(row: Row[Any]) -> LoggedEvent:
+    return LoggedEvent(row.id, row.gid, row.version, row.payload, row.type in _LAST)
+
+
+_LAST = frozenset({AuctionClosed.TYPE, AuctionCancelled.TYPE})
+_ROWS = select(events.c.id, auctions.c.gid, events.c.version, events.c.type, events.c.payload).join_from(
+    events, auctions, events.c.auction_id == auctions.c.id
+)
 
 
 def owed(tx: Transaction, limit: int) -> list[OwedEvent]:

@@ -6,7 +6,7 @@ from msgspec import structs
 
 from saleroom.domain import errors as e
 from saleroom.domain.views import AuctionView, BidAnswer
-from saleroom.doors.api import accounts, auctions, bids, fields, health
+from saleroom.doors.api import accounts, auctions, bids, fields, health, live
 from saleroom.doors.api.resource import Access, Endpoint
 from saleroom.doors.api.wire import (
     AccountView,
@@ -214,6 +214,32 @@ _BIDS = (
     ),
 )
 
+_EVENTS = (
+    Endpoint(
+        method="GET",
+        path="/auctions/{gid}/events",
+        name="followAuction",
+        summary="Follow an auction: its events as they happen",
+        handler=live.of_auction,
+        tag="events",
+        query=fields.AFTER,
+        stream=True,
+        errors=(e.UnknownAuction, e.UnknownEvent, e.Busy),
+        about="The stream ends after the auction's last event.",
+    ),
+    Endpoint(
+        method="GET",
+        path="/events",
+        name="followAll",
+        summary="Follow all auctions: every event as it happens",
+        handler=live.of_all,
+        tag="events",
+        query=fields.AFTER,
+        stream=True,
+        errors=(e.UnknownEvent, e.Busy),
+    ),
+)
+
 _TEST_USERS = Endpoint(
     method="POST",
     path="/test-users",
@@ -255,6 +281,14 @@ _SERVICE = (
         handler=health.openapi,
         tag="service",
     ),
+    Endpoint(
+        method="GET",
+        path="/asyncapi.json",
+        name="asyncapi",
+        summary="What passes over MQTT and in the streams of events, as AsyncAPI 3.0",
+        handler=health.asyncapi,
+        tag="service",
+    ),
 )
 
 
@@ -270,7 +304,7 @@ def _with_common_errors(endpoint: Endpoint) -> Endpoint:
 
 
 ENDPOINTS = tuple(
-    _with_common_errors(endpoint) for endpoint in (*_ACCOUNTS, *_AUCTIONS, *_BIDS, *_SERVICE, _TEST_USERS)
+    _with_common_errors(endpoint) for endpoint in (*_ACCOUNTS, *_AUCTIONS, *_BIDS, *_EVENTS, *_SERVICE, _TEST_USERS)
 )
 """Every endpoint of the API. Errors of every door (forgery filter, sizes, unavailability) are added by `openapi.py`."""
 

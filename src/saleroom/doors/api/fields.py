@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Raw
 
+from saleroom.delivery.feed import BEGINNING, EventId
 from saleroom.domain.accounts import (
     PASSWORD_MAX,
     PASSWORD_MIN,
@@ -95,6 +96,14 @@ def soft_close(raw: bytes) -> SoftClose | Fault | list[Fault]:
         return _flat(invalid)
 
 
+def event_id(text: str) -> EventId | Fault:
+    """Read the id of an event, or `0` for what is before the first one."""
+    match = _EVENT_ID.fullmatch(text)
+    if match is None:
+        return Fault("event_id", "must be the id of an event, such as k3X9mQ2vTa1_/7, or 0 for the beginning")
+    return BEGINNING if text == "0" else EventId(match[1], int(match[2]))
+
+
 def _bid_faults(values: dict[str, Any]) -> Mapping[str, list[Fault]]:
     amount, maximum = values.get("amount"), values.get("maximum")
     if amount is None and maximum is None:
@@ -117,6 +126,8 @@ def _instant(name: str, to: str, about: str) -> Field:
     return Field(name=name, to=to, parse=instant, schema=INSTANT_SCHEMA, nullable=True, about=about)
 
 
+EVENT_ID_PATTERN = r"0|([A-Za-z0-9_-]{1,64})/([1-9][0-9]{0,9})"
+_EVENT_ID = re.compile(EVENT_ID_PATTERN)
 _decode_object = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_array = msgspec.json.Decoder(list[Raw]).decode
 
@@ -311,7 +322,7 @@ AFTER = (
         name="after",
         to="after",
         parse=checked(event_id),
-        schema={"type": "string", "pattern": EVENT_ID_SCHEMA},
+        schema={"type": "string", "pattern": f"^({EVENT_ID_PATTERN})$"},
         about="The id of the event to go on after, or 0 for the beginning; without it, what happens from now on.",
     ),
 )

@@ -176,10 +176,10 @@ def one_of(choices: tuple[str, ...]) -> Parse:
     return parse
 
 
-def checked(check: Callable[[str], str | Fault]) -> Parse:
-    """Return the reader of a string that the domain checks."""
+def checked(check: Callable[[str], Any]) -> Parse:
+    """Return the reader of a string that somebody else makes sense of, or finds a Fault in."""
 
-    def parse(raw: bytes) -> str | Fault:
+    def parse(raw: bytes) -> Any:
         sent = string(raw)
         return sent if isinstance(sent, Fault) else check(sent)
 

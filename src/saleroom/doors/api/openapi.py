@@ -20,7 +20,7 @@ from saleroom.doors.api.wire import Readiness
 from saleroom.doors.guard import HEADER_BYTES_MAX, SAFE_METHODS
 from saleroom.doors.problems import STATUS
 
-JSON, HTML = "application/json", "text/html"
+JSON, HTML, EVENTS = "application/json", "text/html", "text/event-stream"
 
 _ABOUT = f"""\
 A self-hosted auction house.
@@ -40,11 +40,14 @@ GET does. Headers may have {HEADER_BYTES_MAX} bytes together.
 
 **Repeats.** With an `Idempotency-Key` a request that was accepted has one effect, however often it is sent within 24
 hours, and gets its first answer again.
+
+**Live.** What passes over MQTT and in the streams of events is described at [/asyncapi.json](/asyncapi.json).
 """
 _TAGS = {
     "accounts": "Users, tokens, and what is mine.",
     "auctions": "What is sold.",
     "bids": "What is offered for it.",
+    "events": "What happens, as it happens.",
     "service": "How the service is.",
     "pages": "For people: the home page, the form to log in, the public folder.",
 }
@@ -125,6 +128,9 @@ def _parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
         about = "One effect and one answer for all requests with the same key and body, for at least 24 hours."
         key = {"type": "string", "minLength": 1, "maxLength": KEY_LENGTH_MAX}
         found.append(_parameter("header", "Idempotency-Key", key, about))
+    if endpoint.stream:
+        about = "The id of the last event that came; it counts before `after`, and a browser sends it by itself."
+        found.append(_parameter("header", "Last-Event-ID", dict(endpoint.query[0].schema), about))
     if endpoint.name == _SHOWN:
         about = "The `ETag` of what is known already; 304 where it has not changed."
         found.append(_parameter("header", "If-None-Match", {"type": "string"}, about))
@@ -139,7 +145,15 @@ def _parameter(where: str, name: str, schema: Schema, about: str, *, required: b
     return {"in": where, "name": name, "description": about, "required": required, "schema": schema}
 
 
-_SHOWN, _READY, _DOCUMENT = "getAuction", "ready", "openapi"
+_SHOWN, _READY, _DOCUMENTS = "getAuction", "ready", ("openapi", "asyncapi")
+
+
+_STREAM = """\
+Server-sent events. `data` is an event as [CloudEvents](https://cloudevents.io) JSON, on one line; `id` is its `id`. A comment
+`: time` tells the house's clock at the start and every 15 seconds. The connection ends when the service stops or its reader is
+too slow; connect again with the last id, after `retry` milliseconds. Whatever happened meanwhile comes first, in order, without
+a gap and without a repeat.
+"""
 
 
 def _answers(endpoint: Endpoint) -> dict[str, Any]:
@@ -149,9 +163,12 @@ def _answers(endpoint: Endpoint) -> dict[str, Any]:
         good["headers"] = headers
     if endpoint.answer is not None:
         good["content"] = {JSON: {"schema": reference(endpoint.answer.__name__)}}
-    elif endpoint.name == _DOCUMENT:
+    elif endpoint.name in _DOCUMENTS:
         good["content"] = {JSON: {"schema": {"type": "object"}}}
     answers = {str(endpoint.status): good}
+    if endpoint.stream:
+        good |= {"description": _STREAM, "content": {EVENTS: {"schema": {"type": "string"}}}}
+        answers["204"] = {"description": "The auction is over, and there is nothing left to tell."}
     if endpoint.name == _SHOWN:
         answers["304"] = {"description": "It has not changed.", "headers": headers}
     by_status: dict[int, list[type[Refused]]] = {}

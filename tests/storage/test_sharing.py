@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from saleroom.domain.errors import UnknownAuction
 from saleroom.service.accounts import register
-from saleroom.service.sharing import Shared
+from saleroom.storage.sharing import Shared
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.tables import users
 

@@ -1,0 +1,311 @@
+"""The feed: what is added to the log reaches everybody who follows it, in order, without a gap and without a repeat.
+
+One reader per process looks at the log after each commit and hands what is new to all followers. One who resumes, or falls
+behind, is given the rest from the log. A follower that does not take what it is given is cut off: it can resume.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
+
+from saleroom.domain.errors import Busy
+from saleroom.storage import log as rows
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.faults import Unavailable
+from saleroom.storage.log import Backlog, LoggedEvent, Tail
+from saleroom.storage.sharing import Shared
+
+WAITING_MAX = 4096
+"""Events that may wait for one follower; a batch of bids brings up to some 1,500 at once."""
+LOOK_BACK = 10_000
+"""How far back a transaction under way may have taken its numbers in the log when a process begins to look."""
+POLL_SECONDS = 1.0
+GAP_SECONDS = 0.02
+RETRY_SECONDS = 1.0
+
+
+class EventId(Struct, frozen=True):
+    """The id of an event, `gid/version`; version 0 stands before the first event of an auction, or of the log."""
+
+    gid: str
+    version: int
+
+
+BEGINNING = EventId("", 0)
+
+
+class Frontier:
+    """How far the log is known to be complete.
+
+    Numbers are given out in order, but their transactions commit in any: an event may appear below one that was seen
+    before. Each number that is passed over is waited for, until it is there or every transaction that could have it is
+    over. An auction's own events always appear in order, as each is written under the auction's lock.
+    """
+
+    def __init__(self, numbers: Sequence[int]) -> None:
+        """Take the last numbers of the log, in order; what is below them is complete."""
+        self.head = numbers[0] - 1 if numbers else 0
+        self._missing: dict[int, int | None] = {}
+        self.advance(Tail(list(numbers), [], 0, 0))
+
+    @property
+    def missing(self) -> list[int]:
+        """The numbers that are waited for, in order."""
+        return list(self._missing)
+
+    @property
+    def complete(self) -> int:
+        """The number up to which nothing will appear any more."""
+        return next(iter(self._missing)) - 1 if self._missing else self.head
+
+    def advance(self, tail: Tail) -> None:
+        """Take in what `storage.log.tail` found after `head`, and of `missing`."""
+        for number in tail.numbers:
+            self._missing.pop(number, None)
+        for number, over_at in list(self._missing.items()):
+            # Whoever has the number had begun when the number above it was seen, and so before this look.
+            bound = tail.begun if over_at is None else over_at
+            if tail.settled >= bound:
+                del self._missing[number]
+            else:
+                self._missing[number] = bound
+        for number in tail.numbers:
+            if number > self.head:
+                self._missing.update(dict.fromkeys(range(self.head + 1, number)))
+                self.head = number
+
+
+class Follower:
+    """One who follows an auction, or with gid None the whole log. Ask `next` again and again; `close` it in the end."""
+
+    __slots__ = ("_catching_up", "_feed", "_missed", "_waiting", "_waker", "ended", "gid", "on_cut", "reached")
+
+    def __init__(self, feed: Feed, gid: str | None) -> None:
+        self._feed = feed
+        self.gid = gid
+        self.reached = 0
+        """The version up to which this auction's events were given out; for the whole log the number."""
+        self.ended = False
+        self.on_cut: Callable[[], None] | None = None
+        """Called where it is too slow; what was not given out yet is in the log."""
+        self._waiting: deque[LoggedEvent] = deque()
+        self._waker: asyncio.Future[None] | None = None
+        self._catching_up = True
+        self._missed = False
+
+    def push(self, event: LoggedEvent) -> None:
+        """Have an event wait; for the feed only."""
+        if len(self._waiting) >= WAITING_MAX:
+            self._waiting.clear()
+            self._missed = True
+            if not self._catching_up:
+                self.end()
+                if self.on_cut is not None:
+                    self.on_cut()
+        else:
+            self._waiting.append(event)
+            self.wake()
+
+    def end(self) -> None:
+        """Give out what waits, and then no more."""
+        self.ended = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Let `next` return, also with nothing."""
+        if self._waker is not None and not self._waker.done():
+            self._waker.set_result(None)
+
+    async def next(self) -> list[LoggedEvent]:
+        """Return the next events, in order; none where `wake` or `end` was called or the follower was cut off.
+
+        Raises Unavailable where the rest has to come from the log and the database cannot be reached.
+        """
+        if self._catching_up and not self.ended:
+            events = await self._from_log()
+            if events:
+                return events
+        if not self._waiting and not self.ended:
+            self._waker = asyncio.get_running_loop().create_future()
+            await self._waker
+        fresh = [event for event in self._waiting if self._place(event) > self.reached]
+        self._waiting.clear()
+        if fresh and self.gid is not None and fresh[0].version != self.reached + 1:
+            self._catching_up = True  # never without a reason, but the log knows in any case
+            return await self._from_log()
+        if fresh:
+            self.reached = self._place(fresh[-1])
+            self.ended = self.ended or (self.gid is not None and fresh[-1].last)
+        return fresh
+
+    def close(self) -> None:
+        """Follow no more."""
+        self._feed.forget(self)
+
+    def begin(self, reached: int, *, over: bool) -> None:
+        """Start after `reached`; for the feed only."""
+        self.reached = reached
+        self.ended = over
+
+    async def _from_log(self) -> list[LoggedEvent]:
+        """Return a page of what the log has after `reached`; none once the events that are pushed follow without a gap."""
+        while self._catching_up:
+            self._missed = False
+            events, more, over = await self._feed.after(self)
+            self._catching_up = more or self._missed
+            if events:
+                self.reached = self._place(events[-1])
+                self.ended = self.ended or (over and not more)
+                return events
+        return []
+
+    def _place(self, event: LoggedEvent) -> int:
+        return event.id if self.gid is None else event.version
+
+
+class Feed:
+    """One per process; `run` it, and `wake` it when something was committed."""
+
+    def __init__(self, database: Database, followers_max: int) -> None:
+        self._database = database
+        self._followers_max = followers_max
+        self.clock_ahead = timedelta()
+        """How far the house's clock, which is the database's, is ahead of this process's."""
+        self._count = 0
+        self._by_gid: dict[str, set[Follower]] = {}
+        self._of_all: set[Follower] = set()
+        self._frontier: Frontier | None = None
+        self._held: list[LoggedEvent] = []
+        """Events that were seen, but stand behind a number that is missing."""
+        self._woken = asyncio.Event()
+        self._backlogs: Shared[tuple[str, int | None], Backlog] = Shared(database, rows.backlogs)
+        self._pages: Shared[tuple[int, int], list[LoggedEvent]] = Shared(database, rows.between)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def wake(self) -> None:
+        """Say that something was committed, or may have been; call it in the event loop's thread."""
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Hand out what is added to the log, as long as somebody follows."""
+        while True:
+            try:
+                await self._wait()
+                await self._look()
+            except Unavailable:
+                await asyncio.sleep(RETRY_SECONDS)
+
+    async def follow(self, gid: str | None, after: EventId | None) -> Follower:
+        """Return a follower of an auction (or of all) from behind the event `after`, or from now on.
+
+        Raises UnknownAuction, UnknownEvent, Busy where too many follow, and Unavailable.
+        """
+        if self._count >= self._followers_max:
+            raise Busy("Too many follow the events just now; try again in a moment.")
+        follower = Follower(self, gid)
+        # First in, then a look at the log: what is committed in between comes both ways, and counts once.
+        self._count += 1
+        (self._of_all if gid is None else self._by_gid.setdefault(gid, set())).add(follower)
+        self._woken.set()
+        try:
+            frontier = await self._opened()
+            if gid is None:
+                follower.begin(await self._number(after, frontier), over=False)
+            else:
+                start = await self._backlogs.ask((gid, None if after is None else after.version))
+                nothing_left = start.over and not start.events
+                follower.begin(start.version if after is None else after.version, over=nothing_left)
+        except BaseException:
+            follower.close()
+            raise
+        return follower
+
+    def forget(self, follower: Follower) -> None:
+        """Hand a follower nothing more."""
+        group = self._of_all if follower.gid is None else self._by_gid.get(follower.gid, set())
+        if follower in group:
+            group.remove(follower)
+            self._count -= 1
+            if follower.gid is not None and not group:
+                del self._by_gid[follower.gid]
+
+    async def after(self, follower: Follower) -> tuple[list[LoggedEvent], bool, bool]:
+        """Return a page of the log after what `follower` has reached, whether there is more, and whether that is the end."""
+        if follower.gid is not None:
+            backlog = await self._backlogs.ask((follower.gid, follower.reached))
+            return backlog.events, backlog.more, backlog.over
+        until = (await self._opened()).complete
+        if follower.reached >= until:
+            return [], False, False
+        page = await self._pages.ask((follower.reached, until))
+        return page, len(page) == rows.PAGE_MAX, False
+
+    async def _number(self, after: EventId | None, frontier: Frontier) -> int:
+        """Return the number in the log that stands for `after`, or for now."""
+        if after is None:
+            return frontier.complete
+        return 0 if after == BEGINNING else await self._database.read(rows.number_of, after.gid, after.version)
+
+    async def _opened(self) -> Frontier:
+        """Return how far the log is complete, and begin to keep track of it where nobody has."""
+        if self._frontier is None:
+            started = datetime.now(UTC)
+            numbers, now = await self._database.read(_opening)
+            self.clock_ahead = now - started - (datetime.now(UTC) - started) / 2
+            if self._frontier is None:
+                self._frontier = Frontier(numbers)
+        return self._frontier
+
+    async def _wait(self) -> None:
+        """Wait for something to look at: a commit, the time to look without one, or an event that is still missing."""
+        if not self._count:
+            # Nobody follows: what happens meanwhile is in the log for those who come.
+            self._frontier, self._held = None, []
+            await self._woken.wait()
+        elif not self._woken.is_set():
+            missing = self._frontier is not None and self._frontier.missing
+            with suppress(TimeoutError):
+                async with asyncio.timeout(GAP_SECONDS if missing else POLL_SECONDS):
+                    await self._woken.wait()
+        self._woken.clear()
+
+    async def _look(self) -> None:
+        """Read what is new, and hand it out."""
+        if not self._count:
+            return
+        frontier = await self._opened()
+        more = True
+        while more:
+            tail = await self._database.read(rows.tail, frontier.head, frontier.missing)
+            more = len(tail.numbers) >= rows.PAGE_MAX
+            frontier.advance(tail)
+            self._hand_out(tail.events, frontier.complete)
+
+    def _hand_out(self, events: Sequence[LoggedEvent], complete: int) -> None:
+        for event in events:
+            for follower in self._by_gid.get(event.gid, ()):
+                follower.push(event)
+        self._held = sorted((*self._held, *events), key=_number)
+        ripe = bisect_right(self._held, complete, key=_number)
+        for event in self._held[:ripe]:
+            for follower in self._of_all:
+                follower.push(event)
+        del self._held[:ripe]
+
+
+def _opening(tx: Transaction) -> tuple[list[int], datetime]:
+    """Return the last numbers of the log, and the time."""
+    return rows.numbers(tx, LOOK_BACK), tx.now()
+
+
+def _number(event: LoggedEvent) -> int:
+    return event.id

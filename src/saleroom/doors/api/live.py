@@ -1,0 +1,123 @@
+"""Server-sent events: the log as it grows, to whoever follows an auction or all of them (events.md)."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from saleroom.delivery.feed import WAITING_MAX, EventId, Follower
+from saleroom.domain.errors import Fault, Invalid
+from saleroom.domain.views import instant
+from saleroom.doors.api.fields import event_id
+from saleroom.doors.api.resource import Call
+from saleroom.doors.guard import header
+from saleroom.doors.protocol import LINE, Line
+from saleroom.storage.log import LoggedEvent
+
+COMMENT_SECONDS = 15.0
+RETRY_MILLISECONDS = (1000, 4000)
+"""When to come back after a connection has ended: not all at the same moment."""
+CHUNK_EVENTS_MAX = 64
+BUFFER_BYTES_MAX = 32 * 1024
+"""What may be under way to one reader, here and again in the kernel."""
+_LAST_ID = b"last-event-id"
+_HEADERS = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),  # nginx would wait for more
+]
+
+
+async def of_auction(call: Call) -> Response:
+    """GET /auctions/{gid}/events."""
+    return await _following(call, call.gid)
+
+
+async def of_all(call: Call) -> Response:
+    """GET /events."""
+    return await _following(call, None)
+
+
+async def _following(call: Call, gid: str | None) -> Response:
+    after = _after(call, gid)
+    if call.request.method == "HEAD":
+        return EventStream(None, timedelta())
+    follower = await call.house.feed.follow(gid, after)
+    if follower.ended:
+        follower.close()
+        return Response(status_code=204)  # at which a browser's EventSource does not come back
+    return EventStream(follower, call.house.feed.clock_ahead)
+
+
+def _after(call: Call, gid: str | None) -> EventId | None:
+    """Return after which event to begin. The header counts before the address, which a browser keeps as it was."""
+    name, sent = "Last-Event-ID", header(call.request.scope, _LAST_ID)
+    found = event_id(sent) if sent else call.query.get("after")
+    if not sent:
+        name = "after"
+    if isinstance(found, EventId) and found.version and gid not in (None, found.gid):
+        found = Fault("event_id", "must be the id of an event of this auction")
+    if isinstance(found, Fault):
+        raise Invalid({name: [found]})
+    return found
+
+
+class EventStream(Response):
+    """The answer that goes on for as long as its reader stays; for HEAD without a follower."""
+
+    def __init__(self, follower: Follower | None, clock_ahead: timedelta) -> None:
+        self._follower = follower
+        self._clock_ahead = clock_ahead
+        self.status_code = 200
+        self.background = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send what the follower gets, until it or the connection ends."""
+        await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
+        if self._follower is None:
+            await send({"type": "http.response.body"})
+            return
+        line: Line = scope[LINE]
+        line.narrow(BUFFER_BYTES_MAX)
+        line.at_end(self._follower.end)
+        self._follower.on_cut = line.abort  # an orderly end would wait for a reader that does not read
+        try:
+            await self._tell(self._follower, line, send)
+        finally:
+            self._follower.close()
+        await send({"type": "http.response.body"})
+
+    async def _tell(self, follower: Follower, line: Line, send: Send) -> None:
+        loop = asyncio.get_running_loop()
+        text = f"retry: {random.randint(*RETRY_MILLISECONDS)}\n{self._comment()}".encode()
+        await send({"type": "http.response.body", "body": text, "more_body": True})
+        due = loop.time() + COMMENT_SECONDS
+        timer = loop.call_at(due, follower.wake)
+        try:
+            while not (follower.ended and line.gone):
+                events = await follower.next()
+                for start in range(0, len(events), CHUNK_EVENTS_MAX):
+                    text = b"".join(map(frame, events[start : start + CHUNK_EVENTS_MAX]))
+                    await send({"type": "http.response.body", "body": text, "more_body": True})
+                if follower.ended and not events:
+                    return
+                if loop.time() >= due:
+                    await send({"type": "http.response.body", "body": self._comment().encode(), "more_body": True})
+                    due = loop.time() + COMMENT_SECONDS
+                    timer = loop.call_at(due, follower.wake)
+        finally:
+            timer.cancel()
+
+    def _comment(self) -> str:
+        return f": time {instant(datetime.now(UTC) + self._clock_ahead)}\n\n"
+
+
+@lru_cache(WAITING_MAX)
+def frame(event: LoggedEvent) -> bytes:
+    """Return an event as its readers get it, made once for all of them. JSON has no line break outside of its strings."""
+    return b"id: %s/%d\ndata: %s\n\n" % (event.gid.encode(), event.version, event.payload)

@@ -1,0 +1,79 @@
+"""Notices between the processes on one PostgreSQL database: the log has grown.
+
+A notice carries nothing and may be lost: whoever hears one looks at the log. It is sent after the commit and on a connection
+of its own, as `NOTIFY` inside a transaction makes all commits of the whole server wait for each other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+import asyncpg
+import structlog
+
+from saleroom.storage.database import Database
+
+CHANNEL = "saleroom_log"
+APART_SECONDS = 0.005
+RETRY_SECONDS = 1.0
+CHECK_SECONDS = 30.0
+
+log = structlog.get_logger()
+
+
+class Notices:
+    """One per process on PostgreSQL; `run` it. `heard` is called in the event loop whenever the log may have grown."""
+
+    def __init__(self, database: Database, heard: Callable[[], None]) -> None:
+        self._database = database
+        self._heard = heard
+        self._woken = asyncio.Event()
+        self._lost = False
+
+    def announce(self) -> None:
+        """Say that this process has committed something; call it in the event loop's thread."""
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Hear and announce. A new connection counts as a notice heard, as some may have been lost with the one before."""
+        while True:
+            try:
+                await self._connected()
+            except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+                self._tell(error)
+            await asyncio.sleep(RETRY_SECONDS)
+
+    async def _connected(self) -> None:
+        """Listen and announce until the connection is lost. Raises an error of the driver or OSError where there is none."""
+        _, options = self._database.url.get_dialect()().create_connect_args(self._database.url)
+        connection = await asyncpg.connect(**options, timeout=CHECK_SECONDS)
+        try:
+            own = connection.get_server_pid()
+
+            def heard(_connection: object, sender: int, _channel: str, _payload: str) -> None:
+                if sender != own:
+                    self._heard()
+
+            connection.add_termination_listener(lambda _: self._woken.set())
+            # A notice that a crash of the server swallows is no loss.
+            await connection.execute("SET synchronous_commit = off")
+            await connection.add_listener(CHANNEL, heard)
+            self._lost = False
+            self._heard()
+            while not connection.is_closed():
+                self._woken.clear()
+                # Sent also where there is nothing to say for a while: it finds a connection that is dead in silence.
+                await connection.execute(f"NOTIFY {CHANNEL}", timeout=CHECK_SECONDS)
+                await asyncio.sleep(APART_SECONDS)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(CHECK_SECONDS):
+                        await self._woken.wait()
+        finally:
+            connection.terminate()
+
+    def _tell(self, error: Exception) -> None:
+        if not self._lost:
+            log.warning("what other processes commit is noticed only once a second for now", reason=str(error))
+        self._lost = True
