@@ -227,6 +227,38 @@ def load_house(url: str, json_file: str | None, key_file: str | None, **plan: An
         raise click.ClickException(str(error)) from None
 
 
+@cli.command("watch", epilog="Exit codes: 0 the lot is over, or Ctrl-C; 1 it cannot be watched; 2 wrong usage.")
+@click.argument("url", metavar="URL")
+@click.argument("gid", metavar="[GID]", required=False)
+@click.option("--json", is_flag=True, help="Print the events themselves, one JSON object a line.")
+@click.option("--screen", is_flag=True, help="Take the whole terminal, and give it back at the end.")
+@click.option("--after", metavar="ID", help="Begin after this event; 0 is the beginning of the log. HTTP only.")
+@click.option("--prefix", metavar="TEXT", help="What all MQTT topics begin with. Default: saleroom/.")
+@click.option("--ca-file", metavar="FILE", help="Authorities (PEM) to trust instead of the system's.")
+@click.option("--password-file", metavar="FILE", help="File whose first line is the password for the MQTT broker.")
+def watch_house(url: str, json: bool, screen: bool, **given: Any) -> int:
+    """Watch a house live, or one lot of it until that is over; Ctrl-C ends it.
+
+    Examples:
+
+        saleroom watch http://127.0.0.1:9000
+        saleroom watch https://bids.example k3X9mQ2vTa1_ --json
+        saleroom watch mqtts://ada@broker.example --password-file password.txt
+
+    A lost connection is made anew by itself. Over HTTP nothing is missed; over MQTT it says what was missed. Where standard
+    output is no terminal, there is a line for each event, and what is said about the watch goes to standard error.
+    """
+    from saleroom.watch import command
+
+    try:
+        plan = command.plan(url, states=not json, **given)
+        return command.run(plan, json=json, screen=screen)
+    except command.WrongUsage as error:
+        raise click.UsageError(str(error)) from None
+    except command.FAILED as error:
+        raise click.ClickException(str(error)) from None
+
+
 def main(args: list[str] | None = None) -> int:
     """Run one command and return its exit code. Only a bug leaves a traceback."""
     try:

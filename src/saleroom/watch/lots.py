@@ -1,0 +1,121 @@
+"""What the house says, read: lots and events; and what each event makes of a lot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+
+class Lot(Struct, frozen=True, rename="camel"):
+    """An auction as the house shows it (docs/api.md); money stays as it was written. `version` is its last event's number."""
+
+    gid: str
+    name: str
+    status: str
+    version: int
+    current_bid: str | None = None
+    current_bidder: str | None = None
+    minimum_bid: str | None = None
+    bid_count: int = 0
+    outcome: str | None = None
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more can happen to it."""
+        return self.status in ("closed", "cancelled")
+
+    def after(self, event: Happening) -> Lot:
+        """Return the lot as it is after its next event. What an event does not say stays; unknown types change nothing."""
+        return replace(self, version=event.sequence, **_changes(event, self))
+
+
+class Happening(Struct, frozen=True):
+    """An event (docs/events.md): a CloudEvent."""
+
+    id: str
+    source: str
+    type: str
+    time: datetime
+    sequence: int
+    data: dict[str, Any]
+
+    @property
+    def gid(self) -> str:
+        """The auction that it happened to."""
+        return self.source.rpartition("/")[2]
+
+    @property
+    def ends(self) -> bool:
+        """Whether it is the last one of its auction."""
+        return self.type in ("auction.closed", "auction.cancelled")
+
+
+class LotPage(Struct, frozen=True):
+    """A page of `GET /auctions`."""
+
+    auctions: list[Lot]
+    next: str | None
+
+
+read_lot = msgspec.json.Decoder(Lot).decode
+read_page = msgspec.json.Decoder(LotPage).decode
+read_event = msgspec.json.Decoder(Happening).decode
+"""These raise msgspec.DecodeError for anything else."""
+
+
+def first_lot(event: Happening) -> Lot | None:
+    """Return a lot from its own first event; None from any other."""
+    return Lot(event.gid, "", "open", 0).after(event) if event.type == "auction.created" else None
+
+
+def _changes(event: Happening, lot: Lot) -> Mapping[str, Any]:
+    data = event.data
+    changes: dict[str, Any]
+    match event.type:
+        case "auction.created" | "auction.amended":
+            changes = {
+                "name": str(data.get("name", lot.name)),
+                "status": str(data.get("status", lot.status)),
+                "minimum_bid": _text(data.get("minimumBid")),
+                "starts_at": _instant(data.get("startsAt")),
+                "ends_at": _instant(data.get("endsAt")),
+            }
+        case "auction.opened":
+            changes = {"status": "open"}
+        case "bid.placed":
+            price = {"current_bid": _text(data.get("amount")), "current_bidder": _text(data.get("bidder"))}
+            changes = {
+                "bid_count": lot.bid_count + 1,
+                "minimum_bid": _text(data.get("minimumBid")),
+                "ends_at": _instant(data.get("endsAt")),
+                **(price if data.get("leading") else {}),
+            }
+        case "reserve.met":
+            changes = {"current_bid": _text(data.get("amount")), "minimum_bid": _text(data.get("minimumBid"))}
+        case "auction.extended":
+            changes = {"ends_at": _instant(data.get("endsAt"))}
+        case "auction.closed":
+            changes = {"status": "closed", "outcome": _text(data.get("outcome")), "minimum_bid": None}
+        case "auction.cancelled":
+            changes = {"status": "cancelled", "minimum_bid": None}
+        case _:
+            changes = {}
+    return changes
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _instant(value: object) -> datetime | None:
+    try:
+        return None if value is None else msgspec.convert(value, datetime)
+    except msgspec.ValidationError:
+        return None

@@ -1,0 +1,83 @@
+"""Server-sent events, read from bytes as they come: the HTML Standard, section 9.2, "Server-sent events"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+LINE_BYTES_MAX = 1 << 20
+"""An event of a house has a few hundred bytes; one with a long description 40 KiB."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """An event. `id` is the last event id, None where there was none so far; `data` is empty where only an id was given."""
+
+    id: str | None
+    data: str
+
+
+@dataclass(frozen=True)
+class Comment:
+    """A comment without its colon. Browsers drop it; a house tells its clock by it."""
+
+    text: str
+
+
+class TooLong(Exception):
+    """A line has no end: this is no stream of events."""
+
+
+class Parser:
+    """From chunks of bytes, wherever they are cut, to messages and comments. `retry_ms` is the server's word, or None."""
+
+    def __init__(self) -> None:
+        self.retry_ms: int | None = None
+        self._rest = b""
+        self._id: str | None = None
+        self._has_id = False
+        self._data: list[str] = []
+        self._first = True
+
+    def feed(self, chunk: bytes) -> Iterator[Message | Comment]:
+        """Yield what is complete with `chunk`. Raises TooLong."""
+        for line in self._lines(chunk):
+            if line.startswith(":"):
+                yield Comment(line[1:].removeprefix(" "))
+            elif line:
+                name, _, value = line.partition(":")
+                self._field(name, value.removeprefix(" "))
+            else:
+                yield from self._dispatch()
+
+    def _lines(self, chunk: bytes) -> Iterator[str]:
+        """Cut at LF, CR LF or CR. A CR at the end waits for the next chunk, which may begin with its LF."""
+        data = self._rest + chunk
+        held = b"\r" if data.endswith(b"\r") else b""
+        *lines, rest = data.removesuffix(held).replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+        self._rest = rest + held
+        if len(self._rest) > LINE_BYTES_MAX:
+            raise TooLong
+        for raw in lines:
+            line = raw.decode(errors="replace")
+            if self._first:
+                self._first = False
+                line = line.removeprefix("\ufeff")
+            yield line
+
+    def _field(self, name: str, value: str) -> None:
+        match name:
+            case "data":
+                self._data.append(value)
+            case "id" if "\0" not in value:
+                self._id, self._has_id = value, True
+            case "retry" if value.isascii() and value.isdigit():
+                self.retry_ms = int(value)
+            case _:  # `event`, which a house does not send, and what the standard says to ignore
+                pass
+
+    def _dispatch(self) -> Iterator[Message]:
+        if self._data or self._has_id:
+            yield Message(self._id, "\n".join(self._data))
+        self._data.clear()
+        self._has_id = False
