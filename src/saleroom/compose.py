@@ -157,12 +157,13 @@ def serve(settings: Settings) -> int:
     logs.configure(settings.log_level, settings.log_format)
     _run(settings, _with_tables)
     listener = serving.listen(settings.host, settings.port)
-    embedded = EmbeddedBroker(settings.mqtt_prefix) if settings.mqtt == "embedded" else None
-    if embedded is not None:
-        settings = _with_embedded(settings, embedded.start())
+    embedded = _embedded(settings) if settings.mqtt == "embedded" else None
     try:
+        address = None if embedded is None else embedded.start()
+        if address is not None:
+            settings = _with_embedded(settings, address)
         broker = _broker(settings)
-        lines = _start_lines(settings, listener, broker, embedded is not None)
+        lines = _start_lines(settings, listener, broker, address)
         if settings.workers == 1:
             return serving.serve_one(application(settings, broker), Http, listener, lines, settings.trusted_proxies)
         os.environ[_WORKER_SETTINGS] = json.dumps(_plain(settings))
@@ -271,11 +272,23 @@ def _broker(settings: Settings) -> MqttSettings | None:
         raise Refused(f"mqtt: {error}") from error
 
 
+def _embedded(settings: Settings) -> EmbeddedBroker:
+    """Return the embedded broker; only where nobody chose its port, a free one will do."""
+    chosen = "mqtt_port" in settings.model_fields_set
+    return EmbeddedBroker(
+        settings.mqtt_prefix,
+        settings.mqtt_host,
+        settings.mqtt_port,
+        settings.mqtt_websocket_port,
+        falls_back=not chosen,
+    )
+
+
 def _with_embedded(settings: Settings, address: BrokerAddress) -> Settings:
     """Return the settings with the embedded broker as the broker to reach; its account is made anew at each start."""
     return settings.model_copy(
         update={
-            "mqtt": f"mqtt://{address.host}:{address.port}",
+            "mqtt": address.url,
             "mqtt_user": address.user,
             "mqtt_password": SecretStr(address.password),
             "mqtt_client_id": address.user,
@@ -283,12 +296,14 @@ def _with_embedded(settings: Settings, address: BrokerAddress) -> Settings:
     )
 
 
-def _start_lines(settings: Settings, listener: socket.socket, broker: MqttSettings | None, embedded: bool) -> list[str]:
+def _start_lines(
+    settings: Settings, listener: socket.socket, broker: MqttSettings | None, embedded: BrokerAddress | None
+) -> list[str]:
     """What a person wants to know at the start: where it serves, on which database, with which broker."""
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     processes = "" if settings.workers == 1 else f" with {settings.workers} processes"
-    mqtt = "off" if broker is None else broker.url + (" (embedded)" if embedded else "")
+    mqtt = "off" if broker is None else broker.url if embedded is None else f"{embedded.shown} (embedded)"
     return [
         f"saleroom serves on http://{shown}:{port}{processes}; the API is described at /docs",
         f"  database  {_database(settings).shown}",

@@ -34,6 +34,8 @@ PREFIX = "SALEROOM_"
 CONFIG_VARIABLE = "SALEROOM_CONFIG"
 FOREIGN_PREFIXES = ("SALEROOM_TEST_", "SALEROOM_INTERNAL_")
 """Variables that are no settings: of the tests, and between this program's own processes."""
+EMBEDDED_ONLY = ("mqtt_host", "mqtt_port", "mqtt_websocket_port")
+"""Settings of the embedded MQTT broker, which mean nothing for another one."""
 
 
 def _no_truth(value: object) -> object:
@@ -79,6 +81,13 @@ class Settings(BaseModel):
     mqtt_ca_file: str | None = Field(
         None, description="Authorities (PEM) to trust for mqtts://, instead of the system's."
     )
+    mqtt_host: str = Field("127.0.0.1", description="Address that the embedded MQTT broker listens on.")
+    mqtt_port: Number = Field(
+        1883, ge=0, le=65535, description="Port of the embedded MQTT broker; 0 takes a free one, as 1883 does if taken."
+    )
+    mqtt_websocket_port: Number | None = Field(
+        None, ge=0, le=65535, description="Port of the embedded broker for MQTT over WebSocket; without it: none."
+    )
     mqtt_prefix: str = Field("saleroom/", description="Begins every MQTT topic; ends with a slash.")
     mqtt: str = Field(
         "embedded",
@@ -109,7 +118,7 @@ class Settings(BaseModel):
     )
     log_format: Literal["console", "json"] = Field("console", description="Log lines for people (console) or programs.")
 
-    @field_validator("host")
+    @field_validator("host", "mqtt_host")
     @classmethod
     def _one_word(cls, value: str) -> str:
         if not re.fullmatch(r"[^\s/]+", value):
@@ -216,6 +225,9 @@ def load(flags: Mapping[str, object], environ: Mapping[str, str], config: str | 
     except ValidationError as error:
         details = error.errors(include_url=False, include_input=False)
         raise SettingsError(faults + [_line(detail, said) for detail in details]) from None
+    if settings.mqtt not in ("embedded", "off"):
+        remedy = "leave it out, and write the other broker's host and port into mqtt"
+        faults += [f"{said[name]} is for the embedded broker: {remedy}" for name in EMBEDDED_ONLY if name in said]
     if faults:
         raise SettingsError(faults)
     return settings

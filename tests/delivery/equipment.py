@@ -43,7 +43,7 @@ async def until(holds: Callable[[], bool], what: str, seconds: float = SECONDS_M
 
 def as_service(address: BrokerAddress, prefix: str = "saleroom/") -> MqttSettings:
     """Return how the service reaches the embedded broker."""
-    host, port, user, password = address
+    host, port, user, password, _ = address
     return MqttSettings(host, port, user=user, password=password, client_id=user, prefix=prefix)
 
 

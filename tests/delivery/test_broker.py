@@ -12,6 +12,7 @@ import aiomqtt
 import pytest
 
 from saleroom.delivery import broker as broker_module
+from saleroom.delivery import links
 from saleroom.delivery.broker import EmbeddedBroker
 from saleroom.delivery.mqtt import ONLINE, MqttSettings, connect
 from tests.delivery.equipment import Subscriber, as_service, free_port, publish, until
@@ -151,7 +152,7 @@ async def test_a_subscriber_that_does_not_read_is_cut_off(
     embedded: MqttSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A client whose buffers stay full loses its connection instead of filling the broker's memory."""
-    monkeypatch.setattr(broker_module, "STALL_SECONDS_MAX", 0.5)
+    monkeypatch.setattr(links, "STALL_SECONDS_MAX", 0.5)
     with socket.create_connection((embedded.host, embedded.port), timeout=5) as lazy:
         lazy.sendall(CONNECT + b"\x82\x0f\x00\x01\x00\x0asaleroom/#\x00")
         async with connect(embedded) as service:
@@ -170,7 +171,7 @@ async def test_a_subscriber_that_does_not_read_is_cut_off(
 async def test_a_port_that_is_taken_is_replaced_by_a_free_one() -> None:
     """The usual port is used where it is free; where it is taken, another is used and returned."""
     port = free_port()
-    first, second = EmbeddedBroker("saleroom/", port=port), EmbeddedBroker("saleroom/", port=port)
+    first, second = (EmbeddedBroker("saleroom/", port=port, falls_back=True) for _ in range(2))
     addresses = [first.start(), second.start()]
     assert port == addresses[0].port != addresses[1].port
     for address in addresses:

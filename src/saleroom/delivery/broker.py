@@ -1,41 +1,41 @@
-"""The embedded MQTT broker: amqtt, MQTT 3.1.1, on the loopback interface only.
+"""The embedded MQTT broker: amqtt, MQTT 3.1.1, over TCP and, where it is wanted, WebSocket.
 
 It runs in a thread with an event loop of its own, so that one broker serves every worker process.
-A device needs no account: it reads what is under the prefix, and publishes to `auctions/+/bids` only.
-Nobody but the service reads those commands, because they carry tokens.
-
-amqtt leaves open what is closed here: see `_Broker`, `_Reader` and `_Writer`.
+`rights.py` says who may do what, `links.py` and `packets.py` what one client may send and cost, `mended.py` what amqtt does
+otherwise than it should.
 """
 
 import asyncio
-import hmac
+import errno
+import ipaddress
 import logging
-import re
 import secrets
 import socket
 import threading
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple
 
 import structlog
-from amqtt.adapters import StreamReaderAdapter, StreamWriterAdapter
-from amqtt.broker import Broker, BrokerContext, RetainedApplicationMessage
-from amqtt.contexts import Action, BaseContext, BrokerConfig, ListenerConfig, ListenerType
-from amqtt.plugins.base import BaseAuthPlugin, BaseTopicPlugin
-from amqtt.session import Session
+from amqtt.contexts import BrokerConfig, ListenerConfig, ListenerType
+from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.typing import Subprotocol
+
+from saleroom.delivery.links import DEVICE_PACKET_BYTES_MAX, Link, Tally, TcpLink, WebSocketLink
+from saleroom.delivery.mended import MendedBroker
+from saleroom.delivery.rights import Rights
 
 HOST = "127.0.0.1"
 PORT = 1883
 CONNECTIONS_MAX = 500
-PACKET_BYTES_MAX = 1 << 20
-STALL_SECONDS_MAX = 10.0
 STOP_SECONDS_MAX = 5.0
+CLOSE_SECONDS_MAX = 2.0
+KEEPALIVE = {socket.TCP_KEEPIDLE: 60, socket.TCP_KEEPINTVL: 15, socket.TCP_KEEPCNT: 4}
+"""Seconds, seconds, times: how the system finds out that a silent client is gone."""
 
+_REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # what means "all addresses" when listening
 _log = structlog.get_logger(__name__)
-_IS_SERVICE = "saleroom.is_service"
 
 
 class BrokerAddress(NamedTuple):
@@ -48,148 +48,53 @@ class BrokerAddress(NamedTuple):
     port: int
     user: str
     password: str
-
-
-class Rights(BaseAuthPlugin, BaseTopicPlugin):
-    """Who may do what: the service everything, a device what the module's head says."""
-
-    @dataclass
-    class Config:
-        """The service's account and the prefix of all topics."""
-
-        user: str
-        password: str
-        prefix: str
-
-    def __init__(self, context: BaseContext) -> None:
-        super().__init__(context)
-        self._config: Rights.Config = self.config
-        self._bids = re.compile(re.escape(self._config.prefix) + r"auctions/[A-Za-z0-9_-]{1,64}/bids")
-
-    async def authenticate(self, *, session: Session) -> bool:
-        """Tell the service from a device; refuse only the service's name with a wrong password.
-
-        amqtt publishes a Last Will without asking for rights, so a device's is dropped here where it has none.
-        """
-        named = _same(session.username, self._config.user)
-        is_service = _same(session.password, self._config.password) and named
-        session.attributes[_IS_SERVICE] = is_service
-        session.is_anonymous = not is_service  # amqtt then keeps nothing for it while it is away
-        if not self.allows(session, session.will_topic or "", Action.PUBLISH):
-            session.will_flag = False
-        return is_service or not named
-
-    async def topic_filtering(
-        self, *, session: Session | None = None, topic: str | None = None, action: Action | None = None
-    ) -> bool:
-        """The same as `allows`, in amqtt's form."""
-        return session is not None and topic is not None and action is not None and self.allows(session, topic, action)
-
-    def allows(self, session: Session, topic: str, action: Action) -> bool:
-        """Say whether this client may publish to, subscribe to or receive from a topic.
-
-        Any filter may be subscribed to (`#` too); what comes of it is decided message by message.
-        """
-        if session.attributes.get(_IS_SERVICE):
-            return True
-        is_bid = self._bids.fullmatch(topic) is not None
-        match action:
-            case Action.PUBLISH:
-                return is_bid
-            case Action.RECEIVE:
-                return topic.startswith(self._config.prefix) and not is_bid
-            case Action.SUBSCRIBE:
-                return True
-
-    async def on_broker_retained_message(
-        self, *, client_id: str | None, retained_message: RetainedApplicationMessage
-    ) -> None:
-        """Forget what a device asked to retain: a bid is a command, and would be given again to each subscriber."""
-        source = retained_message.source_session
-        if client_id is None and retained_message.data and source and not source.attributes.get(_IS_SERVICE):
-            cast("BrokerContext", self.context).retained_messages.pop(retained_message.topic, None)
-
-
-class _Broker(Broker):
-    """amqtt's broker without three faults of 0.12, each kept out by a test."""
+    websocket_port: int | None = None
 
     @property
-    def _rights(self) -> Rights:
-        return next(plugin for plugin in self.plugins_manager.plugins if isinstance(plugin, Rights))
+    def url(self) -> str:
+        """Where this machine reaches it, also where it listens on all addresses."""
+        return f"mqtt://{_authority(_REACHED_AT.get(self.host, self.host), self.port)}"
 
-    async def _topic_filtering(self, session: Session, topic: str, action: Action) -> bool:
-        """Ask the plugin without giving way to another task.
-
-        amqtt asks while it walks its table of subscriptions, in a task of its own: a client that subscribes
-        at that moment changes the table, the walk ends in an error, and the rest do not get the message.
-        """
-        return self._rights.allows(session, topic, action)
-
-    async def _delete_session(self, client_id: str) -> None:
-        """End the connection that has this client id already [MQTT-3.1.4-2]; amqtt leaves it open beside the new one."""
-        _, handler = self.sessions.get(client_id, (None, None))
-        if handler is not None:
-            await handler.handle_connection_closed()
-            await handler.stop()
-        await super()._delete_session(client_id)
-
-    async def _publish_retained_messages_for_subscription(
-        self, subscription: tuple[str, int], session: Session
-    ) -> None:
-        """Send retained messages to those who subscribed; amqtt sends a newcomer those of everybody's filters."""
-        holders = self.subscriptions.get(subscription[0], ())
-        if any(holder.client_id == session.client_id for holder, _ in holders):
-            await super()._publish_retained_messages_for_subscription(subscription, session)
-
-
-class _Reader(StreamReaderAdapter):
-    """Reads packets up to a size; amqtt would take 256 MB into memory from anybody."""
-
-    _is_cut = False
-
-    async def read(self, n: int = -1) -> bytes:
-        if self._is_cut or n > PACKET_BYTES_MAX:
-            self._is_cut = True
-            raise ConnectionResetError("an MQTT packet over the size limit")
-        return await super().read(n)
-
-
-class _Writer(StreamWriterAdapter):
-    """Cuts off a client that does not read; amqtt would keep everything for it, and wait for it when it stops."""
-
-    async def drain(self) -> None:
-        try:
-            async with asyncio.timeout(STALL_SECONDS_MAX):
-                await super().drain()
-        except TimeoutError:
-            self._writer.transport.abort()
-            raise ConnectionResetError("an MQTT client that does not read") from None
-
-    async def close(self) -> None:
-        if not self.is_closed:
-            await self.drain()
-        await super().close()
+    @property
+    def shown(self) -> str:
+        """Where it listens, for people."""
+        places = [f"mqtt://{_authority(self.host, self.port)}"]
+        if self.websocket_port is not None:
+            places.append(f"ws://{_authority(self.host, self.websocket_port)}")
+        return ", ".join(places)
 
 
 class EmbeddedBroker:
     """A broker in a daemon thread: `start` it once, `stop` it once. What it retains is gone when it stops."""
 
-    def __init__(self, prefix: str, port: int = PORT) -> None:
-        """`prefix` is that of all topics; `port` is taken if it is free, otherwise a free one."""
+    def __init__(
+        self,
+        prefix: str,
+        host: str = HOST,
+        port: int = PORT,
+        websocket_port: int | None = None,
+        *,
+        falls_back: bool = False,
+    ) -> None:
+        """`prefix` is that of all topics; port 0 is a free one. `falls_back`: a free one too where `port` is taken."""
         self._prefix = prefix
+        self._host = host
         self._port = port
+        self._websocket_port = websocket_port
+        self._falls_back = falls_back
         self._started: Future[BrokerAddress] = Future()
         self._stop: Callable[[], object] | None = None
+        self._links: set[Link] = set()
         self._thread = threading.Thread(target=self._run, name="mqtt-broker", daemon=True)
 
     def start(self) -> BrokerAddress:
-        """Listen, and return where. Raises OSError where the machine gives no port at all."""
+        """Listen, and return where. Raises OSError, which names the address and the remedy, where that is impossible."""
         self._thread.start()
         return self._started.result()
 
     def stop(self) -> None:
         """Close every connection and wait for the thread, at most `STOP_SECONDS_MAX`."""
-        if self._stop is not None:
+        if self._stop is not None and self._started.exception() is None:
             self._stop()
         self._thread.join(STOP_SECONDS_MAX)
 
@@ -206,58 +111,135 @@ class EmbeddedBroker:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         self._stop = lambda: loop.call_soon_threadsafe(stop.set)
-        listener = _listen(self._port)
+        tally = Tally()
+        loop.set_exception_handler(lambda _, context: _met(tally, context))
+        listener, websocket_listener = self._listeners()
         address = BrokerAddress(
-            HOST, listener.getsockname()[1], f"service-{secrets.token_hex(8)}", secrets.token_urlsafe()
+            self._host,
+            listener.getsockname()[1],
+            f"service-{secrets.token_hex(8)}",
+            secrets.token_urlsafe(),
+            None if websocket_listener is None else websocket_listener.getsockname()[1],
         )
         rights = {"user": address.user, "password": address.password, "prefix": self._prefix}
-        broker = _Broker(
+        broker = MendedBroker(
             BrokerConfig(
                 listeners={"default": ListenerConfig(type=ListenerType.EXTERNAL)},
                 plugins={f"{Rights.__module__}.{Rights.__name__}": rights},
-            )
+            ),
+            tally,
         )
-        connections: set[StreamWriter] = set()
-
-        async def connected(reader: StreamReader, writer: StreamWriter) -> None:
-            if len(connections) >= CONNECTIONS_MAX:
-                writer.transport.abort()
-                return
-            connections.add(writer)
-            try:
-                await broker.external_connected(_Reader(reader), _Writer(writer), "default")
-            except Exception as error:  # noqa: BLE001  # amqtt lets any fault of a client's packet through; it ends that client
-                _log.warning("an MQTT client was cut off", reason=repr(error))
-            finally:
-                connections.discard(writer)
-                writer.close()
-
         await broker.start()
-        server = await asyncio.start_server(connected, sock=listener)
+        servers: list[asyncio.Server | Server] = [await self._serve_tcp(broker, tally, listener)]
+        if websocket_listener is not None:
+            servers.append(await self._serve_websocket(broker, tally, websocket_listener))
+        if not _is_local(self._host):
+            _log.warning(
+                "the embedded MQTT broker listens beyond this machine without encryption: whoever can listen to the "
+                "network reads the tokens of bids; use a broker with TLS instead, as docs/mqtt.md says",
+                mqtt_host=self._host,
+            )
         self._started.set_result(address)
         await stop.wait()
-        server.close()
+        for server in servers:
+            server.close()
         await broker.shutdown()
+
+    def _listeners(self) -> tuple[socket.socket, socket.socket | None]:
+        """Take the ports. Raises OSError."""
+        try:
+            listener = _listen(self._host, self._port, "mqtt_port")
+        except OSError as error:
+            if not self._falls_back or error.errno != errno.EADDRINUSE:
+                raise
+            listener = _listen(self._host, 0, "mqtt_port")
+            _log.warning(
+                "the usual MQTT port is taken, so the embedded broker listens on another; mqtt_port chooses one, "
+                "and mqtt a broker that is there already",
+                taken=_authority(self._host, self._port),
+                listens_on=_authority(self._host, listener.getsockname()[1]),
+            )
+        if self._websocket_port is None:
+            return listener, None
+        try:
+            return listener, _listen(self._host, self._websocket_port, "mqtt_websocket_port")
+        except OSError:
+            listener.close()
+            raise
+
+    async def _serve_tcp(self, broker: MendedBroker, tally: Tally, listener: socket.socket) -> asyncio.Server:
+        async def connected(reader: StreamReader, writer: StreamWriter) -> None:
+            await self._welcome(broker, tally, TcpLink(reader, writer, tally, lambda: broker.is_crowded))
+
+        return await asyncio.start_server(connected, sock=listener)
+
+    async def _serve_websocket(self, broker: MendedBroker, tally: Tally, listener: socket.socket) -> Server:
+        async def connected(connection: ServerConnection) -> None:
+            await self._welcome(broker, tally, WebSocketLink(connection, tally, lambda: broker.is_crowded))
+
+        logger = logging.getLogger("saleroom.websocket")
+        logger.setLevel(logging.CRITICAL)  # a traceback for each visitor who is none
+        return await serve(
+            connected,
+            sock=listener,
+            subprotocols=[Subprotocol("mqtt")],  # [MQTT-6.0.0-3]
+            compression=None,
+            max_size=2 * DEVICE_PACKET_BYTES_MAX,
+            max_queue=4,
+            close_timeout=CLOSE_SECONDS_MAX,
+            server_header=None,
+            logger=logger,
+        )
+
+    async def _welcome(self, broker: MendedBroker, tally: Tally, link: Link) -> None:
+        """Serve one client to its end."""
+        if len(self._links) >= CONNECTIONS_MAX:
+            link.cut("over the limit of connections")
+            return
+        self._links.add(link)
+        try:
+            await broker.external_connected(link, link, "default")
+        except Exception as error:  # noqa: BLE001  # amqtt lets any fault of a client's packet through; it ends that client
+            _met(tally, {"exception": error, "message": "a client was cut off"})
+        finally:
+            self._links.discard(link)
+            await link.close()
+
+
+def _met(tally: Tally, context: dict[str, Any]) -> None:
+    """Count a fault that ends one client or one message: amqtt raises where a client misbehaves or is gone."""
+    error = context.get("exception")
+    tally.add(type(error).__name__ if error else "a fault without a name")
+    _log.debug("a fault in the embedded MQTT broker", what=context["message"], exc_info=error)
 
 
 def _quiet() -> None:
-    """Keep amqtt's warnings, but not its line and its traceback for each message that a client did not acknowledge."""
-    logging.getLogger("amqtt").setLevel(logging.WARNING)
-    logging.getLogger("amqtt.mqtt.protocol.handler").setLevel(logging.ERROR)
-    logging.getLogger("amqtt.broker").addFilter(_without_traceback)
+    """Silence amqtt: it writes a line, or a traceback, for whatever any client does. What matters is in the tally."""
+    logging.getLogger("amqtt").setLevel(logging.CRITICAL)
 
 
-def _without_traceback(record: logging.LogRecord) -> bool:
-    return not record.exc_info
-
-
-def _listen(port: int) -> socket.socket:
-    """Take the port on the loopback interface, or a free one where it is taken."""
+def _listen(host: str, port: int, setting: str) -> socket.socket:
+    """Take a port. Raises OSError with a message that names the address and the remedy."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((HOST, port))
-    except OSError:
-        return socket.create_server((HOST, 0))
+        listener = socket.create_server((host, port), family=family)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        remedy = f"choose another with the setting {setting} (0 takes a free one) or mqtt_host"
+        raise OSError(error.errno, f"cannot listen for MQTT on {host} port {port}: {reason}; {remedy}") from None
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in KEEPALIVE.items():
+        listener.setsockopt(socket.IPPROTO_TCP, option, value)
+    return listener
 
 
-def _same(given: str | None, expected: str) -> bool:
-    return hmac.compare_digest((given or "").encode(), expected.encode())
+def _authority(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _is_local(host: str) -> bool:
+    """Say whether only this machine reaches a host."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
