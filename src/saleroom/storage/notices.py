@@ -41,7 +41,8 @@ class Notices:
         while True:
             try:
                 await self._connected()
-            except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+            except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError) as error:
+                # The third is what the driver says where the server ends the connection while it begins a statement.
                 self._tell(error)
             await asyncio.sleep(RETRY_SECONDS)
 
