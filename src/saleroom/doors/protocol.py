@@ -80,6 +80,8 @@ class Line:
 
     def narrow(self, bytes_max: int) -> None:
         """Let no more than `bytes_max` be under way, here and again in the kernel; beyond it sending waits."""
+        if self._transport.is_closing():
+            return
         self._transport.set_write_buffer_limits(high=bytes_max)
         connection: socket.socket | None = self._transport.get_extra_info("socket")
         if connection is not None:

@@ -83,10 +83,10 @@ class EventStream(Response):
             await send({"type": "http.response.body"})
             return
         line: Line = scope[LINE]
-        line.narrow(BUFFER_BYTES_MAX)
-        line.at_end(self._follower.end)
-        self._follower.on_cut = line.abort  # an orderly end would wait for a reader that does not read
         try:
+            line.narrow(BUFFER_BYTES_MAX)
+            line.at_end(self._follower.end)
+            self._follower.on_cut = line.abort  # an orderly end would wait for a reader that does not read
             await self._tell(self._follower, line, send)
         finally:
             self._follower.close()
