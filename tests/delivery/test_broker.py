@@ -14,7 +14,8 @@ import pytest
 from saleroom.delivery import broker as broker_module
 from saleroom.delivery import links
 from saleroom.delivery.broker import EmbeddedBroker
-from saleroom.delivery.mqtt import ONLINE, MqttSettings, connect
+from saleroom.delivery.connection import connect, online
+from saleroom.delivery.mqtt import ONLINE, MqttSettings
 from tests.delivery.equipment import Subscriber, as_service, free_port, publish, until
 
 Subscribe = Callable[..., Subscriber]
@@ -42,6 +43,25 @@ async def test_a_device_reads_all_but_other_peoples_bids(embedded: MqttSettings,
     publish(embedded, "saleroom/auctions/x/events", "an event", as_service=True)
     await until(lambda: len(device.messages) >= 1, "the event")
     assert [("saleroom/auctions/x/events", b"an event", False)] == device.messages
+
+
+async def test_an_answer_is_for_who_knows_its_name(embedded: MqttSettings, subscribe: Subscribe) -> None:
+    """Who subscribed to the exact topic of an answer gets it; no wildcard shows it, and no device can send one."""
+    asking = subscribe(embedded, "saleroom/replies/7f3a/1")
+    others = [subscribe(embedded, *filters) for filters in (["#"], ["saleroom/replies/+/1", "saleroom/replies/7f3a/#"])]
+    publish(embedded, "saleroom/replies/7f3a/1", "forged")
+    publish(embedded, "saleroom/replies/7f3a/1", "an answer", "-r", as_service=True)
+    publish(embedded, "saleroom/status", "the end", as_service=True)
+    late = subscribe(embedded, "saleroom/#")
+    publish(embedded, "saleroom/replies/7f3a/2", "not asked for", as_service=True)
+    publish(embedded, "saleroom/status", "the end", as_service=True)
+    watching = subscribe(embedded, "saleroom/replies/7f3a/+", "saleroom/status", as_service=True)
+    publish(embedded, "saleroom/replies/7f3a/1", "another answer", as_service=True)
+    publish(embedded, "saleroom/status", "the end", as_service=True)
+    await until(lambda: all(each.messages for each in (others[0], late, watching)), "the status")
+    await until(lambda: len(asking.messages) >= 2, "both answers")
+    assert [b"an answer", b"another answer"] == [message.payload for message in asking.messages]
+    assert {b"the end"} == {message.payload for each in (*others, late, watching) for message in each.messages}
 
 
 async def test_a_bid_is_never_retained(embedded: MqttSettings, subscribe: Subscribe) -> None:
@@ -168,20 +188,6 @@ async def test_a_subscriber_that_does_not_read_is_cut_off(
         assert read < 40 * 500_000
 
 
-async def test_a_port_that_is_taken_is_replaced_by_a_free_one() -> None:
-    """The usual port is used where it is free; where it is taken, another is used and returned."""
-    port = free_port()
-    first, second = (EmbeddedBroker("saleroom/", port=port, falls_back=True) for _ in range(2))
-    addresses = [first.start(), second.start()]
-    assert port == addresses[0].port != addresses[1].port
-    for address in addresses:
-        assert "127.0.0.1" == address.host
-        async with connect(as_service(address)):
-            pass
-    first.stop()
-    second.stop()
-
-
 async def test_stopping_is_quick_and_frees_the_port() -> None:
     """With clients connected, one of them frozen, the broker stops within its limit and the port is free again."""
     port = free_port()
@@ -205,7 +211,7 @@ async def test_a_prefix_of_ones_own(subscribe: Subscribe) -> None:
     service = subscribe(settings, as_service=True)
     publish(settings, "aXb/(c)/auctions/x/bids", "evil")
     publish(settings, "a.b/(c)/auctions/x/bids", "a bid")
-    async with connect(settings):
+    async with connect(settings) as connection, online(connection, settings):
         await until(lambda: len(service.messages) >= 2, "the bid and the status")
     assert [b"a bid", ONLINE] == [message.payload for message in service.messages][:2]
     broker.stop()

@@ -12,7 +12,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from saleroom.delivery import relay as relay_module
-from saleroom.delivery.mqtt import OFFLINE, ONLINE, MqttSettings, closed, connect
+from saleroom.delivery.connection import connect, online
+from saleroom.delivery.mqtt import OFFLINE, ONLINE, MqttSettings
 from saleroom.delivery.relay import Relay
 from tests.delivery.equipment import Mosquitto, Sales, Subscriber, until
 from tests.needs import need
@@ -104,7 +105,7 @@ def test_arguments_come_before_the_url() -> None:
 
 async def test_status_follows_the_connection(broker: MqttSettings, subscribe: Subscribe) -> None:
     """The status is online once connected and offline after a clean end, retained both times."""
-    async with connect(broker):
+    async with connect(broker) as connection, online(connection, broker):
         during = subscribe(broker, broker.status_topic)
         await until(lambda: bool(during.messages), "the status")
     await until(lambda: len(during.messages) >= 2, "the second status")
@@ -120,9 +121,11 @@ async def test_the_last_will_says_offline_for_a_process_that_was_killed(
     """When the service's process is killed the broker itself retains offline."""
     program = (
         "import asyncio, sys\n"
-        "from saleroom.delivery.mqtt import MqttSettings, connect\n"
+        "from saleroom.delivery.connection import connect, online\n"
+        "from saleroom.delivery.mqtt import MqttSettings\n"
         "async def main():\n"
-        "    async with connect(MqttSettings.from_url(sys.argv[1], client_id=sys.argv[2])):\n"
+        "    settings = MqttSettings.from_url(sys.argv[1], client_id=sys.argv[2])\n"
+        "    async with connect(settings) as connection, online(connection, settings):\n"
         "        await asyncio.sleep(60)\n"
         "asyncio.run(main())\n"
     )
@@ -141,9 +144,9 @@ async def test_the_last_will_says_offline_for_a_process_that_was_killed(
 
 async def test_a_second_connection_ends_the_first(broker: MqttSettings, subscribe: Subscribe) -> None:
     """Two processes never publish at once: the newer connection cuts the older off, and the status stays online."""
-    async with connect(broker) as older:
-        lost = asyncio.create_task(closed(older))
-        async with connect(broker):
+    async with connect(broker) as older, online(older, broker):
+        lost = asyncio.create_task(older.closed())
+        async with connect(broker) as newer, online(newer, broker):
             with pytest.raises(aiomqtt.MqttError):
                 await asyncio.wait_for(lost, 5)
             subscriber = subscribe(broker, broker.status_topic)

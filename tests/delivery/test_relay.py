@@ -11,9 +11,9 @@ from contextlib import closing
 import pytest
 from structlog.testing import capture_logs
 
-from saleroom.delivery import mqtt
+from saleroom.delivery import connection, outbox
 from saleroom.delivery import relay as relay_module
-from saleroom.delivery.mqtt import OFFLINE, ONLINE, MqttSettings
+from saleroom.delivery.mqtt import OFFLINE, ONLINE, MqttSettings, Version
 from saleroom.delivery.relay import Relay
 from saleroom.storage import sqlite
 from saleroom.storage.database import Database
@@ -129,7 +129,7 @@ async def test_a_broker_killed_midway_misses_nothing(
 ) -> None:
     """After a kill and a restart each event has arrived, nothing is skipped, and only one batch may come twice."""
     monkeypatch.setattr(relay_module, "BACKOFF_SECONDS_MAX", 0.1)
-    monkeypatch.setattr(relay_module, "BATCH_EVENTS_MAX", 10)
+    monkeypatch.setattr(outbox, "BATCH_EVENTS_MAX", 10)
     await gate.open()
     gid = await sales.sell()
     topic = gate.settings.events_topic(gid)
@@ -152,7 +152,7 @@ async def test_a_broker_killed_midway_misses_nothing(
     seen += [json.loads(payload)["sequence"] for payload in after.payloads(topic)]
     assert set(range(1, 72)) == set(seen)
     assert all(later <= earlier + 1 for earlier, later in itertools.pairwise(seen))
-    assert len(seen) - 71 <= relay_module.BATCH_EVENTS_MAX
+    assert len(seen) - 71 <= outbox.BATCH_EVENTS_MAX
 
 
 @on_sqlite
@@ -161,12 +161,12 @@ async def test_nothing_is_marked_without_an_acknowledgement(
 ) -> None:
     """A broker that takes everything and acknowledges no event gets it again and again, and no row is marked."""
     monkeypatch.setattr(relay_module, "BACKOFF_SECONDS_MAX", 0.1)
-    monkeypatch.setattr(mqtt, "ACKNOWLEDGE_SECONDS_MAX", 0.5)
+    monkeypatch.setattr(connection, "ACKNOWLEDGE_SECONDS_MAX", 0.5)
     gid = await sales.sell()
     mute = MuteBroker()
     async with await asyncio.start_server(mute.serve, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        relay = relaying(MqttSettings("127.0.0.1", port))
+        relay = relaying(MqttSettings("127.0.0.1", port, version=Version.V311))
         await until(lambda: mute.seen.count(b"/events") >= 2, "a second try")
         assert 1 == await sales.owed()
         await relay.stop()
@@ -197,7 +197,7 @@ async def test_a_broker_that_never_answers_is_left_alone(
 ) -> None:
     """A port that accepts and says nothing counts as no broker: one warning, nothing marked, a quick stop."""
     monkeypatch.setattr(relay_module, "BACKOFF_SECONDS_MAX", 0.1)
-    monkeypatch.setattr(mqtt, "CONNECT_SECONDS_MAX", 0.2)
+    monkeypatch.setattr(connection, "CONNECT_SECONDS_MAX", 0.2)
     await sales.sell()
     with capture_logs() as lines, socket.create_server(("127.0.0.1", 0)) as silent:
         relay = relaying(MqttSettings("127.0.0.1", silent.getsockname()[1]))
@@ -250,19 +250,23 @@ async def test_a_relay_that_stops_hands_over_at_once(
 async def test_a_database_that_is_away_is_waited_for(
     sales: Sales, mosquitto: Mosquitto, relaying: Relaying, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While the database cannot be written the relay says so once, and goes on when it can."""
+    """While the database cannot be written the relay says so once, keeps its connection, and goes on when it can."""
     monkeypatch.setattr(relay_module, "BACKOFF_SECONDS_MAX", 0.1)
+    monkeypatch.setattr(relay_module, "POLL_SECONDS", 60)
     monkeypatch.setattr(relay_module, "RENEW_SECONDS", 0.1)
     monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.05)
     impatient = Database(sales.database.url.render_as_string())
     with capture_logs() as lines, closing(sqlite3.connect(sales.database.url.database or "")) as other:
         relay = relaying(mosquitto.settings, impatient)
         await until(lambda: relay.connected, "a connection")
-        other.execute("BEGIN IMMEDIATE")
-        await until(lambda: not relay.connected, "the end of the connection")
-        await asyncio.sleep(0.5)
-        other.rollback()
+        await asyncio.sleep(0.5)  # it has found that nothing is owed, and waits to be woken
         await sales.sell()
+        other.execute("BEGIN IMMEDIATE")
+        relay.wake()
+        await until(lambda: bool(lines), "the line that says so")
+        await asyncio.sleep(0.5)
+        assert relay.connected
+        other.rollback()
         await sales.until_delivered()
         await until(lambda: len(lines) >= 2, "the line that says it is back")
         await relay.stop()

@@ -1,29 +1,54 @@
-"""The service as an MQTT client: where the broker is, what the topics are called, how it connects.
+"""MQTT in words: where the broker is, what the topics are called, what comes in and what goes out."""
 
-It speaks MQTT 3.1.1, which both the embedded broker and every standard one understand.
-"""
-
-import asyncio
 import re
 import ssl
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
 from dataclasses import KW_ONLY, dataclass, field
+from enum import StrEnum
 from urllib.parse import SplitResult, unquote, urlsplit
-
-import aiomqtt
 
 ONLINE = b'{"status":"online"}'
 OFFLINE = b'{"status":"offline"}'
 QOS_AT_LEAST_ONCE = 1
-IN_FLIGHT_MAX = 100
 KEEPALIVE_SECONDS = 20
-CONNECT_SECONDS_MAX = 10.0
-ACKNOWLEDGE_SECONDS_MAX = 30.0
-FAREWELL_SECONDS_MAX = 2.0
 
 _FORM = "write mqtt://user:password@host:1883, and in a password / ? # @ as %2F %3F %23 %40"
 _PORTS = {"mqtt": 1883, "mqtts": 8883}
+
+
+class Version(StrEnum):
+    """The version of MQTT to speak; `auto` is 5, or 3.1.1 where the broker does not take 5."""
+
+    AUTO = "auto"
+    V5 = "5"
+    V311 = "3.1.1"
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """A message from a device. `retained`: the broker had stored it, so nobody knows how old it is.
+
+    A response topic and correlation data exist in MQTT 5 only.
+    """
+
+    topic: str
+    payload: bytes = field(repr=False)
+    retained: bool = False
+    response_topic: str | None = None
+    correlation: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer to a device: JSON, and on MQTT 5 the correlation data of what is answered."""
+
+    topic: str
+    payload: bytes
+    correlation: bytes | None = None
+
+
+Ask = Callable[[Arrived], Awaitable[Reply | None]]
+"""Takes a message and returns its answer, or None where there is nobody to answer."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +64,7 @@ class MqttSettings:
     prefix: str = "saleroom/"
     tls: bool = False
     ca_file: str | None = None
+    version: Version = Version.AUTO
 
     @classmethod
     def from_url(
@@ -50,6 +76,7 @@ class MqttSettings:
         client_id: str = "saleroom",
         prefix: str = "saleroom/",
         ca_file: str | None = None,
+        version: Version = Version.AUTO,
     ) -> "MqttSettings":
         """Read `mqtt://[user[:password]@]host[:port]`, or `mqtts://` for TLS (ports 1883 and 8883).
 
@@ -73,6 +100,7 @@ class MqttSettings:
             prefix=prefix,
             tls=tls,
             ca_file=ca_file,
+            version=version,
         )
         if settings.password is not None and settings.user is None:
             raise ValueError("an MQTT password needs a user")
@@ -98,6 +126,11 @@ class MqttSettings:
         """Where an auction's events pass."""
         return f"{self.prefix}auctions/{gid}/events"
 
+    @property
+    def commands_filter(self) -> str:
+        """Matches every topic on which devices bid."""
+        return f"{self.prefix}auctions/+/bids"
+
     def tls_context(self) -> ssl.SSLContext | None:
         """Make the context for TLS, or None without it. Raises ValueError where the authority file is no good."""
         if not self.tls:
@@ -107,53 +140,6 @@ class MqttSettings:
         except OSError as error:
             reason = error.strerror or "it holds no certificate in PEM form"
             raise ValueError(f"the MQTT authority file {self.ca_file!r} cannot be used: {reason}") from None
-
-
-@asynccontextmanager
-async def connect(settings: MqttSettings) -> AsyncIterator[aiomqtt.Client]:
-    """Connect, retain `ONLINE` as the status, and `OFFLINE` on the way out; the Last Will says it for a dead process.
-
-    All processes share one client id: the broker cuts the older connection off, so that two never publish at once.
-    Raises aiomqtt.MqttError where the broker cannot be reached, refuses, or does not answer.
-    """
-    try:
-        tls_context = settings.tls_context()
-    except ValueError as error:
-        raise aiomqtt.MqttError(str(error)) from error
-    client = aiomqtt.Client(
-        settings.host,
-        settings.port,
-        username=settings.user,
-        password=settings.password,
-        identifier=settings.client_id,
-        will=aiomqtt.Will(settings.status_topic, OFFLINE, QOS_AT_LEAST_ONCE, retain=True),
-        clean_session=True,
-        keepalive=KEEPALIVE_SECONDS,
-        timeout=CONNECT_SECONDS_MAX,
-        max_inflight_messages=IN_FLIGHT_MAX,
-        max_concurrent_outgoing_calls=IN_FLIGHT_MAX,
-        tls_context=tls_context,
-    )
-    client.pending_calls_threshold = IN_FLIGHT_MAX
-    async with client:
-        await publish(client, settings.status_topic, ONLINE, retain=True)
-        try:
-            yield client
-        finally:
-            with suppress(aiomqtt.MqttError, TimeoutError):  # a broker that is gone has said the Last Will
-                async with asyncio.timeout(FAREWELL_SECONDS_MAX):
-                    await publish(client, settings.status_topic, OFFLINE, retain=True)
-
-
-async def publish(client: aiomqtt.Client, topic: str, payload: bytes, *, retain: bool = False) -> None:
-    """Publish at least once, and return when the broker has acknowledged. Raises aiomqtt.MqttError if it does not."""
-    await client.publish(topic, payload, QOS_AT_LEAST_ONCE, retain, timeout=ACKNOWLEDGE_SECONDS_MAX)
-
-
-async def closed(client: aiomqtt.Client) -> None:
-    """Wait until the connection is lost, then raise aiomqtt.MqttError; a pending publish does not notice by itself."""
-    async for _ in client.messages:
-        pass
 
 
 def _split(url: str) -> tuple[SplitResult, int | None]:

@@ -1,4 +1,4 @@
-"""The relay: what the log owes to MQTT goes out in order, and is marked when the broker has acknowledged it.
+"""The relay: one process holds the connection to the broker, sends what the log owes, and answers devices.
 
 At least once: whatever goes wrong between publishing and marking, the same events are published again, in order.
 """
@@ -8,15 +8,16 @@ import os
 import random
 import secrets
 import socket
-from collections.abc import Iterable
 
 import aiomqtt
 import structlog
 
-from saleroom.delivery.mqtt import FAREWELL_SECONDS_MAX, MqttSettings, closed, connect, publish
-from saleroom.domain.auction import Status
-from saleroom.storage import auctions, leases, listing, log
-from saleroom.storage.database import Database, Transaction
+from saleroom.delivery.connection import FAREWELL_SECONDS_MAX, PublishRefused, SubscriptionRefused, connect, online
+from saleroom.delivery.inbox import Inbox
+from saleroom.delivery.mqtt import Ask, MqttSettings, Version
+from saleroom.delivery.outbox import Outbox
+from saleroom.storage import leases, log
+from saleroom.storage.database import Database
 from saleroom.storage.faults import Unavailable
 
 LEASE = "mqtt-relay"
@@ -24,7 +25,6 @@ LEASE_SECONDS = 10
 RENEW_SECONDS = 3.0
 STANDBY_SECONDS = 2.0
 POLL_SECONDS = 0.5
-BATCH_EVENTS_MAX = 500
 BACKOFF_SECONDS_MIN = 0.5
 BACKOFF_SECONDS_MAX = 30.0
 STOP_SECONDS_MAX = 3.0
@@ -38,11 +38,14 @@ class Relay:
     `connected` says whether this process is the one and has its broker; `standing_by`, whether another one is.
     """
 
-    def __init__(self, database: Database, settings: MqttSettings) -> None:
+    def __init__(self, database: Database, settings: MqttSettings, inbox: Ask | None = None) -> None:
+        """`inbox` answers what devices ask; without it nobody listens."""
         self.connected = False
         self.standing_by = False
         self._database = database
         self._settings = settings
+        self._inbox = inbox
+        self._version = Version.V5
         self._holder = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         self._woken = asyncio.Event()
         self._stopping = asyncio.Event()
@@ -101,59 +104,81 @@ class Relay:
             await self._back_off("database not reached; MQTT goes on when it is back", error)
 
     async def _serve(self) -> None:
-        """Publish until the relay is stopped or the lease is lost. Raises MqttError or Unavailable."""
-        async with connect(self._settings) as client:
-            self.connected = True
-            duties = [asyncio.create_task(work) for work in (self._deliver(client), self._renew(), closed(client))]
-            try:
-                done, _ = await asyncio.wait(duties, return_when=asyncio.FIRST_COMPLETED)
-                for duty in done:
-                    duty.result()
-            finally:
-                self.connected = False
-                for duty in duties:
-                    duty.cancel()
-                await asyncio.gather(*duties, return_exceptions=True)
+        """Serve until the relay is stopped or the lease is lost. Raises MqttError, or Unavailable at the end."""
+        async with connect(self._settings, self._version) as connection:
+            self._version = connection.version
+            inbox = Inbox(connection, self._settings, self._inbox)
+            outbox = Outbox(self._database, connection, self._settings)
+            await self._listen(inbox)
+            async with online(connection, self._settings):
+                self.connected = True
+                work = (self._deliver(outbox, inbox), self._renew(), connection.closed())
+                duties = [asyncio.create_task(duty) for duty in work]
+                try:
+                    done, _ = await asyncio.wait(duties, return_when=asyncio.FIRST_COMPLETED)
+                    for duty in done:
+                        duty.result()
+                finally:
+                    self.connected = False
+                    for duty in duties:
+                        duty.cancel()
+                    await asyncio.gather(*duties, return_exceptions=True)
+                    await inbox.abandon()
 
-    async def _deliver(self, client: aiomqtt.Client) -> None:
-        """Publish what is owed, then look for more. Where nothing is owed, states that the broker may have lost."""
-        lost = _LiveStates()
+    async def _listen(self, inbox: Inbox) -> None:
+        """Listen to devices before the status says so; a broker that does not allow it still gets the events."""
+        try:
+            await inbox.open()
+        except SubscriptionRefused as error:
+            broker, topic = self._settings.url, self._settings.commands_filter
+            _log.warning(
+                "MQTT broker does not let the house listen; nobody can bid over MQTT",
+                broker=broker,
+                topic=topic,
+                reason=str(error),
+            )
+
+    async def _deliver(self, outbox: Outbox, inbox: Inbox) -> None:
+        """Send what is owed, then look for more; at the stop answer what has come, and send what that has led to.
+
+        What the broker refuses, and a database that is away, leave the connection as it is: devices are still answered.
+        """
         while True:
             self._woken.clear()
-            events, states = await self._database.read(_owed)
-            if events:
-                topic = self._settings.events_topic
-                await self._publish(client, [(topic(event.gid), event.payload) for event in events], states)
-                await self._database.write(log.mark_delivered, [event.id for event in events])
-                self._recovered()
-            elif not lost.done:
-                await self._publish(client, (), await self._database.read(lost.next))
-                self._recovered()
-            elif self._stopping.is_set():
+            stopping = self._stopping.is_set()
+            if stopping:
+                await inbox.close()
+            sent = await self._sent(outbox)
+            if stopping and not sent:
                 return
-            else:
+            if sent is False:
                 await _wait(self._woken, POLL_SECONDS)
 
-    async def _publish(
-        self, client: aiomqtt.Client, events: Iterable[tuple[str, bytes]], states: Iterable[tuple[str, bytes]]
-    ) -> None:
-        """Publish events in their order, then the states; return when all are acknowledged."""
-        sends = [asyncio.create_task(publish(client, topic, payload)) for topic, payload in events]
-        for gid, state in states:
-            topic = self._settings.state_topic(gid)
-            sends.append(asyncio.create_task(publish(client, topic, state, retain=True)))
+    async def _sent(self, outbox: Outbox) -> bool | None:
+        """Send what is next and say whether there was anything; None after a fault, which has been waited for."""
         try:
-            await asyncio.gather(*sends)
-        finally:
-            for send in sends:
-                send.cancel()
+            sent = await outbox.send_next()
+        except PublishRefused as error:
+            await self._back_off("MQTT broker refuses events or states; they are kept and tried again", error)
+        except Unavailable as error:
+            await self._back_off("database not reached; MQTT goes on when it is back", error)
+        else:
+            self._recovered()
+            return sent
+        return None
 
     async def _renew(self) -> None:
-        """Return when the lease is lost."""
+        """Return when the lease is lost. While the database is away nobody here can know; the broker does.
+
+        Another process that takes the lease connects with the same client id, which ends this connection.
+        """
         while True:
             await asyncio.sleep(RENEW_SECONDS)
-            if not await self._hold():
-                return
+            try:
+                if not await self._hold():
+                    return
+            except Unavailable:
+                continue  # said by `_deliver`, which asks more often
 
     async def _hold(self) -> bool:
         return await self._database.write(leases.hold, LEASE, self._holder, LEASE_SECONDS)
@@ -181,35 +206,6 @@ class Relay:
 
     async def _pause(self, seconds: float) -> None:
         await _wait(self._stopping, seconds)
-
-
-class _LiveStates:
-    """Pages through the auctions that are not over, newest first, as each new connection begins.
-
-    The embedded broker forgets what it retained when the service stops; others may.
-    """
-
-    def __init__(self) -> None:
-        self._statuses = [Status.OPEN, Status.SCHEDULED]
-        self._after: listing.Mark | None = None
-
-    @property
-    def done(self) -> bool:
-        return not self._statuses
-
-    def next(self, tx: Transaction) -> list[tuple[str, bytes]]:
-        """Return the next page: each auction's gid and public state."""
-        which = listing.Filter(status=self._statuses[-1].value)
-        page, self._after = listing.page(tx, which, listing.Sort.NEWEST, BATCH_EVENTS_MAX, self._after)
-        if self._after is None:
-            self._statuses.pop()
-        return list(auctions.public_states(tx, [auction.id for auction in page]).values())
-
-
-def _owed(tx: Transaction) -> tuple[list[log.OwedEvent], list[tuple[str, bytes]]]:
-    """Return the next events in order, and the present state (gid, JSON) of each auction they are about."""
-    events = log.owed(tx, BATCH_EVENTS_MAX)
-    return events, list(auctions.public_states(tx, {event.auction_id for event in events}).values())
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> None:

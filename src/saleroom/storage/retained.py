@@ -1,0 +1,53 @@
+"""The states of auctions that are over, which an MQTT broker retains for a while: whose they are, and since when.
+
+The time counts from the acknowledgement of the event that ended the auction. Only the relay writes it, so that none is
+passed over, however late an auction was closed or however long no broker could be reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from msgspec import Struct
+from sqlalchemy import ColumnElement, and_, select, update
+
+from saleroom.storage import bulk
+from saleroom.storage.database import Transaction
+from saleroom.storage.tables import STATE_KEPT, auctions, events
+
+
+class EndedState(Struct, frozen=True):
+    """The state of an auction that is over; `id` is the number of the event that ended it."""
+
+    id: int
+    auction_id: int
+    gid: str
+
+
+def overdue(tx: Transaction, kept: timedelta, limit: int) -> list[EndedState]:
+    """Return up to `limit` states that the broker has had for longer than `kept`, the oldest first."""
+    until = tx.now() - kept
+    return _states(tx, events.c.delivered_at <= until, events.c.delivered_at, limit)
+
+
+def fresh(tx: Transaction, kept: timedelta, after: int, limit: int) -> list[EndedState]:
+    """Return up to `limit` states that the broker is to have, of events numbered above `after`, in their order."""
+    since = tx.now() - kept
+    return _states(tx, and_(events.c.delivered_at > since, events.c.id > after), events.c.id, limit)
+
+
+def mark_cleared(tx: Transaction, ids: Sequence[int]) -> None:
+    """Note that the broker has taken these states away."""
+    tx.execute(update(events).where(bulk.among(tx, events.c.id, ids)).values(cleared_at=tx.now()))
+
+
+def _states(tx: Transaction, which: ColumnElement[bool], order: ColumnElement[object], limit: int) -> list[EndedState]:
+    statement = (
+        select(events.c.id, events.c.auction_id, auctions.c.gid)
+        .join_from(events, auctions, events.c.auction_id == auctions.c.id)
+        .where(STATE_KEPT, which)
+        .order_by(order)
+        .limit(limit)
+    )
+    return [EndedState(row.id, row.auction_id, row.gid) for row in tx.execute(statement)]
