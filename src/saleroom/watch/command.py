@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from saleroom.watch.channel import CannotWatch, Plan
-from saleroom.watch.display import Shown, display
+from saleroom.watch.display import NobodyReads, Shown, display
 from saleroom.watch.http import HttpWatch
 from saleroom.watch.mqtt import MqttWatch
 from saleroom.watch.sale import Sale
@@ -69,8 +69,8 @@ def run(plan: Plan, *, json: bool, screen: bool) -> int:
     """Watch until the end or until Ctrl-C; return the exit code. Raises CannotWatch."""
     try:
         asyncio.run(watch(plan, display(json=json, screen=screen)))
-    except BrokenPipeError:
-        # Whoever read has seen enough, such as `head`. Python would complain of it once more at its own end.
+    except NobodyReads:
+        # Python would complain of it once more at its own end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 

@@ -15,6 +15,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from saleroom.watch.channel import CannotWatch
 from saleroom.watch.lots import Happening, Lot
 from saleroom.watch.sale import Sale
 from saleroom.watch.words import left, plain, standing, words
@@ -25,6 +26,10 @@ HEAD_LINES = 6
 """Lines of the view that are neither a lot nor an event."""
 _FAR = datetime.max.replace(tzinfo=UTC)
 _NO_TERMINAL = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+
+
+class NobodyReads(Exception):
+    """Standard output is closed: whoever read has seen enough, such as `head`."""
 
 
 class Shown(Protocol):
@@ -68,8 +73,14 @@ class Lines:
             line = _NO_TERMINAL.sub(lambda mark: f"\\u{ord(mark[0]):04x}", payload) if self._out.isatty() else payload
         else:
             line = f"{event.time:%Y-%m-%dT%H:%M:%S.%fZ} {in_words(event, lot)}"
-        self._out.write(f"{line}\n")
-        self._out.flush()
+        try:
+            self._out.write(f"{line}\n")
+            self._out.flush()
+        except BrokenPipeError:
+            raise NobodyReads from None
+        except OSError as error:
+            # It must not pass for an error of the connection, which would be tried again.
+            raise CannotWatch(f"standard output cannot be written: {error.strerror}") from None
 
     def notice(self, text: str) -> None:
         """Write it beside the events."""
@@ -101,11 +112,11 @@ class View:
 
     def event(self, payload: str, event: Happening, lot: Lot | None) -> None:
         """Have it among the last events at the next painting."""
-        self._events.append(Text(f"{event.time.astimezone():%H:%M:%S} {in_words(event, lot)}"))
+        self._say(f"{event.time.astimezone():%H:%M:%S} {in_words(event, lot)}")
 
     def notice(self, text: str) -> None:
         """Have it among the last events at the next painting."""
-        self._events.append(Text(plain(text), style="yellow"))
+        self._say(plain(text), "yellow")
 
     async def run(self, sale: Sale) -> None:
         """Paint every moment, and once more at the end."""
@@ -115,6 +126,9 @@ class View:
                 await asyncio.sleep(PAINT_SECONDS)
         finally:
             self._paint(sale)
+
+    def _say(self, text: str, style: str = "") -> None:
+        self._events.append(Text(text, style=style, no_wrap=True, overflow="ellipsis"))
 
     def _paint(self, sale: Sale) -> None:
         self._live.update(self.picture(sale), refresh=True)
@@ -136,7 +150,12 @@ class View:
             table.add_row(*_row(lot, now), style="dim" if lot.over else "")
         more = f", {len(shown) - room} more not shown" if len(shown) > room else ""
         count = sum(not lot.over for lot in shown)
-        head = Text(f"{plain(sale.link)} · {now:%H:%M:%S} UTC · {count} open{more}", style="bold", no_wrap=True)
+        head = Text(
+            f"{plain(sale.link)} · {now:%H:%M:%S} UTC · {count} open{more}",
+            style="bold",
+            no_wrap=True,
+            overflow="ellipsis",
+        )
         return Group(head, "", table, "", *self._events)
 
 

@@ -40,6 +40,8 @@ class MqttWatch:
         self._versions: Sequence[ProtocolVersion] = list(_VERSIONS)
         self._heard = False
         """Whether anything of what is watched has ever come."""
+        self._live = False
+        """The same, for the present connection."""
 
     async def run(self) -> None:
         """Watch until the one lot is over, without end where all are watched. Raises CannotWatch."""
@@ -60,7 +62,7 @@ class MqttWatch:
         async with AsyncExitStack() as stack:
             client = await self._connect(stack)
             await self._subscribe(client)
-            self._sale.connected(f"live from {self._plan.url} by MQTT {_VERSIONS[self._versions[0]]}")
+            self._live = False
             duties = [asyncio.create_task(self._read(client)), asyncio.create_task(self._check())]
             try:
                 done, _ = await asyncio.wait(duties, return_when=asyncio.FIRST_COMPLETED)
@@ -130,8 +132,15 @@ class MqttWatch:
             if self._over:
                 return
 
+    def _hear(self) -> None:
+        """Note that there is a house behind the broker."""
+        if not self._live:
+            self._heard = self._live = True
+            self._sale.connected(f"live from {self._plan.url} by MQTT {_VERSIONS[self._versions[0]]}")
+
     def _status(self, payload: bytes) -> None:
-        self._heard = self._heard or self._plan.gid is None
+        if self._plan.gid is None:
+            self._hear()
         if b"offline" in payload:
             self._sale.notice("the house is offline, or another process of it takes over")
 
@@ -142,7 +151,7 @@ class MqttWatch:
         lot = lots.read_lot(payload)
         if lot.gid != gid:
             raise msgspec.DecodeError
-        self._heard = True
+        self._hear()
         self._sale.sequences.state(gid, lot.version, time.monotonic())
         if gid in self._sale.lots or gid == self._plan.gid or not lot.over:
             self._sale.state(lot)
@@ -151,7 +160,7 @@ class MqttWatch:
         event = lots.read_event(payload)
         if event.gid != gid:
             raise msgspec.DecodeError
-        self._heard = True
+        self._hear()
         complete = self._sale.event(payload.decode().replace("\n", " ").replace("\r", " "), event)
         if not complete:
             # A new subscription brings the retained state: what the missing events have changed is in it.

@@ -1,0 +1,395 @@
+"""`saleroom watch` as people run it, against houses that serve, brokers of both kinds, and lines that break."""
+
+import json
+import os
+import pty
+import re
+import signal
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.delivery.equipment import Mosquitto, free_port
+from tests.fixtures_process import Start, Visit
+from tests.line import Line
+from tests.process import PROGRAM, Client, Served, environment, saleroom, wait_until
+
+SECONDS_MAX = 30.0
+_numbers = count()
+
+
+class Watcher:
+    """A running `saleroom watch`; its standard output and what it says beside it are in files."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        number = next(_numbers)
+        self._out, self._err = folder / f"out-{number}", folder / f"err-{number}"
+        with self._out.open("wb") as out, self._err.open("wb") as err:
+            self.process = subprocess.Popen(
+                [PROGRAM, "watch", *arguments], cwd=folder, env=environment(), stdout=out, stderr=err
+            )
+
+    @property
+    def lines(self) -> list[str]:
+        """What it has printed so far, line by line."""
+        return self._out.read_text().splitlines()
+
+    @property
+    def said(self) -> str:
+        """What it has said of itself so far."""
+        return self._err.read_text()
+
+    def until(self, holds: Callable[[], bool], what: str) -> None:
+        """Wait until `holds()`, or fail saying `what` did not happen."""
+        deadline = time.monotonic() + SECONDS_MAX
+        while not holds():
+            assert time.monotonic() < deadline, f"{what}: {self.lines} {self.said}"
+            time.sleep(0.02)
+
+    def until_live(self, times: int = 1) -> None:
+        """Wait until it has said so many times that it is live."""
+        self.until(lambda: self.said.count("live from") >= times, f"it is not live {times} times")
+
+    def until_shown(self, count: int) -> None:
+        """Wait until it has printed so many lines."""
+        self.until(lambda: len(self.lines) >= count, f"it did not print {count} lines")
+
+    def end(self, number: signal.Signals = signal.SIGINT) -> int:
+        """Send a signal and return the exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(SECONDS_MAX)
+
+
+@pytest.fixture
+def watch(tmp_path: Path) -> Iterator[Callable[..., Watcher]]:
+    """Start watchers: `watch(url, ...)`."""
+    watchers: list[Watcher] = []
+
+    def start(*arguments: str) -> Watcher:
+        watchers.append(Watcher(tmp_path, *arguments))
+        return watchers[-1]
+
+    yield start
+    for watcher in watchers:
+        watcher.process.kill()
+        watcher.process.wait()
+
+
+@pytest.fixture
+def line() -> Iterator[Callable[[str], Line]]:
+    """Lines to servers that can be cut and mended: `line(url)`."""
+    lines: list[Line] = []
+
+    def lay(url: str) -> Line:
+        lines.append(Line(url))
+        return lines[-1]
+
+    yield lay
+    for laid in lines:
+        laid.cut()
+
+
+class Floor:
+    """Somebody who sells and two who bid by turns, each bid an event; and what the log of the house holds."""
+
+    def __init__(self, client: Client, folder: Path) -> None:
+        self._client = client
+        self._file = folder / "saleroom.db"
+        self.seller, *self._bidders = (client.enter(name) for name in ("ada", "ben", "cyd"))
+        self._price = 100
+
+    def sell(self, **terms: Any) -> str:
+        """Create an auction and return its gid."""
+        return self._client.sell(self.seller, increment="1", **terms)
+
+    def bid(self, gid: str, times: int) -> None:
+        """Place bids."""
+        for _ in range(times):
+            self._price += 1
+            self._bidders.reverse()
+            self._client.post(f"/auctions/{gid}/bids", self._bidders[0], {"amount": str(self._price)})
+
+    def close(self, gid: str) -> None:
+        """Close an auction."""
+        self._client.post(f"/auctions/{gid}/close", self.seller)
+
+    def log(self, gid: str | None = None) -> list[str]:
+        """Return the events as the database holds them, of one auction or of all, in order."""
+        with closing(sqlite3.connect(self._file)) as database:
+            rows = database.execute("SELECT payload FROM events WHERE version IS NOT NULL ORDER BY id").fetchall()
+        events = [row[0].decode() for row in rows]
+        return [event for event in events if gid is None or f'"id":"{gid}/' in event]
+
+
+def test_the_lines_are_the_log(
+    start: Start, visit: Visit, watch: Callable[..., Watcher], line: Callable[[str], Line], tmp_path: Path
+) -> None:
+    """Through a line that breaks and a house that is killed, every event is printed once, in order, as it is in the log.
+
+    So it is for all lots from now on, for all from the beginning of the log, and for one lot, whose end is the watch's end.
+    """
+    port = str(free_port())
+    house = start("--port", port)
+    floor = Floor(visit(house), tmp_path)
+    one, other = floor.sell(), floor.sell(name="Rug")
+    before = len(floor.log())
+    way = line(house.url)
+    fresh, whole, lot = (
+        watch(way.url, "--json"),
+        watch(way.url, "--json", "--after", "0"),
+        watch(way.url, one, "--json"),
+    )
+    for watcher in (fresh, whole, lot):
+        watcher.until_live()
+    floor.bid(one, 3)
+    floor.bid(other, 2)
+    fresh.until_shown(5)
+    lot.until_shown(3)
+    way.cut()
+    floor.bid(one, 20)
+    way.mend()
+    for watcher in (fresh, whole, lot):
+        watcher.until_live(2)
+    house.kill()
+    start("--port", port)
+    floor.bid(one, 3)
+    floor.close(one)
+    assert 0 == lot.process.wait(SECONDS_MAX)
+    floor.close(other)
+    fresh.until_shown(len(floor.log()) - before)
+    whole.until_shown(len(floor.log()))
+    assert floor.log(one)[1:] == lot.lines
+    assert floor.log()[before:] == fresh.lines
+    assert floor.log() == whole.lines
+    assert (0, 0) == (fresh.end(), whole.end(signal.SIGTERM))
+    for watcher in (fresh, whole, lot):
+        assert "connection lost" in watcher.said and "missed" not in watcher.said and "Traceback" not in watcher.said
+
+
+@pytest.fixture(params=["embedded", "mosquitto"])
+def broker(request: pytest.FixtureRequest) -> tuple[int, dict[str, str]]:
+    """The port of each broker, and the settings with which the house uses it."""
+    if request.param == "embedded":
+        port = free_port()
+        return port, {"mqtt": "embedded", "mqtt_port": str(port)}
+    mosquitto: Mosquitto = request.getfixturevalue("mosquitto")
+    return mosquitto.port, {"mqtt": f"mqtt://127.0.0.1:{mosquitto.port}"}
+
+
+@pytest.fixture
+def mosquitto(tmp_path: Path) -> Iterator[Mosquitto]:
+    """A running Mosquitto that lets everybody in."""
+    broker = Mosquitto(tmp_path)
+    broker.start()
+    yield broker
+    broker.kill()
+
+
+def test_a_broker_shows_the_log_too(
+    broker: tuple[int, dict[str, str]], start: Start, visit: Visit, watch: Callable[..., Watcher], tmp_path: Path
+) -> None:
+    """Over either broker, and through a house that is killed, every event comes once and in order."""
+    mqtt_port, settings = broker
+    port = str(free_port())
+    house = start("--port", port, **settings)
+    floor = Floor(visit(house), tmp_path)
+    one, other = floor.sell(), floor.sell(name="Rug")
+    url = f"mqtt://127.0.0.1:{mqtt_port}"
+    _until_delivered(tmp_path)
+    whole, lot = watch(url, "--json"), watch(url, one, "--json")
+    for watcher in (whole, lot):
+        watcher.until_live()
+    floor.bid(one, 10)
+    # The embedded broker dies with the house, and takes along what a reader has not got.
+    whole.until_shown(10)
+    lot.until_shown(10)
+    house.kill()
+    start("--port", port, **settings)
+    whole.until_live(2 if settings["mqtt"] == "embedded" else 1)
+    lot.until_live(2 if settings["mqtt"] == "embedded" else 1)
+    floor.bid(one, 10)
+    floor.bid(other, 1)
+    floor.close(one)
+    assert 0 == lot.process.wait(SECONDS_MAX), lot.said
+    floor.close(other)
+    whole.until_shown(len(floor.log()) - 2)
+    assert floor.log(one)[1:] == lot.lines
+    assert floor.log()[2:] == whole.lines
+    assert "missed" not in whole.said + lot.said and "Traceback" not in whole.said + lot.said
+    assert 0 == whole.end()
+
+
+def _until_delivered(folder: Path) -> None:
+    """Wait until the broker has all that it is owed."""
+    with closing(sqlite3.connect(folder / "saleroom.db")) as database:
+        wait_until(
+            lambda: database.execute("SELECT count(*) FROM events WHERE delivered_at IS NULL").fetchone() == (0,)
+        )
+
+
+def test_a_gap_over_mqtt_is_said(
+    broker: tuple[int, dict[str, str]],
+    start: Start,
+    visit: Visit,
+    watch: Callable[..., Watcher],
+    line: Callable[[str], Line],
+    tmp_path: Path,
+) -> None:
+    """What a broker did not keep while the line was down is said to be missing, by number; the rest goes on."""
+    mqtt_port, settings = broker
+    house = start(**settings)
+    floor = Floor(visit(house), tmp_path)
+    gid = floor.sell()
+    way = line(f"mqtt://127.0.0.1:{mqtt_port}")
+    watcher = watch(way.url, gid)
+    watcher.until_live()
+    floor.bid(gid, 2)
+    watcher.until_shown(2)
+    way.cut()
+    floor.bid(gid, 3)
+    _until_delivered(tmp_path)
+    way.mend()
+    watcher.until_live(2)
+    floor.bid(gid, 1)
+    watcher.until_shown(3)
+    floor.close(gid)
+    assert 0 == watcher.process.wait(SECONDS_MAX)
+    assert [f"{gid}/{number}" for number in (2, 3, 7, 8)] == [found.split()[1] for found in watcher.lines]
+    assert 1 == watcher.said.count(f"missed: events 4 to 6 of {gid} (Longcase clock)")
+    assert "Longcase clock: sold to" in watcher.lines[-1]
+
+
+def test_the_terminal_shows_the_lots(start: Start, visit: Visit, tmp_path: Path) -> None:
+    """On a terminal there is a view: connection, lots with price and leader, last events; Ctrl-C leaves it in order."""
+    house = start()
+    floor = Floor(visit(house), tmp_path)
+    gid = floor.sell(name="Bracket clock")
+    terminal, end = pty.openpty()
+    process = subprocess.Popen(
+        [PROGRAM, "watch", house.url],
+        cwd=tmp_path,
+        env=environment() | {"TERM": "xterm", "COLUMNS": "120", "LINES": "30"},
+        stdin=end,
+        stdout=end,
+        stderr=end,
+    )
+    os.close(end)
+    seen = _read_until(terminal, "live from")
+    floor.bid(gid, 1)
+    seen += _read_until(terminal, "ben bids|cyd bids")
+    seen += _read_until(terminal, r"101\.000 +(ben|cyd) +102\.000 +1 ")
+    process.send_signal(signal.SIGINT)
+    seen += _read_until(terminal, None)
+    assert 0 == process.wait(SECONDS_MAX)
+    assert "Bracket clock" in seen and "Traceback" not in seen
+    assert seen.rindex("\x1b[?25h") > seen.rindex("\x1b[?25l"), "the cursor is shown again"
+    os.close(terminal)
+
+
+def _read_until(terminal: int, pattern: str | None) -> str:
+    """Return what comes on a terminal until it shows `pattern`, or with None until its end."""
+    text = ""
+    deadline = time.monotonic() + SECONDS_MAX
+    while pattern is None or not re.search(pattern, re.sub(r"\x1b\[[0-9;]*m", "", text)):
+        assert time.monotonic() < deadline, f"{pattern} was not shown: {text!r}"
+        try:
+            text += os.read(terminal, 65536).decode(errors="replace")
+        except OSError:  # Linux's way of saying that the other end is closed
+            assert pattern is None, text
+            break
+    return text
+
+
+def test_what_cannot_be_watched_is_said_in_a_line(start: Start, watch: Callable[..., Watcher]) -> None:
+    """An address where nobody is, a lot or a house that is not there, and wrong usage: one line, without a secret."""
+    house = start(mqtt="embedded", mqtt_port="0")
+    nobody = f"127.0.0.1:{free_port()}"
+    broker = f"mqtt://127.0.0.1:{house.mqtt_port}"
+    cases: list[tuple[int, tuple[str, ...], str]] = [
+        (1, (f"http://{nobody}",), "connection refused"),
+        (1, (f"mqtt://ada:hunter2@{nobody}",), "connection refused"),
+        (1, (house.url, "nosuchlot123"), "there is no lot nosuchlot123"),
+        (1, (f"{house.url}/docs",), "not as an auction house does"),
+        (1, (f"{house.url}/docs", "nosuchlot123"), "no lot|not as an auction house does"),
+        (1, (house.url, "--after", "nosuchlot123/4"), "does not know the event nosuchlot123/4"),
+        (1, (f"http://127.0.0.1:{house.mqtt_port}",), "cannot be watched"),
+        (1, (broker, "nosuchlot123"), "the state of a lot nosuchlot123"),
+        (1, (broker, "--prefix", "other/"), "no house has left its status below other/"),
+        (1, (f"mqtts://127.0.0.1:{house.mqtt_port}",), "cannot be watched"),
+        (2, (f"http://ada:hunter2@{nobody}",), "leave user and password out"),
+        (2, ("ftp://ada:hunter2@host",), "no address of a house"),
+        (2, ("mqtt://ada:hunter2@host:port",), "no valid host and port"),
+        (2, (house.url, "a/b"), "is no gid"),
+        (2, (broker, "--after", "0"), "--after is for"),
+        (2, (house.url, "--prefix", "x/"), "--prefix and --password-file are for"),
+        (2, (broker, "--prefix", "#"), "a prefix ends with /"),
+        (2, (broker, "--ca-file", "ca.pem"), "--ca-file is for"),
+        (2, (broker, "--password-file", "nosuch"), "cannot read the password in nosuch"),
+        (1, (broker.replace("mqtt:", "mqtts:"), "--ca-file", "nosuch"), "the authority file nosuch cannot be used"),
+        (2, (), "Missing argument"),
+    ]
+    watchers = [watch(*arguments) for _, arguments, _ in cases]
+    for (code, arguments, words), watcher in zip(cases, watchers, strict=True):
+        assert code == watcher.process.wait(2 * SECONDS_MAX), (arguments, watcher.said)
+        assert ([], 1) == (watcher.lines, watcher.said.count("\n")), (arguments, watcher.said)
+        assert re.search(words, watcher.said), (arguments, watcher.said)
+        assert "hunter2" not in watcher.said
+
+
+def test_a_wrong_password_is_said_at_once(tmp_path: Path) -> None:
+    """A broker that refuses the account ends the watch with one line, and the password is in none."""
+    passwords = tmp_path / "passwords"
+    passwords.write_text("")
+    broker = Mosquitto(tmp_path, f"password_file {passwords}", "allow_anonymous false")
+    broker.start()
+    try:
+        secret = tmp_path / "secret.txt"
+        secret.write_text("hunter2\n")
+        url = f"mqtt://ada@127.0.0.1:{broker.port}"
+        done = saleroom(tmp_path, "watch", url, "--password-file", str(secret))
+    finally:
+        broker.kill()
+    assert (1, "") == (done.returncode, done.stdout)
+    assert re.fullmatch(
+        r"saleroom: mqtt://127\.0\.0\.1:\d+ cannot be watched: (not authori[sz]ed|bad user.*)\n", done.stderr
+    )
+
+
+def test_a_reader_who_leaves_is_no_fault(start: Start, visit: Visit, tmp_path: Path) -> None:
+    """`saleroom watch ... | head -1` ends by itself, without a word on standard error."""
+    house = start()
+    floor = Floor(visit(house), tmp_path)
+    gid = floor.sell()
+    floor.bid(gid, 3)
+    command = f'{PROGRAM} watch {house.url} --json --after 0 2>err.txt | head -1; echo "${{PIPESTATUS[0]}}"'
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    first, code = done.stdout.splitlines()
+    assert (f"{gid}/1", "0") == (json.loads(first)["id"], code)
+    assert f"saleroom: live from {house.url}\n" == (tmp_path / "err.txt").read_text()
+
+
+def test_a_lot_that_is_over_is_told_and_left(start: Start, visit: Visit, tmp_path: Path) -> None:
+    """Whoever comes after the close gets the result and exit code 0, with nothing to wait for."""
+    house: Served = start()
+    floor = Floor(visit(house), tmp_path)
+    gid = floor.sell()
+    floor.bid(gid, 1)
+    floor.close(gid)
+    done = saleroom(tmp_path, "watch", house.url, gid)
+    assert (0, "") == (done.returncode, done.stdout)
+    assert re.fullmatch(rf"saleroom: {gid} \(Longcase clock\) is over: sold to (ben|cyd) for 101\.000\n", done.stderr)
