@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from saleroom import logs, serving
 from saleroom.delivery.broker import BrokerAddress, EmbeddedBroker
 from saleroom.delivery.feed import Feed
-from saleroom.delivery.mqtt import MqttSettings
+from saleroom.delivery.mqtt import MqttSettings, Version
 from saleroom.delivery.relay import Relay
 from saleroom.domain.accounts import Account, parse_password, parse_username
 from saleroom.domain.errors import Fault, Refused
@@ -31,6 +31,7 @@ from saleroom.doors.api import openapi, resource
 from saleroom.doors.api.endpoints import offered
 from saleroom.doors.guard import SecurityHeaders
 from saleroom.doors.house import House
+from saleroom.doors.mqtt import Commands
 from saleroom.doors.protocol import Http
 from saleroom.doors.web.assets import Assets
 from saleroom.doors.web.pages import Pages
@@ -74,7 +75,6 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
     database = database or _database(settings)
     passwords = Passwords()
     registrations = Registrations(settings.registrations_per_hour) if settings.registration == "open" else None
-    relay = None if broker is None else Relay(database, broker)
     closer = Closer(database, reopens=settings.outage_reopens)
     feed = Feed(database, settings.followers_max)
     endpoints = offered(test_users=settings.load_key is not None)
@@ -91,6 +91,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         asyncapi=asyncapi.document(settings.mqtt_prefix),
         load_key=_secret(settings.load_key),
     )
+    relay = None if broker is None else Relay(database, broker, Commands(house, broker.prefix))
 
     def wake() -> None:
         """Have those who tell the world look at the log."""
@@ -267,6 +268,7 @@ def _broker(settings: Settings) -> MqttSettings | None:
             client_id=settings.mqtt_client_id,
             prefix=settings.mqtt_prefix,
             ca_file=settings.mqtt_ca_file,
+            version=Version(settings.mqtt_version),
         )
     except ValueError as error:
         raise Refused(f"mqtt: {error}") from error
@@ -292,6 +294,7 @@ def _with_embedded(settings: Settings, address: BrokerAddress) -> Settings:
             "mqtt_user": address.user,
             "mqtt_password": SecretStr(address.password),
             "mqtt_client_id": address.user,
+            "mqtt_version": Version.V311.value,
         }
     )
 

@@ -88,6 +88,9 @@ class Settings(BaseModel):
     mqtt_websocket_port: Number | None = Field(
         None, ge=0, le=65535, description="Port of the embedded broker for MQTT over WebSocket; without it: none."
     )
+    mqtt_version: Literal["auto", "5", "3.1.1"] = Field(
+        "auto", description="MQTT version to speak: 5, 3.1.1, or auto for 5 where the broker takes it."
+    )
     mqtt_prefix: str = Field("saleroom/", description="Begins every MQTT topic; ends with a slash.")
     mqtt: str = Field(
         "embedded",

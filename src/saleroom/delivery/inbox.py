@@ -37,7 +37,7 @@ class Tally:
     def _tell(self) -> None:
         self._told = bool(self._untold)
         if self._told:
-            _log.warning(self._line, **self._untold)
+            _log.warning(self._line, reasons=dict(self._untold))
             self._untold.clear()
             asyncio.get_running_loop().call_later(TELL_SECONDS, self._tell)
 

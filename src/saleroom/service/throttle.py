@@ -1,6 +1,7 @@
-"""Throttling: failed logins wait longer and longer, and one address registers only so many accounts an hour.
+"""Throttling: failed logins wait longer and longer, one address registers only so many accounts an hour, and one token
+places only so many bids a second where nobody else counts.
 
-Both are counted in this process. A house with several processes is that much more lenient.
+All are counted in this process. A house with several processes is that much more lenient.
 """
 
 from __future__ import annotations
@@ -78,3 +79,25 @@ class Registrations:
             raise TooManyRequests(
                 "Too many registrations from this address; try again later.", retryAfter=max(1, math.ceil(left))
             )
+
+
+class TokenRates:
+    """A bucket of `burst` commands for each token, which fills by `per_second`."""
+
+    def __init__(self, per_second: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_second = per_second
+        self._burst = burst
+        self._clock = clock
+        self._full_at: OrderedDict[str, float] = OrderedDict()
+        """When each bucket will be full again, the one used longest ago first; a full bucket is as good as none."""
+
+    def take(self, key: str) -> None:
+        """Count one for the token with this digest. Raises TooManyRequests (fact `retryAfter`, seconds)."""
+        now = self._clock()
+        full_at = max(self._full_at.pop(key, now), now) + 1 / self._per_second
+        wait = full_at - now - self._burst / self._per_second
+        self._full_at[key] = full_at if wait <= 0 else full_at - 1 / self._per_second
+        while len(self._full_at) > ENTRIES_MAX or next(iter(self._full_at.values())) <= now:
+            self._full_at.popitem(last=False)
+        if wait > 0:
+            raise TooManyRequests("Too many bids with this token; wait a moment.", retryAfter=math.ceil(wait))

@@ -68,6 +68,15 @@ class Form(Struct, frozen=True, kw_only=True):
             raise Invalid(faults)
         return values
 
+    def read_one(self, body: bytes, name: str) -> Value | None:
+        """Return the value of one member, whatever is wrong with the others; None where it cannot be had."""
+        try:
+            raw = _decode_members(body).get(name)
+        except (RecursionError, ValueError):
+            return None
+        value = None if raw is None else next(field for field in self.fields if field.name == name).parse(bytes(raw))
+        return None if isinstance(value, Fault) else value
+
 
 def read_fields(fields: tuple[Field, ...], sent: Mapping[str, bytes], *, strict: bool) -> dict[str, Value]:
     """Return the values of `sent` by their domain names. Raises Invalid with every fault of every field."""
