@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from msgspec import Struct, structs
@@ -31,11 +32,11 @@ class Interval(Struct):
     server_cpu: float = 0.0
     database_cpu: float = 0.0
 
-    def last(self, seconds: float) -> None:
-        """Measure from now on for `seconds`."""
+    def last(self, seconds: float, meanwhile: Callable[[float], None] = time.sleep) -> None:
+        """Measure from now on for `seconds`, which is how long `meanwhile` takes."""
         self.began = datetime.now(UTC)
         server, database = self._cpu()
-        time.sleep(seconds)
+        meanwhile(seconds)
         self.ended = datetime.now(UTC)
         after = self._cpu()
         self.server_cpu, self.database_cpu = after[0] - server, after[1] - database
@@ -88,12 +89,17 @@ def on_database(
     return Reading(value=accepted / interval.seconds, figures=figures(summary, interval, accepted), violations=found)
 
 
-def stormed(stage: Stage, program: Program, load: Load, interval: Interval) -> tuple[wrk.Summary, wrk.Summary]:
-    """Warm `program` up, put `load` on it while `interval` is measured, and return what wrk says of both."""
+def stormed(
+    stage: Stage, program: Program, load: Load, interval: Interval, meanwhile: Callable[[float], None] = time.sleep
+) -> tuple[wrk.Summary, wrk.Summary]:
+    """Warm `program` up, put `load` on it while `interval` is measured, and return what wrk says of both.
+
+    `meanwhile` is what happens in the interval; it takes as many seconds as it is told.
+    """
     warm = wrk.run(program.url, rising(load, stage.first_amount()), WARM_UP_SECONDS)
     storm = rising(load, stage.first_amount())
     seconds = wrk.HEAD_SECONDS + stage.seconds + 0.1
-    return warm, wrk.run(program.url, storm, seconds, lambda: interval.last(stage.seconds))
+    return warm, wrk.run(program.url, storm, seconds, lambda: interval.last(stage.seconds, meanwhile))
 
 
 def rising(load: Load, first: int, pause_ms: float | None = None) -> Load:

@@ -9,6 +9,8 @@ import msgspec
 from msgspec import Struct
 
 Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
 
 
 class Bid(Struct, forbid_unknown_fields=True):
@@ -37,16 +39,20 @@ _encode = msgspec.json.Encoder().encode
 _JSON = (b"content-type", b"application/json")
 
 
-async def app(
-    scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
-) -> None:
+async def lifespan(receive: Receive, send: Send) -> None:
+    """Start and end, without anything to do."""
+    while True:
+        message = await receive()
+        await send({"type": f"{message['type']}.complete"})
+        if message["type"] == "lifespan.shutdown":
+            return
+
+
+async def app(scope: Message, receive: Receive, send: Send) -> None:
     """Answer every request with 201 and the amount of its body."""
     if scope["type"] == "lifespan":
-        while True:
-            message = await receive()
-            await send({"type": f"{message['type']}.complete"})
-            if message["type"] == "lifespan.shutdown":
-                return
+        await lifespan(receive, send)
+        return
     message = await receive()
     body = message["body"]
     while message.get("more_body"):

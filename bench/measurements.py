@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 
-from bench import bidding, closing, filling, latency, memory, mqtt, peers, reading
+from bench import bidding, closing, commands, filling, latency, memory, mqtt, outage, peers, reading, streams
 from bench.data import AUCTIONS
 from bench.results import Reading
 from bench.stage import Stage
@@ -71,12 +71,24 @@ def _mqtt(side: str, size: str) -> Measure:
     return partial(mqtt.from_house if side == "house" else mqtt.bare, auctions=_SIZES[size])
 
 
+def _answers(over: str, count: str) -> Measure:
+    return partial(commands.answers, over_mqtt=over == "mqtt", count=int(count))
+
+
+def _stalled(count: str) -> Measure:
+    return partial(streams.beside_stalled, stalled=int(count))
+
+
 _NAMED: dict[str, Measure] = {
     "echo": peers.echo,
     "pgbench-1": partial(peers.pgbench, auctions=1, clients=1),
     "pg-hot-mqtt": mqtt.bids,
+    "pg-hot-broker-dead": partial(outage.bids, killed=False),
+    "pg-hot-broker-killed": partial(outage.bids, killed=True),
     "pg-memory": memory.resident,
     "pgbench-32": partial(peers.pgbench, auctions=AUCTIONS, clients=32),
+    "sse-bare": partial(streams.to_all, house=False),
+    "sse-house": partial(streams.to_all, house=True),
 }
 
 _FORMS: tuple[tuple[str, Callable[..., Measure]], ...] = (
@@ -91,4 +103,6 @@ _FORMS: tuple[tuple[str, Callable[..., Measure]], ...] = (
     (r"(pg|sqlite)-closing", _closing),
     (r"(pg|sqlite)-filled-([0-9]+)", _filled),
     (r"mqtt-(house|bare)-(hot|spread)", _mqtt),
+    (r"bid-(mqtt|http)-([0-9]+)", _answers),
+    (r"sse-stalled-([0-9]+)", _stalled),
 )

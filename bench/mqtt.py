@@ -94,7 +94,7 @@ def bids(stage: Stage) -> Reading:
         subscriber = Subscriber(stage, stage.mosquitto)
         try:
             with House(stage.folder, url, mqtt=stage.mosquitto.url) as house:
-                _until_quiet(house)
+                until_quiet(house)
                 interval = Interval(house.pid, stage.server_pid("postgresql"))
                 warm, summary = bidding.stormed(stage, house, load, interval)
         finally:
@@ -131,7 +131,7 @@ def _owed(connection: Connection) -> list[bytes]:
     return [b"saleroom/auctions/%b/events\t%b\n" % (row.gid.encode(), row.payload) for row in connection.execute(owed)]
 
 
-def _until_quiet(house: House) -> None:
+def until_quiet(house: House) -> None:
     """Wait until the house has said the state of its 10,000 auctions. Raises BenchError where it never does."""
     deadline = time.monotonic() + SECONDS_MAX
     while time.monotonic() < deadline:

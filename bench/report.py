@@ -82,7 +82,7 @@ def _cells(runs: Sequence[Results], line: Line) -> tuple[str, ...]:
     if verdict is None:
         sides = {name.partition(".")[0] for name in (line.numerator, line.denominator) if name is not None}
         reasons = {results.not_measured.get(side, "") for results in runs for side in sides} - {""}
-        reason = line.pending or "; ".join(sorted(reasons))
+        reason = "; ".join(sorted(reasons))
         return (line.row, f"{line.measure} ({reason or 'not measured'})", "", "", "", "", target, "", "")
     measure = f"{line.measure} ({verdict.note})" if verdict.note else line.measure
     return (line.row, measure, *_measured(verdict), target, _met(verdict), str(verdict.violations))

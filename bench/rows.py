@@ -22,8 +22,6 @@ class Line(Struct, frozen=True, kw_only=True):
     denominator: str | None = None
     target: float | None = None
     lower_is_better: bool = False
-    pending: str = ""
-    """Why it cannot be measured yet, if so."""
 
 
 class Curve(Struct, frozen=True, kw_only=True):
@@ -39,6 +37,7 @@ CONNECTIONS = (1, 8, 32, 128, 256, 512)
 AUCTIONS = (1, 10, 100, 1_000, 10_000)
 FILLS = (0, 100_000, 1_000_000, 10_000_000)
 PROCESSES = (1, 2, 3)
+DEVICES = (1, 16)
 DATABASES = {"pg": "PostgreSQL", "sqlite": "SQLite"}
 
 _BIDS = "accepted bids/s"
@@ -208,14 +207,77 @@ LINES = (
         )
     ),
     Line(
+        row="broker-dead",
+        measure="one hot auction, PostgreSQL, the broker dead / without MQTT",
+        numerator="pg-hot-broker-dead",
+        denominator="pg-hot",
+        unit=_BIDS,
+    ),
+    *(
+        Line(
+            row="broker-dead",
+            measure=f"one hot auction, PostgreSQL, the broker {label} / alive",
+            numerator=f"pg-hot-broker-{name}",
+            denominator="pg-hot-mqtt",
+            unit=_BIDS,
+            target=1.0,
+        )
+        for name, label in (("dead", "dead"), ("killed", "killed as it begins"))
+    ),
+    *(
+        Line(
+            row="broker-dead",
+            measure=f"events that arrive once the broker is back / owed to it, {label}",
+            numerator=f"pg-hot-broker-{name}.arrived",
+            denominator=f"pg-hot-broker-{name}.owed",
+            unit="events",
+            target=1.0,
+        )
+        for name, label in (("dead", "dead from the start"), ("killed", "killed"))
+    ),
+    *(
+        Line(
+            row="mqtt-commands",
+            measure=f"a bid until its answer, {label}, {count} {'device' if count == 1 else 'devices'}, over MQTT / over HTTP",
+            numerator=f"bid-mqtt-{count}.{figure}",
+            denominator=f"bid-http-{count}.{figure}",
+            unit="ms",
+            lower_is_better=True,
+        )
+        for count in DEVICES
+        for figure, label in (("p50_ms", "median"), ("p99_ms", "p99"))
+    ),
+    Line(
         row="sse",
-        measure="one event to 5,000 SSE subscribers / a bare ASGI fan-out",
+        measure="one event to the last of 5,000 SSE subscribers / a bare ASGI fan-out",
         numerator="sse-house",
         denominator="sse-bare",
         unit="s",
         target=1.3,
         lower_is_better=True,
-        pending="not built yet",
+    ),
+    Line(
+        row="sse",
+        measure="memory of one subscriber / in the bare fan-out",
+        numerator="sse-house.subscriber_kib",
+        denominator="sse-bare.subscriber_kib",
+        unit="KiB",
+        lower_is_better=True,
+    ),
+    Line(
+        row="sse-stalled",
+        measure="one event to the last of 2,500 SSE subscribers, 2,500 others stalled / none",
+        numerator="sse-stalled-2500.last_ms",
+        denominator="sse-stalled-0.last_ms",
+        unit="ms",
+        lower_is_better=True,
+    ),
+    Line(
+        row="sse-stalled",
+        measure="bids on an auction with 2,500 SSE subscribers, 2,500 others stalled / none",
+        numerator="sse-stalled-2500",
+        denominator="sse-stalled-0",
+        unit=_BIDS,
     ),
 )
 
@@ -278,7 +340,7 @@ def needed(rows: Iterable[str]) -> list[str]:
     rows = set(rows)
     names: list[str] = []
     for line in LINES:
-        if line.row in rows and not line.pending:
+        if line.row in rows:
             names += [line.numerator, *([line.denominator] if line.denominator is not None else [])]
     for curve in CURVES:
         if curve.row in rows:

@@ -192,6 +192,11 @@ class Program:
             if process.is_running():
                 process.kill()
 
+    def kill(self) -> None:
+        """End it at once, without a chance to say anything."""
+        self._process.kill()
+        self._process.wait()
+
     def __enter__(self) -> Self:
         return self
 
@@ -255,12 +260,12 @@ class Uvicorn(Program):
 class Mosquitto(Program):
     """Mosquitto on a free port, without bounds on what it queues: it drops bursts otherwise."""
 
-    def __init__(self, folder: Path) -> None:
-        self.port = free_port()
-        config = folder / "mosquitto.conf"
+    def __init__(self, folder: Path, port: int | None = None) -> None:
+        self.port = port or free_port()
+        config = folder / f"mosquitto-{self.port}.conf"
         lines = ("user root", f"listener {self.port} 127.0.0.1", "allow_anonymous true")
         config.write_text("\n".join((*lines, "max_queued_messages 0", "max_inflight_messages 0", "")))
-        super().__init__([program("mosquitto"), "-c", str(config)], folder / "mosquitto.log")
+        super().__init__([program("mosquitto"), "-c", str(config)], folder / f"mosquitto-{self.port}.log")
         self.url = f"mqtt://127.0.0.1:{self.port}"
         try:
             self.until_it_answers(self.port)

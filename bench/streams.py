@@ -1,0 +1,178 @@
+"""One event to thousands of subscribers: how long until the last one has it, and what those cost who do not read."""
+
+from __future__ import annotations
+
+import http.client
+import itertools
+import math
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import partial
+from urllib.parse import urlsplit
+
+from bench import BenchError, bidding, data, violations, wrk
+from bench.bidding import Interval
+from bench.results import Reading
+from bench.servers import House, Program, Uvicorn
+from bench.stage import Stage
+from bench.subscribers import Subscribers
+from bench.wrk import Load
+from saleroom.domain.events import BidPlaced
+from saleroom.domain.views import cloud_event, event_parts
+
+SUBSCRIBERS = 5_000
+EVENTS_MIN = 5
+PAUSE_SECONDS = 0.05
+FILL_SECONDS = 5.0
+SETTLE_SECONDS = 1.0
+BIDDERS = 64
+"""Connections that bid on the auction that all follow."""
+_SECONDS_MAX = 60.0
+_KIB = 2**10
+
+
+class Publisher:
+    """One connection that makes one event after the other."""
+
+    def __init__(self, url: str, path: str, request: Callable[[str], tuple[bytes, dict[str, str]]]) -> None:
+        """Take in `request` what says the body and the headers for an amount."""
+        address = urlsplit(url)
+        self._connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=_SECONDS_MAX)
+        self._path, self._request = path, request
+
+    def tell(self, subscribers: Subscribers, thousandths: int) -> list[float]:
+        """Make an event that tells this amount; return after how many seconds each subscriber had it, in order.
+
+        Raises BenchError where it is not accepted, or does not reach them.
+        """
+        amount = f"{thousandths // 1000}.{thousandths % 1000:03}"
+        body, headers = self._request(amount)
+        began = time.monotonic()
+        self._connection.request("POST", self._path, body, headers)
+        times = subscribers.all_have(f'"amount":"{amount}"'.encode())
+        answer = self._connection.getresponse()
+        said = answer.read()
+        if not 200 <= answer.status < 300:
+            raise BenchError(f"the event is refused: {answer.status} {said[:200]!r}")
+        return [at - began for at in times]
+
+
+def to_all(stage: Stage, *, house: bool) -> Reading:
+    """Return the seconds from a request that makes an event until the last of 5,000 subscribers has it (the median).
+
+    The request is a bid in a `house`, and else the event itself for the fan-out.
+    """
+    found: dict[str, int] = {}
+    with (_in_house if house else _in_fanout)(stage, found) as (program, path, publisher):
+        before = program.resident_bytes()
+        with Subscribers(program.url, path, SUBSCRIBERS) as subscribers:
+            time.sleep(SETTLE_SECONDS)
+            size = (program.resident_bytes() - before) / SUBSCRIBERS / _KIB
+            told = {"subscriber_kib": size} | _one_by_one(stage, stage.seconds, subscribers, publisher)
+    return Reading(value=told["last_ms"] / 1000, figures=told, violations=found)
+
+
+def beside_stalled(stage: Stage, *, stalled: int) -> Reading:
+    """Return the accepted bids per second on an auction that 2,500 read, and `stalled` others do not read.
+
+    In the figures stands how long it took until those who read had all of it, and how long one event takes to the last one.
+    """
+    gids = stage.gids(1)
+    gid = gids.read_text().strip()
+    load = Load(script="bid.lua", tokens=stage.tokens, gids=gids, connections=BIDDERS)
+    with stage.database("postgresql") as url:
+        with (
+            House(stage.folder, url) as house,
+            Subscribers(house.url, f"/auctions/{gid}/events", SUBSCRIBERS // 2, stalled) as subscribers,
+        ):
+            storm = partial(wrk.run, house.url)
+            # Until the buffers of those who do not read are full they cost what the others do.
+            storm(bidding.rising(load, stage.first_amount()), FILL_SECONDS, lambda: subscribers.read_for(FILL_SECONDS))
+            interval = Interval(house.pid, stage.server_pid("postgresql"))
+            seconds = math.ceil(wrk.HEAD_SECONDS + stage.seconds)
+
+            def read() -> None:
+                interval.last(stage.seconds, subscribers.read_for)
+                subscribers.read_for(seconds - wrk.HEAD_SECONDS - stage.seconds)
+
+            summary = storm(bidding.rising(load, stage.first_amount()), seconds, read)
+            publisher = _bidder(stage, house, gid)
+            caught_up = publisher.tell(subscribers, stage.first_amount())[-1]
+            told = _one_by_one(stage, stage.seconds / 2, subscribers, publisher) | {"caught_up_s": caught_up}
+        accepted = data.on(url, lambda connection: bidding.recorded(connection, 0, interval))
+        found = data.on(url, violations.find)
+    told |= bidding.figures(summary, interval, accepted)
+    return Reading(value=accepted / interval.seconds, figures=told, violations=found)
+
+
+def _one_by_one(stage: Stage, seconds: float, subscribers: Subscribers, publisher: Publisher) -> dict[str, float]:
+    """Make events for so long, each when the last one has arrived everywhere; return how long they took (ms)."""
+    first = stage.first_amount()
+    publisher.tell(subscribers, first)
+    until = time.monotonic() + seconds
+    firsts, lasts = [], []
+    for number in itertools.count(1):
+        times = publisher.tell(subscribers, first + number)
+        firsts.append(times[0])
+        lasts.append(times[-1])
+        time.sleep(PAUSE_SECONDS)
+        if number >= EVENTS_MIN and time.monotonic() > until:
+            break
+    return {
+        "first_ms": 1000 * statistics.median(firsts),
+        "last_ms": 1000 * statistics.median(lasts),
+        "slowest_ms": 1000 * max(lasts),
+        "events": float(len(lasts)),
+        "cut": float(subscribers.cut),
+    }
+
+
+@contextmanager
+def _in_house(stage: Stage, found: dict[str, int]) -> Iterator[tuple[Program, str, Publisher]]:
+    """Yield a house, the address of an auction's stream, and who bids on it; `found` has the violations afterwards."""
+    gid = stage.gids(1).read_text().strip()
+    with stage.database("postgresql") as url:
+        with House(stage.folder, url) as house:
+            yield house, f"/auctions/{gid}/events", _bidder(stage, house, gid)
+        found |= data.on(url, violations.find)
+
+
+@contextmanager
+def _in_fanout(stage: Stage, _: dict[str, int]) -> Iterator[tuple[Program, str, Publisher]]:
+    gid = stage.gids(1).read_text().strip()
+    # It ends nobody's stream by itself, so that uvicorn would wait for ever.
+    with Uvicorn(stage.folder, "bench.fanout:app", UVICORN_TIMEOUT_GRACEFUL_SHUTDOWN="1") as fanout:
+        yield fanout, "/", Publisher(fanout.url, "/", lambda amount: (_frame(gid, amount), {}))
+
+
+def _bidder(stage: Stage, house: House, gid: str) -> Publisher:
+    """Return who bids, two people in turn."""
+    tokens = itertools.cycle(stage.tokens.read_text().split()[:2])
+
+    def request(amount: str) -> tuple[bytes, dict[str, str]]:
+        headers = {"X-Requested-With": "bench", "Content-Type": "application/json"}
+        return f'{{"amount":"{amount}"}}'.encode(), headers | {"Authorization": f"Bearer {next(tokens)}"}
+
+    return Publisher(house.url, f"/auctions/{gid}/bids", request)
+
+
+def _frame(gid: str, amount: str) -> bytes:
+    """Return an event as the house would send it."""
+    event = BidPlaced(
+        at=datetime.now(UTC),
+        amount=Decimal(amount),
+        bidder="bidder-00001",
+        bidder_id=1,
+        automatic=False,
+        leading=True,
+        minimum_bid=Decimal(amount),
+        reserve_met=None,
+        ends_at=datetime.now(UTC),
+        maximum=Decimal(amount),
+    )
+    payload = cloud_event(gid, 1, event, event_parts(event)[0])
+    return b"id: %s/1\ndata: %s\n\n" % (gid.encode(), payload)
