@@ -5,6 +5,7 @@ acknowledgement), answers that pass by events which wait, the broker's own limit
 """
 
 import asyncio
+import socket
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -91,6 +92,9 @@ class Connection(aiomqtt.Client):
             timeout=CONNECT_SECONDS_MAX,
             max_inflight_messages=0,  # unlimited in paho, as they are counted here
             tls_context=tls_context,
+            socket_options=[
+                (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            ],  # an answer must not wait for the event before it
         )
 
     async def listen(self, topic_filter: str, arrived: Callable[[Arrived], None]) -> None:
