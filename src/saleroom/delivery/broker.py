@@ -9,6 +9,7 @@ import asyncio
 import errno
 import ipaddress
 import logging
+import os
 import secrets
 import socket
 import threading
@@ -130,9 +131,10 @@ class EmbeddedBroker:
             tally,
         )
         await broker.start()
-        servers: list[asyncio.Server | Server] = [await self._serve_tcp(broker, tally, listener)]
-        if websocket_listener is not None:
-            servers.append(await self._serve_websocket(broker, tally, websocket_listener))
+        server = await self._serve_tcp(broker, tally, listener)
+        websockets = (
+            None if websocket_listener is None else await self._serve_websocket(broker, tally, websocket_listener)
+        )
         if not _is_local(self._host):
             _log.warning(
                 "the embedded MQTT broker listens beyond this machine without encryption: whoever can listen to the "
@@ -141,16 +143,21 @@ class EmbeddedBroker:
             )
         self._started.set_result(address)
         await stop.wait()
-        for server in servers:
-            server.close()
+        server.close()
+        if websockets is not None:
+            websockets.close()
+            await websockets.wait_closed()
         await broker.shutdown()
+        for link in list(self._links):
+            link.abort()
+        await asyncio.sleep(0)
 
     def _listeners(self) -> tuple[socket.socket, socket.socket | None]:
         """Take the ports. Raises OSError."""
         try:
             listener = _listen(self._host, self._port, "mqtt_port")
         except OSError as error:
-            if not self._falls_back or error.errno != errno.EADDRINUSE:
+            if not self._falls_back or getattr(error.__cause__, "errno", None) != errno.EADDRINUSE:
                 raise
             listener = _listen(self._host, 0, "mqtt_port")
             _log.warning(
@@ -224,9 +231,10 @@ def _listen(host: str, port: int, setting: str) -> socket.socket:
     try:
         listener = socket.create_server((host, port), family=family)
     except OSError as error:
-        reason = error.strerror or str(error)
+        number = error.errno or 0
+        reason = os.strerror(number) if number > 0 else str(error)  # below 0: a name that nobody knows
         remedy = f"choose another with the setting {setting} (0 takes a free one) or mqtt_host"
-        raise OSError(error.errno, f"cannot listen for MQTT on {host} port {port}: {reason}; {remedy}") from None
+        raise OSError(f"cannot listen for MQTT on {host} port {port}: {reason}; {remedy}") from error
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in KEEPALIVE.items():
         listener.setsockopt(socket.IPPROTO_TCP, option, value)

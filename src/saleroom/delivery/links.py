@@ -108,7 +108,7 @@ class Link(ReaderAdapter, WriterAdapter):
     def cut(self, reason: str) -> None:
         """End the connection at once, and count why."""
         self._end(reason)
-        self._abort()
+        self.abort()
 
     async def read(self, n: int = -1) -> bytes:
         """Return the next `n` bytes of the packet that is being read, fewer where it has no more; none at the end."""
@@ -150,7 +150,7 @@ class Link(ReaderAdapter, WriterAdapter):
         """End the connection, and give what was sent a while to arrive."""
         if not self._is_closed:
             self._is_closed = self._is_over = True
-            asyncio.get_running_loop().call_later(STALL_SECONDS_MAX, self._abort)
+            asyncio.get_running_loop().call_later(STALL_SECONDS_MAX, self.abort)
             await self._shut()
 
     def get_peer_info(self) -> tuple[str, int] | None:
@@ -216,7 +216,8 @@ class Link(ReaderAdapter, WriterAdapter):
             self._is_over = True
             self._tally.add(reason)
 
-    def _abort(self) -> None:
+    def abort(self) -> None:
+        """End the connection at once."""
         self._transport().abort()
 
     def _waiting_bytes(self) -> int:

@@ -60,11 +60,11 @@ class MendedBroker(Broker):
     ) -> tuple[BrokerProtocolHandler, Session]:
         """Let every client begin anew; amqtt would hand the old session to two connections, and end both."""
         handler, session = await super()._initialize_client_session(reader, writer, remote_address, remote_port)
-        if not session.clean_session:
+        if self.sessions.get(session.client_id or "", (None,))[0] is session:
             given, session = session, Session()
             for name in _CARRIED:
                 setattr(session, name, getattr(given, name))
-            session.clean_session, session.parent = True, 0
+        session.clean_session, session.parent = True, 0
         return handler, session
 
     async def _authenticate(self, session: Session, listener: ListenerConfig) -> bool:
@@ -91,6 +91,13 @@ class MendedBroker(Broker):
             client_id = client_session.client_id or ""
             if self.sessions.get(client_id, (None, None))[1] is handler:
                 await self._cleanup_session(client_id)
+
+    async def _client_message_loop(self, client_session: Session, handler: BrokerProtocolHandler) -> None:
+        """Notice a client that was gone before the loop began; amqtt would wait for its end for good."""
+        reading = handler._reader_task  # noqa: SLF001  # the one sign of it
+        if reading is None or reading.done():
+            await handler.handle_connection_closed()
+        await super()._client_message_loop(client_session, handler)
 
     async def _delete_session(self, client_id: str) -> None:
         """End the connection that has this client id already [MQTT-3.1.4-2]; amqtt leaves it open beside the new one."""
