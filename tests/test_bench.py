@@ -321,7 +321,7 @@ def test_the_report_goes_between_its_markers(tmp_path: Path) -> None:
     assert text.startswith(f"before\n{report.MARKERS[0]}\n- Measured at now") and "old" not in text
     assert text.endswith(f" |\n{report.MARKERS[1]}\nafter\n")
     assert "| 8,000 accepted bids/s | 1,000 accepted bids/s | 8.00 | 8.00 to 8.00 | ≥ 4 | yes | 0 |" in text
-    assert "not built yet" in text
+    assert "(not measured)" in text
     document.write_text("nothing")
     with pytest.raises(BenchError, match="has no lines"):
         report.into_document([found], document)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -17,6 +17,7 @@ from saleroom.domain.events import EVENTS
 from saleroom.domain.views import auction_view, cloud_event, event_parts
 from saleroom.doors import asyncapi
 from saleroom.doors.api.endpoints import ENDPOINTS
+from saleroom.doors.mqtt import Commands
 from tests.domain.playing import play
 from tests.fixtures_house import House
 from tests.histories import History, histories
@@ -157,7 +158,7 @@ def test_the_topics_are_those_that_the_house_uses() -> None:
     """The channels on a broker are the topics of the house's MQTT client, and the other way round."""
     topics = MqttSettings("", 0, prefix="{prefix}/")
     used = {topics.status_topic, topics.state_topic("{gid}"), topics.events_topic("{gid}")}
-    used |= {topics.bids_topic("{gid}"), topics.reply_topic("{id}")}
+    used |= {topics.commands_filter.replace("+", "{gid}"), Commands(cast("Any", None), topics.prefix)._replies + "{id}"}
     assert used | {None} == {channel["address"] for channel in on("broker")}
 
 

@@ -8,21 +8,23 @@ from typing import Any
 import msgspec
 
 from saleroom import __version__
+from saleroom.delivery.inbox import REPLY_SECONDS
 from saleroom.delivery.mqtt import KEEPALIVE_SECONDS, OFFLINE, ONLINE, QOS_AT_LEAST_ONCE, MqttSettings
+from saleroom.delivery.outbox import EVENT_SECONDS
 from saleroom.domain import errors as e
 from saleroom.domain.errors import Refused
 from saleroom.doors import messages, problems
 from saleroom.doors.api import schemas
 from saleroom.doors.api.endpoints import ENDPOINTS
-from saleroom.doors.api.fields import COMMAND, object_schema
+from saleroom.doors.api.fields import AFTER, COMMAND, object_schema
 from saleroom.doors.api.schemas import Schema, error_name, reference
 from saleroom.doors.messages import GID
+from saleroom.doors.mqtt import PAYLOAD_BYTES_MAX
 
 JSON = "application/json"
 _MQTT = {"bindingVersion": "0.2.0"}
 _HTTP = {"bindingVersion": "0.3.0"}
 _TOPICS = MqttSettings("", 0, prefix="{prefix}/")
-PAYLOAD_BYTES_MAX = 4096
 _EVENTS = tuple(kind.TYPE for kind in messages.public_kinds())
 
 _ABOUT = """\
@@ -37,6 +39,7 @@ types of event may be added; let pass what you do not know.
 
 The requests and answers of HTTP are described at `/openapi.json`.
 """
+_KEPT = f"A broker of MQTT 5 keeps it for {REPLY_SECONDS} seconds for a device that is away."
 _STREAM = """\
 Server-sent events (`text/event-stream`). Each has the event as one line of `data`, its id as `id`, and no `event`, so that
 `onmessage` has them all. A comment such as `: time 2026-11-21T12:00:00.123456Z` comes at the start and every 15 seconds.
@@ -113,8 +116,18 @@ def _topics(prefix: str) -> dict[str, Any]:
             "Whether the house is connected. Retained; the Last Will says `offline` for a house that is gone.",
         ),
         "bids": ("{prefix}/auctions/{gid}/bids", begins | gid, ("command",), "Where devices bid."),
-        "replies": ("{prefix}/replies/{id}", begins | one, _REPLIES, "What became of the command with this `id`."),
-        "responses": (None, {}, _REPLIES, "What became of a command: at the response topic that it named, on MQTT 5."),
+        "replies": (
+            "{prefix}/replies/{id}",
+            begins | one,
+            _REPLIES,
+            f"What became of the command with this `id`. {_KEPT}",
+        ),
+        "responses": (
+            None,
+            {},
+            _REPLIES,
+            f"What became of a command: at the response topic that it named, on MQTT 5. {_KEPT}",
+        ),
     }
     servers = [{"$ref": f"#/servers/{name}"} for name in ("embedded", "broker", "brokerOverTls")]
     return {
@@ -150,7 +163,9 @@ def _sent() -> dict[str, Any]:
     """Return what the house publishes by itself."""
     return {
         "sendState": _operation("send", "state", ("state",), mqtt={"retain": True}),
-        "sendEvent": _operation("send", "events", _EVENTS, mqtt={"retain": False}),
+        "sendEvent": _operation(
+            "send", "events", _EVENTS, mqtt={"retain": False, "messageExpiryInterval": EVENT_SECONDS}
+        ),
         "sendStatus": _operation("send", "status", ("status",), mqtt={"retain": True}),
     }
 
@@ -175,11 +190,7 @@ def _received() -> dict[str, Any]:
 
 def _followed() -> dict[str, Any]:
     """Return the streams of events, as requests whose reply is the events."""
-    after = {
-        "type": "object",
-        "properties": {"after": {"type": "string", "description": "As `Last-Event-ID`; `0` is the log's beginning."}},
-    }
-    asked = {"bindings": {"http": {"method": "GET", "query": after, **_HTTP}}}
+    asked = {"bindings": {"http": {"method": "GET", "query": object_schema(AFTER), **_HTTP}}}
     return {
         name: _operation("receive", channel, ("follow",)) | asked | {"reply": _reply(channel, _EVENTS)}
         for name, channel in (("followAuction", "auctionStream"), ("followHouse", "houseStream"))
@@ -266,10 +277,8 @@ def _command() -> dict[str, Any]:
 
 def _request() -> dict[str, Any]:
     """Return the message that asks for a stream: a request without a body."""
-    last = {"type": "string", "pattern": f"^(?:0|{messages.EVENT_ID})$", "examples": [f"{GID}/4"]}
-    last["description"] = (
-        "The `id` of the last event that is known: the stream goes on behind it. From now on without it."
-    )
+    about = "The `id` of the last event that is known: the stream goes on behind it. It counts before `after`."
+    last = {**AFTER[0].schema, "description": about}
     return {
         "summary": "Asks for the events behind one that is known.",
         "headers": {"type": "object", "properties": {"Last-Event-ID": last}},
