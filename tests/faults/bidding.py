@@ -30,6 +30,8 @@ class Storm:
     gids: list[str] = field(default_factory=list)
     accepted: list[tuple[str, str, str]] = field(default_factory=list)
     """The bids that the house has acknowledged: gid, bidder, amount."""
+    faults: list[str] = field(default_factory=list)
+    """What the bidders saw that may not be."""
     repeats: int = 0
     """How often a request was sent again because its answer never came, or was 503."""
     pace: float = 0.0
@@ -81,9 +83,12 @@ class Storm:
             sent = [self._settled("POST", f"/auctions/{gid}/bids", token, body, f"bid-{turn}") for _ in range(times)]
             answers = await asyncio.gather(*sent)
             if bid := _the_one(answers):
-                self.accepted.append((gid, bid["bidder"], bid["amount"]))
+                self._note(gid, bid)
             if self.pace:
                 await asyncio.sleep(random.uniform(0, 2 * self.pace))
+
+    def _note(self, gid: str, bid: dict[str, Any]) -> None:
+        self.accepted.append((gid, bid["bidder"], bid["amount"]))
 
     async def _settled(self, method: str, path: str, token: str, body: Any, key: str) -> tuple[int, Any]:
         """Ask again until the answer is no fault of the way."""

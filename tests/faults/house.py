@@ -23,8 +23,8 @@ HASTE = {
     "saleroom.delivery.relay:RENEW_SECONDS": 0.2,
     "saleroom.delivery.relay:STANDBY_SECONDS": 0.1,
     "saleroom.delivery.relay:BACKOFF_SECONDS_MAX": 0.5,
-    "saleroom.delivery.mqtt:ACKNOWLEDGE_SECONDS_MAX": 3.0,
-    "saleroom.delivery.mqtt:CONNECT_SECONDS_MAX": 3.0,
+    "saleroom.delivery.connection:ACKNOWLEDGE_SECONDS_MAX": 3.0,
+    "saleroom.delivery.connection:CONNECT_SECONDS_MAX": 3.0,
 }
 """Shorter waits, so that the relay is at work again when the next fault comes, and not still waiting for a lease to run out."""
 

@@ -18,6 +18,7 @@ class Link:
         self._target = target
         self._server: asyncio.Server | None = None
         self._ends: set[asyncio.StreamWriter] = set()
+        self._far: set[asyncio.StreamWriter] = set()
         self._hanging: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -38,12 +39,13 @@ class Link:
         for end in self._ends - self._hanging:
             _reset(end)
 
-    def hang(self) -> None:
+    def hang(self, *, answers_only: bool = False) -> None:
         """Leave the present connections open with nothing passing on them, for good; new ones are let through.
 
-        What either side says there is taken, and lost: a middle-box that has forgotten them.
+        What is said there is taken, and lost: a middle-box that has forgotten them. With `answers_only` what the nearer side
+        says still arrives.
         """
-        self._hanging |= self._ends
+        self._hanging |= self._far if answers_only else self._ends
 
     async def close(self) -> None:
         """End it all."""
@@ -62,12 +64,14 @@ class Link:
             answers, far = await asyncio.open_connection("127.0.0.1", self._target)
             ends.add(far)
             self._ends |= ends
+            self._far.add(far)
             await asyncio.gather(self._pass(reader, near, far), self._pass(answers, far, near))
         except (OSError, asyncio.CancelledError):
             pass  # nobody is there; or this is the end
         finally:
             self._tasks.discard(task)
             self._ends -= ends
+            self._far -= ends
             self._hanging -= ends
             for end in ends:
                 _reset(end)

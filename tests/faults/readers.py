@@ -39,7 +39,6 @@ class Reader:
                         await self._read(http)
                 except (aiohttp.ClientError, OSError, TimeoutError):
                     pass  # cut off: by itself, on the way, or by the house's end
-                self.cuts += 1
                 await asyncio.sleep(random.uniform(0, PAUSE_SECONDS_MAX))
 
     @property
@@ -60,6 +59,7 @@ class Reader:
             assert answer.status in {200, 503}, (answer.status, await answer.text())
             if answer.status == 503:
                 return
+            self.cuts += 1  # however this ends
             event: dict[bytes, bytes] = {}
             async for line in answer.content:
                 name, _, value = line.removesuffix(b"\n").partition(b": ")

@@ -153,6 +153,7 @@ async def _weather(trial: Trial, scene: Scene) -> Outcome:
         f"a reader of {reader.gid} was not told the end" for reader in scene.readers if reader.gid and not reader.over
     ]
     found += ["a traceback in the house's log"] if "Traceback" in scene.house.log() else []
+    found += storm.faults
     await _thaw(scene, logged)
     if scene.readers:
         scene.notes["readers cut off"] = sum(reader.cuts for reader in scene.readers)

@@ -89,8 +89,8 @@ async def absence(scene: Scene) -> None:
 
 
 async def half_open(scene: Scene) -> None:
-    """The connection to the broker stays open, and nothing passes on it any more."""
-    scene.to_broker.hang()
+    """The connection to the broker stays open, and nothing passes on it any more; or no answer of the broker's."""
+    scene.to_broker.hang(answers_only=random.random() < 0.5)
 
 
 async def frozen_subscriber(scene: Scene) -> None:

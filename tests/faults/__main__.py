@@ -1,0 +1,156 @@
+"""`python -m tests.faults`: every trial at full size, with its progress, and a table at the end.
+
+Exit codes: 0 nothing was found, 1 something was, 130 it was stopped.
+"""
+
+import argparse
+import asyncio
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from tests.faults import table, trial
+from tests.faults.trial import Outcome, Trial
+from tests.fixtures_database import _postgresql_database, embedded_server
+
+BIDS = 10_000
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the trials whose names hold one of the given words, and return the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.faults", description="Break the house, and count what is lost."
+    )
+    parser.add_argument("--only", default="", metavar="WORDS", help="with commas: parts of the trials' names")
+    parser.add_argument("--on", default="", metavar="WORDS", help=f"with commas, of: {', '.join(trial.ON_ALL)}")
+    parser.add_argument(
+        "--bids", default=BIDS, type=int, metavar="NUMBER", help=f"bids in each storm; {BIDS} unless given"
+    )
+    chosen = parser.parse_args(arguments)
+    planned = list(_planned(chosen.only, chosen.on))
+    if not planned:
+        parser.error(f"no trial is called so; there are: {', '.join(one.name for one in table.FULL)}")
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    found: list[Found] = []
+    code = 0
+    try:
+        with embedded_server() as server, _progress(console) as progress:
+            task = progress.add_task("", total=len(planned))
+            for one, where in planned:
+                progress.update(task, description=f"{one.name}, {where}")
+                found.append(_try(one, where, chosen.bids, server))
+                _show(progress.console, found[-1])
+                progress.advance(task)
+    except KeyboardInterrupt:
+        code = 130
+    console.print(_table(found))
+    faults = [fault for one in found for fault in one.faults]
+    console.print(f"{len(found)} of {len(planned)} trials run; faults found: {len(faults)}")
+    return code or int(bool(faults))
+
+
+class Found:
+    """What came of one trial in one place; `outcome` is None where it could not be brought to its end."""
+
+    def __init__(self, name: str, where: str, outcome: Outcome | None, faults: list[str], seconds: float) -> None:
+        self.name, self.where, self.outcome, self.faults, self.seconds = name, where, outcome, faults, seconds
+
+
+def _planned(only: str, on: str) -> Iterator[tuple[Trial, str]]:
+    names, places = ([word.strip() for word in words.split(",") if word.strip()] for words in (only, on))
+    for one in table.FULL:
+        for where in one.on:
+            if any(word in one.name for word in names or [""]) and any(word in where for word in places or [""]):
+                yield one, where
+
+
+def _try(one: Trial, where: str, bids: int, server: Any) -> Found:
+    started = time.monotonic()
+    outcome, faults = None, []
+    with tempfile.TemporaryDirectory(prefix="saleroom-faults-") as folder, _database(where, folder, server) as url:
+        try:
+            outcome = asyncio.run(trial.run(one, Path(folder), where, url, bids, server=server))
+            faults = outcome.faults
+        except Exception as error:  # noqa: BLE001  # one that cannot be run is a fault, and the others go on
+            faults = [f"could not be run: {error}\n{''.join(traceback.format_exception(error))}"]
+    return Found(one.name, where, outcome, faults, time.monotonic() - started)
+
+
+@contextmanager
+def _database(where: str, folder: str, server: Any) -> Iterator[str]:
+    if where == "sqlite":
+        yield f"sqlite:///{folder}/saleroom.db"
+    else:
+        with contextmanager(_postgresql_database)(server.get_uri(), "template0") as url:
+            yield url
+
+
+def _progress(console: Console) -> Progress:
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    return Progress(*columns, console=console, transient=True)
+
+
+def _show(console: Console, found: Found) -> None:
+    console.print(
+        f"{'found' if found.faults else 'ok':5} {found.seconds:5.0f} s  {found.name}, {found.where}", highlight=False
+    )
+    for fault in found.faults:
+        console.print(f"      {fault}", markup=False, highlight=False)
+
+
+def _table(found: list[Found]) -> Table:
+    shown = Table("trial", "on", title="What was told of the log, over all subscribers or readers of a trial")
+    for heading in (
+        "deaths",
+        "bids",
+        "sent again",
+        "told",
+        "duplicates",
+        "missing",
+        "out of order",
+        "doubled",
+        "other",
+    ):
+        shown.add_column(heading, justify="right")
+    shown.add_column("noted")
+    for one in found:
+        shown.add_row(*_row(one, one.outcome))
+    return shown
+
+
+def _row(found: Found, outcome: Outcome | None) -> list[str]:
+    if outcome is None:
+        return [found.name, found.where, "could not be run"]
+    told, recorded = outcome.told, outcome.recorded
+    missing = sum(one.missing for one in told) + recorded.lost
+    disordered = sum(one.disordered for one in told)
+    doubled = sum(one.doubled for one in told) + recorded.doubled
+    other = sum(one.unknown + one.stale for one in told) + len(outcome.violations)
+    received = f"{len(told)} x {max(one.received for one in told)}"
+    duplicates = sum(one.duplicates for one in told)
+    counted = [
+        outcome.deaths,
+        recorded.bids,
+        outcome.repeats,
+        received,
+        duplicates,
+        missing,
+        disordered,
+        doubled,
+        other,
+    ]
+    noted = ", ".join(f"{what}: {number}" for what, number in outcome.notes.items())
+    return [found.name, found.where, *map(str, counted), noted]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
