@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from saleroom.delivery import broker as broker_module
-from saleroom.delivery import links, mended
+from saleroom.delivery import inbox, links, mended
 from saleroom.delivery.mended import MendedBroker
 from saleroom.delivery.mqtt import MqttSettings
 from tests.delivery import raw
@@ -260,7 +260,7 @@ async def test_garbage_harms_nobody(
 
 async def test_what_clients_do_amiss_is_counted(embedded: MqttSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first fault is logged at once; more of them come together in a later line, with their number."""
-    monkeypatch.setattr(links, "TELL_SECONDS", 0.5)
+    monkeypatch.setattr(inbox, "TELL_SECONDS", 0.5)
     with capture_logs() as logs:
         for _ in range(3):
             with Raw(embedded) as rude:

@@ -23,7 +23,8 @@ from amqtt.contexts import BrokerConfig, ListenerConfig, ListenerType
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.typing import Subprotocol
 
-from saleroom.delivery.links import DEVICE_PACKET_BYTES_MAX, Link, Tally, TcpLink, WebSocketLink
+from saleroom.delivery.inbox import Tally
+from saleroom.delivery.links import DEVICE_PACKET_BYTES_MAX, Link, TcpLink, WebSocketLink
 from saleroom.delivery.mended import MendedBroker
 from saleroom.delivery.rights import Rights
 
@@ -112,7 +113,7 @@ class EmbeddedBroker:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         self._stop = lambda: loop.call_soon_threadsafe(stop.set)
-        tally = Tally()
+        tally = Tally("MQTT clients were cut off, or not heard")
         loop.set_exception_handler(lambda _, context: _met(tally, context))
         listener, websocket_listener = self._listeners()
         address = BrokerAddress(
@@ -216,7 +217,7 @@ class EmbeddedBroker:
 def _met(tally: Tally, context: dict[str, Any]) -> None:
     """Count a fault that ends one client or one message: amqtt raises where a client misbehaves or is gone."""
     error = context.get("exception")
-    tally.add(type(error).__name__ if error else "a fault without a name")
+    tally.count(type(error).__name__ if error else "a fault without a name")
     _log.debug("a fault in the embedded MQTT broker", what=context["message"], exc_info=error)
 
 

@@ -8,16 +8,15 @@ import ssl
 import time
 from abc import abstractmethod
 from asyncio import StreamReader, StreamWriter
-from collections import Counter
 from collections.abc import Callable
 
-import structlog
 from amqtt.adapters import ReaderAdapter, WriterAdapter
 from amqtt.session import Session
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
 from saleroom.delivery import packets
+from saleroom.delivery.inbox import Tally
 from saleroom.delivery.packets import Malformed, OtherVersion, Packet
 
 DEVICE_PACKET_BYTES_MAX = 1 << 16
@@ -29,35 +28,11 @@ UNRELEASED_MAX = 100
 MESSAGES_PER_SECOND = 100.0
 MESSAGES_AT_ONCE = 200.0
 CROWDED_SECONDS = 0.01
-TELL_SECONDS = 1.0
 IS_SERVICE = "saleroom.is_service"
 """The attribute of a session that has the service's account."""
 
 _CONNACK_OTHER_VERSION = b"\x20\x02\x00\x01"
 _LENGTH_BYTES_MAX = 4
-
-_log = structlog.get_logger(__name__)
-
-
-class Tally:
-    """Counts what clients did amiss: the first is logged at once, and then one line a second with all the counts."""
-
-    def __init__(self) -> None:
-        self._counts: Counter[str] = Counter()
-        self._told = False
-
-    def add(self, reason: str) -> None:
-        """Count once more. `reason` holds nothing that came from a client. Call it in the broker's event loop."""
-        self._counts[reason] += 1
-        if not self._told:
-            self._tell()
-
-    def _tell(self) -> None:
-        self._told = bool(self._counts)
-        if self._told:
-            _log.warning("MQTT clients were cut off, or not heard", reasons=dict(self._counts))
-            self._counts.clear()
-            asyncio.get_running_loop().call_later(TELL_SECONDS, self._tell)
 
 
 class Allowance:
@@ -106,7 +81,7 @@ class Link(ReaderAdapter, WriterAdapter):
         self._packet, self._at = b"", 0
 
     def cut(self, reason: str) -> None:
-        """End the connection at once, and count why."""
+        """End the connection at once, and count why. `reason` holds nothing that came from a client."""
         self._end(reason)
         self.abort()
 
@@ -214,7 +189,7 @@ class Link(ReaderAdapter, WriterAdapter):
     def _end(self, reason: str) -> None:
         if not self._is_over:
             self._is_over = True
-            self._tally.add(reason)
+            self._tally.count(reason)
 
     def abort(self) -> None:
         """End the connection at once."""

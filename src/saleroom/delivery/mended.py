@@ -12,7 +12,8 @@ from amqtt.contexts import Action, BrokerConfig, ListenerConfig
 from amqtt.mqtt.protocol.broker_handler import BrokerProtocolHandler
 from amqtt.session import Session
 
-from saleroom.delivery.links import IS_SERVICE, Link, Tally
+from saleroom.delivery.inbox import Tally
+from saleroom.delivery.links import IS_SERVICE, Link
 from saleroom.delivery.packets import FILTER_CHARACTERS_MAX, FILTERS_MAX
 from saleroom.delivery.rights import Rights
 
@@ -114,7 +115,7 @@ class MendedBroker(Broker):
         message = wait_deliver.result()
         if message is not None and not client_session.attributes.get(IS_SERVICE):
             if not self._rights.takes(client_session, message.topic, message.data):
-                self._tally.add("published where it may not, or too much")
+                self._tally.count("published where it may not, or too much")
                 return True
             message.publish_packet.retain_flag = False
         return await super()._handle_message_delivery(client_session, handler, wait_deliver)
@@ -124,7 +125,7 @@ class MendedBroker(Broker):
         held: set[str] = session.attributes.setdefault(_FILTERS, set())
         room = subscription[0] in held or len(held) < FILTERS_MAX or session.attributes.get(IS_SERVICE)
         if not room or len(subscription[0]) > FILTER_CHARACTERS_MAX:
-            self._tally.add("asked for too many subscriptions")
+            self._tally.count("asked for too many subscriptions")
             return _REFUSED
         code = await super().add_subscription(subscription, session)
         if code != _REFUSED:
