@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 from sqlalchemy import select
 
 from saleroom.delivery.broker import BrokerAddress
-from saleroom.delivery.mqtt import MqttSettings
+from saleroom.delivery.mqtt import MqttSettings, Version
 from saleroom.domain.bidding import BidRequest
 from saleroom.domain.selling import Draft
 from saleroom.service.accounts import token_digest
-from saleroom.service.auctions import create
+from saleroom.service.auctions import cancel, close, create
 from saleroom.service.bidding import BidCommand, place_bids
 from saleroom.storage import accounts, auctions, log, tables
 from saleroom.storage.database import Database, Transaction
@@ -44,7 +44,7 @@ async def until(holds: Callable[[], bool], what: str, seconds: float = SECONDS_M
 def as_service(address: BrokerAddress, prefix: str = "saleroom/") -> MqttSettings:
     """Return how the service reaches the embedded broker."""
     host, port, user, password, _ = address
-    return MqttSettings(host, port, user=user, password=password, client_id=user, prefix=prefix)
+    return MqttSettings(host, port, user=user, password=password, client_id=user, prefix=prefix, version=Version.V311)
 
 
 def free_port() -> int:
@@ -78,6 +78,11 @@ class Mosquitto:
             except OSError:
                 assert self._process.poll() is None and time.monotonic() < deadline, "mosquitto did not start"
                 time.sleep(0.02)
+
+    def reload(self) -> None:
+        """Have it read its access rules again."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGHUP)
 
     def kill(self) -> None:
         """Kill it without a chance to say anything."""
@@ -219,12 +224,24 @@ class Sales:
 
     def __init__(self, database: Database) -> None:
         self.database = database
+        self._authors: dict[str, str] = {}
 
     async def sell(self, **terms: Any) -> str:
         """Create an auction and return its gid."""
         draft = Draft(name="Longcase clock", starting_price=Decimal("100.000"), **terms)
-        await self.database.write(create, await self._user(), draft, None)
-        return (await self._logged())[-1][0]
+        author = await self._user()
+        await self.database.write(create, author, draft, None)
+        gid = (await self._logged())[-1][0]
+        self._authors[gid] = author
+        return gid
+
+    async def close(self, gid: str) -> None:
+        """Close an auction that has no end."""
+        await self.database.write(close, self._authors[gid], gid, None, None)
+
+    async def cancel(self, gid: str) -> None:
+        """Cancel an auction without a bid."""
+        await self.database.write(cancel, self._authors[gid], gid)
 
     async def bid(self, gid: str, times: int = 1) -> None:
         """Place bids on an auction, each by somebody new and each in its own transaction."""

@@ -5,6 +5,7 @@ acknowledgement), answers that pass by events which wait, the broker's own limit
 """
 
 import asyncio
+import logging
 import socket
 from collections import deque
 from collections.abc import AsyncIterator, Callable
@@ -28,6 +29,9 @@ FAREWELL_SECONDS_MAX = 2.0
 RECEIVED_BYTES_MAX = 64 * 1024
 """Announced to a broker of MQTT 5, which then keeps larger packets to itself."""
 
+_UNHEARD = logging.getLogger("saleroom.unheard")
+_UNHEARD.setLevel(logging.CRITICAL)
+"""For paho's lines about lost connections, which the relay says itself, once."""
 _PROTOCOLS = {Version.V5: aiomqtt.ProtocolVersion.V5, Version.V311: aiomqtt.ProtocolVersion.V311}
 _UNSUPPORTED = 132
 _HEAD_BYTES_MAX = 64
@@ -92,6 +96,7 @@ class Connection(aiomqtt.Client):
             timeout=CONNECT_SECONDS_MAX,
             max_inflight_messages=0,  # unlimited in paho, as they are counted here
             tls_context=tls_context,
+            logger=_UNHEARD,
             socket_options=[
                 (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             ],  # an answer must not wait for the event before it

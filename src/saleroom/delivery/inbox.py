@@ -43,57 +43,60 @@ class Tally:
 
 
 class Inbox:
-    """Listens for as long as a connection lasts. `ask` None: the house takes no commands over MQTT."""
+    """Listens on one connection after the other. `ask` None: the house takes no commands over MQTT."""
 
-    def __init__(self, connection: Connection, settings: MqttSettings, ask: Ask | None) -> None:
-        self._connection = connection
+    def __init__(self, settings: MqttSettings, ask: Ask | None) -> None:
         self._filter = settings.commands_filter
         self._ask = ask
+        self._connection: Connection | None = None
         self._held: set[asyncio.Task[None]] = set()
         self._cleared: Counter[str] = Counter()
-        self._is_open = False
+        self._may_clear = True
+        self._unanswered = Tally("MQTT commands without an answer")
 
-    async def open(self) -> None:
+    async def open(self, connection: Connection) -> None:
         """Listen. Raises SubscriptionRefused, or aiomqtt.MqttError when the connection is lost."""
         if self._ask is not None:
-            await self._connection.listen(self._filter, self._take)
-            self._is_open = True
+            ask = self._ask
+            self._cleared.clear()
+            await connection.listen(self._filter, lambda arrived: self._take(connection, ask, arrived))
+            self._connection = connection
 
     async def close(self) -> None:
-        """Listen no more, and return when all that has come is answered."""
-        if self._is_open:
-            self._is_open = False
-            await self._connection.unsubscribe(self._filter)
+        """Listen no more, and return when all that has come is answered. Raises aiomqtt.MqttError when it is lost."""
+        if self._connection is not None:
+            connection, self._connection = self._connection, None
+            await connection.unsubscribe(self._filter)
         if self._held:
             await asyncio.wait(self._held)
 
     async def abandon(self) -> None:
         """Wait for nothing more: the connection is over."""
+        self._connection = None
         for task in self._held:
             task.cancel()
         await asyncio.gather(*self._held, return_exceptions=True)
 
-    def _take(self, arrived: Arrived) -> None:
+    def _take(self, connection: Connection, ask: Ask, arrived: Arrived) -> None:
         if not arrived.payload and self._cleared[arrived.topic]:
             self._cleared[arrived.topic] -= 1
             return
         if len(self._held) >= HELD_MAX:
-            _undone.count("too_many")
+            self._unanswered.count("too many at once")
             return
         # Tasks begin in the order in which they are made.
-        task = asyncio.create_task(self._answer(arrived))
+        task = asyncio.create_task(self._answer(connection, ask, arrived))
         self._held.add(task)
         task.add_done_callback(self._held.discard)
 
-    async def _answer(self, arrived: Arrived) -> None:
-        assert self._ask is not None
+    async def _answer(self, connection: Connection, ask: Ask, arrived: Arrived) -> None:
+        reply = await ask(arrived)
         try:
             if arrived.retained:
-                await self._clear(arrived.topic)
-            reply = await self._ask(arrived)
+                await self._clear(connection, arrived.topic)
             if reply is not None:
                 await acknowledged(
-                    self._connection.send(
+                    connection.send(
                         reply.topic,
                         reply.payload,
                         expires=REPLY_SECONDS,
@@ -102,17 +105,21 @@ class Inbox:
                     )
                 )
         except PublishRefused as error:
-            _undone.count(f"answer refused by the broker: {error}")
+            self._unanswered.count(f"the broker refuses the answer: {error}")
         except aiomqtt.MqttError:
-            _undone.count("connection lost before the answer")
+            self._unanswered.count("the connection was lost before the answer")
 
-    async def _clear(self, topic: str) -> None:
+    async def _clear(self, connection: Connection, topic: str) -> None:
         """Take a stored command away: it would come again with each connection, and it holds a token.
 
-        The house hears of it itself, as a message without payload.
+        The house hears of it itself, as a message without payload. A broker that does not allow it is not asked again:
+        some, such as Mosquitto 2.0.11, end the connection of whoever publishes what is not allowed.
         """
+        if not self._may_clear:
+            return
         self._cleared[topic] += 1
-        await acknowledged(self._connection.send(topic, b"", retain=True))
-
-
-_undone = Tally("MQTT commands without an answer")
+        try:
+            await acknowledged(connection.send(topic, b"", retain=True))
+        except PublishRefused as error:
+            self._may_clear = False
+            _log.warning("MQTT broker does not let the house take away stored commands", topic=topic, reason=str(error))

@@ -12,7 +12,14 @@ import socket
 import aiomqtt
 import structlog
 
-from saleroom.delivery.connection import FAREWELL_SECONDS_MAX, PublishRefused, SubscriptionRefused, connect, online
+from saleroom.delivery.connection import (
+    FAREWELL_SECONDS_MAX,
+    Connection,
+    PublishRefused,
+    SubscriptionRefused,
+    connect,
+    online,
+)
 from saleroom.delivery.inbox import Inbox
 from saleroom.delivery.mqtt import Ask, MqttSettings, Version
 from saleroom.delivery.outbox import Outbox
@@ -44,14 +51,15 @@ class Relay:
         self.standing_by = False
         self._database = database
         self._settings = settings
-        self._inbox = inbox
+        self._inbox = Inbox(settings, inbox)
         self._version = Version.V5
         self._holder = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         self._woken = asyncio.Event()
         self._stopping = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._attempts = 0
-        self._fault: str | None = None
+        self._faults: set[str] = set()
+        """What has been said since all was well."""
 
     @property
     def status(self) -> str:
@@ -107,12 +115,11 @@ class Relay:
         """Serve until the relay is stopped or the lease is lost. Raises MqttError, or Unavailable at the end."""
         async with connect(self._settings, self._version) as connection:
             self._version = connection.version
-            inbox = Inbox(connection, self._settings, self._inbox)
             outbox = Outbox(self._database, connection, self._settings)
-            await self._listen(inbox)
+            await self._listen(connection)
             async with online(connection, self._settings):
                 self.connected = True
-                work = (self._deliver(outbox, inbox), self._renew(), connection.closed())
+                work = (self._deliver(outbox), self._renew(), connection.closed())
                 duties = [asyncio.create_task(duty) for duty in work]
                 try:
                     done, _ = await asyncio.wait(duties, return_when=asyncio.FIRST_COMPLETED)
@@ -123,12 +130,12 @@ class Relay:
                     for duty in duties:
                         duty.cancel()
                     await asyncio.gather(*duties, return_exceptions=True)
-                    await inbox.abandon()
+                    await self._inbox.abandon()
 
-    async def _listen(self, inbox: Inbox) -> None:
+    async def _listen(self, connection: Connection) -> None:
         """Listen to devices before the status says so; a broker that does not allow it still gets the events."""
         try:
-            await inbox.open()
+            await self._inbox.open(connection)
         except SubscriptionRefused as error:
             broker, topic = self._settings.url, self._settings.commands_filter
             _log.warning(
@@ -138,7 +145,7 @@ class Relay:
                 reason=str(error),
             )
 
-    async def _deliver(self, outbox: Outbox, inbox: Inbox) -> None:
+    async def _deliver(self, outbox: Outbox) -> None:
         """Send what is owed, then look for more; at the stop answer what has come, and send what that has led to.
 
         What the broker refuses, and a database that is away, leave the connection as it is: devices are still answered.
@@ -147,7 +154,7 @@ class Relay:
             self._woken.clear()
             stopping = self._stopping.is_set()
             if stopping:
-                await inbox.close()
+                await self._inbox.close()
             sent = await self._sent(outbox)
             if stopping and not sent:
                 return
@@ -191,8 +198,8 @@ class Relay:
 
     async def _back_off(self, fault: str, error: Exception) -> None:
         """Say once what is wrong, and wait: longer each time, and never in step with other processes."""
-        if fault != self._fault:
-            self._fault = fault
+        if fault not in self._faults:
+            self._faults.add(fault)
             _log.warning(fault, broker=self._settings.url, reason=str(error))
         limit = min(BACKOFF_SECONDS_MAX, BACKOFF_SECONDS_MIN * 2 ** min(self._attempts, 10))
         self._attempts += 1
@@ -200,8 +207,8 @@ class Relay:
 
     def _recovered(self) -> None:
         self._attempts = 0
-        if self._fault is not None:
-            self._fault = None
+        if self._faults:
+            self._faults.clear()
             _log.info("MQTT is delivered again", broker=self._settings.url)
 
     async def _pause(self, seconds: float) -> None:
