@@ -106,7 +106,7 @@ class _LostStates:
     def __init__(self) -> None:
         self._live = [Status.OPEN, Status.SCHEDULED]
         self._after: listing.Mark | None = None
-        self._after_ended = 0
+        self._after_ended: retained.EndedState | None = None
         self.done = False
 
     def next(self, tx: Transaction) -> Iterable[State]:
@@ -120,7 +120,7 @@ class _LostStates:
         ended = retained.fresh(tx, STATE_KEPT, self._after_ended, BATCH_EVENTS_MAX)
         self.done = len(ended) < BATCH_EVENTS_MAX
         if ended:
-            self._after_ended = ended[-1].id
+            self._after_ended = ended[-1]
         return _states(tx, [state.auction_id for state in ended]).values()
 
 

@@ -7,10 +7,10 @@ passed over, however late an auction was closed or however long no broker could 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from msgspec import Struct
-from sqlalchemy import ColumnElement, and_, select, update
+from sqlalchemy import ColumnElement, and_, literal, select, tuple_, update
 
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
@@ -23,18 +23,23 @@ class EndedState(Struct, frozen=True):
     id: int
     auction_id: int
     gid: str
+    delivered_at: datetime
 
 
 def overdue(tx: Transaction, kept: timedelta, limit: int) -> list[EndedState]:
     """Return up to `limit` states that the broker has had for longer than `kept`, the oldest first."""
-    until = tx.now() - kept
-    return _states(tx, events.c.delivered_at <= until, events.c.delivered_at, limit)
+    return _states(tx, events.c.delivered_at <= tx.now() - kept, limit)
 
 
-def fresh(tx: Transaction, kept: timedelta, after: int, limit: int) -> list[EndedState]:
-    """Return up to `limit` states that the broker is to have, of events numbered above `after`, in their order."""
+def fresh(tx: Transaction, kept: timedelta, after: EndedState | None, limit: int) -> list[EndedState]:
+    """Return up to `limit` states that the broker is to have, after `after`, the oldest first."""
     since = tx.now() - kept
-    return _states(tx, and_(events.c.delivered_at > since, events.c.id > after), events.c.id, limit)
+    if after is None or after.delivered_at <= since:
+        return _states(tx, events.c.delivered_at > since, limit)
+    later = tuple_(events.c.delivered_at, events.c.id) > tuple_(
+        literal(after.delivered_at, events.c.delivered_at.type), literal(after.id)
+    )
+    return _states(tx, and_(events.c.delivered_at >= after.delivered_at, later), limit)
 
 
 def mark_cleared(tx: Transaction, ids: Sequence[int]) -> None:
@@ -42,12 +47,12 @@ def mark_cleared(tx: Transaction, ids: Sequence[int]) -> None:
     tx.execute(update(events).where(bulk.among(tx, events.c.id, ids)).values(cleared_at=tx.now()))
 
 
-def _states(tx: Transaction, which: ColumnElement[bool], order: ColumnElement[object], limit: int) -> list[EndedState]:
+def _states(tx: Transaction, which: ColumnElement[bool], limit: int) -> list[EndedState]:
     statement = (
-        select(events.c.id, events.c.auction_id, auctions.c.gid)
+        select(events.c.id, events.c.auction_id, auctions.c.gid, events.c.delivered_at)
         .join_from(events, auctions, events.c.auction_id == auctions.c.id)
         .where(STATE_KEPT, which)
-        .order_by(order)
+        .order_by(events.c.delivered_at, events.c.id)
         .limit(limit)
     )
-    return [EndedState(row.id, row.auction_id, row.gid) for row in tx.execute(statement)]
+    return [EndedState(row.id, row.auction_id, row.gid, row.delivered_at) for row in tx.execute(statement)]

@@ -1,0 +1,190 @@
+"""Retained states: how often they go out, that none is older than an event before it, and when they are taken away."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+
+import pytest
+
+from saleroom.delivery import outbox
+from saleroom.delivery.mqtt import MqttSettings
+from saleroom.delivery.relay import Relay
+from saleroom.storage import retained
+from saleroom.storage.database import Database
+from tests.delivery.equipment import SECONDS_MAX, Mosquitto, Sales, Subscriber, until
+from tests.fixtures_database import FakeClock
+
+Relaying = Callable[..., Relay]
+Subscribe = Callable[..., Subscriber]
+on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def clocked_sales(clocked_database: Database) -> Sales:
+    """Sales on a database whose clock the test turns."""
+    return Sales(clocked_database)
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look for states to take away all the time."""
+    monkeypatch.setattr(outbox, "SWEEP_SECONDS", 0.05)
+
+
+@on_sqlite
+async def test_while_events_wait_only_few_states_go_out(
+    sales: Sales, mosquitto: Mosquitto, relaying: Relaying, subscribe: Subscribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of an auction with many events that wait at most a state a second goes out, and always one after the last event."""
+    monkeypatch.setattr(outbox, "BATCH_EVENTS_MAX", 5)
+    monkeypatch.setattr(outbox, "STATE_SECONDS", 3600)
+    gid = await sales.sell()
+    await sales.bid(gid, 60)
+    subscriber = subscribe(mosquitto.settings, f"saleroom/auctions/{gid}/#")
+    relaying(mosquitto.settings)
+    await sales.until_delivered()
+    state, last = await sales.state(gid), (await sales.payloads(gid))[-1]
+    topics = mosquitto.settings.state_topic(gid), mosquitto.settings.events_topic(gid)
+    await until(lambda: state in subscriber.payloads(topics[0]), "the last state")
+    arrived = [(message.topic, message.payload) for message in subscriber.messages]
+    after_last = arrived[arrived.index((topics[1], last)) :]
+    assert (topics[0], state) in after_last
+    # One as the connection begins, one at the end.
+    assert len(subscriber.payloads(topics[0])) <= 3
+
+
+async def test_a_state_is_at_least_as_new_as_every_event_before_it(
+    sales: Sales, broker: MqttSettings, relaying: Relaying, subscribe: Subscribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While bids come, each state has the version of an event that came before it, or a later one."""
+    monkeypatch.setattr(outbox, "STATE_SECONDS", 0.02)
+    monkeypatch.setattr(outbox, "BATCH_EVENTS_MAX", 3)
+    subscriber = subscribe(broker, "saleroom/auctions/#")
+    relay = relaying(broker)
+    gids = [await sales.sell() for _ in range(3)]
+    for _ in range(15):
+        for gid in gids:
+            await sales.bid(gid)
+            relay.wake()
+    await sales.until_delivered()
+    for gid in gids:
+        states, events, last = broker.state_topic(gid), broker.events_topic(gid), await sales.state(gid)
+        await until(partial(_has, subscriber, {states: last, events: (await sales.payloads(gid))[-1]}), "the end")
+        version = 0
+        for message in subscriber.messages:
+            if message.topic == events:
+                version = json.loads(message.payload)["sequence"]
+            elif message.topic == states:
+                assert json.loads(message.payload)["version"] >= version
+        assert 16 == version
+
+
+async def test_a_state_is_taken_away_a_day_after_the_end(
+    clocked_sales: Sales, clock: FakeClock, mosquitto: Mosquitto, relaying: Relaying, subscribe: Subscribe
+) -> None:
+    """A day after an auction was closed or cancelled its retained state is gone, not before, and that of others stays."""
+    sales, settings = clocked_sales, mosquitto.settings
+    closed, cancelled, later, live = [await sales.sell() for _ in range(4)]
+    await sales.close(closed)
+    await sales.cancel(cancelled)
+    relaying(settings, sales.database)
+    await sales.until_delivered()
+    clock.advance(3600)
+    await sales.cancel(later)
+    await sales.until_delivered()
+    clock.advance((DAY - timedelta(hours=1)).total_seconds() - 1)
+    await asyncio.sleep(0.5)
+    assert {closed, cancelled, later, live} == await _kept(settings, subscribe)
+    clock.advance(1)
+    await _settled(sales.database)
+    assert {later, live} == await _kept(settings, subscribe)
+
+
+@on_sqlite
+async def test_a_state_is_taken_away_by_the_next_process(
+    clocked_sales: Sales, clock: FakeClock, mosquitto: Mosquitto, relaying: Relaying, subscribe: Subscribe
+) -> None:
+    """A relay that stops before the day is over leaves it to the next; what is taken away never comes back."""
+    sales, settings = clocked_sales, mosquitto.settings
+    gid = await sales.sell()
+    await sales.cancel(gid)
+    first = relaying(settings, sales.database)
+    await sales.until_delivered()
+    await first.stop()
+    clock.advance(3600)
+    assert {gid} == await _kept(settings, subscribe)
+    second = relaying(settings, sales.database)
+    await until(lambda: second.connected, "a connection")
+    await second.stop()
+    assert {gid} == await _kept(settings, subscribe)
+    clock.advance(DAY.total_seconds())
+    third = relaying(settings, sales.database)
+    await _settled(sales.database)
+    await third.stop()
+    assert set() == await _kept(settings, subscribe)
+    fourth = relaying(settings, sales.database)
+    await until(lambda: fourth.connected, "a connection")
+    await fourth.stop()
+    assert set() == await _kept(settings, subscribe)
+
+
+@on_sqlite
+async def test_a_state_is_marked_only_when_the_broker_has_taken_it_away(
+    clocked_sales: Sales, clock: FakeClock, mosquitto: Mosquitto, relaying: Relaying, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While no broker can be reached nothing is marked as taken away."""
+    sales = clocked_sales
+    gid = await sales.sell()
+    await sales.cancel(gid)
+    relaying(mosquitto.settings, sales.database)
+    await sales.until_delivered()
+    mosquitto.kill()
+    clock.advance(DAY.total_seconds())
+    await asyncio.sleep(0.5)
+    assert [gid] == [state.gid for state in await _overdue(sales.database)]
+    mosquitto.start()
+    await _settled(sales.database)
+
+
+@on_sqlite
+async def test_a_broker_that_forgot_gets_the_results_of_the_day_again(
+    sales: Sales, mosquitto: Mosquitto, relaying: Relaying, subscribe: Subscribe
+) -> None:
+    """After a restart without persistence a broker has the states of live auctions and of those that ended today."""
+    live, cancelled = await sales.sell(), await sales.sell()
+    await sales.cancel(cancelled)
+    relay = relaying(mosquitto.settings)
+    await sales.until_delivered()
+    mosquitto.kill()
+    mosquitto.start()
+    late = subscribe(mosquitto.settings, "saleroom/auctions/+/state")
+    await until(lambda: len({message.topic for message in late.messages}) >= 2, "both states")
+    for gid in (live, cancelled):
+        assert await sales.state(gid) == late.payloads(mosquitto.settings.state_topic(gid))[-1]
+    assert relay.connected
+
+
+def _has(subscriber: Subscriber, last: dict[str, bytes]) -> bool:
+    return all([payload] == subscriber.payloads(topic)[-1:] for topic, payload in last.items())
+
+
+async def _settled(database: Database) -> None:
+    """Wait until no state is left that is to be taken away."""
+    async with asyncio.timeout(SECONDS_MAX):
+        while await _overdue(database):
+            await asyncio.sleep(0.05)
+
+
+async def _overdue(database: Database) -> list[retained.EndedState]:
+    return await database.read(retained.overdue, DAY, 10)
+
+
+async def _kept(settings: MqttSettings, subscribe: Subscribe) -> set[str]:
+    """Return the gids whose state the broker retains: what a newcomer gets before a message sent afterwards."""
+    late = subscribe(settings, "saleroom/auctions/+/state")
+    await asyncio.sleep(0.5)
+    late.close()
+    return {message.topic.split("/")[2] for message in late.messages if message.retained}
