@@ -188,6 +188,9 @@ async def test_a_retained_command_is_cleared(
 ) -> None:
     """The house may clear what a device retained as a command, so that its token does not stay with the broker."""
     sample.publish("gate-2", BIDS, "gate-1/retained", "-r")
+    early = subscribe(sample.account("saleroom"), BIDS, as_service=True)
+    await until(lambda: [(BIDS, b"gate-1/retained", True)] == early.messages, "the command is retained")
+    early.close()
     with capture_logs():
         relay = relaying(sample.account("saleroom"), inbox=answered)
         await until(lambda: relay.connected, "the house is connected")
