@@ -13,22 +13,32 @@ from bench import BenchError, data, devices, mqtt, violations
 from bench.bidding import WARM_UP_SECONDS, recorded
 from bench.devices import Device, HttpDevice, MqttDevice
 from bench.results import Reading
-from bench.servers import House
+from bench.servers import House, Mosquitto
 from bench.stage import Stage
 
 PREFIX = "saleroom/"
 
 
 def answers(stage: Stage, *, over_mqtt: bool, count: int) -> Reading:
-    """Return the median (ms) from a bid to its answer, while `count` devices bid in turn on one auction, on PostgreSQL.
+    """Return the median (ms) from a bid to its answer, while `count` devices bid on one auction, on PostgreSQL.
 
     The house publishes its events over Mosquitto in either case. Whoever bids is another person each time.
     """
+    return _answers(stage, stage.mosquitto, over_mqtt=over_mqtt, count=count)
+
+
+def delayed(stage: Stage) -> Reading:
+    """Return the same for one device over MQTT by a Mosquitto as it comes."""
+    with Mosquitto(stage.folder, delays=True) as broker:
+        return _answers(stage, broker, over_mqtt=True, count=1)
+
+
+def _answers(stage: Stage, broker: Mosquitto, *, over_mqtt: bool, count: int) -> Reading:
     gid = stage.gids(1).read_text().strip()
     with stage.database("postgresql") as url:
-        with House(stage.folder, url, mqtt=stage.mosquitto.url) as house:
+        with House(stage.folder, url, mqtt=broker.url) as house:
             mqtt.until_quiet(house)
-            times, statuses, accepted = uvloop.run(_bid(stage, house, gid, over_mqtt=over_mqtt, count=count))
+            times, statuses, accepted = uvloop.run(_bid(stage, house, broker if over_mqtt else None, gid, count))
         total = data.on(url, lambda connection: recorded(connection, 0))
         found = data.on(url, violations.find)
     found |= violations.between_client_and_database(accepted, total, 0)
@@ -36,10 +46,13 @@ def answers(stage: Stage, *, over_mqtt: bool, count: int) -> Reading:
 
 
 async def _bid(
-    stage: Stage, house: House, gid: str, *, over_mqtt: bool, count: int
+    stage: Stage, house: House, broker: Mosquitto | None, gid: str, count: int
 ) -> tuple[list[float], Counter[int], int]:
-    """Return the times (s) and the statuses of the answers after a warm-up, and how many were accepted in all."""
-    begun = await (_on_mqtt(stage, gid, count) if over_mqtt else _on_http(house, gid, count))
+    """Return the times (s) and the statuses of the answers after a warm-up, and how many were accepted in all.
+
+    Over MQTT where there is a `broker`, else over HTTP.
+    """
+    begun = await (_on_http(house, gid, count) if broker is None else _on_mqtt(broker, gid, count))
     bids = devices.rising(stage.tokens.read_text().split(), stage.first_amount(), "bench")
     try:
         _, warm = await devices.converse(begun, bids, WARM_UP_SECONDS)
@@ -53,14 +66,14 @@ async def _bid(
     return times, statuses, warm[201] + statuses[201]
 
 
-async def _on_mqtt(stage: Stage, gid: str, count: int) -> list[Device]:
+async def _on_mqtt(broker: Mosquitto, gid: str, count: int) -> list[Device]:
     loop = asyncio.get_running_loop()
     begun: list[Device] = []
     for number in range(count):
         _, device = await loop.create_connection(
             lambda number=number: MqttDevice(PREFIX, gid, f"device-{number}"),  # type: ignore[misc]  # it cannot see the default
             "127.0.0.1",
-            stage.mosquitto.port,
+            broker.port,
         )
         await device.begin()
         begun.append(device)

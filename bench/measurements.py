@@ -80,6 +80,7 @@ def _stalled(count: str) -> Measure:
 
 
 _NAMED: dict[str, Measure] = {
+    "bid-mqtt-delayed": commands.delayed,
     "echo": peers.echo,
     "pgbench-1": partial(peers.pgbench, auctions=1, clients=1),
     "pg-hot-mqtt": mqtt.bids,

@@ -248,6 +248,14 @@ LINES = (
         for figure, label in (("p50_ms", "median"), ("p99_ms", "p99"))
     ),
     Line(
+        row="mqtt-commands",
+        measure="a bid until its answer, median, 1 device, over MQTT by Mosquitto without set_tcp_nodelay / over HTTP",
+        numerator="bid-mqtt-delayed.p50_ms",
+        denominator="bid-http-1.p50_ms",
+        unit="ms",
+        lower_is_better=True,
+    ),
+    Line(
         row="sse",
         measure="one event to the last of 5,000 SSE subscribers / a bare ASGI fan-out",
         numerator="sse-house",

@@ -148,6 +148,13 @@ def test_a_member_of_another_form_is_no_event(change: str, value: Any) -> None:
     assert faults("bid.placed", shown)
 
 
+def test_every_refusal_of_a_command_is_told() -> None:
+    """Whatever refuses a bid over HTTP refuses a command, and so do too many of them, and a house in trouble."""
+    [bid] = [endpoint for endpoint in ENDPOINTS if endpoint.name == "placeBid"]
+    codes = {refused.code for refused in bid.errors} | {"too_many_requests", "busy", "unavailable", "internal_error"}
+    assert codes == {example["payload"]["code"] for example in MESSAGES["refused"]["examples"]}
+
+
 def test_the_streams_are_endpoints_of_the_api() -> None:
     """The channels on the house are the streams in the table of routes, and the other way round."""
     streams = {one.path for one in ENDPOINTS if one.path.endswith("/events")}
