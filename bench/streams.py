@@ -8,7 +8,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
@@ -60,6 +60,10 @@ class Publisher:
             raise BenchError(f"the event is refused: {answer.status} {said[:200]!r}")
         return [at - began for at in times]
 
+    def close(self) -> None:
+        """Hang up."""
+        self._connection.close()
+
 
 def to_all(stage: Stage, *, house: bool) -> Reading:
     """Return the seconds from a request that makes an event until the last of 5,000 subscribers has it (the median).
@@ -88,6 +92,7 @@ def beside_stalled(stage: Stage, *, stalled: int) -> Reading:
         with (
             House(stage.folder, url) as house,
             Subscribers(house.url, f"/auctions/{gid}/events", SUBSCRIBERS // 2, stalled) as subscribers,
+            closing(_bidder(stage, house, gid)) as publisher,
         ):
             storm = partial(wrk.run, house.url)
             # Until the buffers of those who do not read are full they cost what the others do.
@@ -100,7 +105,6 @@ def beside_stalled(stage: Stage, *, stalled: int) -> Reading:
                 subscribers.read_for(seconds - wrk.HEAD_SECONDS - stage.seconds)
 
             summary = storm(bidding.rising(load, stage.first_amount()), seconds, read)
-            publisher = _bidder(stage, house, gid)
             caught_up = publisher.tell(subscribers, stage.first_amount())[-1]
             told = _one_by_one(stage, stage.seconds / 2, subscribers, publisher) | {"caught_up_s": caught_up}
         accepted = data.on(url, lambda connection: bidding.recorded(connection, 0, interval))
@@ -136,8 +140,8 @@ def _in_house(stage: Stage, found: dict[str, int]) -> Iterator[tuple[Program, st
     """Yield a house, the address of an auction's stream, and who bids on it; `found` has the violations afterwards."""
     gid = stage.gids(1).read_text().strip()
     with stage.database("postgresql") as url:
-        with House(stage.folder, url) as house:
-            yield house, f"/auctions/{gid}/events", _bidder(stage, house, gid)
+        with House(stage.folder, url) as house, closing(_bidder(stage, house, gid)) as publisher:
+            yield house, f"/auctions/{gid}/events", publisher
         found |= data.on(url, violations.find)
 
 
@@ -145,8 +149,11 @@ def _in_house(stage: Stage, found: dict[str, int]) -> Iterator[tuple[Program, st
 def _in_fanout(stage: Stage, _: dict[str, int]) -> Iterator[tuple[Program, str, Publisher]]:
     gid = stage.gids(1).read_text().strip()
     # It ends nobody's stream by itself, so that uvicorn would wait for ever.
-    with Uvicorn(stage.folder, "bench.fanout:app", UVICORN_TIMEOUT_GRACEFUL_SHUTDOWN="1") as fanout:
-        yield fanout, "/", Publisher(fanout.url, "/", lambda amount: (_frame(gid, amount), {}))
+    with (
+        Uvicorn(stage.folder, "bench.fanout:app", UVICORN_TIMEOUT_GRACEFUL_SHUTDOWN="1") as fanout,
+        closing(Publisher(fanout.url, "/", lambda amount: (frame(gid, amount), {}))) as publisher,
+    ):
+        yield fanout, "/", publisher
 
 
 def _bidder(stage: Stage, house: House, gid: str) -> Publisher:
@@ -160,7 +167,7 @@ def _bidder(stage: Stage, house: House, gid: str) -> Publisher:
     return Publisher(house.url, f"/auctions/{gid}/bids", request)
 
 
-def _frame(gid: str, amount: str) -> bytes:
+def frame(gid: str, amount: str) -> bytes:
     """Return an event as the house would send it."""
     event = BidPlaced(
         at=datetime.now(UTC),
