@@ -1,0 +1,449 @@
+"""Bids over MQTT: the same desk, rules and answers as over HTTP, whatever a device sends."""
+
+import json
+import secrets
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+
+from saleroom.delivery.mqtt import MqttSettings
+from saleroom.doors import front, mqtt
+from tests.delivery.device import V5, V311, Device
+from tests.delivery.equipment import Mosquitto, publish
+from tests.doors.conftest import Log
+from tests.fixtures_house import House, ServeHouse, User
+from tests.line import Line
+from tests.process import wait_until
+
+Serve = Callable[..., House]
+Join = Callable[..., Device]
+RESPONSE = "saleroom/replies/mine"
+
+
+def on(broker: MqttSettings) -> dict[str, Any]:
+    """Return the settings of a house on this broker."""
+    account = {"mqtt_user": broker.user, "mqtt_password": broker.password, "mqtt_client_id": broker.client_id}
+    return {"mqtt": broker.url, "mqtt_version": broker.version.value} | (account if broker.user else {})
+
+
+def connected(house: House) -> House:
+    """Return a house once it listens to its broker."""
+    wait_until(lambda: house.anyone.get("/readyz").json()["mqtt"] == "connected")
+    return house
+
+
+@pytest.fixture
+def served(broker: MqttSettings, serve_house: ServeHouse) -> House:
+    """A house on SQLite on each of the two brokers."""
+    return connected(serve_house(**on(broker)))
+
+
+@pytest.fixture
+def modern(mosquitto: Mosquitto, serve_house: ServeHouse) -> House:
+    """A house on SQLite on Mosquitto, in MQTT 5."""
+    return connected(serve_house(**on(mosquitto.settings)))
+
+
+@pytest.fixture
+def line(database_url: str) -> Iterator[Line]:
+    """A line to the test's PostgreSQL."""
+    line = Line(database_url)
+    yield line
+    line.cut()
+
+
+@pytest.fixture
+def join() -> Iterator[Join]:
+    """Connect devices: `join(settings, *topics, version=V5)`."""
+    devices: list[Device] = []
+
+    def come(*args: Any, **more: Any) -> Device:
+        devices.append(Device(*args, **more))
+        return devices[-1]
+
+    yield come
+    for device in devices:
+        device.close()
+
+
+def over_http(user: User, gid: str, **bid: str) -> dict[str, Any]:
+    """Return what HTTP answers to a bid, with the status as MQTT says it."""
+    answer = user.post(f"/auctions/{gid}/bids", json=bid)
+    return {"status": answer.status_code, **answer.json()}
+
+
+def bids(user: User, gid: str) -> list[tuple[str, str]]:
+    """Return bidder and amount of every bid of an auction, newest first."""
+    return [(bid["bidder"], bid["amount"]) for bid in user.json("GET", f"/auctions/{gid}/bids")["bids"]]
+
+
+def test_a_bid_is_placed_and_answered(served: House, broker: MqttSettings, join: Join) -> None:
+    """A command is a bid like any other; the answer on `replies/{id}` is HTTP's, after its status, and not retained."""
+    seller, ada = served.user("seller"), served.user("ada")
+    gid = seller.auction()
+    device = join(broker)
+    answer = device.ask(gid, ada.token, amount="12", id="paddle-7/1")
+    assert [("ada", "12.000")] == bids(ada, gid)
+    assert {"status", "bid", "auction", "leading"} == answer.keys()
+    assert (201, "12.000", True) == (answer["status"], answer["bid"]["amount"], answer["leading"])
+    assert ada.json("GET", f"/auctions/{gid}") == answer["auction"]
+    [heard] = device.on("saleroom/replies/paddle-7/1")
+    assert heard.payload.startswith(b'{"status":201,"')
+    assert not heard.retained
+
+
+def test_an_answer_goes_where_mqtt_5_asks(modern: House, mosquitto: Mosquitto, join: Join) -> None:
+    """With a response topic the answer goes there, with the correlation data of its request, as JSON, for five minutes."""
+    gid, ada = modern.user("seller").auction(), modern.user("ada")
+    device = join(mosquitto.settings, "saleroom/replies/#", version=V5)
+    for number, amount in ((b"\x00\xff", "12"), (b"second", "nonsense")):
+        command = {"token": ada.token, "id": secrets.token_hex(8), "amount": amount}
+        device.send(gid, command, ResponseTopic=RESPONSE, CorrelationData=number)
+        device.until(lambda: bool(device.heard), "an answer")
+        [heard] = device.heard
+        expected = {"ContentType": "application/json", "MessageExpiryInterval": 300, "CorrelationData": number.hex()}
+        assert (RESPONSE, expected) == (heard.topic, heard.properties)
+        assert (201 if amount == "12" else 400) == json.loads(heard.payload)["status"]
+        device.heard.clear()
+
+
+@pytest.mark.parametrize(
+    "topic",
+    [
+        "saleroom/status",
+        "saleroom/auctions/{gid}/state",
+        "saleroom/replies/",
+        "other/replies/x",
+        "saleroom/replies/" + "x" * 257,
+    ],
+)
+def test_an_answer_goes_nowhere_but_below_replies(topic: str, modern: House, mosquitto: Mosquitto, join: Join) -> None:
+    """Another response topic is refused on `replies/{id}`, with the other faults, and nothing is written there."""
+    gid, ada = modern.user("seller").auction(), modern.user("ada")
+    where = topic.format(gid=gid)
+    device = join(mosquitto.settings, "saleroom/replies/#", where, version=V5)
+    device.send(gid, {"token": ada.token, "id": "a", "amount": "x"}, ResponseTopic=where, CorrelationData=b"c")
+    device.until(lambda: bool(device.on("saleroom/replies/a")), "the refusal")
+    [heard] = device.on("saleroom/replies/a")
+    answer = json.loads(heard.payload)
+    assert (400, {"responseTopic", "amount"}) == (answer["status"], answer["message"].keys())
+    device.send(gid, {"token": ada.token, "id": "b", "amount": "12"}, ResponseTopic=where)
+    device.until(lambda: bool(device.on("saleroom/replies/b")), "the second refusal")
+    assert 400 == json.loads(device.on("saleroom/replies/b")[0].payload)["status"]
+    assert [] == bids(ada, gid)
+    assert 0 == len([heard for heard in device.on(where) if b'"status":400' in heard.payload])
+
+
+def test_a_repeat_has_one_effect_over_either_channel(served: House, broker: MqttSettings, join: Join) -> None:
+    """The same id again, over MQTT or as HTTP's Idempotency-Key, is the first answer again; another bid is refused."""
+    gid, ada = served.user("seller").auction(), served.user("ada")
+    device = join(broker)
+    first = device.ask(gid, ada.token, id="one", maximum="50")
+    assert first == device.ask(gid, ada.token, id="one", maximum="50.000")
+    repeated = ada.bid(gid, maximum="50", **{"Idempotency-Key": "one"})
+    assert first == {"status": repeated.status_code, **repeated.json()}
+    other = device.ask(gid, ada.token, id="one", maximum="60")
+    assert (422, "idempotency_mismatch") == (other["status"], other["code"])
+    over = ada.bid(gid, maximum="70", **{"Idempotency-Key": "two"})
+    assert {"status": 201, **over.json()} == device.ask(gid, ada.token, id="two", maximum="70")
+    assert 1 == len(bids(ada, gid))
+
+
+@pytest.mark.parametrize(
+    "bid",
+    [
+        {},
+        {"amount": "12.5", "maximum": "11"},
+        {"amount": "1e3"},
+        {"maximum": "-1", "amount": None},
+        {"amount": "12", "when": "now"},
+        {"amount": "9"},
+        {"amount": "10.5"},
+    ],
+    ids=str,
+)
+def test_a_refusal_is_that_of_http(bid: dict[str, Any], modern: House, mosquitto: Mosquitto, join: Join) -> None:
+    """What HTTP refuses is refused with the same body; only the members that may be sent are two more."""
+    gid, ada, bob = modern.user("seller").auction(), modern.user("ada"), modern.user("bob")
+    bob.bid(gid, 10)
+    device = join(mosquitto.settings)
+    told = json.dumps(device.ask(gid, ada.token, **bid)).replace("amount, id, maximum, token", "amount, maximum")
+    assert over_http(ada, gid, **bid) == json.loads(told)
+
+
+def test_refusals_by_the_state_of_things(modern: House, mosquitto: Mosquitto, join: Join) -> None:
+    """An unknown auction, one's own, one that is over, one that one leads, no known token: as over HTTP."""
+    seller, ada = modern.user("seller"), modern.user("ada")
+    leading, over = seller.auction(), seller.auction()
+    ada.bid(leading, 10)
+    seller.json("POST", f"/auctions/{over}/close", json={})
+    device = join(mosquitto.settings)
+    for user, gid in ((ada, "unknown"), (ada, "x y"), (ada, "%23"), (seller, leading), (ada, over), (ada, leading)):
+        assert over_http(user, gid, amount="20") == device.ask(gid, user.token, amount="20")
+    stranger = modern.client({**modern.headers, "Authorization": "Bearer nobody"})
+    unknown = stranger.post(f"/auctions/{leading}/bids", json={"amount": "20"})
+    for token in ("nobody", ""):
+        assert {"status": 401, **unknown.json()} == device.ask(leading, token, amount="20")
+
+
+def test_faults_of_a_command_come_at_once(modern: House, mosquitto: Mosquitto, join: Join) -> None:
+    """Where the id can be read, everything else that is wrong is in one answer."""
+    device = join(mosquitto.settings, "saleroom/replies/#")
+    device.send(modern.user("seller").gid(), {"id": "x", "token": 7, "amount": "1,5", "more": 1})
+    device.until(lambda: bool(device.heard), "the refusal")
+    answer = json.loads(device.heard[0].payload)
+    codes = {field: [fault["code"] for fault in faults] for field, faults in answer["message"].items()}
+    assert {"token": ["not_a_string"], "amount": ["money_format"], "more": ["unknown"]} == codes
+    device.send("x y", {"id": "y"})
+    device.until(lambda: len(device.heard) == 2, "the refusal")
+    assert (404, "unknown_auction") == tuple(json.loads(device.heard[1].payload)[name] for name in ("status", "code"))
+
+
+@pytest.mark.parametrize(
+    ("payload", "reason"),
+    [
+        (b"", "empty"),
+        (b"\xff\xfe", "nowhere to answer"),
+        (b"12.50", "nowhere to answer"),
+        (b'{"id": "x"', "nowhere to answer"),
+        (b'{"id": "x", "a": ' + b"[" * 3000 + b"}", "nowhere to answer"),
+        (b'["id"]', "nowhere to answer"),
+        (b'{"token": "t", "amount": "1"}', "nowhere to answer"),
+        (b'{"id": 7}', "nowhere to answer"),
+        (b'{"id": "' + b"x" * 129 + b'"}', "nowhere to answer"),
+        (b'{"id": "#"}', "nowhere to answer"),
+        (b'{"id": "a/+/b"}', "nowhere to answer"),
+        (b'{"id": "/a"}', "nowhere to answer"),
+        (b'{"id": "a//b"}', "nowhere to answer"),
+        (b'{"id": "a\\n"}', "nowhere to answer"),
+        (b'{"id": "a\\u0000"}', "nowhere to answer"),
+        (b'{"id": "\xc3\xa4"}', "nowhere to answer"),
+        (b'{"id": "x", "amount": "' + b"1" * 4096 + b'"}', "oversized"),
+    ],
+    ids=repr,
+)
+def test_what_cannot_be_answered_is_dropped(
+    payload: bytes, reason: str, modern: House, mosquitto: Mosquitto, join: Join, errors_logged: Log
+) -> None:
+    """Such a message is no bid, gets no answer, is counted by its reason without its content, and the next one is served."""
+    gid, ada = modern.user("seller").auction(), modern.user("ada")
+    device = join(mosquitto.settings, "saleroom/replies/#")
+    device.send(gid, payload)
+    assert 201 == device.ask(gid, ada.token, id="next", amount="10")["status"]
+    assert ["saleroom/replies/next"] == [heard.topic for heard in device.heard]
+    assert [{reason: 1}] == [line["reasons"] for line in errors_logged if line["event"] == "MQTT commands dropped"]
+
+
+def test_drops_are_told_once_a_second(modern: House, mosquitto: Mosquitto, join: Join, errors_logged: Log) -> None:
+    """A storm of rubbish has a line for the first and one a second for the rest, with all of them counted."""
+    device = join(mosquitto.settings)
+    for _ in range(300):
+        device.send("x", b"rubbish")
+        device.send("x", b"\0" * 5000)
+
+    def told() -> Counter[str]:
+        total: Counter[str] = Counter()
+        for line in errors_logged:
+            total.update(line.get("reasons", {}))
+        return total
+
+    wait_until(lambda: told() == {"nowhere to answer": 300, "oversized": 300})
+    assert len([line for line in errors_logged if "reasons" in line]) < 30
+
+
+def test_a_stored_command_is_never_a_bid(
+    mosquitto: Mosquitto, serve_house: ServeHouse, join: Join, errors_logged: Log
+) -> None:
+    """A command that a broker has stored, for whoever comes, is dropped when the house comes, and taken away."""
+    house = connected(serve_house(**on(mosquitto.settings)))
+    gid, ada = house.user("seller").auction(), house.user("ada")
+    house.stop()
+    command = json.dumps({"token": ada.token, "id": "old", "amount": "12"})
+    publish(mosquitto.settings, f"saleroom/auctions/{gid}/bids", command, "-r")
+    device = join(mosquitto.settings, "saleroom/replies/#")
+    again = House(house.settings)
+    again.start()
+    try:
+        connected(again)
+        back = again.log_in("ada")
+        assert 201 == device.ask(gid, back.token, id="new", amount="15")["status"]
+        assert [("ada", "15.000")] == bids(back, gid)
+    finally:
+        again.stop()
+    assert ["saleroom/replies/new"] == [heard.topic for heard in device.heard]
+    assert [{"retained": 1}] == [line["reasons"] for line in errors_logged if line["event"] == "MQTT commands dropped"]
+    late = join(mosquitto.settings, f"saleroom/auctions/{gid}/bids", "saleroom/status")
+    late.until(lambda: bool(late.on("saleroom/status")), "what is retained")
+    assert [] == late.on(f"saleroom/auctions/{gid}/bids")
+    assert ada.token not in str(errors_logged)
+
+
+def test_no_line_of_the_log_has_a_token(modern: House, mosquitto: Mosquitto, join: Join, errors_logged: Log) -> None:
+    """Neither a good token nor a forged one gets into the log, whatever becomes of the command."""
+    gid, ada = modern.user("seller").auction(), modern.user("ada")
+    device = join(mosquitto.settings)
+    for token in (ada.token, "forged-token"):
+        device.send(gid, {"token": token})
+        device.send(gid, {"token": token, "id": "x", "amount": "12"}, retain=True)
+        assert device.ask(gid, token, amount="12", more="x")["status"] == 400
+        device.ask(gid, token, amount="13")
+    assert "dropped" in str(errors_logged)
+    assert ada.token not in str(errors_logged)
+    assert "forged-token" not in str(errors_logged)
+
+
+def test_a_token_has_a_rate_of_its_own(
+    modern: House, mosquitto: Mosquitto, join: Join, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A token that asks too often is told to wait, and for how long; other tokens are served."""
+    gid, ada, bob = modern.user("seller").auction(), modern.user("ada"), modern.user("bob")
+    device = join(mosquitto.settings, "saleroom/replies/#")
+    for number in range(200):
+        device.send(gid, {"token": ada.token, "id": f"{number}", "amount": "1"})
+    device.until(lambda: len(device.heard) >= 200, "all answers")
+    answers = {heard.topic.rpartition("/")[2]: json.loads(heard.payload) for heard in device.heard}
+    assert {str(number) for number in range(200)} == answers.keys()
+    assert [409] * mqtt.RATE_BURST == [answers[str(number)]["status"] for number in range(mqtt.RATE_BURST)]
+    late = [answer for answer in answers.values() if answer["status"] != 409]
+    assert late
+    assert {(429, "too_many_requests", 1)} == {(a["status"], a["code"], a["retryAfter"]) for a in late}
+    assert 201 == device.ask(gid, bob.token, amount="12")["status"]
+
+
+def test_a_storm_of_commands(served: House, broker: MqttSettings, join: Join) -> None:
+    """500 commands of 20 devices are each answered, accepted ones are the history, and the highest one leads."""
+    gid = served.user("seller").auction(increment="0.001")
+    people = [served.newcomer() for _ in range(20)]
+    devices = [join(broker, f"saleroom/replies/{person.name}/+", version=V311) for person in people]
+    for person, device in zip(people, devices, strict=True):
+        for number in range(25):
+            device.subscribe(f"saleroom/replies/{person.name}/{number}")
+
+    def storm(which: int) -> None:
+        for number in range(25):
+            command = {
+                "token": people[which].token,
+                "id": f"{people[which].name}/{number}",
+                "amount": f"{10 + number}.{which:03}",
+            }
+            devices[which].send(gid, command)
+
+    threads = [threading.Thread(target=storm, args=(which,)) for which in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    accepted = []
+    for which, device in enumerate(devices):
+        device.until(partial(_has_all, device), "all answers")
+        answers = {heard.topic: json.loads(heard.payload) for heard in device.heard}
+        assert {f"saleroom/replies/{people[which].name}/{number}" for number in range(25)} == answers.keys()
+        assert {answer["status"] for answer in answers.values()} <= {201, 409}
+        accepted += [(people[which].name, a["bid"]["amount"]) for a in answers.values() if a["status"] == 201]
+    assert sorted(accepted) == sorted(_history(people[0], gid))
+    shown = people[0].json("GET", f"/auctions/{gid}")
+    assert (people[19].name, "34.019") == (shown["currentBidder"], shown["currentBid"])
+
+
+def _has_all(device: Device) -> bool:
+    return len({heard.topic for heard in device.heard}) >= 25
+
+
+def _history(user: User, gid: str) -> Iterator[tuple[str, str]]:
+    page = user.json("GET", f"/auctions/{gid}/bids?limit=100")
+    while True:
+        yield from ((bid["bidder"], bid["amount"]) for bid in page["bids"])
+        if page["next"] is None:
+            return
+        page = user.json("GET", f"/auctions/{gid}/bids?limit=100&cursor={page['next']}")
+
+
+def test_a_device_may_have_an_odd_name(served: House, broker: MqttSettings, join: Join) -> None:
+    """A client named `#` bids like any other."""
+    gid, ada = served.user("seller").auction(), served.user("ada")
+    assert 201 == join(broker, name="#").ask(gid, ada.token, amount="12")["status"]
+
+
+def test_commands_beyond_the_limit_are_told_so(
+    modern: House, mosquitto: Mosquitto, join: Join, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While too many commands wait, the next one is answered `busy`, and nothing is changed."""
+    monkeypatch.setattr(mqtt, "UNDER_WAY_MAX", 0)
+    gid, ada = modern.user("seller").auction(), modern.user("ada")
+    device = join(mosquitto.settings)
+    answer = device.ask(gid, ada.token, id="x", amount="12")
+    assert (503, "busy") == (answer["status"], answer["code"])
+    monkeypatch.setattr(mqtt, "UNDER_WAY_MAX", 1)
+    assert 201 == device.ask(gid, ada.token, id="x", amount="12")["status"]
+
+
+def test_a_bug_is_answered_and_harms_nobody_else(
+    modern: House, mosquitto: Mosquitto, join: Join, monkeypatch: pytest.MonkeyPatch, errors_logged: Log
+) -> None:
+    """500 tells nothing of the inside, the log has it all but the token, and the connection lives on."""
+    gid, ada = modern.user("seller").auction(), modern.user("ada")
+    device = join(mosquitto.settings)
+    with monkeypatch.context() as patch:
+        patch.setattr(mqtt, "digest", lambda *_: 1 / 0)
+        answer = device.ask(gid, ada.token, id="x", amount="12")
+    assert {
+        "status": 500,
+        "message": "Something went wrong inside; it has been logged.",
+        "code": "internal_error",
+    } == answer
+    [entry] = [line for line in errors_logged if line["log_level"] == "error"]
+    assert ("internal error", f"saleroom/auctions/{gid}/bids", True) == (
+        entry["event"],
+        entry["topic"],
+        entry["exc_info"],
+    )
+    errors_logged.clear()
+    assert 201 == device.ask(gid, ada.token, id="x", amount="12")["status"]
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+def test_without_the_database_devices_are_told_so(
+    mosquitto: Mosquitto,
+    line: Line,
+    serve_house: ServeHouse,
+    join: Join,
+    errors_logged: Log,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """While PostgreSQL is away a command is answered 503 `unavailable`; when it is back the same command is placed."""
+    monkeypatch.setattr(front, "TELL_SECONDS", 600.0)
+    house = connected(serve_house(database=line.url, **on(mosquitto.settings)))
+    gid, ada = house.user("seller").auction(), house.user("ada")
+    device = join(mosquitto.settings, "saleroom/status")
+    line.cut()
+    answer = device.ask(gid, ada.token, id="x", amount="12")
+    assert (503, "unavailable") == (answer["status"], answer["code"])
+    line.mend()
+    assert 201 == device.ask(gid, ada.token, id="x", amount="12")["status"]
+    assert ["online"] == [json.loads(heard.payload)["status"] for heard in device.on("saleroom/status")]
+    errors_logged.clear()
+
+
+def test_a_house_that_stops_answers_what_has_come(mosquitto: Mosquitto, serve_house: ServeHouse, join: Join) -> None:
+    """Every command up to the stop is answered, none after it, and `offline` comes last."""
+    house = connected(serve_house(**on(mosquitto.settings)))
+    gid = house.user("seller").auction(increment="0.001")
+    people = [house.newcomer() for _ in range(10)]
+    device = join(mosquitto.settings, "saleroom/#")
+    for number in range(300):
+        person = people[number % 10]
+        device.send(gid, {"token": person.token, "id": f"{number}", "amount": f"{10 + number}"})
+    device.until(lambda: any("/replies/" in heard.topic for heard in device.heard), "the first answer")
+    house.stop()
+    device.until(lambda: bool(device.on("saleroom/status")[1:]), "offline")
+    topics = [heard.topic for heard in device.heard]
+    assert "saleroom/status" == topics[-1]
+    answers = {heard.topic: json.loads(heard.payload) for heard in device.heard if "/replies/" in heard.topic}
+    placed = [a["bid"]["amount"] for a in answers.values() if a["status"] == 201]
+    events = [json.loads(heard.payload) for heard in device.on(f"saleroom/auctions/{gid}/events")]
+    told = [event["data"]["amount"] for event in events if event["type"] == "bid.placed"]
+    assert sorted(placed) == sorted(told)
