@@ -22,6 +22,7 @@ FREE_FAILURES = 5
 DELAY_SECONDS_MAX = 60
 FORGET_SECONDS = 3600
 ENTRIES_MAX = 100_000
+_ROUNDING_SECONDS = 1e-6
 
 
 class _Failures(Struct):
@@ -94,10 +95,11 @@ class TokenRates:
     def take(self, key: str) -> None:
         """Count one for the token with this digest. Raises TooManyRequests (fact `retryAfter`, seconds)."""
         now = self._clock()
-        full_at = max(self._full_at.pop(key, now), now) + 1 / self._per_second
-        wait = full_at - now - self._burst / self._per_second
-        self._full_at[key] = full_at if wait <= 0 else full_at - 1 / self._per_second
+        before = max(self._full_at.pop(key, now), now)
+        wait = before - now - (self._burst - 1) / self._per_second
+        is_over = wait > _ROUNDING_SECONDS
+        self._full_at[key] = before if is_over else before + 1 / self._per_second
         while len(self._full_at) > ENTRIES_MAX or next(iter(self._full_at.values())) <= now:
             self._full_at.popitem(last=False)
-        if wait > 0:
+        if is_over:
             raise TooManyRequests("Too many bids with this token; wait a moment.", retryAfter=math.ceil(wait))
