@@ -206,3 +206,13 @@ def test_the_docs_example_file_is_accepted(tmp_path: Path) -> None:
     file.write_text(example)
     settings = load({}, {"SALEROOM_MQTT_PASSWORD": SECRET}, str(file))
     assert tomllib.loads(example)["workers"] == settings.workers
+
+
+@pytest.mark.parametrize("name", ["mqtt_host", "mqtt_port", "mqtt_websocket_port"])
+def test_the_embedded_brokers_settings_are_refused_beside_another_broker(name: str) -> None:
+    """Where the broker is another one its port stands in its URL, and a setting that would do nothing is named."""
+    variable, value = f"SALEROOM_{name.upper()}", "127.0.0.2" if name == "mqtt_host" else "1884"
+    [fault] = faults({variable: value, "SALEROOM_MQTT": "mqtt://broker.example"})
+    assert fault.startswith(f"{variable} is for the embedded broker: ")
+    for mqtt in ("embedded", "off"):
+        assert value == str(getattr(load({}, {variable: value, "SALEROOM_MQTT": mqtt}), name))
