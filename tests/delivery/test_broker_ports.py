@@ -11,6 +11,7 @@ from typing import Any
 import paho.mqtt.client as paho
 import pytest
 from paho.mqtt.enums import CallbackAPIVersion
+from playwright.async_api import async_playwright
 from structlog.testing import capture_logs
 from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as open_websocket
@@ -25,6 +26,7 @@ from tests.delivery import raw
 from tests.delivery.equipment import Subscriber, as_service, free_port, publish, until
 from tests.delivery.raw import CONNACK
 from tests.fixtures_process import Start
+from tests.needs import need
 from tests.process import saleroom
 
 Subscribe = Callable[..., Subscriber]
@@ -164,6 +166,31 @@ async def test_a_proper_client_over_websocket(listening: BrokerAddress, subscrib
         client.loop_stop()
     assert [(BIDS, b"a bid", False)] == service.messages
     assert [("saleroom/auctions/x/state", b"s" * 100_000)] == received
+
+
+async def test_a_real_browser_speaks_mqtt(listening: BrokerAddress) -> None:
+    """A script in Chromium opens the WebSocket by the subprotocol `mqtt`, connects, and gets what is retained."""
+    program = need("chromium")
+    publish(as_service(listening), "saleroom/status", "seen in a browser", "-r", as_service=True)
+    script = """([url, bytes]) => new Promise((resolve, reject) => {
+        const socket = new WebSocket(url, "mqtt"), received = [];
+        socket.binaryType = "arraybuffer";
+        socket.onopen = () => socket.send(new Uint8Array(bytes));
+        socket.onerror = () => reject(new Error("no connection"));
+        socket.onmessage = (message) => {
+            received.push(...new Uint8Array(message.data));
+            if (received.length >= 45) resolve([socket.protocol, ...received]);
+        };
+    })"""
+    status = raw.publish("saleroom/status", b"seen in a browser")
+    retained = bytes([status[0] | 1]) + status[1:]
+    sent = list(raw.connect() + raw.subscribe("saleroom/status"))
+    async with async_playwright() as playwright, asyncio.timeout(60):
+        browser = await playwright.chromium.launch(executable_path=program, args=["--headless", "--no-sandbox"])
+        page = await browser.new_page()
+        protocol, *received = await page.evaluate(script, [f"ws://127.0.0.1:{listening.websocket_port}/", sent])
+        await browser.close()
+    assert ("mqtt", CONNACK + raw.packet(9, 0, b"\0\1\0") + retained) == (protocol, bytes(received))
 
 
 async def test_packets_are_cut_over_frames_as_the_client_likes(listening: BrokerAddress) -> None:
