@@ -49,11 +49,14 @@ class Frontier:
     over. An auction's own events always appear in order, as each is written under the auction's lock.
     """
 
-    def __init__(self, numbers: Sequence[int]) -> None:
-        """Take the last numbers of the log, in order; what is below them is complete."""
-        self.head = numbers[0] - 1 if numbers else 0
+    def __init__(self, numbers: Sequence[int], look_back: int) -> None:
+        """Take the numbers among the last `look_back` of the log, in order; it begins before the first that is not there."""
+        self.head = max(numbers[-1] - look_back, 0) if numbers else 0
+        for number in numbers:
+            if number > self.head + 1:
+                break
+            self.head = number
         self._missing: dict[int, int | None] = {}
-        self.advance(Tail(list(numbers), [], 0, 0))
 
     @property
     def missing(self) -> list[int]:
@@ -185,6 +188,7 @@ class Feed:
         self._held: list[LoggedEvent] = []
         """Events that were seen, but stand behind a number that is missing."""
         self._woken = asyncio.Event()
+        self._one_looks = asyncio.Lock()
         self._backlogs: Shared[tuple[str, int | None], Backlog] = Shared(database, rows.backlogs)
         self._pages: Shared[tuple[int, int], list[LoggedEvent]] = Shared(database, rows.between)
 
@@ -257,13 +261,16 @@ class Feed:
 
     async def _opened(self) -> Frontier:
         """Return how far the log is complete, and begin to keep track of it where nobody has."""
-        if self._frontier is None:
-            started = datetime.now(UTC)
-            numbers, now = await self._database.read(_opening)
-            self.clock_ahead = now - started - (datetime.now(UTC) - started) / 2
+        async with self._one_looks:
             if self._frontier is None:
-                self._frontier = Frontier(numbers)
-        return self._frontier
+                started = datetime.now(UTC)
+                numbers, now = await self._database.read(_opening)
+                self.clock_ahead = now - started - (datetime.now(UTC) - started) / 2
+                frontier = Frontier(numbers, LOOK_BACK)
+                for _ in range(2):  # what was rolled back long ago is known to be so at the second look
+                    await self._read_on(frontier)
+                self._frontier = frontier
+            return self._frontier
 
     async def _wait(self) -> None:
         """Wait for something to look at: a commit, the time to look without one, or an event that is still missing."""
@@ -280,9 +287,12 @@ class Feed:
 
     async def _look(self) -> None:
         """Read what is new, and hand it out."""
-        if not self._count:
-            return
-        frontier = await self._opened()
+        if self._count:
+            frontier = await self._opened()
+            async with self._one_looks:
+                await self._read_on(frontier)
+
+    async def _read_on(self, frontier: Frontier) -> None:
         more = True
         while more:
             tail = await self._database.read(rows.tail, frontier.head, frontier.missing)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import struct
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, cast
@@ -83,13 +84,17 @@ class Line:
         if self._transport.is_closing():
             return
         self._transport.set_write_buffer_limits(high=bytes_max)
-        connection: socket.socket | None = self._transport.get_extra_info("socket")
-        if connection is not None:
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, bytes_max)
+        self._set(socket.SO_SNDBUF, bytes_max)
 
     def abort(self) -> None:
-        """Hang up without waiting for anything."""
+        """Hang up without waiting for anything; else the kernel would keep what nobody reads, for many minutes."""
+        self._set(socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._transport.abort()
+
+    def _set(self, option: int, value: int | bytes) -> None:
+        connection: socket.socket | None = self._transport.get_extra_info("socket")
+        if connection is not None and not self._transport.is_closing():
+            connection.setsockopt(socket.SOL_SOCKET, option, value)
 
     def end(self, *, gone: bool) -> None:
         """Have the answer end; for the protocol only."""

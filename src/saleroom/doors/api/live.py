@@ -93,28 +93,36 @@ class EventStream(Response):
         await send({"type": "http.response.body"})
 
     async def _tell(self, follower: Follower, line: Line, send: Send) -> None:
-        loop = asyncio.get_running_loop()
-        text = f"retry: {random.randint(*RETRY_MILLISECONDS)}\n{self._comment()}".encode()
-        await send({"type": "http.response.body", "body": text, "more_body": True})
-        due = loop.time() + COMMENT_SECONDS
-        timer = loop.call_at(due, follower.wake)
+        await _send(send, b"retry: %d\n%s" % (random.randint(*RETRY_MILLISECONDS), self._comment()))
+        self._is_due = False
+        timer = self._timer(follower)
         try:
-            while not (follower.ended and line.gone):
+            while not line.gone:
                 events = await follower.next()
                 for start in range(0, len(events), CHUNK_EVENTS_MAX):
-                    text = b"".join(map(frame, events[start : start + CHUNK_EVENTS_MAX]))
-                    await send({"type": "http.response.body", "body": text, "more_body": True})
+                    await _send(send, b"".join(map(frame, events[start : start + CHUNK_EVENTS_MAX])))
                 if follower.ended and not events:
                     return
-                if loop.time() >= due:
-                    await send({"type": "http.response.body", "body": self._comment().encode(), "more_body": True})
-                    due = loop.time() + COMMENT_SECONDS
-                    timer = loop.call_at(due, follower.wake)
+                if self._is_due:
+                    await _send(send, self._comment())
+                    self._is_due = False
+                    timer = self._timer(follower)
         finally:
             timer.cancel()
 
-    def _comment(self) -> str:
-        return f": time {instant(datetime.now(UTC) + self._clock_ahead)}\n\n"
+    def _timer(self, follower: Follower) -> asyncio.TimerHandle:
+        def due() -> None:
+            self._is_due = True
+            follower.wake()
+
+        return asyncio.get_running_loop().call_later(COMMENT_SECONDS, due)
+
+    def _comment(self) -> bytes:
+        return f": time {instant(datetime.now(UTC) + self._clock_ahead)}\n\n".encode()
+
+
+async def _send(send: Send, text: bytes) -> None:
+    await send({"type": "http.response.body", "body": text, "more_body": True})
 
 
 @lru_cache(WAITING_MAX)

@@ -1,0 +1,85 @@
+"""A reader of server-sent events, as little of one as a test needs."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import msgspec
+
+from tests.fixtures_house import House
+
+SECONDS_MAX = 20.0
+
+
+class Stream:
+    """A stream that has begun: its first comment has been read."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        self.response = response
+        self.ids: list[str] = []
+        self.comments: list[str] = []
+        self.retry = 0
+        self._lines = response.iter_lines()
+        while not self.comments:
+            self._line()
+
+    def take(self, count: int) -> list[str]:
+        """Return the data of the next `count` events."""
+        taken: list[str] = []
+        while len(taken) < count:
+            data = self._line()
+            if data is not None:
+                taken.append(data)
+        return taken
+
+    def types(self, count: int) -> list[str]:
+        """Return the types of the next `count` events."""
+        return [msgspec.json.decode(data)["type"] for data in self.take(count)]
+
+    def rest(self) -> list[str]:
+        """Return the data of all events up to the end of the stream."""
+        taken = []
+        for line in self._lines:
+            data = self._read(line)
+            if data is not None:
+                taken.append(data)
+        return taken
+
+    def _line(self) -> str | None:
+        return self._read(next(self._lines))
+
+    def _read(self, line: str) -> str | None:
+        name, _, value = line.partition(": ")
+        match name:
+            case "":
+                self.comments += [value] if line else []
+            case "id":
+                self.ids.append(value)
+            case "retry":
+                self.retry = int(value)
+            case "data":
+                return value
+            case _:
+                raise AssertionError(f"no such line is expected: {line}")
+        return None
+
+
+@contextmanager
+def following(house: House, path: str, **headers: str) -> Iterator[Stream]:
+    """Follow `path` of a house."""
+    with house.plain.stream("GET", path, headers=headers, timeout=SECONDS_MAX) as response:
+        assert (200, "text/event-stream") == (response.status_code, response.headers["content-type"])
+        stream = Stream(response)  # which closes the connection when nobody has it any more
+        yield stream
+
+
+def payloads(house: House, gid: str) -> list[str]:
+    """Return an auction's events as its stream tells them from the beginning; it must be over."""
+    with following(house, f"/auctions/{gid}/events?after=0") as stream:
+        return stream.rest()
+
+
+def refusal(response: httpx.Response) -> tuple[int, Any]:
+    """Return the status and the code of an error."""
+    return response.status_code, response.json()["code"]

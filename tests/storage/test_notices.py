@@ -1,0 +1,97 @@
+"""Notices between processes on PostgreSQL: heard by the others, not by oneself, and again after a lost connection."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+from sqlalchemy import text
+from structlog.testing import capture_logs
+
+from saleroom.storage import notices as notices_module
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.notices import Notices
+
+SECONDS_MAX = 15.0
+pytestmark = pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+
+
+class Process:
+    """One process's notices, and how often it has heard some."""
+
+    def __init__(self, database: Database) -> None:
+        self.count = 0
+        self._heard = asyncio.Event()
+        self.notices = Notices(database, self._hear)
+        self.task = asyncio.create_task(self.notices.run())
+
+    def _hear(self) -> None:
+        self.count += 1
+        self._heard.set()
+
+    async def hears(self) -> None:
+        """Wait until it hears something more."""
+        self._heard.clear()
+        async with asyncio.timeout(SECONDS_MAX):
+            await self._heard.wait()
+
+
+@pytest.fixture
+async def join(database: Database) -> AsyncIterator[Callable[[], Process]]:
+    """Start a process's notices; they are connected once they have heard for the first time."""
+    started: list[Process] = []
+
+    def another() -> Process:
+        started.append(Process(database))
+        return started[-1]
+
+    yield another
+    for process in started:
+        process.task.cancel()
+    await asyncio.gather(*(process.task for process in started), return_exceptions=True)
+
+
+async def test_what_one_commits_the_others_hear(join: Callable[[], Process]) -> None:
+    """A notice reaches every other process, and not the one that sent it."""
+    one, two = join(), join()
+    await asyncio.gather(one.hears(), two.hears())
+    await asyncio.sleep(0.2)  # until both have heard that the other one has come
+    before = one.count
+    one.notices.announce()
+    await two.hears()
+    await asyncio.sleep(0.1)
+    assert before == one.count
+
+
+async def test_many_announcements_are_few_notices(join: Callable[[], Process]) -> None:
+    """What is announced while a notice is under way goes with the next one."""
+    one, two = join(), join()
+    await asyncio.gather(one.hears(), two.hears())
+    await asyncio.sleep(0.2)
+    before = two.count
+    for _ in range(1000):
+        one.notices.announce()
+        await asyncio.sleep(0)
+    await two.hears()
+    await asyncio.sleep(0.2)
+    assert two.count - before < 200
+
+
+async def test_a_lost_connection_is_made_again_and_counts_as_a_notice(
+    join: Callable[[], Process], database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Notices may have been lost with it; so the log is looked at, and later notices are heard."""
+    monkeypatch.setattr(notices_module, "RETRY_SECONDS", 0.05)
+    one, two = join(), join()
+    await asyncio.gather(one.hears(), two.hears())
+
+    def cut(tx: Transaction) -> None:
+        others = "pid <> pg_backend_pid() AND datname = current_database() AND query LIKE 'NOTIFY%'"
+        tx.execute(text(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}"))  # noqa: S608  # our own words
+
+    with capture_logs() as lines:
+        await asyncio.gather(two.hears(), one.hears(), database.read(cut))
+        await asyncio.sleep(0.3)
+        one.notices.announce()
+        await two.hears()
+    assert not one.task.done()
+    assert {"warning"} >= {line["log_level"] for line in lines}
