@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from saleroom.delivery import broker as broker_module
-from saleroom.delivery import inbox, links, mended
+from saleroom.delivery import inbox, links
 from saleroom.delivery.mended import MendedBroker
 from saleroom.delivery.mqtt import MqttSettings
 from tests.delivery import raw
@@ -72,22 +72,27 @@ async def test_wildcards_are_dear(
     assert [b"calm"] == service.payloads(BIDS)
 
 
-async def test_devices_wait_while_the_broker_has_too_much_to_do(
+async def test_who_sends_waits_while_the_broker_has_too_much_to_do(
     embedded: MqttSettings, subscribe: Subscribe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While too many messages wait to be handed out devices are not read, and the service is; then they are again."""
+    """While many messages wait to be handed out devices are not read, and at last the service; then they are again."""
     account = raw.text(embedded.user or "") + raw.text(embedded.password or "")
     as_service = raw.packet(1, 0, raw.text("MQTT") + b"\x04\xc2\0\0" + raw.text(embedded.client_id) + account)
     subscriber = subscribe(embedded, BIDS, "saleroom/status", as_service=True)
     with Raw(embedded) as device, Raw(embedded, as_service) as service:
         assert CONNACK == service.receive(4)
-        monkeypatch.setattr(mended, "WAITING_MAX", -1)
+        monkeypatch.setattr(links, "DEVICE_WAITING_MAX", -1)
         device.send(raw.publish(BIDS, b"first"), raw.publish(BIDS, b"that waits"))
         service.send(*(raw.publish("saleroom/status", b"%d" % number) for number in range(50)))
         await until(lambda: len(subscriber.payloads("saleroom/status")) >= 50, "what the service says")
         assert b"that waits" not in subscriber.payloads(BIDS)
-        monkeypatch.setattr(mended, "WAITING_MAX", 1000)
+        monkeypatch.setattr(links, "SERVICE_WAITING_MAX", -1)
+        service.send(raw.publish("saleroom/status", b"first"), raw.publish("saleroom/status", b"that waits"))
+        monkeypatch.setattr(links, "DEVICE_WAITING_MAX", 1000)
         await until(lambda: [b"first", b"that waits"] == subscriber.payloads(BIDS), "the device is read again")
+        assert b"that waits" not in subscriber.payloads("saleroom/status")
+        monkeypatch.setattr(links, "SERVICE_WAITING_MAX", 5000)
+        await until(lambda: b"that waits" in subscriber.payloads("saleroom/status"), "the service is read again")
 
 
 async def test_a_command_has_a_size(embedded: MqttSettings, subscribe: Subscribe) -> None:

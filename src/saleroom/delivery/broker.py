@@ -177,13 +177,13 @@ class EmbeddedBroker:
 
     async def _serve_tcp(self, broker: MendedBroker, tally: Tally, listener: socket.socket) -> asyncio.Server:
         async def connected(reader: StreamReader, writer: StreamWriter) -> None:
-            await self._welcome(broker, tally, TcpLink(reader, writer, tally, lambda: broker.is_crowded))
+            await self._welcome(broker, tally, TcpLink(reader, writer, tally, lambda: broker.waiting))
 
         return await asyncio.start_server(connected, sock=listener)
 
     async def _serve_websocket(self, broker: MendedBroker, tally: Tally, listener: socket.socket) -> Server:
         async def connected(connection: ServerConnection) -> None:
-            await self._welcome(broker, tally, WebSocketLink(connection, tally, lambda: broker.is_crowded))
+            await self._welcome(broker, tally, WebSocketLink(connection, tally, lambda: broker.waiting))
 
         logger = logging.getLogger("saleroom.websocket")
         logger.setLevel(logging.CRITICAL)  # a traceback for each visitor who is none

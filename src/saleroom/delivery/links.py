@@ -27,7 +27,9 @@ BEHIND_SECONDS_MAX = 30.0
 UNRELEASED_MAX = 100
 MESSAGES_PER_SECOND = 100.0
 MESSAGES_AT_ONCE = 200.0
-CROWDED_SECONDS = 0.01
+DEVICE_WAITING_MAX = 1000
+SERVICE_WAITING_MAX = 5000
+WAITING_SECONDS = 0.01
 IS_SERVICE = "saleroom.is_service"
 """The attribute of a session that has the service's account."""
 
@@ -58,10 +60,10 @@ class Allowance:
 class Link(ReaderAdapter, WriterAdapter):
     """A connection as amqtt reads and writes it. What one packet holds cannot be read as a part of another."""
 
-    def __init__(self, tally: Tally, is_crowded: Callable[[], bool]) -> None:
-        """`is_crowded` says whether the broker has so much to do that devices have to wait."""
+    def __init__(self, tally: Tally, waiting: Callable[[], int]) -> None:
+        """`waiting` says how many messages the broker has yet to hand out; who sends has to wait while they are many."""
         self._tally = tally
-        self._is_crowded = is_crowded
+        self._waiting = waiting
         self._allowance = Allowance()
         self._session: Session | None = None
         self._silence_seconds_max: float | None = CONNECT_SECONDS_MAX
@@ -109,7 +111,7 @@ class Link(ReaderAdapter, WriterAdapter):
         if not data or self._is_closed:
             return
         now = time.monotonic()
-        if not self._waiting_bytes():
+        if not self._untaken_bytes():
             self._caught_up_at = now
         late = now - self._caught_up_at > BEHIND_SECONDS_MAX
         try:
@@ -140,8 +142,8 @@ class Link(ReaderAdapter, WriterAdapter):
     async def _next(self) -> bytes:
         """Return the next packet, or nothing where there is none to come, or none that may."""
         try:
-            while not self._is_service() and self._is_crowded():  # noqa: ASYNC110  # it goes on by itself, within moments
-                await asyncio.sleep(CROWDED_SECONDS)
+            while self._waiting() > (SERVICE_WAITING_MAX if self._is_service() else DEVICE_WAITING_MAX):  # noqa: ASYNC110  # passes soon
+                await asyncio.sleep(WAITING_SECONDS)
             await self._allowance.until_any()
             if not self._is_over:
                 async with asyncio.timeout(self._silence_seconds_max):
@@ -195,7 +197,7 @@ class Link(ReaderAdapter, WriterAdapter):
         """End the connection at once."""
         self._transport().abort()
 
-    def _waiting_bytes(self) -> int:
+    def _untaken_bytes(self) -> int:
         """Return how much was sent that the client has not taken."""
         return self._transport().get_write_buffer_size()
 
@@ -219,10 +221,8 @@ class Link(ReaderAdapter, WriterAdapter):
 class TcpLink(Link):
     """MQTT over TCP."""
 
-    def __init__(
-        self, reader: StreamReader, writer: StreamWriter, tally: Tally, is_crowded: Callable[[], bool]
-    ) -> None:
-        super().__init__(tally, is_crowded)
+    def __init__(self, reader: StreamReader, writer: StreamWriter, tally: Tally, waiting: Callable[[], int]) -> None:
+        super().__init__(tally, waiting)
         self._reader = reader
         self._writer = writer
 
@@ -243,8 +243,8 @@ class TcpLink(Link):
 class WebSocketLink(Link):
     """MQTT over WebSocket: packets may be split and joined over frames [MQTT-6.0.0-2]."""
 
-    def __init__(self, socket: ServerConnection, tally: Tally, is_crowded: Callable[[], bool]) -> None:
-        super().__init__(tally, is_crowded)
+    def __init__(self, socket: ServerConnection, tally: Tally, waiting: Callable[[], int]) -> None:
+        super().__init__(tally, waiting)
         self._socket = socket
         self._received = bytearray()
 

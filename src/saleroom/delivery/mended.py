@@ -17,9 +17,6 @@ from saleroom.delivery.links import IS_SERVICE, Link
 from saleroom.delivery.packets import FILTER_CHARACTERS_MAX, FILTERS_MAX
 from saleroom.delivery.rights import Rights
 
-WAITING_MAX = 1000
-"""Messages that wait to be handed out, beyond which devices are not read."""
-
 _REFUSED = 0x80
 _FILTERS = "saleroom.filters"
 _CARRIED = (
@@ -36,9 +33,9 @@ class MendedBroker(Broker):
         self._tally = tally
 
     @property
-    def is_crowded(self) -> bool:
-        """Whether so many messages wait to be handed out that devices should send no more."""
-        return self._broadcast_queue.qsize() > WAITING_MAX
+    def waiting(self) -> int:
+        """How many messages wait to be handed out."""
+        return self._broadcast_queue.qsize()
 
     @property
     def _rights(self) -> Rights:
