@@ -54,7 +54,7 @@ class Device:
     def send(self, gid: str, command: object, *, retain: bool = False, **properties: object) -> None:
         """Publish what may be a command at QoS 1; `properties` of MQTT 5 by their names there."""
         payload = command if isinstance(command, bytes) else json.dumps(command).encode()
-        described = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
+        described = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]  # paho has no types here
         for name, value in properties.items():
             setattr(described, name, value)
         with_properties = described if properties else None
@@ -88,7 +88,7 @@ class Device:
         self._client.loop_stop()
 
     def _on_message(self, _: Client, __: object, message: MQTTMessage) -> None:
-        properties = {} if message.properties is None else message.properties.json()  # type: ignore[no-untyped-call]
+        properties = {} if message.properties is None else message.properties.json()  # type: ignore[no-untyped-call]  # paho has no types here
         with self._changed:
             self.heard.append(Heard(message.topic, bytes(message.payload), message.retain, properties))
             self._changed.notify_all()

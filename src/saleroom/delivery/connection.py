@@ -311,7 +311,7 @@ def _publish_properties(expires: int | None, correlation: bytes | None) -> Prope
 
 
 def _properties(packet_type: int, **named: Any) -> Properties:
-    properties = Properties(packet_type)  # type: ignore[no-untyped-call]
+    properties = Properties(packet_type)  # type: ignore[no-untyped-call]  # paho has no types here
     for name, value in named.items():
         setattr(properties, name, value)
     return properties
