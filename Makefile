@@ -5,6 +5,8 @@ UPGRADE ?=
 ONLY ?=
 ROUNDS ?=
 SECONDS_EACH ?=
+ON ?=
+BIDS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -17,7 +19,7 @@ NPM_LOCK := install --package-lock-only --omit-lockfile-registry-resolved --igno
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup dev run test check format demo bench simulate lock clean
+.PHONY: help setup dev run test check format demo bench faults simulate lock clean
 
 help: ## Say what each target does
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -56,6 +58,9 @@ demo: ## Not yet: arrives with its own issue
 bench: $(MADE)/app $(MADE)/bench ## Measure speed (some: make bench ONLY=hot,echo ROUNDS=3 SECONDS_EACH=5)
 	@$(BIN)/python -m bench run $(if $(ONLY),--only $(ONLY)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
 		$(if $(SECONDS_EACH),--seconds $(SECONDS_EACH))
+
+faults: dev ## Break the house under 10,000 bids a trial, and count (some: make faults ONLY=broker ON=sqlite BIDS=2000)
+	@$(BIN)/python -m tests.faults $(if $(ONLY),--only "$(ONLY)") $(if $(ON),--on "$(ON)") $(if $(BIDS),--bids $(BIDS))
 
 simulate: ## Not yet: arrives with its own issue
 	@echo "not yet: arrives with its own issue"
