@@ -76,7 +76,7 @@ async def test_a_bid_is_never_retained(embedded: MqttSettings, subscribe: Subscr
 
 
 async def test_a_device_has_no_last_will_where_it_may_not_publish(embedded: MqttSettings, subscribe: Subscribe) -> None:
-    """The Last Will of a device that dies is published where the device may publish, and dropped elsewhere."""
+    """The Last Will of a device that dies is published where it may publish, and not retained; elsewhere it is dropped."""
     service = subscribe(embedded, as_service=True)
     for topic in (b"saleroom/status", b"saleroom/auctions/x/state", b"saleroom/auctions/x/bids"):
         fields = (b"dying", topic, b"a will")
@@ -85,7 +85,11 @@ async def test_a_device_has_no_last_will_where_it_may_not_publish(embedded: Mqtt
             device.sendall(bytes((0x10, len(body))) + body)
             assert b"\x20\x02\x00\x00" == device.recv(4)
     await until(lambda: len(service.messages) >= 1, "the will on the bids")
-    assert [("saleroom/auctions/x/bids", b"a will", False)] == service.messages
+    late = subscribe(embedded, as_service=True)
+    publish(embedded, "saleroom/status", "after", as_service=True)
+    await until(lambda: len(service.messages) >= 2 and bool(late.messages), "the status")
+    assert [("saleroom/auctions/x/bids", b"a will", False), ("saleroom/status", b"after", False)] == service.messages
+    assert [("saleroom/status", b"after", False)] == late.messages
 
 
 async def test_the_services_name_with_a_wrong_password_is_refused(embedded: MqttSettings) -> None:

@@ -195,6 +195,24 @@ async def test_a_device_holds_so_many_subscriptions(embedded: MqttSettings) -> N
         assert device.is_ended()
 
 
+async def test_names_that_no_client_should_have(embedded: MqttSettings, subscribe: Subscribe) -> None:
+    """A very long name is as good as another, an empty one is replaced, and one that is no text ends the connection."""
+    service = subscribe(embedded, BIDS, as_service=True)
+    for name in ("x" * 65_000, ""):
+        with Raw(embedded, raw.connect(name)) as device:
+            assert CONNACK == device.receive(4)
+            device.send(raw.publish(BIDS, b"of %d" % len(name), 1))
+            assert b"\x40\2\0\1" == device.receive(4)
+    for bad in (b"a\0b", b"\xff"):
+        with Raw(embedded, raw.packet(1, 0, raw.text("MQTT") + b"\4\2\0\0" + raw.text(bad))) as device:
+            assert device.is_ended()
+    with Raw(embedded, raw.connect("", clean=False)) as device:
+        assert b"\x20\2\0\2" == device.receive(4)  # [MQTT-3.1.3-8]
+        assert device.is_ended()
+    await until(lambda: len(service.messages) >= 2, "both bids")
+    assert {b"of 65000", b"of 0"} == set(service.payloads(BIDS))
+
+
 @pytest.mark.parametrize("clean", [True, False])
 async def test_of_two_clients_with_one_name_the_later_is_served(
     embedded: MqttSettings, subscribe: Subscribe, clean: bool

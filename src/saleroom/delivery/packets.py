@@ -19,6 +19,7 @@ _FLAGS = dict.fromkeys((CONNECT, PUBACK, PUBREC, PUBCOMP, PINGREQ, DISCONNECT), 
 _FLAGS |= dict.fromkeys((PUBREL, SUBSCRIBE, UNSUBSCRIBE), 2)
 """The kinds that a client may send, PUBLISH aside, and the flags of their first byte [MQTT-2.2.2-2]."""
 _FIRST = b"\0\4MQTT\4"
+_CLIENT_ID_AT = len(_FIRST) + 3  # behind flags and keep-alive
 
 
 class Malformed(Exception):
@@ -53,6 +54,8 @@ def check(packet: Packet, *, is_first: bool) -> float:
         raise Malformed("a packet that no client may send")
     if kind == CONNECT and not body.startswith(_FIRST):
         raise OtherVersion("another version than MQTT 3.1.1")
+    if kind == CONNECT:
+        _text(body, _CLIENT_ID_AT)
     if kind in (PUBACK, PUBREC, PUBREL, PUBCOMP):
         if len(body) != 2:
             raise Malformed("an acknowledgement of a wrong length")
