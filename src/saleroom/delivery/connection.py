@@ -152,6 +152,22 @@ class Connection(aiomqtt.Client):
             elif not message.acknowledged.done():
                 message.acknowledged.set_exception(aiomqtt.MqttCodeError(info.rc, "Could not publish message"))
 
+    def _on_socket_register_write(self, client: Client, userdata: Any, sock: Any) -> None:
+        """Write when there is room. aiomqtt also asks the loop to watch a socket that has been closed meanwhile."""
+
+        def write() -> None:
+            try:
+                client.loop_write()
+            except Exception as error:  # noqa: BLE001  # whatever it is, it has broken the connection, and `closed` says it
+                if not self._disconnected.done():
+                    self._disconnected.set_exception(error)
+
+        def watch() -> None:
+            if sock.fileno() >= 0:
+                self._loop.add_writer(sock.fileno(), write)
+
+        self._loop.call_soon_threadsafe(watch)
+
     def _on_connect(
         self,
         client: Client,
