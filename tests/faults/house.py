@@ -49,7 +49,7 @@ class _Mortal(Served):
 class House:
     """`saleroom serve` under watch; `deaths` counts how often its process, or one of its processes, was killed."""
 
-    def __init__(self, folder: Path, *, hasty: bool = True, **settings: str) -> None:
+    def __init__(self, folder: Path, *, hasty: bool = True, dawdles: float = 0, **settings: str) -> None:
         self.port = quiet_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.deaths = 0
@@ -57,7 +57,7 @@ class House:
         self._folder = folder
         self._armed = folder / "armed"
         constants = json.dumps(HASTE if hasty else {})
-        tested = {"test_armed": str(self._armed), "test_constants": constants}
+        tested = {"test_armed": str(self._armed), "test_constants": constants, "test_dawdles": str(dawdles)}
         self._settings = {"load_key": LOAD_KEY, **settings, **tested}
         self.several = settings.get("workers", "1") != "1"
         self._served: Served | None = None

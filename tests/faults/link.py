@@ -3,7 +3,6 @@
 import asyncio
 import socket
 import struct
-from contextlib import suppress
 
 from tests.faults.house import quiet_port
 
@@ -77,14 +76,16 @@ class Link:
                 _reset(end)
 
     async def _pass(self, reader: asyncio.StreamReader, one: asyncio.StreamWriter, other: asyncio.StreamWriter) -> None:
-        with suppress(OSError):
+        try:
             while data := await reader.read(65536):
-                if one in self._hanging:
-                    continue
-                other.write(data)
-                await other.drain()
-            if other.can_write_eof() and one not in self._hanging:
+                if one not in self._hanging:
+                    other.write(data)
+                    await other.drain()
+            if one not in self._hanging:
                 other.write_eof()
+        except OSError:
+            if one not in self._hanging:
+                _reset(other)
         while one in self._hanging:
             await asyncio.sleep(0.1)
 

@@ -7,6 +7,7 @@ words that `saleroom` takes. The processes that it starts import this file again
 import importlib
 import json
 import os
+import random
 import signal
 import sys
 import time
@@ -19,8 +20,13 @@ import paho.mqtt.client as paho
 
 ARMED = "SALEROOM_TEST_ARMED"
 """Names the file that holds the point to die at."""
+DAWDLES = "SALEROOM_TEST_DAWDLES"
+"""Seconds that now and then pass before a bid's commit, so that of two processes the later one commits first."""
 CONSTANTS = "SALEROOM_TEST_CONSTANTS"
 """JSON: `module:NAME` -> the value to have instead."""
+
+DAWDLERS = 0.1
+"""How many transactions of bids do so."""
 
 POINTS = {
     "bid decided": "a bid's rows are written and not committed",
@@ -70,6 +76,8 @@ def _at_transactions() -> None:
         @wraps(use_case)
         def mortal(*args: Any, **kwargs: Any) -> Any:
             answer = use_case(*args, **kwargs)
+            if _dawdles and random.random() < DAWDLERS:
+                time.sleep(_dawdles)
             reach(_WRITES[use_case.__name__][1])
             return answer
 
@@ -123,6 +131,7 @@ def _with_constants() -> None:
 
 if __name__ in ("__main__", "__mp_main__"):  # the latter in the processes that the first one starts
     _armed = Path(os.environ[ARMED])
+    _dawdles = float(os.environ.get(DAWDLES, "0"))
     _at_transactions()
     _at_the_wire()
     _with_constants()

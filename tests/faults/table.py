@@ -3,7 +3,7 @@
 from tests.faults import troubles
 from tests.faults.devices import DeviceStorm
 from tests.faults.mortal import POINTS
-from tests.faults.trial import AUTOSAVE, ON_POSTGRESQL, ON_TWO, Trial
+from tests.faults.trial import AUTOSAVE, ON_ONE, ON_POSTGRESQL, ON_TWO, Trial
 
 DROPS = ("max_queued_messages 100",)
 EVENT_POINTS = [point for point in POINTS if not point.startswith("reply")]
@@ -47,7 +47,10 @@ SHORT = (
     Trial("network", troubles.in_turn(troubles.cut, troubles.half_open, troubles.absence), times=1, on=("sqlite",)),
     Trial("slow subscriber", troubles.frozen_subscriber, times=1, broker=DROPS, on=("sqlite",)),
     Trial("database connections ended", troubles.lost_connections, times=3, on=ON_POSTGRESQL),
-    Trial("readers cut off", troubles.cut_readers, times=2, subscribers=(), readers=10, cuts=10),
+    Trial("readers cut off", troubles.cut_readers, times=2, on=ON_ONE, subscribers=(), readers=10, cuts=10),
+    Trial(
+        "readers cut off", troubles.cut_readers, times=2, on=ON_TWO, dawdles=0.01, subscribers=(), readers=10, cuts=10
+    ),
     Trial(
         "commands",
         troubles.in_turn(troubles.death("bid committed", "reply due", "reply sent"), troubles.cut),

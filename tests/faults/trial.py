@@ -31,6 +31,7 @@ from tests.faults.readers import Reader
 from tests.violations import violations
 
 ON_ALL = ("sqlite", "postgresql", "two processes")
+ON_ONE = ON_ALL[:2]
 ON_POSTGRESQL = ON_ALL[1:]
 ON_TWO = ON_ALL[2:]
 AUTOSAVE = ("persistence true", "autosave_interval 1", "autosave_on_changes true")
@@ -73,6 +74,9 @@ class Trial:
     times: int = 5
     on: tuple[str, ...] = ON_ALL
     hasty: bool = True
+    """Whether the house's waits are shortened, so that it is at work again when the next fault comes."""
+    dawdles: float = 0
+    """Seconds that now and then pass between a bid's rows and their commit."""
     subscribers: tuple[str, ...] = ("mqttv5", "mqttv311")
     """One for each of these versions of MQTT."""
     readers: int = 0
@@ -115,7 +119,8 @@ async def run(
         to_broker = await _link(stack, broker.port)
         mqtt = f"mqtt://127.0.0.1:{to_broker.port}"
         workers = "2" if where in ON_TWO else "1"
-        house = House(folder, hasty=trial.hasty, database=database_url, workers=workers, mqtt=mqtt)
+        settings = {"database": database_url, "workers": workers, "mqtt": mqtt}
+        house = House(folder, hasty=trial.hasty, dawdles=trial.dawdles, **settings)
         to_house = await _link(stack, house.port)
         storm = trial.storm(house.url, broker.port, bids, pace=pace)
         step = max(1, bids // (trial.times + 1))
