@@ -6,6 +6,7 @@ import re
 import shlex
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 import click
 import pytest
@@ -243,6 +244,11 @@ def test_every_command_can_be_given(document: str, line: str) -> None:
     if program == "mosquitto_sub":
         topic = arguments[arguments.index("-t") + 1]
         assert topic.startswith(settings.Settings.model_fields["mqtt_prefix"].default), document
+        return
+    if program == "curl":
+        path = urlsplit(arguments[-1]).path
+        asked = [one for one in ENDPOINTS if re.fullmatch(one.path.replace("{gid}", "[^/]+"), path)]
+        assert asked, document
         return
     if program == "make":
         target, *options = arguments

@@ -93,22 +93,9 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
     )
     relay = None if broker is None else Relay(database, broker, Commands(house, broker.prefix))
 
-    def wake() -> None:
-        """Have those who tell the world look at the log."""
-        feed.wake()
-        if relay is not None:
-            relay.wake()
-
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:
-        parts = {"closer": closer.run, "feed": feed.run}
-        if relay is not None:
-            parts["relay"] = relay.run
-        database.after_commit += [closer.expect, lambda _: wake()]
-        if database.kind == "postgresql" and settings.database_pooler == "none":
-            notices = Notices(database, wake)
-            database.after_commit.append(lambda _: notices.announce())
-            parts["notices"] = notices.run
+        parts = _parts(settings, database, closer, feed, relay)
         # What fell due while nobody served is settled before the first request, and an outage noticed.
         await closer.settle()
         tasks = [asyncio.create_task(_kept_running(name, run)) for name, run in parts.items()]
@@ -138,6 +125,28 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         https=house.https,
     )
     return SecurityHeaders(_with_cors(app, settings.cors_origins))
+
+
+def _parts(
+    settings: Settings, database: Database, closer: Closer, feed: Feed, relay: Relay | None
+) -> dict[str, Callable[[], Awaitable[None]]]:
+    """Return what is to run beside the requests, by name; each part is told of commits from here on."""
+    parts: dict[str, Callable[[], Awaitable[None]]] = {"closer": closer.run, "feed": feed.run}
+    if relay is not None:
+        parts["relay"] = relay.run
+
+    def look() -> None:
+        """Have those who tell the world look at the log."""
+        feed.wake()
+        if relay is not None:
+            relay.wake()
+
+    database.after_commit += [closer.expect, lambda _: look()]
+    if database.kind == "postgresql" and settings.database_pooler == "none":
+        notices = Notices(database, look)
+        database.after_commit.append(lambda _: notices.announce())
+        parts["notices"] = notices.run
+    return parts
 
 
 def worker() -> ASGIApp:

@@ -7,11 +7,12 @@ behind, is given the rest from the log. A follower that does not take what it is
 from __future__ import annotations
 
 import asyncio
+import time
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 
@@ -29,6 +30,7 @@ LOOK_BACK = 10_000
 POLL_SECONDS = 1.0
 GAP_SECONDS = 0.02
 RETRY_SECONDS = 1.0
+CLOCK_SECONDS = 60.0
 
 
 class EventId(Struct, frozen=True):
@@ -179,8 +181,8 @@ class Feed:
     def __init__(self, database: Database, followers_max: int) -> None:
         self._database = database
         self._followers_max = followers_max
-        self.clock_ahead = timedelta()
-        """How far the house's clock, which is the database's, is ahead of this process's."""
+        self._clock: tuple[datetime, float] | None = None
+        """An instant of the house's clock, which is the database's, and what this process's counter said then."""
         self._count = 0
         self._by_gid: dict[str, set[Follower]] = {}
         self._of_all: set[Follower] = set()
@@ -198,6 +200,12 @@ class Feed:
     def wake(self) -> None:
         """Say that something was committed, or may have been; call it in the event loop's thread."""
         self._woken.set()
+
+    def now(self) -> datetime:
+        """Return what the house's clock says, as near as this process knows it without asking; somebody must follow."""
+        assert self._clock is not None
+        instant, then = self._clock
+        return instant + timedelta(seconds=time.monotonic() - then)
 
     async def run(self) -> None:
         """Hand out what is added to the log, as long as somebody follows."""
@@ -263,9 +271,8 @@ class Feed:
         """Return how far the log is complete, and begin to keep track of it where nobody has."""
         async with self._one_looks:
             if self._frontier is None:
-                started = datetime.now(UTC)
-                numbers, now = await self._database.read(_opening)
-                self.clock_ahead = now - started - (datetime.now(UTC) - started) / 2
+                await self._set_clock()
+                numbers = await self._database.read(rows.numbers, LOOK_BACK)
                 frontier = Frontier(numbers, LOOK_BACK)
                 for _ in range(2):  # what was rolled back long ago is known to be so at the second look
                     await self._read_on(frontier)
@@ -290,7 +297,15 @@ class Feed:
         if self._count:
             frontier = await self._opened()
             async with self._one_looks:
+                await self._set_clock()
                 await self._read_on(frontier)
+
+    async def _set_clock(self) -> None:
+        """Ask the database for the time, where that was long ago."""
+        asked = time.monotonic()
+        if self._clock is None or asked - self._clock[1] > CLOCK_SECONDS:
+            instant = await self._database.read(Transaction.now)
+            self._clock = instant, (asked + time.monotonic()) / 2
 
     async def _read_on(self, frontier: Frontier) -> None:
         more = True
@@ -310,11 +325,6 @@ class Feed:
             for follower in self._of_all:
                 follower.push(event)
         del self._held[:ripe]
-
-
-def _opening(tx: Transaction) -> tuple[list[int], datetime]:
-    """Return the last numbers of the log, and the time."""
-    return rows.numbers(tx, LOOK_BACK), tx.now()
 
 
 def _number(event: LoggedEvent) -> int:

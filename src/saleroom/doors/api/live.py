@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable
+from datetime import datetime
 from functools import lru_cache
 
 from starlette.responses import Response
@@ -46,12 +47,12 @@ async def of_all(call: Call) -> Response:
 async def _following(call: Call, gid: str | None) -> Response:
     after = _after(call, gid)
     if call.request.method == "HEAD":
-        return EventStream(None, timedelta())
+        return EventStream(None, call.house.feed.now)
     follower = await call.house.feed.follow(gid, after)
     if follower.ended:
         follower.close()
         return Response(status_code=204)  # at which a browser's EventSource does not come back
-    return EventStream(follower, call.house.feed.clock_ahead)
+    return EventStream(follower, call.house.feed.now)
 
 
 def _after(call: Call, gid: str | None) -> EventId | None:
@@ -70,9 +71,9 @@ def _after(call: Call, gid: str | None) -> EventId | None:
 class EventStream(Response):
     """The answer that goes on for as long as its reader stays; for HEAD without a follower."""
 
-    def __init__(self, follower: Follower | None, clock_ahead: timedelta) -> None:
+    def __init__(self, follower: Follower | None, clock: Callable[[], datetime]) -> None:
         self._follower = follower
-        self._clock_ahead = clock_ahead
+        self._clock = clock
         self.status_code = 200
         self.background = None
 
@@ -118,7 +119,7 @@ class EventStream(Response):
         return asyncio.get_running_loop().call_later(COMMENT_SECONDS, due)
 
     def _comment(self) -> bytes:
-        return f": time {instant(datetime.now(UTC) + self._clock_ahead)}\n\n".encode()
+        return f": time {instant(self._clock())}\n\n".encode()
 
 
 async def _send(send: Send, text: bytes) -> None:
