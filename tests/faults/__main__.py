@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -21,6 +22,7 @@ from rich.table import Table
 from tests.faults import table, trial
 from tests.faults.trial import Outcome, Trial
 from tests.fixtures_database import _postgresql_database, embedded_server
+from tests.needs import need
 
 BIDS = 10_000
 
@@ -39,6 +41,11 @@ def main(arguments: list[str] | None = None) -> int:
     planned = list(_planned(chosen.only, chosen.on))
     if not planned:
         parser.error(f"no trial is called so; there are: {', '.join(one.name for one in table.FULL)}")
+    try:
+        for program in ("mosquitto", "mosquitto_sub"):
+            need(program)
+    except pytest.skip.Exception as missing:
+        parser.error(str(missing))
     console = Console(width=None if sys.stdout.isatty() else 160)
     found: list[Found] = []
     code = 0

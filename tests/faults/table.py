@@ -3,9 +3,10 @@
 from tests.faults import troubles
 from tests.faults.devices import DeviceStorm
 from tests.faults.mortal import POINTS
-from tests.faults.trial import AUTOSAVE, ON_ONE, ON_POSTGRESQL, ON_TWO, Trial
+from tests.faults.trial import AUTOSAVE, ON_POSTGRESQL, ON_SQLITE, ON_TWO, Trial
 
 DROPS = ("max_queued_messages 100",)
+DAWDLES_SECONDS = 0.01
 EVENT_POINTS = [point for point in POINTS if not point.startswith("reply")]
 
 OUT = (
@@ -14,47 +15,78 @@ OUT = (
     Trial("lease holder killed", troubles.death_of_the_holder, times=3, on=ON_TWO, hasty=False),
     Trial("broker killed", troubles.broker_death, states=False),
     Trial("broker with memory killed", troubles.broker_death_with_memory, broker=AUTOSAVE, states=False),
-    Trial("broker away for a while", troubles.absence),
-    Trial("connection to broker reset", troubles.cut, times=20),
-    Trial("connection to broker half open", troubles.half_open, times=3),
+    Trial("broker away", troubles.absence),
+    Trial("way to broker reset", troubles.cut, times=20),
+    Trial("way to broker half open", troubles.half_open, times=3),
     Trial("slow subscriber", troubles.frozen_subscriber, times=1, broker=DROPS),
     Trial("database connections ended", troubles.lost_connections, times=10, on=ON_POSTGRESQL),
     Trial("database restarted", troubles.restarted_server, times=5, on=ON_POSTGRESQL),
 )
 """From the log to a subscriber over MQTT."""
 
-STREAMS = (Trial("readers cut off", troubles.often_cut_readers, times=1, subscribers=(), readers=10, cuts=100),)
+
+def _streams(name: str, on: tuple[str, ...], dawdles: float) -> Trial:
+    trouble = troubles.often_cut_readers
+    return Trial(name, trouble, times=1, on=on, dawdles=dawdles, subscribers=(), readers=10, cuts=100)
+
+
+STREAMS = (
+    _streams("streams cut off", (*ON_SQLITE, *ON_POSTGRESQL), 0),
+    _streams("streams cut off and late commits", ON_TWO, DAWDLES_SECONDS),
+)
 """From the log to readers of server-sent events."""
 
 COMMANDS = (
     *(
-        Trial(f"commands, killed: {point}", troubles.death(point), storm=DeviceStorm)
+        Trial(f"commands killed: {point}", troubles.death(point), storm=DeviceStorm)
         for point in ("bid decided", "bid committed", "reply due", "reply sent")
     ),
-    Trial("commands, killed at random", troubles.death_by_chance, times=20, storm=DeviceStorm),
-    Trial("commands, connection reset", troubles.cut, times=20, storm=DeviceStorm),
-    Trial("commands, connection half open", troubles.half_open, times=3, storm=DeviceStorm),
+    Trial("commands killed at random", troubles.death_by_chance, times=20, storm=DeviceStorm),
+    Trial("commands and way to broker reset", troubles.cut, times=20, storm=DeviceStorm),
+    Trial("commands and way to broker half open", troubles.half_open, times=3, storm=DeviceStorm),
 )
 """From a device over MQTT to the log and back."""
 
 FULL = (*OUT, *STREAMS, *COMMANDS)
 
+
+def _short_streams(on: tuple[str, ...], dawdles: float) -> Trial:
+    trouble = troubles.cut_readers
+    return Trial("streams", trouble, times=1, on=on, dawdles=dawdles, subscribers=(), readers=10, cuts=10)
+
+
 SHORT = (
-    Trial("killed at every point", troubles.death(*EVENT_POINTS), times=1),
-    Trial("lease holder killed", troubles.death_of_the_holder, times=2, on=ON_TWO),
-    Trial("broker killed", troubles.broker_death, times=1, states=False, on=("sqlite",)),
-    Trial("broker with memory killed", troubles.broker_death_with_memory, times=2, broker=AUTOSAVE, states=False),
-    Trial("network", troubles.in_turn(troubles.cut, troubles.half_open, troubles.absence), times=1, on=("sqlite",)),
-    Trial("slow subscriber", troubles.frozen_subscriber, times=1, broker=DROPS, on=("sqlite",)),
-    Trial("database connections ended", troubles.lost_connections, times=3, on=ON_POSTGRESQL),
-    Trial("readers cut off", troubles.cut_readers, times=2, on=ON_ONE, subscribers=(), readers=10, cuts=10),
+    Trial("killed at every point", troubles.death(*EVENT_POINTS), times=1, on=ON_SQLITE),
+    Trial("killed", troubles.death("event sent", "event acknowledged", "mark written"), times=1, on=ON_TWO),
     Trial(
-        "readers cut off", troubles.cut_readers, times=2, on=ON_TWO, dawdles=0.01, subscribers=(), readers=10, cuts=10
+        "lease and connections",
+        troubles.in_turn(troubles.death_of_the_holder, troubles.lost_connections),
+        times=1,
+        on=ON_TWO,
     ),
+    Trial("broker killed", troubles.broker_death, times=1, states=False, on=ON_SQLITE),
+    Trial(
+        "broker with memory killed",
+        troubles.broker_death_with_memory,
+        times=2,
+        broker=AUTOSAVE,
+        states=False,
+        on=ON_POSTGRESQL[:1],
+    ),
+    Trial(
+        "network and slow subscriber",
+        troubles.in_turn(troubles.frozen_subscriber, troubles.cut, troubles.half_open, troubles.absence),
+        times=1,
+        broker=DROPS,
+        on=ON_SQLITE,
+    ),
+    _short_streams(ON_SQLITE, 0),
+    _short_streams(ON_TWO, DAWDLES_SECONDS),
     Trial(
         "commands",
         troubles.in_turn(troubles.death("bid committed", "reply due", "reply sent"), troubles.cut),
         times=1,
+        on=ON_TWO,
         storm=DeviceStorm,
     ),
 )

@@ -31,7 +31,7 @@ from tests.faults.readers import Reader
 from tests.violations import violations
 
 ON_ALL = ("sqlite", "postgresql", "two processes")
-ON_ONE = ON_ALL[:2]
+ON_SQLITE = ON_ALL[:1]
 ON_POSTGRESQL = ON_ALL[1:]
 ON_TWO = ON_ALL[2:]
 AUTOSAVE = ("persistence true", "autosave_interval 1", "autosave_on_changes true")
