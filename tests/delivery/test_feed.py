@@ -304,6 +304,16 @@ async def test_an_event_that_the_feed_has_not_seen_is_fetched(sales: Sales, feed
     assert (await sales.payloads(gid))[1:] == await take(follower, 2)
 
 
+@on_sqlite
+async def test_a_nudge_is_not_lost(sales: Sales, feed: Feed) -> None:
+    """A follower that is woken while it is not waiting does not wait the next time."""
+    follower = await feed.follow(await sales.sell(), None)
+    follower.wake()
+    async with asyncio.timeout(SECONDS_MAX):
+        assert [] == await follower.next()
+    assert [] == await _woken(follower)
+
+
 async def _woken(follower: Follower) -> list[LoggedEvent]:
     asyncio.get_running_loop().call_later(0.05, follower.wake)
     return await follower.next()

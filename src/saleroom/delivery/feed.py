@@ -90,7 +90,7 @@ class Frontier:
 class Follower:
     """One who follows an auction, or with gid None the whole log. Ask `next` again and again; `close` it in the end."""
 
-    __slots__ = ("_catching_up", "_feed", "_missed", "_waiting", "_waker", "ended", "gid", "on_cut", "reached")
+    __slots__ = ("_catching_up", "_feed", "_missed", "_nudged", "_waiting", "_waker", "ended", "gid", "on_cut", "reached")
 
     def __init__(self, feed: Feed, gid: str | None) -> None:
         self._feed = feed
@@ -102,6 +102,7 @@ class Follower:
         """Called where it is too slow; what was not given out yet is in the log."""
         self._waiting: deque[LoggedEvent] = deque()
         self._waker: asyncio.Future[None] | None = None
+        self._nudged = False
         self._catching_up = True
         self._missed = False
 
@@ -124,7 +125,8 @@ class Follower:
         self.wake()
 
     def wake(self) -> None:
-        """Let `next` return, also with nothing."""
+        """Let `next` return, also with nothing; the next one where none is under way."""
+        self._nudged = True
         if self._waker is not None and not self._waker.done():
             self._waker.set_result(None)
 
@@ -137,9 +139,10 @@ class Follower:
             events = await self._from_log()
             if events:
                 return events
-        if not self._waiting and not self.ended:
+        if not self._nudged and not self.ended:
             self._waker = asyncio.get_running_loop().create_future()
             await self._waker
+        self._nudged = False
         fresh = [event for event in self._waiting if self._place(event) > self.reached]
         self._waiting.clear()
         if fresh and self.gid is not None and fresh[0].version != self.reached + 1:
