@@ -312,9 +312,21 @@ def _size(message: _Message, correlation: bytes | None) -> int:
     return _HEAD_BYTES_MAX + len(message.topic.encode()) + len(message.payload) + len(correlation or b"")
 
 
+class _Packed(Properties):
+    """Properties that are turned into bytes once; paho does it for each message, which takes as long as the rest."""
+
+    def __init__(self, properties: Properties) -> None:
+        object.__setattr__(self, "packed", properties.pack())  # type: ignore[no-untyped-call]  # paho has no types here
+
+    def pack(self) -> bytes:
+        """Return the bytes."""
+        packed: bytes = object.__getattribute__(self, "packed")
+        return packed
+
+
 @cache
 def _common(expires: int | None) -> Properties:
-    return _publish_properties(expires, None)
+    return _Packed(_publish_properties(expires, None))
 
 
 def _publish_properties(expires: int | None, correlation: bytes | None) -> Properties:
