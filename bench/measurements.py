@@ -75,8 +75,8 @@ def _answers(over: str, count: str) -> Measure:
     return partial(commands.answers, over_mqtt=over == "mqtt", count=int(count))
 
 
-def _stalled(count: str) -> Measure:
-    return partial(streams.beside_stalled, stalled=int(count))
+def _followed(living: str, stalled: str | None) -> Measure:
+    return partial(streams.bids, living=int(living), stalled=int(stalled or 0))
 
 
 _NAMED: dict[str, Measure] = {
@@ -88,8 +88,7 @@ _NAMED: dict[str, Measure] = {
     "pg-hot-broker-killed": partial(outage.bids, killed=True),
     "pg-memory": memory.resident,
     "pgbench-32": partial(peers.pgbench, auctions=AUCTIONS, clients=32),
-    "sse-bare": partial(streams.to_all, house=False),
-    "sse-house": partial(streams.to_all, house=True),
+    "sse": streams.to_all,
 }
 
 _FORMS: tuple[tuple[str, Callable[..., Measure]], ...] = (
@@ -105,5 +104,5 @@ _FORMS: tuple[tuple[str, Callable[..., Measure]], ...] = (
     (r"(pg|sqlite)-filled-([0-9]+)", _filled),
     (r"mqtt-(house|bare)-(hot|spread)", _mqtt),
     (r"bid-(mqtt|http)-([0-9]+)", _answers),
-    (r"sse-stalled-([0-9]+)", _stalled),
+    (r"pg-hot-followed-([0-9]+)(?:-stalled-([0-9]+))?", _followed),
 )

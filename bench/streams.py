@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from bench import BenchError, bidding, data, violations, wrk
 from bench.bidding import Interval
 from bench.results import Reading
-from bench.servers import House, Program, Uvicorn
+from bench.servers import House, Program, Uvicorn, cpu_seconds
 from bench.stage import Stage
 from bench.subscribers import Subscribers
 from bench.wrk import Load
@@ -65,23 +65,32 @@ class Publisher:
         self._connection.close()
 
 
-def to_all(stage: Stage, *, house: bool) -> Reading:
-    """Return the seconds from a request that makes an event until the last of 5,000 subscribers has it (the median).
+def to_all(stage: Stage) -> Reading:
+    """Return the seconds from a bid until the last of 5,000 subscribers has its event (the median).
 
-    The request is a bid in a `house`, and else the event itself for the fan-out.
+    In the figures stand those of the bare fan-out as well: events of both take turns, so that both have the same machine.
     """
-    found: dict[str, int] = {}
-    with (_in_house if house else _in_fanout)(stage, found) as (program, path, publisher):
-        before = program.resident_bytes()
-        with Subscribers(program.url, path, SUBSCRIBERS) as subscribers:
-            time.sleep(SETTLE_SECONDS)
-            size = (program.resident_bytes() - before) / SUBSCRIBERS / _KIB
-            told = {"subscriber_kib": size} | _one_by_one(stage, stage.seconds, subscribers, publisher)
-    return Reading(value=told["last_ms"] / 1000, figures=told, violations=found)
+    gid = stage.gids(1).read_text().strip()
+    with stage.database("postgresql") as url:
+        with (
+            House(stage.folder, url) as house,
+            # It ends nobody's stream by itself, so that uvicorn would wait for ever.
+            Uvicorn(stage.folder, "bench.fanout:app", UVICORN_TIMEOUT_GRACEFUL_SHUTDOWN="1") as bare,
+            closing(_bidder(stage, house, gid)) as bidder,
+            closing(Publisher(bare.url, "/", lambda amount: (frame(gid, amount), {}))) as publisher,
+            _subscribed(house, f"/auctions/{gid}/events") as (to_house, house_kib),
+            _subscribed(bare, "/") as (to_bare, bare_kib),
+        ):
+            told = _in_turn(
+                stage, stage.seconds, {"house": (house, to_house, bidder), "bare": (bare, to_bare, publisher)}
+            )
+            told |= {"house_kib": house_kib, "bare_kib": bare_kib, "cut": float(to_house.cut)}
+        found = data.on(url, violations.find)
+    return Reading(value=told["house_ms"] / 1000, figures=told, violations=found)
 
 
-def beside_stalled(stage: Stage, *, stalled: int) -> Reading:
-    """Return the accepted bids per second on an auction that 2,500 read, and `stalled` others do not read.
+def bids(stage: Stage, *, living: int, stalled: int = 0) -> Reading:
+    """Return the accepted bids per second on an auction that `living` subscribers read, and `stalled` others do not read.
 
     In the figures stands how long it took until those who read had all of it, and how long one event takes to the last one.
     """
@@ -91,7 +100,7 @@ def beside_stalled(stage: Stage, *, stalled: int) -> Reading:
     with stage.database("postgresql") as url:
         with (
             House(stage.folder, url) as house,
-            Subscribers(house.url, f"/auctions/{gid}/events", SUBSCRIBERS // 2, stalled) as subscribers,
+            Subscribers(house.url, f"/auctions/{gid}/events", living, stalled) as subscribers,
             closing(_bidder(stage, house, gid)) as publisher,
         ):
             storm = partial(wrk.run, house.url)
@@ -105,55 +114,55 @@ def beside_stalled(stage: Stage, *, stalled: int) -> Reading:
                 subscribers.read_for(seconds - wrk.HEAD_SECONDS - stage.seconds)
 
             summary = storm(bidding.rising(load, stage.first_amount()), seconds, read)
-            caught_up = publisher.tell(subscribers, stage.first_amount())[-1]
-            told = _one_by_one(stage, stage.seconds / 2, subscribers, publisher) | {"caught_up_s": caught_up}
+            told = {}
+            if living:
+                told["caught_up_s"] = publisher.tell(subscribers, stage.first_amount())[-1]
+                told |= _in_turn(stage, stage.seconds / 2, {"house": (house, subscribers, publisher)})
+                told["cut"] = float(subscribers.cut)
         accepted = data.on(url, lambda connection: bidding.recorded(connection, 0, interval))
         found = data.on(url, violations.find)
     told |= bidding.figures(summary, interval, accepted)
     return Reading(value=accepted / interval.seconds, figures=told, violations=found)
 
 
-def _one_by_one(stage: Stage, seconds: float, subscribers: Subscribers, publisher: Publisher) -> dict[str, float]:
-    """Make events for so long, each when the last one has arrived everywhere; return how long they took (ms)."""
-    first = stage.first_amount()
-    publisher.tell(subscribers, first)
+Side = tuple[Program, Subscribers, Publisher]
+
+
+def _in_turn(stage: Stage, seconds: float, sides: dict[str, Side]) -> dict[str, float]:
+    """Let each side make an event in turn, for so long.
+
+    Return the medians until the first and until the last subscriber had it, and the program's processor time for it (ms).
+    """
+    amounts = itertools.count(stage.first_amount())
+    for _, subscribers, publisher in sides.values():
+        publisher.tell(subscribers, next(amounts))
     until = time.monotonic() + seconds
-    firsts, lasts = [], []
+    times: dict[str, list[list[float]]] = {name: [] for name in sides}
+    cpu = dict.fromkeys(sides, 0.0)
     for number in itertools.count(1):
-        times = publisher.tell(subscribers, first + number)
-        firsts.append(times[0])
-        lasts.append(times[-1])
-        time.sleep(PAUSE_SECONDS)
+        for name, (program, subscribers, publisher) in sides.items():
+            before = cpu_seconds(program.pid)
+            times[name].append(publisher.tell(subscribers, next(amounts)))
+            time.sleep(PAUSE_SECONDS)
+            cpu[name] += cpu_seconds(program.pid) - before
         if number >= EVENTS_MIN and time.monotonic() > until:
             break
-    return {
-        "first_ms": 1000 * statistics.median(firsts),
-        "last_ms": 1000 * statistics.median(lasts),
-        "slowest_ms": 1000 * max(lasts),
-        "events": float(len(lasts)),
-        "cut": float(subscribers.cut),
-    }
+    told = {"events": float(number)}
+    for name, each in times.items():
+        told[f"{name}_ms"] = 1000 * statistics.median(one[-1] for one in each)
+        told[f"{name}_first_ms"] = 1000 * statistics.median(one[0] for one in each)
+        told[f"{name}_slowest_ms"] = 1000 * max(one[-1] for one in each)
+        told[f"{name}_cpu_ms"] = 1000 * cpu[name] / number
+    return told
 
 
 @contextmanager
-def _in_house(stage: Stage, found: dict[str, int]) -> Iterator[tuple[Program, str, Publisher]]:
-    """Yield a house, the address of an auction's stream, and who bids on it; `found` has the violations afterwards."""
-    gid = stage.gids(1).read_text().strip()
-    with stage.database("postgresql") as url:
-        with House(stage.folder, url) as house, closing(_bidder(stage, house, gid)) as publisher:
-            yield house, f"/auctions/{gid}/events", publisher
-        found |= data.on(url, violations.find)
-
-
-@contextmanager
-def _in_fanout(stage: Stage, _: dict[str, int]) -> Iterator[tuple[Program, str, Publisher]]:
-    gid = stage.gids(1).read_text().strip()
-    # It ends nobody's stream by itself, so that uvicorn would wait for ever.
-    with (
-        Uvicorn(stage.folder, "bench.fanout:app", UVICORN_TIMEOUT_GRACEFUL_SHUTDOWN="1") as fanout,
-        closing(Publisher(fanout.url, "/", lambda amount: (frame(gid, amount), {}))) as publisher,
-    ):
-        yield fanout, "/", publisher
+def _subscribed(program: Program, path: str) -> Iterator[tuple[Subscribers, float]]:
+    """Yield 5,000 subscribers, and by how much (KiB) each of them made the program grow."""
+    before = program.resident_bytes()
+    with Subscribers(program.url, path, SUBSCRIBERS) as subscribers:
+        time.sleep(SETTLE_SECONDS)
+        yield subscribers, (program.resident_bytes() - before) / SUBSCRIBERS / _KIB
 
 
 def _bidder(stage: Stage, house: House, gid: str) -> Publisher:
