@@ -5,7 +5,6 @@ Type `b 120.00` to bid that much, or `m 200.00` to let the house bid for you up 
 """
 
 import argparse, asyncio, json, os, random, re, secrets, ssl  # noqa: E401, I001  # the whole fits on a page
-
 import aiomqtt
 from paho.mqtt.properties import PacketTypes, Properties
 
@@ -52,14 +51,15 @@ class Paddle:
             self.me = print("OUTBID by", self.lot["currentBidder"])
 
     async def bid(self, mqtt):
-        while True:  # the bid in hand keeps its id until it is answered: however often it arrives, it counts once
+        while self.lot["status"] not in ("closed", "cancelled"):  # one bid, one id, until it is answered
             self.hand = self.hand or {"id": f"{self.o.name}/{secrets.token_hex(8)}", **await self.bids.get()}
             answer_to, more = f"{self.o.prefix}replies/{self.hand['id']}", Properties(PacketTypes.PUBLISH)
             more.ResponseTopic, more.CorrelationData = answer_to, self.hand["id"].encode()
             await mqtt.subscribe(answer_to, 1)
             await mqtt.publish(f"{self.auction}/bids", json.dumps(self.hand), 1, properties=more if self.o.v5 else None)
             try:
-                answer = await asyncio.wait_for(self.answers.get(), 5)
+                async with asyncio.timeout(5):
+                    answer = await self.answers.get()
             except TimeoutError:  # lost on the way there or back
                 answer = {"status": 503}
             if answer["status"] in (429, 500, 503):

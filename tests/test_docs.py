@@ -4,6 +4,8 @@ import ast
 import json
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -18,6 +20,7 @@ from saleroom.compose import PUBLIC_FOLDER
 from saleroom.domain.events import EVENTS
 from saleroom.domain.views import cloud_event, event_from_parts, event_parts
 from saleroom.doors.api.endpoints import ENDPOINTS
+from saleroom.doors.api.fields import COMMAND
 from saleroom.doors.house import House
 from saleroom.doors.problems import STATUS
 from saleroom.doors.web.assets import Assets
@@ -241,9 +244,16 @@ def lines_to_give() -> list[tuple[str, str]]:
 def test_every_command_can_be_given(document: str, line: str) -> None:
     """Each line for a shell is a target of make, or a command with flags and settings that the house takes."""
     variables, (program, *arguments) = in_words(line)
-    if program == "mosquitto_sub":
+    if program in ("mosquitto_sub", "mosquitto_pub"):
         topic = arguments[arguments.index("-t") + 1]
         assert topic.startswith(settings.Settings.model_fields["mqtt_prefix"].default), document
+        if program == "mosquitto_pub":
+            assert COMMAND.read(arguments[arguments.index("-m") + 1].encode()), document
+        return
+    if program == "python":
+        known = subprocess.run([sys.executable, *arguments[:1], "--help"], cwd=ROOT, capture_output=True, check=True)
+        flags = [word for word in arguments if word.startswith("--")]
+        assert [] == [flag for flag in flags if flag not in known.stdout.decode().split()], document
         return
     if program == "curl":
         path = urlsplit(arguments[-1]).path

@@ -115,6 +115,8 @@ class MqttWatch:
 
     async def _read(self, client: aiomqtt.Client) -> None:
         """Take messages until the one lot is over. Raises MqttError where the connection ends."""
+        task = asyncio.current_task()
+        assert task is not None, "this is a task of its own"
         async for message in client.messages:
             self._pauses.reset()
             payload = message.payload
@@ -129,7 +131,8 @@ class MqttWatch:
                         await self._event(client, gid, payload)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 self._sale.notice(f"what came on {message.topic} is nothing that a house says")
-            if self._over:
+            # On Python 3.11 the library's calls can swallow the cancellation of this task.
+            if self._over or task.cancelling():
                 return
 
     def _hear(self) -> None:
