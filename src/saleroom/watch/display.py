@@ -6,7 +6,7 @@ import asyncio
 import re
 import sys
 from collections import deque
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Protocol, TextIO
 
@@ -24,6 +24,7 @@ PAINT_SECONDS = 0.25
 EVENTS_SHOWN_MAX = 10
 HEAD_LINES = 6
 """Lines of the view that are neither a lot nor an event."""
+SOON = timedelta(minutes=1)
 _FAR = datetime.max.replace(tzinfo=UTC)
 _NO_TERMINAL = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 
@@ -147,7 +148,7 @@ class View:
         table.add_column("left", justify="right", no_wrap=True)
         table.add_column("status", no_wrap=True)
         for lot in shown[:room]:
-            table.add_row(*_row(lot, now), style="dim" if lot.over else "")
+            table.add_row(*_row(lot, now), style=_style(lot, now))
         more = f", {len(shown) - room} more not shown" if len(shown) > room else ""
         count = sum(not lot.over for lot in shown)
         head = Text(
@@ -163,6 +164,12 @@ def in_words(event: Happening, lot: Lot | None) -> str:
     """Return the line for an event: its id, its lot, and what happened."""
     name = f" {plain(lot.name)}:" if lot is not None else ""
     return f"{plain(event.id)}{name} {words(event)}"
+
+
+def _style(lot: Lot, now: datetime) -> str:
+    if lot.over:
+        return "dim"
+    return "bold red" if lot.ends_at is not None and lot.ends_at - now < SOON else ""
 
 
 def _row(lot: Lot, now: datetime) -> list[Text]:

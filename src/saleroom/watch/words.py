@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping
 from datetime import datetime
 
 from saleroom.watch.lots import Happening, Lot
@@ -18,7 +19,7 @@ def words(event: Happening) -> str:
         case "auction.created":
             text = f"on sale, from {get('startingPrice')}"
         case "auction.amended":
-            text = f"new terms, from {get('startingPrice')}, ends {get('endsAt', 'when its author closes it')}"
+            text = f"new terms, from {get('startingPrice')}, ends {_clock(told)}"
         case "auction.opened":
             text = "open for bids"
         case "bid.placed":
@@ -29,7 +30,7 @@ def words(event: Happening) -> str:
         case "reserve.met":
             text = f"the reserve is met at {get('amount')}; next {get('minimumBid', 'none')}"
         case "auction.extended":
-            text = f"extended to {get('endsAt')}"
+            text = f"extended, ends {_clock(told)}"
         case "auction.closed":
             text = _result(get("outcome"), get("winner"), get("price"))
         case "auction.cancelled":
@@ -37,6 +38,11 @@ def words(event: Happening) -> str:
         case _:
             text = plain(event.type)
     return text
+
+
+def _clock(told: Mapping[str, str]) -> str:
+    """Say when it ends, to the second."""
+    return f"{told['endsAt'][:19].replace('T', ' ')} UTC" if "endsAt" in told else "when its author closes it"
 
 
 def standing(lot: Lot) -> str:
