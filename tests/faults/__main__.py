@@ -10,7 +10,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,8 @@ def main(arguments: list[str] | None = None) -> int:
     found: list[Found] = []
     code = 0
     try:
-        with embedded_server() as server, _progress(console) as progress:
+        postgresql = any(where in trial.ON_POSTGRESQL for _, where in planned)
+        with embedded_server() if postgresql else nullcontext() as server, _progress(console) as progress:
             task = progress.add_task("", total=len(planned))
             for one, where in planned:
                 progress.update(task, description=f"{one.name}, {where}")
