@@ -11,7 +11,7 @@ import pytest
 from saleroom.delivery import outbox
 from saleroom.delivery.mqtt import MqttSettings
 from saleroom.delivery.relay import Relay
-from saleroom.storage import retained
+from saleroom.storage import auctions, log, retained
 from saleroom.storage.database import Database
 from tests.delivery.equipment import SECONDS_MAX, Mosquitto, Sales, Subscriber, until
 from tests.fixtures_database import FakeClock
@@ -20,6 +20,7 @@ Relaying = Callable[..., Relay]
 Subscribe = Callable[..., Subscriber]
 on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 DAY = timedelta(days=1)
+NONE: set[int] = set()
 
 
 @pytest.fixture
@@ -38,22 +39,47 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_while_events_wait_only_few_states_go_out(
     sales: Sales, mosquitto: Mosquitto, relaying: Relaying, subscribe: Subscribe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of an auction with many events that wait at most a state a second goes out, and always one after the last event."""
+    """Of auctions with many events that wait at most a state a second goes out, and always one after the last event."""
     monkeypatch.setattr(outbox, "BATCH_EVENTS_MAX", 5)
     monkeypatch.setattr(outbox, "STATE_SECONDS", 3600)
-    gid = await sales.sell()
-    await sales.bid(gid, 60)
-    subscriber = subscribe(mosquitto.settings, f"saleroom/auctions/{gid}/#")
+    gids = [await sales.sell() for _ in range(3)]
+    for _ in range(20):
+        for gid in gids:
+            await sales.bid(gid)
+    subscriber = subscribe(mosquitto.settings, "saleroom/auctions/#")
     relaying(mosquitto.settings)
     await sales.until_delivered()
-    state, last = await sales.state(gid), (await sales.payloads(gid))[-1]
-    topics = mosquitto.settings.state_topic(gid), mosquitto.settings.events_topic(gid)
-    await until(lambda: state in subscriber.payloads(topics[0]), "the last state")
-    arrived = [(message.topic, message.payload) for message in subscriber.messages]
-    after_last = arrived[arrived.index((topics[1], last)) :]
-    assert (topics[0], state) in after_last
-    # One as the connection begins, one at the end.
-    assert len(subscriber.payloads(topics[0])) <= 3
+    for gid in gids:
+        states, events = mosquitto.settings.state_topic(gid), mosquitto.settings.events_topic(gid)
+        state, last = await sales.state(gid), (await sales.payloads(gid))[-1]
+        await until(partial(_has, subscriber, {states: state, events: last}), "the end")
+        arrived = [(message.topic, message.payload) for message in subscriber.messages]
+        assert (states, state) in arrived[arrived.index((events, last)) :]
+        # One as the connection begins, one at the end.
+        assert 2 >= len(subscriber.payloads(states))
+
+
+async def test_which_states_go_out_with_events(sales: Sales, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the last events that are owed, theirs, but those that went out just now; with others, those that are late."""
+    gid = await sales.sell()
+    auction = await sales.database.read(auctions.get, gid)
+    assert auction is not None
+    one = {auction.id}
+
+    async def states(*, waiting: set[int] = NONE, late: set[int] = NONE, sent: set[int] = NONE) -> set[int]:
+        _, found = await sales.database.read(outbox._owed, waiting, late, sent)
+        return set(found)
+
+    assert one == await states()
+    assert NONE == await states(waiting=one, sent=one)
+    assert one == await states(late=one, sent=one)
+    monkeypatch.setattr(outbox, "BATCH_EVENTS_MAX", 1)
+    assert NONE == await states(waiting=one)
+    assert one == await states(late=one)
+    events = await sales.database.read(log.owed, 9)
+    await sales.database.write(log.mark_delivered, [event.id for event in events])
+    assert NONE == await states()
+    assert one == await states(waiting=one, sent=one)
 
 
 async def test_a_state_is_at_least_as_new_as_every_event_before_it(

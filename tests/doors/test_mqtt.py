@@ -100,6 +100,17 @@ def test_a_repeat_has_one_effect_over_either_channel(served: House, broker: Mqtt
     assert 1 == len(bids(ada, gid))
 
 
+def test_commands_are_decided_in_order_of_arrival(modern: House, mosquitto: Mosquitto, join: Join) -> None:
+    """Two bidders who outbid each other faster than anybody answers are each accepted every time."""
+    gid = modern.user("seller").auction()
+    people = [modern.user("ada"), modern.user("bob")]
+    device = join(mosquitto.settings, "saleroom/replies/#")
+    for number in range(70):
+        device.send(gid, {"token": people[number % 2].token, "id": f"{number}", "amount": f"{10 + number}"})
+    device.until(lambda: len(device.heard) >= 70, "all answers")
+    assert {201} == {json.loads(heard.payload)["status"] for heard in device.heard}
+
+
 @pytest.mark.parametrize(
     "bid",
     [
