@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import random
+import socket
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -11,6 +12,7 @@ from structlog.testing import capture_logs
 
 from saleroom.delivery import broker as broker_module
 from saleroom.delivery import inbox, links
+from saleroom.delivery.connection import acknowledged, connect
 from saleroom.delivery.mended import MendedBroker
 from saleroom.delivery.mqtt import MqttSettings
 from tests.delivery import raw
@@ -139,6 +141,30 @@ async def test_a_message_of_qos_2_arrives_once(embedded: MqttSettings, subscribe
     assert 0 == publish(embedded, BIDS, "a bid", "-q", "2").returncode
     await until(lambda: bool(service.messages), "the bid")
     assert [(BIDS, b"a bid", False)] == service.messages
+
+
+async def test_who_reads_too_slowly_for_too_long_is_cut_off(
+    embedded: MqttSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A device that reads a little now and then, and never catches up with what it asked for, is cut off."""
+    monkeypatch.setattr(links, "BEHIND_SECONDS_MAX", 0.5)
+    with Raw(embedded) as slow, capture_logs() as logs:
+        slow.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)  # the system would read ahead for it
+        slow.send(raw.subscribe("saleroom/#"))
+        assert raw.packet(9, 0, b"\0\1\0") == slow.receive(5)
+
+        async def read_slowly() -> None:
+            with suppress(ConnectionResetError):
+                while await asyncio.to_thread(slow.receive, 20_000):
+                    await asyncio.sleep(0.05)
+
+        reading = asyncio.create_task(read_slowly())
+        async with connect(embedded) as service, asyncio.timeout(raw.SECONDS_MAX):
+            while not any("reasons" in entry for entry in logs):
+                await acknowledged(service.send("saleroom/auctions/x/state", b"x" * 500_000))
+                await asyncio.sleep(0.02)
+        await reading
+    assert {"does not read what it asked for": 1} == logs[-1]["reasons"]
 
 
 async def test_who_never_says_who_it_is_is_cut_off(embedded: MqttSettings, monkeypatch: pytest.MonkeyPatch) -> None:

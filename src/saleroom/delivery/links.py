@@ -9,6 +9,7 @@ import time
 from abc import abstractmethod
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Callable
+from typing import Literal
 
 from amqtt.adapters import ReaderAdapter, WriterAdapter
 from amqtt.session import Session
@@ -30,6 +31,7 @@ MESSAGES_AT_ONCE = 200.0
 DEVICE_WAITING_MAX = 1000
 SERVICE_WAITING_MAX = 5000
 WAITING_SECONDS = 0.01
+DOES_NOT_READ = "does not read what it asked for"
 IS_SERVICE = "saleroom.is_service"
 """The attribute of a session that has the service's account."""
 
@@ -73,7 +75,6 @@ class Link(ReaderAdapter, WriterAdapter):
         self._packet = b""
         self._at = 0
         self._unsent = bytearray()
-        self._caught_up_at = time.monotonic()
 
     def begin(self, session: Session) -> None:
         """Take note of what CONNECT said. Silence is this class's to end [MQTT-3.1.2-24]; amqtt would let it last."""
@@ -110,15 +111,11 @@ class Link(ReaderAdapter, WriterAdapter):
         data, self._unsent = bytes(self._unsent), bytearray()
         if not data or self._is_closed:
             return
-        now = time.monotonic()
-        if not self._untaken_bytes():
-            self._caught_up_at = now
-        late = now - self._caught_up_at > BEHIND_SECONDS_MAX
         try:
-            async with asyncio.timeout(0 if late else STALL_SECONDS_MAX):
+            async with asyncio.timeout(STALL_SECONDS_MAX):
                 await self._send(data)
         except TimeoutError:
-            self.cut("does not read what it asked for")
+            self.cut(DOES_NOT_READ)
             raise ConnectionResetError("an MQTT client that does not read") from None
         except (OSError, ConnectionClosed):
             raise ConnectionResetError("an MQTT client that is gone") from None
@@ -197,10 +194,6 @@ class Link(ReaderAdapter, WriterAdapter):
         """End the connection at once."""
         self._transport().abort()
 
-    def _untaken_bytes(self) -> int:
-        """Return how much was sent that the client has not taken."""
-        return self._transport().get_write_buffer_size()
-
     @abstractmethod
     async def _receive(self, n: int) -> bytes:
         """Return exactly `n` bytes. Raises OSError, IncompleteReadError or ConnectionClosed where there are none."""
@@ -216,6 +209,38 @@ class Link(ReaderAdapter, WriterAdapter):
     @abstractmethod
     def _transport(self) -> asyncio.WriteTransport:
         """Return what is below."""
+
+
+class Turns(asyncio.Lock):
+    """The lock by which amqtt sends a client one packet at a time. A client for which it is never free is cut off.
+
+    Without it, what waits for a client that reads slowly, but does read, would grow as long as there is something to say.
+    """
+
+    def __init__(self, link: Link) -> None:
+        super().__init__()
+        self._link = link
+        self._users = 0
+        self._was_free_at = 0.0
+
+    async def acquire(self) -> Literal[True]:
+        """Wait for one's turn."""
+        now = time.monotonic()
+        if not self._users:
+            self._was_free_at = now
+        elif now - self._was_free_at > BEHIND_SECONDS_MAX:
+            self._link.cut(DOES_NOT_READ)
+        self._users += 1
+        try:
+            return await super().acquire()
+        except BaseException:
+            self._users -= 1
+            raise
+
+    def release(self) -> None:
+        """Give the next one its turn."""
+        super().release()
+        self._users -= 1
 
 
 class TcpLink(Link):

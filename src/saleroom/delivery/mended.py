@@ -13,7 +13,7 @@ from amqtt.mqtt.protocol.broker_handler import BrokerProtocolHandler
 from amqtt.session import Session
 
 from saleroom.delivery.inbox import Tally
-from saleroom.delivery.links import IS_SERVICE, Link
+from saleroom.delivery.links import IS_SERVICE, Link, Turns
 from saleroom.delivery.packets import FILTER_CHARACTERS_MAX, FILTERS_MAX
 from saleroom.delivery.rights import Rights
 
@@ -82,7 +82,9 @@ class MendedBroker(Broker):
         listener_name: str,
     ) -> None:
         """Leave nothing of a client behind, however it ended; amqtt keeps those that it sends away."""
-        cast("Link", reader).begin(client_session)
+        link = cast("Link", reader)
+        link.begin(client_session)
+        handler._write_lock = Turns(link)  # noqa: SLF001  # there is no other place to notice who never catches up
         try:
             await super()._handle_client_session(reader, writer, client_session, handler, server, listener_name)
         finally:
