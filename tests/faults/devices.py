@@ -69,7 +69,7 @@ class DeviceStorm(Storm):
             waiting = self._waiting.setdefault(ask, asyncio.get_running_loop().create_future())
             properties = None
             if kind == 0:
-                properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
+                properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]  # paho has no types here
                 properties.ResponseTopic = f"{PREFIX}replies/asked"
                 properties.CorrelationData = ask.encode()
             await self._clients[kind].publish(f"{PREFIX}{path[1:]}", command, 1, properties=properties)
