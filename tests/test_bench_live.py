@@ -54,6 +54,36 @@ async def test_a_device_bids_over_http(tmp_path: Path) -> None:
         device.close()
 
 
+async def test_an_answer_in_pieces_is_one() -> None:
+    """Each answer over HTTP counts once it is there to its end, and with its own status."""
+    pieces = [
+        b"HTTP/1.1 409 Conflict\r\nContent-",
+        b"Length: 2\r\n\r\n{",
+        b"}",
+        b"HTTP/1.1 201 Created\r\n",
+        b"content-length: 0\r\n\r\n",
+    ]
+
+    ended = asyncio.Event()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for piece in pieces:
+            if piece.startswith(b"HTTP"):
+                await reader.readuntil(b'"}')
+            writer.write(piece)
+            await asyncio.sleep(0.01)
+        writer.close()
+        await writer.wait_closed()
+        ended.set()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        host, port = server.sockets[0].getsockname()
+        _, device = await asyncio.get_running_loop().create_connection(lambda: HttpDevice("bench", GID), host, port)
+        assert [409, 201] == [await device.bid(BID), await device.bid(BID)]
+        await ended.wait()
+        device.close()
+
+
 async def test_a_device_bids_over_mqtt(mosquitto: Mosquitto, subscribe: Callable[..., Subscriber]) -> None:
     """A device's bid reaches a subscriber by a real broker, and the answer to its id is the one that it takes."""
     heard = subscribe(mosquitto.settings, "#")
@@ -67,9 +97,9 @@ async def test_a_device_bids_over_mqtt(mosquitto: Mosquitto, subscribe: Callable
         await until(lambda count=number, topic=topic: count == len(heard.payloads(topic)), "the bid is there")  # type: ignore[misc]  # it cannot see the defaults
         command = json.loads(heard.payloads(topic)[-1])
         assert {"token": BID.token, "id": "device-0/run-1", "amount": "12.500"} == command
-        for name in ("other/run-1", command["id"]):
+        for name, said in (("other/run-1", 500), (command["id"], status)):
             long = "x" * 500  # a length of two bytes
-            publish(mosquitto.settings, f"saleroom/replies/{name}", json.dumps({"status": status, "message": long}))
+            publish(mosquitto.settings, f"saleroom/replies/{name}", json.dumps({"status": said, "message": long}))
         assert status == await asked
     device.close()
 
