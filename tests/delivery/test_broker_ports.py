@@ -207,9 +207,11 @@ async def test_a_websocket_that_speaks_no_mqtt_is_refused(listening: BrokerAddre
     """Without the subprotocol `mqtt` there is no connection; text instead of bytes ends it; a mere GET is told what to do."""
     with pytest.raises(InvalidStatus):
         await by_websocket(listening, "chat")
-    async with by_websocket(listening) as client:
-        await client.send("text")
-        assert await is_ended(client)
+    with capture_logs() as logs:
+        async with by_websocket(listening) as client:
+            await client.send("text")
+            assert await is_ended(client)
+    assert [{"text where WebSocket frames must be binary": 1}] == [entry["reasons"] for entry in logs]
     reader, writer = await asyncio.open_connection(listening.host, listening.websocket_port)
     writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert b"HTTP/1.1 426 Upgrade Required\r\n" == await reader.readline()

@@ -62,7 +62,6 @@ class MendedBroker(Broker):
             given, session = session, Session()
             for name in _CARRIED:
                 setattr(session, name, getattr(given, name))
-        session.clean_session, session.parent = True, 0
         return handler, session
 
     async def _authenticate(self, session: Session, listener: ListenerConfig) -> bool:
