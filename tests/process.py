@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import psutil
 
-START_SECONDS_MAX = 30.0
+START_SECONDS_MAX = 60.0
 STOP_SECONDS_MAX = 30.0
 PASSWORD = "correct horse"
 PROGRAM = Path(sys.executable).with_name("saleroom")

@@ -35,7 +35,7 @@ ON_SQLITE = ON_ALL[:1]
 ON_POSTGRESQL = ON_ALL[1:]
 ON_TWO = ON_ALL[2:]
 AUTOSAVE = ("persistence true", "autosave_interval 1", "autosave_on_changes true")
-QUIET_SECONDS = 3.0
+QUIET_SECONDS = 10.0
 
 
 @dataclass
