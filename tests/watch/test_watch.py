@@ -266,6 +266,34 @@ def test_a_gap_over_mqtt_is_said(
     assert "Longcase clock: sold to" in watcher.lines[-1]
 
 
+def test_a_close_that_nobody_told_ends_the_watch(
+    broker: tuple[int, dict[str, str]],
+    start: Start,
+    visit: Visit,
+    watch: Callable[..., Watcher],
+    line: Callable[[str], Line],
+    tmp_path: Path,
+) -> None:
+    """Where the close came while the line was down, the retained state says so: what is missing is said, and the result."""
+    mqtt_port, settings = broker
+    floor = Floor(visit(start(**settings)), tmp_path)
+    gid = floor.sell()
+    way = line(f"mqtt://127.0.0.1:{mqtt_port}")
+    watcher = watch(way.url, gid)
+    watcher.until_live()
+    floor.bid(gid, 1)
+    watcher.until_shown(1)
+    way.cut()
+    floor.bid(gid, 1)
+    floor.close(gid)
+    _until_delivered(tmp_path)
+    way.mend()
+    assert 0 == watcher.process.wait(SECONDS_MAX), watcher.said
+    *_, missed, end = watcher.said.splitlines()
+    assert f"saleroom: missed: events 3 to 4 of {gid} (Longcase clock)" == missed
+    assert re.fullmatch(rf"saleroom: {gid} \(Longcase clock\) is over: sold to (ben|cyd) for 102\.000", end)
+
+
 def test_the_terminal_shows_the_lots(start: Start, visit: Visit, tmp_path: Path) -> None:
     """On a terminal there is a view: connection, lots with price and leader, last events; Ctrl-C leaves it in order."""
     house = start()
