@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
+from amqtt.mqtt.protocol.broker_handler import BrokerProtocolHandler
 from structlog.testing import capture_logs
 
 from saleroom.delivery import broker as broker_module
@@ -358,6 +359,24 @@ async def test_garbage_harms_nobody(
     await until(lambda: len(device.messages) >= 5, "every status")
     await until(lambda: not any(name.startswith("fuzz") for name in remembered()), "nobody is remembered")
     assert [b"0", b"200", b"400", b"600", b"800"] == device.payloads("saleroom/status")
+    assert [] == [record for record in caplog.records if record.exc_info]
+
+
+async def test_a_fault_in_amqtt_is_counted(
+    embedded: MqttSettings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where amqtt fails at a packet the others are served; the fault is counted, without a traceback for each."""
+
+    async def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(BrokerProtocolHandler, "handle_pingreq", fail)
+    with Raw(embedded) as client, capture_logs() as logs:
+        client.send(raw.packet(12, 0, b""), raw.packet(12, 0, b""), raw.subscribe("a"))
+        assert raw.packet(9, 0, b"\0\1\0") == client.receive(5)
+        client.send(raw.packet(14, 0, b""))
+        await until(lambda: gc.collect() >= 0 and any("reasons" in entry for entry in logs), "the fault is told")
+    assert {"ZeroDivisionError"} == {reason for entry in logs for reason in entry.get("reasons", ())}
     assert [] == [record for record in caplog.records if record.exc_info]
 
 

@@ -255,7 +255,16 @@ async def test_a_websocket_that_does_not_read_is_cut_off(
     writer.close()
 
 
-async def test_stopping_ends_websockets(listening: BrokerAddress) -> None:
+async def test_stopping_ends_connections_of_which_nothing_is_known() -> None:
+    """When the broker stops, also a client that has not said who it is sees the end of its connection."""
+    broker = EmbeddedBroker("saleroom/", port=0)
+    with raw.Raw(as_service(broker.start()), b"") as idle:
+        await until(lambda: bool(broker._links), "the connection is accepted")
+        broker.stop()
+        assert idle.is_ended()
+
+
+async def test_stopping_ends_websockets() -> None:
     """When the broker stops, its WebSocket clients are told so, and the port is free again."""
     broker = EmbeddedBroker("saleroom/", port=0, websocket_port=free_port())
     address = broker.start()
