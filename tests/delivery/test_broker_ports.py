@@ -203,8 +203,14 @@ async def test_packets_are_cut_over_frames_as_the_client_likes(listening: Broker
     assert {CONNACK, raw.packet(9, 0, b"\0\1\0"), b"\xd0\0"} == answers
 
 
-async def test_a_websocket_that_speaks_no_mqtt_is_refused(listening: BrokerAddress) -> None:
+async def test_a_websocket_that_speaks_no_mqtt_is_refused(
+    listening: BrokerAddress, caplog: pytest.LogCaptureFixture
+) -> None:
     """Without the subprotocol `mqtt` there is no connection; text instead of bytes ends it; a mere GET is told what to do."""
+    with raw.Raw(
+        replace(as_service(listening), port=listening.websocket_port or 0), b"\0 no HTTP \r\n\r\n"
+    ) as stranger:
+        assert b"HTTP" in stranger.receive(4) or stranger.is_ended()
     with pytest.raises(InvalidStatus):
         await by_websocket(listening, "chat")
     with capture_logs() as logs:
@@ -216,6 +222,7 @@ async def test_a_websocket_that_speaks_no_mqtt_is_refused(listening: BrokerAddre
     writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert b"HTTP/1.1 426 Upgrade Required\r\n" == await reader.readline()
     writer.close()
+    assert [] == [record.getMessage() for record in caplog.records if record.exc_info]
 
 
 async def test_the_limits_hold_over_websocket(listening: BrokerAddress, monkeypatch: pytest.MonkeyPatch) -> None:

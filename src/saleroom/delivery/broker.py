@@ -149,9 +149,6 @@ class EmbeddedBroker:
             websockets.close()
             await websockets.wait_closed()
         await broker.shutdown()
-        for link in list(self._links):
-            link.abort()
-        await asyncio.sleep(0)
 
     def _listeners(self) -> tuple[socket.socket, socket.socket | None]:
         """Take the ports. Raises OSError."""
