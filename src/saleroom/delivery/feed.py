@@ -24,7 +24,7 @@ from saleroom.storage.log import Backlog, LoggedEvent, Tail
 from saleroom.storage.sharing import Shared
 
 WAITING_MAX = 4096
-"""Events that may wait for one follower; a batch of bids brings up to some 1,500 at once."""
+"""Events that may wait for one follower, and a page more; a batch of bids brings up to some 1,500 at once."""
 LOOK_BACK = 10_000
 """How far back a transaction under way may have taken its numbers in the log when a process begins to look."""
 POLL_SECONDS = 1.0
@@ -90,7 +90,18 @@ class Frontier:
 class Follower:
     """One who follows an auction, or with gid None the whole log. Ask `next` again and again; `close` it in the end."""
 
-    __slots__ = ("_catching_up", "_feed", "_missed", "_nudged", "_waiting", "_waker", "ended", "gid", "on_cut", "reached")
+    __slots__ = (
+        "_catching_up",
+        "_feed",
+        "_missed",
+        "_nudged",
+        "_waiting",
+        "_waker",
+        "ended",
+        "gid",
+        "on_cut",
+        "reached",
+    )
 
     def __init__(self, feed: Feed, gid: str | None) -> None:
         self._feed = feed
@@ -106,8 +117,8 @@ class Follower:
         self._catching_up = True
         self._missed = False
 
-    def push(self, event: LoggedEvent) -> None:
-        """Have an event wait; for the feed only."""
+    def push(self, events: Sequence[LoggedEvent]) -> None:
+        """Have events wait; for the feed only."""
         if len(self._waiting) >= WAITING_MAX:
             self._waiting.clear()
             self._missed = True
@@ -116,7 +127,7 @@ class Follower:
                 if self.on_cut is not None:
                     self.on_cut()
         else:
-            self._waiting.append(event)
+            self._waiting.extend(events)
             self.wake()
 
     def end(self) -> None:
@@ -319,15 +330,20 @@ class Feed:
             self._hand_out(tail.events, frontier.complete)
 
     def _hand_out(self, events: Sequence[LoggedEvent], complete: int) -> None:
+        # Each follower is handed all of it at once: thousands of them, event by event, took as long as to send it.
+        by_gid: dict[str, list[LoggedEvent]] = {}
         for event in events:
-            for follower in self._by_gid.get(event.gid, ()):
-                follower.push(event)
+            if event.gid in self._by_gid:
+                by_gid.setdefault(event.gid, []).append(event)
+        for gid, own in by_gid.items():
+            for follower in self._by_gid[gid]:
+                follower.push(own)
         self._held = sorted((*self._held, *events), key=_number)
         ripe = bisect_right(self._held, complete, key=_number)
-        for event in self._held[:ripe]:
+        if ripe:
             for follower in self._of_all:
-                follower.push(event)
-        del self._held[:ripe]
+                follower.push(self._held[:ripe])
+            del self._held[:ripe]
 
 
 def _number(event: LoggedEvent) -> int:
