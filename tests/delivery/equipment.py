@@ -84,6 +84,16 @@ class Mosquitto:
         assert self._process is not None
         self._process.send_signal(signal.SIGHUP)
 
+    def freeze(self) -> None:
+        """Make it do nothing, with its connections open."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
+
     def kill(self) -> None:
         """Kill it without a chance to say anything."""
         if self._process is not None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from saleroom.delivery import inbox
 from saleroom.delivery.mqtt import MqttSettings
 from saleroom.doors import mqtt
 from tests.delivery.device import V5
@@ -197,9 +198,17 @@ def test_what_cannot_be_answered_is_dropped(
 
 
 def test_a_stored_command_is_never_a_bid(
-    mosquitto: Mosquitto, serve_house: ServeHouse, join: Join, errors_logged: Log
+    mosquitto: Mosquitto,
+    serve_house: ServeHouse,
+    join: Join,
+    errors_logged: Log,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A command that a broker has stored, for whoever comes, is dropped when the house comes, and taken away."""
+    """A command that a broker has stored, for whoever comes, is dropped when the house comes, and taken away.
+
+    That the house hears of its own taking away is no drop.
+    """
+    monkeypatch.setattr(inbox, "TELL_SECONDS", 0.01)
     house = connected(serve_house(**on(mosquitto.settings)))
     gid, ada = house.user("seller").auction(), house.user("ada")
     house.stop()

@@ -1,5 +1,6 @@
 """Bids over MQTT where there are too many of them, and where the house cannot place them."""
 
+import asyncio
 import json
 import threading
 from collections import Counter
@@ -10,8 +11,10 @@ import pytest
 
 from saleroom.delivery.mqtt import MqttSettings
 from saleroom.doors import front, mqtt
+from saleroom.service.bidding import BidCommand
+from saleroom.service.desk import Desk
 from tests.delivery.device import V311, Device
-from tests.delivery.equipment import Mosquitto
+from tests.delivery.equipment import SECONDS_MAX, Mosquitto
 from tests.doors.conftest import Log
 from tests.fixtures_house import House, ServeHouse, User
 from tests.fixtures_mqtt import Join, connected, on
@@ -146,22 +149,28 @@ def test_without_the_database_devices_are_told_so(
     errors_logged.clear()
 
 
-def test_a_house_that_stops_answers_what_has_come(mosquitto: Mosquitto, serve_house: ServeHouse, join: Join) -> None:
-    """Every command up to the stop is answered, none after it, and `offline` comes last."""
+def test_a_house_that_stops_answers_what_has_come(
+    mosquitto: Mosquitto, serve_house: ServeHouse, join: Join, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command that has come before the stop is decided, told and answered, and `offline` comes last."""
     house = connected(serve_house(**on(mosquitto.settings)))
-    gid = house.user("seller").auction(increment="0.001")
-    people = [house.newcomer() for _ in range(10)]
+    gid, ada = house.user("seller").auction(), house.user("ada")
     device = join(mosquitto.settings, "saleroom/#")
-    for number in range(300):
-        person = people[number % 10]
-        device.send(gid, {"token": person.token, "id": f"{number}", "amount": f"{10 + number}"})
-    device.until(lambda: any("/replies/" in heard.topic for heard in device.heard), "the first answer")
+    under_way = threading.Event()
+    place = Desk.place
+
+    async def slowly(desk: Desk, command: BidCommand) -> bytes:
+        under_way.set()
+        await asyncio.sleep(0.5)
+        return await place(desk, command)
+
+    monkeypatch.setattr(Desk, "place", slowly)
+    device.send(gid, {"token": ada.token, "id": "last", "amount": "12"})
+    assert under_way.wait(SECONDS_MAX)
     house.stop()
     device.until(lambda: bool(device.on("saleroom/status")[1:]), "offline")
-    topics = [heard.topic for heard in device.heard]
-    assert "saleroom/status" == topics[-1]
-    answers = {heard.topic: json.loads(heard.payload) for heard in device.heard if "/replies/" in heard.topic}
-    placed = [a["bid"]["amount"] for a in answers.values() if a["status"] == 201]
-    events = [json.loads(heard.payload) for heard in device.on(f"saleroom/auctions/{gid}/events")]
-    told = [event["data"]["amount"] for event in events if event["type"] == "bid.placed"]
-    assert sorted(placed) == sorted(told)
+    assert "saleroom/status" == device.heard[-1].topic
+    [answer] = device.on("saleroom/replies/last")
+    assert 201 == json.loads(answer.payload)["status"]
+    told = [json.loads(heard.payload)["type"] for heard in device.on(f"saleroom/auctions/{gid}/events")]
+    assert ["bid.placed"] == told[-1:]
