@@ -52,12 +52,15 @@ class DeviceStorm(Storm):
         status, said = await self._commanded(kind, path, token, body, key)
         if status == 201:
             if random.random() < AGAIN:
-                assert (status, said) == await super()._settled(method, path, token, body, key)
+                again = await super()._settled(method, path, token, body, key)
+                if again != (status, said):
+                    self.faults.append(f"another answer over HTTP to {key} than over MQTT: {again}")
             if (
                 kind == 0 and random.random() < AGAIN
             ):  # without correlation data a late answer could be taken for this one
                 other = await self._commanded(kind, path, token, {"amount": "999999"}, key)
-                assert (422, "idempotency_mismatch") == (other[0], other[1]["code"]), other
+                if other[0] != 422:
+                    self.faults.append(f"{key} was taken for another bid: {other}")
         return status, said
 
     async def _commanded(self, kind: int, path: str, token: str, body: Any, key: str) -> tuple[int, Any]:

@@ -1,4 +1,4 @@
-"""What a subscriber that nobody here wrote is told of a storm of bids, whatever fails in the middle of it."""
+"""What is told and recorded of a storm of bids, whatever fails in the middle of it: every trial in small."""
 
 from pathlib import Path
 
