@@ -10,7 +10,7 @@ import asyncio
 import time
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -27,6 +27,8 @@ WAITING_MAX = 4096
 """Events that may wait for one follower, and a page more; a batch of bids brings up to some 1,500 at once."""
 LOOK_BACK = 10_000
 """How far back a transaction under way may have taken its numbers in the log when a process begins to look."""
+TURN_FOLLOWERS = 256
+"""Followers that are handed something before others, bids for one, have their turn."""
 POLL_SECONDS = 1.0
 GAP_SECONDS = 0.02
 RETRY_SECONDS = 1.0
@@ -283,6 +285,8 @@ class Feed:
 
     async def _opened(self) -> Frontier:
         """Return how far the log is complete, and begin to keep track of it where nobody has."""
+        if self._frontier is not None:
+            return self._frontier
         async with self._one_looks:
             if self._frontier is None:
                 await self._set_clock()
@@ -327,9 +331,23 @@ class Feed:
             tail = await self._database.read(rows.tail, frontier.head, frontier.missing)
             more = len(tail.numbers) >= rows.PAGE_MAX
             frontier.advance(tail)
-            self._hand_out(tail.events, frontier.complete)
+            began = time.monotonic()
+            await self._hand_out(tail.events, frontier.complete)
+            # As long as that took: so bids have half of the time, however many follow, and what happens meanwhile is
+            # handed out together.
+            await asyncio.sleep(time.monotonic() - began)
 
-    def _hand_out(self, events: Sequence[LoggedEvent], complete: int) -> None:
+    async def _hand_out(self, events: Sequence[LoggedEvent], complete: int) -> None:
+        """Have each follower told all that is new to it, some hundreds at a time."""
+        # Who begins to follow meanwhile has asked the log after these were read, or begins behind them.
+        for number, (follower, own) in enumerate(list(self._for_each(events, complete)), 1):
+            follower.push(own)
+            if number % TURN_FOLLOWERS == 0:
+                await asyncio.sleep(0)
+
+    def _for_each(
+        self, events: Sequence[LoggedEvent], complete: int
+    ) -> Iterator[tuple[Follower, Sequence[LoggedEvent]]]:
         # Each follower is handed all of it at once: thousands of them, event by event, took as long as to send it.
         by_gid: dict[str, list[LoggedEvent]] = {}
         for event in events:
@@ -337,13 +355,13 @@ class Feed:
                 by_gid.setdefault(event.gid, []).append(event)
         for gid, own in by_gid.items():
             for follower in self._by_gid[gid]:
-                follower.push(own)
+                yield follower, own
         self._held = sorted((*self._held, *events), key=_number)
         ripe = bisect_right(self._held, complete, key=_number)
         if ripe:
+            out, self._held = self._held[:ripe], self._held[ripe:]
             for follower in self._of_all:
-                follower.push(self._held[:ripe])
-            del self._held[:ripe]
+                yield follower, out
 
 
 def _number(event: LoggedEvent) -> int:
