@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import aiomqtt
 import pytest
@@ -80,7 +81,7 @@ def test_a_bad_url_is_refused_without_its_password(url: str, fault: str) -> None
         ({"ca_file": "ca.pem"}, "mqtts"),
     ],
 )
-def test_bad_details_are_refused(given: dict[str, str], fault: str) -> None:
+def test_bad_details_are_refused(given: dict[str, Any], fault: str) -> None:
     """Prefix, client id and authority file are checked at once, not when the broker is reached."""
     with pytest.raises(ValueError, match=fault):
         MqttSettings.from_url("mqtt://broker", **given)

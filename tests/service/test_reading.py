@@ -10,9 +10,9 @@ from saleroom.domain.errors import Unauthenticated, UnknownAuction
 from saleroom.service import reading
 from saleroom.service.auctions import close
 from saleroom.service.reading import MyBid, Shown
-from saleroom.storage.sharing import Shared
 from saleroom.storage.database import Database
 from saleroom.storage.listing import Filter, Mark, Sort
+from saleroom.storage.sharing import Shared
 from tests.service.people import Person, bid, person, sells
 
 

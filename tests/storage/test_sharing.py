@@ -8,8 +8,8 @@ from sqlalchemy import select
 
 from saleroom.domain.errors import UnknownAuction
 from saleroom.service.accounts import register
-from saleroom.storage.sharing import Shared
 from saleroom.storage.database import Database, Transaction
+from saleroom.storage.sharing import Shared
 from saleroom.storage.tables import users
 
 
