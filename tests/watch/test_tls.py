@@ -13,8 +13,7 @@ from tests.delivery.equipment import Mosquitto
 from tests.fixtures_process import Start, Visit
 from tests.needs import need
 from tests.process import PROGRAM, environment
-
-SECONDS_MAX = 30.0
+from tests.watch.watching import SECONDS_MAX
 
 
 @pytest.fixture

@@ -8,124 +8,15 @@ import signal
 import sqlite3
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
-from itertools import count
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from tests.delivery.equipment import Mosquitto, free_port
 from tests.fixtures_process import Start, Visit
 from tests.line import Line
-from tests.process import PROGRAM, Client, Served, environment, saleroom, wait_until
-
-SECONDS_MAX = 30.0
-_numbers = count()
-
-
-class Watcher:
-    """A running `saleroom watch`; its standard output and what it says beside it are in files."""
-
-    def __init__(self, folder: Path, *arguments: str) -> None:
-        number = next(_numbers)
-        self._out, self._err = folder / f"out-{number}", folder / f"err-{number}"
-        with self._out.open("wb") as out, self._err.open("wb") as err:
-            self.process = subprocess.Popen(
-                [PROGRAM, "watch", *arguments], cwd=folder, env=environment(), stdout=out, stderr=err
-            )
-
-    @property
-    def lines(self) -> list[str]:
-        """What it has printed so far, line by line."""
-        return self._out.read_text().splitlines()
-
-    @property
-    def said(self) -> str:
-        """What it has said of itself so far."""
-        return self._err.read_text()
-
-    def until(self, holds: Callable[[], bool], what: str) -> None:
-        """Wait until `holds()`, or fail saying `what` did not happen."""
-        deadline = time.monotonic() + SECONDS_MAX
-        while not holds():
-            assert time.monotonic() < deadline, f"{what}: {self.lines} {self.said}"
-            time.sleep(0.02)
-
-    def until_live(self, times: int = 1) -> None:
-        """Wait until it has said so many times that it is live."""
-        self.until(lambda: self.said.count("live from") >= times, f"it is not live {times} times")
-
-    def until_shown(self, count: int) -> None:
-        """Wait until it has printed so many lines."""
-        self.until(lambda: len(self.lines) >= count, f"it did not print {count} lines")
-
-    def end(self, number: signal.Signals = signal.SIGINT) -> int:
-        """Send a signal and return the exit code."""
-        self.process.send_signal(number)
-        return self.process.wait(SECONDS_MAX)
-
-
-@pytest.fixture
-def watch(tmp_path: Path) -> Iterator[Callable[..., Watcher]]:
-    """Start watchers: `watch(url, ...)`."""
-    watchers: list[Watcher] = []
-
-    def start(*arguments: str) -> Watcher:
-        watchers.append(Watcher(tmp_path, *arguments))
-        return watchers[-1]
-
-    yield start
-    for watcher in watchers:
-        watcher.process.kill()
-        watcher.process.wait()
-
-
-@pytest.fixture
-def line() -> Iterator[Callable[[str], Line]]:
-    """Lines to servers that can be cut and mended: `line(url)`."""
-    lines: list[Line] = []
-
-    def lay(url: str) -> Line:
-        lines.append(Line(url))
-        return lines[-1]
-
-    yield lay
-    for laid in lines:
-        laid.cut()
-
-
-class Floor:
-    """Somebody who sells and two who bid by turns, each bid an event; and what the log of the house holds."""
-
-    def __init__(self, client: Client, folder: Path) -> None:
-        self._client = client
-        self._file = folder / "saleroom.db"
-        self.seller, *self._bidders = (client.enter(name) for name in ("ada", "ben", "cyd"))
-        self._price = 100
-
-    def sell(self, **terms: Any) -> str:
-        """Create an auction and return its gid."""
-        return self._client.sell(self.seller, increment="1", **terms)
-
-    def bid(self, gid: str, times: int) -> None:
-        """Place bids."""
-        for _ in range(times):
-            self._price += 1
-            self._bidders.reverse()
-            self._client.post(f"/auctions/{gid}/bids", self._bidders[0], {"amount": str(self._price)})
-
-    def close(self, gid: str) -> None:
-        """Close an auction."""
-        self._client.post(f"/auctions/{gid}/close", self.seller)
-
-    def log(self, gid: str | None = None) -> list[str]:
-        """Return the events as the database holds them, of one auction or of all, in order."""
-        with closing(sqlite3.connect(self._file)) as database:
-            rows = database.execute("SELECT payload FROM events WHERE version IS NOT NULL ORDER BY id").fetchall()
-        events = [row[0].decode() for row in rows]
-        return [event for event in events if gid is None or f'"id":"{gid}/' in event]
+from tests.process import PROGRAM, Served, environment, saleroom, wait_until
+from tests.watch.watching import SECONDS_MAX, Floor, Watcher
 
 
 def test_the_lines_are_the_log(
@@ -171,25 +62,6 @@ def test_the_lines_are_the_log(
     assert (0, 0) == (fresh.end(), whole.end(signal.SIGTERM))
     for watcher in (fresh, whole, lot):
         assert "connection lost" in watcher.said and "missed" not in watcher.said and "Traceback" not in watcher.said
-
-
-@pytest.fixture(params=["embedded", "mosquitto"])
-def broker(request: pytest.FixtureRequest) -> tuple[int, dict[str, str]]:
-    """The port of each broker, and the settings with which the house uses it."""
-    if request.param == "embedded":
-        port = free_port()
-        return port, {"mqtt": "embedded", "mqtt_port": str(port)}
-    mosquitto: Mosquitto = request.getfixturevalue("mosquitto")
-    return mosquitto.port, {"mqtt": f"mqtt://127.0.0.1:{mosquitto.port}"}
-
-
-@pytest.fixture
-def mosquitto(tmp_path: Path) -> Iterator[Mosquitto]:
-    """A running Mosquitto that lets everybody in."""
-    broker = Mosquitto(tmp_path)
-    broker.start()
-    yield broker
-    broker.kill()
 
 
 def test_a_broker_shows_the_log_too(

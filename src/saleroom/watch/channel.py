@@ -8,7 +8,7 @@ import ssl
 from msgspec import Struct
 
 RETRY_SECONDS = 1.0
-RETRY_SECONDS_MAX = 30.0
+RETRY_SECONDS_MAX = 10.0
 
 
 class Plan(Struct, frozen=True, kw_only=True):
