@@ -2,8 +2,9 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from datetime import datetime
 from itertools import pairwise
 
 from sqlalchemy import select
@@ -102,10 +103,21 @@ def _places(order: Sequence[str], ids: Iterable[str]) -> list[int]:
     return [places[name] for name in ids if name in places]
 
 
-def judge_told(log: Log, messages: Iterable[Received], *, states: bool = True) -> Told:
+def read_acknowledged(tx: Transaction, spans: Iterable[tuple[datetime, datetime]]) -> set[str]:
+    """Read the ids of the events that a broker acknowledged in one of `spans`, from and until."""
+    same = events.c.auction_id == auctions.c.id
+    chosen = select(auctions.c.gid, events.c.version).join_from(events, auctions, same)
+    rows = [row for span in spans for row in tx.execute(chosen.where(events.c.delivered_at.between(*span)))]
+    return {f"{row.gid}/{row.version}" for row in rows}
+
+
+def judge_told(
+    log: Log, messages: Iterable[Received], *, states: bool = True, excused: Container[str] = frozenset()
+) -> Told:
     """Compare what a subscriber got, in its order, with the log.
 
-    `states` False leaves the states unjudged: a broker that was killed may bring back older ones than it has sent.
+    `states` False leaves the states unjudged: a broker that was killed may bring back older ones than it has sent. It may
+    also have taken events with it that it had acknowledged; those of `excused` may be missing.
     """
     payloads = {f"{gid}/{number}": payload for gid, those in log.items() for number, payload in enumerate(those, 1)}
     seen: dict[str, bytes] = {}
@@ -125,13 +137,14 @@ def judge_told(log: Log, messages: Iterable[Received], *, states: bool = True) -
             continue
         counted["doubled"] += seen.setdefault(said["id"], payload) != payload or payload != payloads[said["id"]]
         # A repeat begins with an earlier one, and goes on in order.
-        counted["disordered"] += said["sequence"] > latest.get(gid, 0) + 1
+        skipped = range(latest.get(gid, 0) + 1, said["sequence"])
+        counted["disordered"] += any(f"{gid}/{number}" not in excused for number in skipped)
         latest[gid] = said["sequence"]
         newest[gid] = max(newest.get(gid, 0), said["sequence"])
     return Told(
         received=counted["received"],
         duplicates=counted["received"] - counted["unknown"] - len(seen),
-        missing=len(payloads.keys() - seen.keys()),
+        missing=sum(name not in excused for name in payloads.keys() - seen.keys()),
         disordered=counted["disordered"],
         doubled=counted["doubled"],
         unknown=counted["unknown"],

@@ -65,6 +65,15 @@ def test_a_subscriber(harm: Callable[[Messages], Messages], found: dict[str, int
     assert found == faults(judge_told(LOG, harm(told())))
 
 
+def test_what_was_lost_with_a_broker() -> None:
+    """What a dead broker had acknowledged may be missing, that alone, and what comes after it is not out of order."""
+    messages = told()
+    del messages[2:4]
+    lost = {f"{GID}/3", f"{GID}/4"}
+    assert {} == faults(judge_told(LOG, messages, excused=lost))
+    assert {"missing": 1, "disordered": 1} == faults(judge_told(LOG, messages, excused={f"{GID}/4"}))
+
+
 def test_duplicates_are_counted_and_are_no_fault() -> None:
     """A repeat is counted as such."""
     messages = told()

@@ -5,6 +5,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from tests.faults.judging import (
     judge_read,
     judge_records,
     judge_told,
+    read_acknowledged,
     read_log,
     read_order,
 )
@@ -58,6 +60,8 @@ class Scene:
     readers: list[Reader] = field(default_factory=list)
     onlookers: list[Subscriber] = field(default_factory=list)
     """Subscribers that may miss what they like."""
+    forgotten: list[tuple[datetime, datetime]] = field(default_factory=list)
+    """When a broker was killed that remembers nothing: what it acknowledged from then on, and shortly before, may be lost."""
     notes: dict[str, int] = field(default_factory=dict)
     """What else was counted."""
 
@@ -143,13 +147,19 @@ async def _weather(trial: Trial, scene: Scene) -> Outcome:
             group.create_task(storm.run())
             group.create_task(_trouble(trial, scene))
         shown = await storm.close()
-        logged, order, found = await _delivered(scene)
+        logged, order, excused, found = await _delivered(scene)
     finally:
         for task in readings:
             task.cancel()
         ends = await asyncio.gather(*readings, return_exceptions=True)
     found += [f"a reader failed: {end}" for end in ends if isinstance(end, Exception)]
-    told = [judge_told(logged, subscriber.messages, states=trial.states) for subscriber in scene.subscribers]
+    told = [
+        judge_told(logged, subscriber.messages, states=trial.states, excused=excused)
+        for subscriber in scene.subscribers
+    ]
+    if scene.forgotten:
+        strictly = [judge_told(logged, subscriber.messages) for subscriber in scene.subscribers]
+        scene.notes["lost with the broker"] = sum(told.missing for told in strictly)
     for reader in scene.readers:
         due = [name for name in order if reader.gid in {None, name.partition("/")[0]}]
         told.append(judge_read(logged, due, reader.ids, reader.data))
@@ -172,10 +182,10 @@ async def _trouble(trial: Trial, scene: Scene) -> None:
     scene.storm.calm.set()
 
 
-async def _delivered(scene: Scene) -> tuple[dict[str, list[bytes]], list[str], list[str]]:
+async def _delivered(scene: Scene) -> tuple[dict[str, list[bytes]], list[str], set[str], list[str]]:
     """Wait until nothing is owed and all who listen are quiet.
 
-    Returns the log, the ids in the order of the table, and the violations that the rows show.
+    Returns the log, the ids in the order of the table, those that may be lost, and the violations that the rows show.
     """
     database = Database(scene.database_url)
     try:
@@ -190,7 +200,8 @@ async def _delivered(scene: Scene) -> tuple[dict[str, list[bytes]], list[str], l
             # The end of an auction's stream counts as one more.
             due = len(order) if reader.gid is None else len(logged[reader.gid]) + 1
             await _quiet(partial(_read, reader), due)
-        return logged, order, await database.read(violations)
+        excused = await database.read(read_acknowledged, scene.forgotten)
+        return logged, order, excused, await database.read(violations)
     finally:
         await database.close()
 

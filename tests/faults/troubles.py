@@ -3,6 +3,7 @@
 import asyncio
 import random
 import subprocess
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -18,6 +19,8 @@ from tests.faults.trial import Scene, Trouble
 END_ALL = """SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid()"""
 A_FEW = 5
+UNDER_WAY = timedelta(seconds=2)
+"""How long an event may be under way from the broker's acknowledgement to a busy subscriber, and until it is marked."""
 
 
 def death(*points: str) -> Trouble:
@@ -60,12 +63,15 @@ async def death_of_the_holder(scene: Scene) -> None:
 async def broker_death(scene: Scene) -> None:
     """A broker that remembers nothing is killed and started again; the house comes back to it after the subscribers."""
     subscribed = [subscriber.subscriptions for subscriber in scene.subscribers]
+    killed = datetime.now(UTC)
     scene.broker.kill()
     scene.to_broker.block()
     await scene.storm.more(A_FEW)
     await asyncio.to_thread(scene.broker.start)
     for subscriber, before in zip(scene.subscribers, subscribed, strict=True):
         await until(partial(_is_back, subscriber, before), "a subscriber is back", SECONDS_MAX)
+    # What it has acknowledged and not yet passed on is gone with it, and the house cannot know.
+    scene.forgotten.append((killed - UNDER_WAY, datetime.now(UTC)))
     await scene.to_broker.open()
 
 
