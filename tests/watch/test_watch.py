@@ -35,7 +35,7 @@ def test_the_lines_are_the_log(
     fresh, whole, lot = (
         watch(way.url, "--json"),
         watch(way.url, "--json", "--after", "0"),
-        watch(way.url, one, "--json"),
+        watch(house.url, one, "--json"),
     )
     for watcher in (fresh, whole, lot):
         watcher.until_live()
@@ -46,10 +46,12 @@ def test_the_lines_are_the_log(
     way.cut()
     floor.bid(one, 20)
     way.mend()
-    for watcher in (fresh, whole, lot):
+    for watcher in (fresh, whole):
         watcher.until_live(2)
+    way.cut()  # it cannot bear a house that is not there
     house.kill()
     start("--port", port)
+    way.mend()
     floor.bid(one, 3)
     floor.close(one)
     assert 0 == lot.process.wait(SECONDS_MAX)
