@@ -171,6 +171,34 @@ async def test_user_and_password_open_mosquitto(
     broker.kill()
 
 
+@on_sqlite
+async def test_a_password_that_is_accepted_at_last_brings_everything(
+    sales: Sales, tmp_path: Path, relaying: Relaying, subscribe: Subscribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A relay that a broker sends away tries again, and all that is owed goes out once the account is right."""
+    monkeypatch.setattr(relay_module, "BACKOFF_SECONDS_MAX", 0.1)
+    passwords = tmp_path / "passwords"
+    set_to = [need("mosquitto_passwd"), "-b", str(passwords), "ada"]
+    passwords.touch(0o600)
+    subprocess.run([*set_to, "another"], check=True)
+    broker = Mosquitto(tmp_path, f"password_file {passwords}")
+    broker.start()
+    settings = replace(broker.settings, user="ada", password="right")
+    relay = relaying(settings)
+    gid = await sales.sell()
+    await sales.bid(gid, 3)
+    await asyncio.sleep(0.5)
+    assert [False, 4] == [relay.connected, await relay.owed()]
+    subprocess.run([*set_to, "right"], check=True)
+    broker.kill()
+    broker.start()
+    subscriber = subscribe(settings, settings.events_topic("+"), as_service=True)
+    await until(lambda: len(subscriber.messages) >= 4, "the events")
+    assert await sales.payloads(gid) == subscriber.payloads(settings.events_topic(gid))
+    await relay.stop()
+    broker.kill()
+
+
 @pytest.mark.filterwarnings(
     "ignore:unclosed <ssl.SSLSocket:ResourceWarning"
 )  # paho leaves a failed handshake to the GC
