@@ -88,6 +88,7 @@ class House:
     async def killed(self) -> None:
         """Kill it now: its process, or one of its several by chance, or all of them together with the one that watches."""
         if self.several and random.random() < 0.75:
+            await until(lambda: bool(self.processes()), "one of its processes runs", SECONDS_MAX)
             self.kill_one(random.choice(self.processes()))
             return
         seen = self.deaths

@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import math
+import re
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -36,7 +39,7 @@ ON_ALL = ("sqlite", "postgresql", "two processes")
 ON_SQLITE = ON_ALL[:1]
 ON_POSTGRESQL = ON_ALL[1:]
 ON_TWO = ON_ALL[2:]
-AUTOSAVE = ("persistence true", "autosave_interval 1", "autosave_on_changes true")
+AUTOSAVE = ("persistence true", "autosave_interval 100", "autosave_on_changes true")
 QUIET_SECONDS = 10.0
 
 
@@ -61,7 +64,7 @@ class Scene:
     onlookers: list[Subscriber] = field(default_factory=list)
     """Subscribers that may miss what they like."""
     forgotten: list[tuple[datetime, datetime]] = field(default_factory=list)
-    """When a broker was killed that remembers nothing: what it acknowledged from then on, and shortly before, may be lost."""
+    """When a broker was killed: what it had acknowledged shortly before may be lost with it."""
     notes: dict[str, int] = field(default_factory=dict)
     """What else was counted."""
 
@@ -167,7 +170,7 @@ async def _weather(trial: Trial, scene: Scene) -> Outcome:
     found += [
         f"a reader of {reader.gid} was not told the end" for reader in scene.readers if reader.gid and not reader.over
     ]
-    found += ["a traceback in the house's log"] if "Traceback" in scene.house.log() else []
+    found += [f"a traceback in the house's log: {line}" for line in _tracebacks(scene.house.log())]
     found += storm.faults
     await _thaw(scene, logged)
     if scene.readers:
@@ -190,9 +193,12 @@ async def _delivered(scene: Scene) -> tuple[dict[str, list[bytes]], list[str], s
     database = Database(scene.database_url)
     try:
         if scene.subscribers:
-            async with asyncio.timeout(SECONDS_MAX):
-                while await database.read(log.owed_count):
-                    await asyncio.sleep(0.05)
+            deadline = time.monotonic() + SECONDS_MAX
+            while owed := await database.read(log.owed_count):
+                assert time.monotonic() < deadline, (
+                    f"{owed} events stay owed; the house says:\n{scene.house.log()[-2000:]}"
+                )
+                await asyncio.sleep(0.05)
         logged, order = await database.read(read_log), await database.read(read_order)
         for subscriber in scene.subscribers:
             await _quiet(partial(_different, subscriber), len(order))
@@ -242,6 +248,12 @@ def _last_states(subscriber: Subscriber, shown: list[dict[str, Any]]) -> Iterato
         payload = last.get(f"saleroom/auctions/{auction['gid']}/state")
         if payload is None or json.loads(payload) != auction:
             yield f"the last state of {auction['gid']} is not the last"
+
+
+def _tracebacks(logged: str) -> list[str]:
+    """Return the last line of each traceback."""
+    blocks = re.findall(r"^Traceback .*\n(?:[ ].*\n)+(.*)$", logged, re.MULTILINE)
+    return blocks or (["unread"] if "Traceback" in logged else [])
 
 
 async def _link(stack: AsyncExitStack, target: int) -> Link:

@@ -76,9 +76,11 @@ async def broker_death(scene: Scene) -> None:
 
 
 async def broker_death_with_memory(scene: Scene) -> None:
-    """A broker that keeps sessions on disk is killed and started again; the house may come back before the subscribers."""
+    """A broker that saves its sessions now and then is killed; the house may come back to it before the subscribers."""
+    killed = datetime.now(UTC)
     scene.broker.kill()
     await scene.storm.more(A_FEW)
+    scene.forgotten.append((killed - UNDER_WAY, datetime.now(UTC)))
     await asyncio.to_thread(scene.broker.start)
 
 
