@@ -76,7 +76,11 @@ class Served:
             )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        self._until(lambda: "\n  mqtt " in self.output and self._answers(), "it serves")
+        try:
+            self._until(lambda: "\n  mqtt " in self.output and self._answers(), "it serves")
+        except BaseException:
+            self.kill()
+            raise
 
     @property
     def url(self) -> str:

@@ -170,7 +170,7 @@ async def _weather(trial: Trial, scene: Scene) -> Outcome:
     found += [
         f"a reader of {reader.gid} was not told the end" for reader in scene.readers if reader.gid and not reader.over
     ]
-    found += [f"a traceback in the house's log: {line}" for line in _tracebacks(scene.house.log())]
+    found += [f"a traceback in the house's log: … {end}" for end in _tracebacks(scene.house.log())]
     found += storm.faults
     await _thaw(scene, logged)
     if scene.readers:
@@ -252,9 +252,9 @@ def _last_states(subscriber: Subscriber, shown: list[dict[str, Any]]) -> Iterato
 
 
 def _tracebacks(logged: str) -> list[str]:
-    """Return the last line of each traceback."""
-    blocks = re.findall(r"^Traceback .*\n(?:[ ].*\n)+(.*)$", logged, re.MULTILINE)
-    return blocks or (["unread"] if "Traceback" in logged else [])
+    """Return the end of each traceback."""
+    blocks = re.findall(r"^Traceback .*\n((?:[ ].*\n)+.*)$", logged, re.MULTILINE)
+    return [" / ".join(line.strip() for line in block.splitlines()[-7:]) for block in blocks]
 
 
 async def _link(stack: AsyncExitStack, target: int) -> Link:
