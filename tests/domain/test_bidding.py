@@ -34,92 +34,92 @@ PLACED: dict[str, tuple[dict[str, Any], list[str], str, str, str, list[str]]] = 
     "4a a maximum opens at S": ({}, ["bob up to 150"], "100", "bob", "150", ["bob 100"]),
     "4a both": ({}, ["bob 120 up to 150"], "120", "bob", "150", ["bob 120"]),
     "4a a lot that starts at nothing": ({"starting_price": "0"}, ["bob up to 9"], "0", "bob", "9", ["bob 0"]),
-    "4b outbids a literal amount": ({}, ["bob 100", "cy up to 150"], "110", "cy", "150", ["bob 100", "cy 110"]),
+    "4b outbids a literal amount": ({}, ["bob 100", "cyd up to 150"], "110", "cyd", "150", ["bob 100", "cyd 110"]),
     "4b by the tier of M, not of P": (
         {"starting_price": "90"},
-        ["bob up to 99.5", "cy up to 150"],
-        *("100.500", "cy", "150", ["bob 90", "bob 99.500 automatic", "cy 100.500"]),
+        ["bob up to 99.5", "cyd up to 150"],
+        *("100.500", "cyd", "150", ["bob 90", "bob 99.500 automatic", "cyd 100.500"]),
     ),
     "4b the tier that holds M itself": (
         {"starting_price": "90"},
-        ["bob up to 100", "cy up to 150"],
-        *("110", "cy", "150", ["bob 90", "bob 100 automatic", "cy 110"]),
+        ["bob up to 100", "cyd up to 150"],
+        *("110", "cyd", "150", ["bob 90", "bob 100 automatic", "cyd 110"]),
     ),
     "4b by less than a step": (
-        *({}, ["bob up to 150", "cy up to 155"], "155", "cy", "155"),
-        ["bob 100", "bob 150 automatic", "cy 155"],
+        *({}, ["bob up to 150", "cyd up to 155"], "155", "cyd", "155"),
+        ["bob 100", "bob 150 automatic", "cyd 155"],
     ),
     "4b by a hair": (
-        *({}, ["bob up to 150", "cy 150.001"], "150.001", "cy", "150.001"),
-        ["bob 100", "bob 150 automatic", "cy 150.001"],
+        *({}, ["bob up to 150", "cyd 150.001"], "150.001", "cyd", "150.001"),
+        ["bob 100", "bob 150 automatic", "cyd 150.001"],
     ),
     "4b a literal amount stands": (
-        *({}, ["bob up to 150", "cy 180"], "180", "cy", "180"),
-        ["bob 100", "bob 150 automatic", "cy 180"],
+        *({}, ["bob up to 150", "cyd 180"], "180", "cyd", "180"),
+        ["bob 100", "bob 150 automatic", "cyd 180"],
     ),
     "4b both: the amount is the least shown": (
-        *({}, ["bob up to 150", "cy 170 up to 200"], "170", "cy", "200"),
-        ["bob 100", "bob 150 automatic", "cy 170"],
+        *({}, ["bob up to 150", "cyd 170 up to 200"], "170", "cyd", "200"),
+        ["bob 100", "bob 150 automatic", "cyd 170"],
     ),
     "4b both: an amount below M gives way": (
-        *({}, ["bob up to 150", "cy 120 up to 200"], "160", "cy", "200"),
-        ["bob 100", "bob 150 automatic", "cy 160"],
+        *({}, ["bob up to 150", "cyd 120 up to 200"], "160", "cyd", "200"),
+        ["bob 100", "bob 150 automatic", "cyd 160"],
     ),
     "4b a fixed step": (
         STEP_5,
-        ["bob up to 150", "cy up to 200"],
+        ["bob up to 150", "cyd up to 200"],
         "155",
-        "cy",
+        "cyd",
         "200",
-        ["bob 100", "bob 150 automatic", "cy 155"],
+        ["bob 100", "bob 150 automatic", "cyd 155"],
     ),
     "4c the leader stays": (
         {},
-        ["bob up to 150", "cy 120"],
+        ["bob up to 150", "cyd 120"],
         "130",
         "bob",
         "150",
-        ["bob 100", "cy 120", "bob 130 automatic"],
+        ["bob 100", "cyd 120", "bob 130 automatic"],
     ),
     "4c against a maximum": (
-        *({}, ["bob up to 150", "cy up to 120"], "130", "bob", "150"),
-        ["bob 100", "cy 120", "bob 130 automatic"],
+        *({}, ["bob up to 150", "cyd up to 120"], "130", "bob", "150"),
+        ["bob 100", "cyd 120", "bob 130 automatic"],
     ),
     "4c both: recorded at the maximum": (
-        *({}, ["bob up to 150", "cy 110 up to 120"], "130", "bob", "150"),
-        ["bob 100", "cy 120", "bob 130 automatic"],
+        *({}, ["bob up to 150", "cyd 110 up to 120"], "130", "bob", "150"),
+        ["bob 100", "cyd 120", "bob 130 automatic"],
     ),
     "4c never above M": (
-        *({}, ["bob up to 150", "cy up to 145"], "150", "bob", "150"),
-        ["bob 100", "cy 145", "bob 150 automatic"],
+        *({}, ["bob up to 150", "cyd up to 145"], "150", "bob", "150"),
+        ["bob 100", "cyd 145", "bob 150 automatic"],
     ),
     "4c the earlier one at a tie, recorded first": (
-        *({}, ["bob up to 150", "cy up to 150"], "150", "bob", "150"),
-        ["bob 100", "bob 150 automatic", "cy 150"],
+        *({}, ["bob up to 150", "cyd up to 150"], "150", "bob", "150"),
+        ["bob 100", "bob 150 automatic", "cyd 150"],
     ),
     "4c a tie by a literal amount": (
-        *({}, ["bob up to 150", "cy 150"], "150", "bob", "150"),
-        ["bob 100", "bob 150 automatic", "cy 150"],
+        *({}, ["bob up to 150", "cyd 150"], "150", "bob", "150"),
+        ["bob 100", "bob 150 automatic", "cyd 150"],
     ),
     "4c by the tier of m": (
         {"starting_price": "90"},
-        ["bob up to 150", "cy 100"],
-        *("110", "bob", "150", ["bob 90", "cy 100", "bob 110 automatic"]),
+        ["bob up to 150", "cyd 100"],
+        *("110", "bob", "150", ["bob 90", "cyd 100", "bob 110 automatic"]),
     ),
     "2 only M rises": ({}, ["bob up to 150", "bob up to 180"], "100", "bob", "180", ["bob 100"]),
     "2 an amount beside a higher maximum is not shown": (
         *({}, ["bob up to 150", "bob 170 up to 180"], "100", "bob", "180", ["bob 100"]),
     ),
     "2 a raise defends": (
-        *({}, ["bob up to 150", "bob up to 180", "cy 160"], "170", "bob", "180"),
-        ["bob 100", "cy 160", "bob 170 automatic"],
+        *({}, ["bob up to 150", "bob up to 180", "cyd 160"], "170", "bob", "180"),
+        ["bob 100", "cyd 160", "bob 170 automatic"],
     ),
     "5 R lifts a first bid": ({"reserve_price": "200"}, ["bob up to 250"], "200", "bob", "250", ["bob 200"]),
     "5 R at M": ({"reserve_price": "200"}, ["bob up to 200"], "200", "bob", "200", ["bob 200"]),
     "5 R above M": ({"reserve_price": "200"}, ["bob up to 199.999"], "100", "bob", "199.999", ["bob 100"]),
     "5 R lifts an outbidding": (
-        *({"reserve_price": "200"}, ["bob up to 150", "cy up to 250"], "200", "cy", "250"),
-        ["bob 100", "bob 150 automatic", "cy 200"],
+        *({"reserve_price": "200"}, ["bob up to 150", "cyd up to 250"], "200", "cyd", "250"),
+        ["bob 100", "bob 150 automatic", "cyd 200"],
     ),
     "5 R below P": ({"reserve_price": "110"}, ["bob 130 up to 150"], "130", "bob", "150", ["bob 130"]),
     "5 R lifts a raise, without a row": (
@@ -131,15 +131,15 @@ PLACED: dict[str, tuple[dict[str, Any], list[str], str, str, str, list[str]]] = 
     ),
     "20 digits: 4b takes what can be written": (
         {"starting_price": "99999999999999990", "increment": fixed(eur("5"))},
-        ["bob up to 99999999999999998", f"cy up to {LIMIT}"],
-        *(str(LIMIT), "cy", str(LIMIT)),
-        ["bob 99999999999999990", "bob 99999999999999998 automatic", f"cy {LIMIT}"],
+        ["bob up to 99999999999999998", f"cyd up to {LIMIT}"],
+        *(str(LIMIT), "cyd", str(LIMIT)),
+        ["bob 99999999999999990", "bob 99999999999999998 automatic", f"cyd {LIMIT}"],
     ),
     "20 digits: 4c takes what can be written": (
         {"starting_price": "99999999999999990", "increment": fixed(eur("5"))},
-        [f"bob up to {LIMIT}", "cy 99999999999999998"],
+        [f"bob up to {LIMIT}", "cyd 99999999999999998"],
         *(str(LIMIT), "bob", str(LIMIT)),
-        ["bob 99999999999999990", "cy 99999999999999998", f"bob {LIMIT} automatic"],
+        ["bob 99999999999999990", "cyd 99999999999999998", f"bob {LIMIT} automatic"],
     ),
 }
 
@@ -164,15 +164,15 @@ REFUSED: dict[str, tuple[dict[str, Any], list[str], str, str, str | None]] = {
     "3 below S": ({}, [], "bob 99.999", "bid_too_low", "100"),
     "3 a maximum below S": ({}, [], "bob up to 99.999", "bid_too_low", "100"),
     "3 an amount below S beside a maximum": ({}, [], "bob 99.999 up to 200", "bid_too_low", "100"),
-    "3 at P": ({}, ["bob 100"], "cy 100", "bid_too_low", "110"),
-    "3 below P + inc(P)": ({}, ["bob 100"], "cy 109.999", "bid_too_low", "110"),
-    "3 a maximum below it": ({}, ["bob 100"], "cy up to 109.999", "bid_too_low", "110"),
-    "3 an amount below it": ({}, ["bob 100"], "cy 109.999 up to 500", "bid_too_low", "110"),
-    "3 by the tier that holds P": ({"starting_price": "10"}, ["bob 10"], "cy 10.999", "bid_too_low", "11"),
-    "3 a fixed step": (STEP_5, ["bob 100"], "cy 104.999", "bid_too_low", "105"),
-    "3 a tie that cannot be": ({}, ["bob 150"], "cy 150", "bid_too_low", "160"),
+    "3 at P": ({}, ["bob 100"], "cyd 100", "bid_too_low", "110"),
+    "3 below P + inc(P)": ({}, ["bob 100"], "cyd 109.999", "bid_too_low", "110"),
+    "3 a maximum below it": ({}, ["bob 100"], "cyd up to 109.999", "bid_too_low", "110"),
+    "3 an amount below it": ({}, ["bob 100"], "cyd 109.999 up to 500", "bid_too_low", "110"),
+    "3 by the tier that holds P": ({"starting_price": "10"}, ["bob 10"], "cyd 10.999", "bid_too_low", "11"),
+    "3 a fixed step": (STEP_5, ["bob 100"], "cyd 104.999", "bid_too_low", "105"),
+    "3 a tie that cannot be": ({}, ["bob 150"], "cyd 150", "bid_too_low", "160"),
     "3 nothing higher can be written": (
-        *({"starting_price": str(LIMIT)}, [f"bob {LIMIT}"], f"cy {LIMIT}", "bid_too_low", None),
+        *({"starting_price": str(LIMIT)}, [f"bob {LIMIT}"], f"cyd {LIMIT}", "bid_too_low", None),
     ),
     "1 the author": ({}, [], "ada 100", "own_auction", None),
     "1 the author, before the amount is looked at": ({}, [], "ada 1", "own_auction", None),
@@ -224,7 +224,7 @@ def test_a_closed_or_cancelled_auction_takes_no_bid() -> None:
     waiting = an_auction(starts_at=HOUR)
     cancelled = waiting.after_all(cancel(waiting, ADA, after(1)))
     for auction in (closed, cancelled):
-        for bid in ("bob 500", "cy 500", "ada 500"):
+        for bid in ("bob 500", "cyd 500", "ada 500"):
             refused = refusal(place, auction, bid)
             assert "auction_closed" == (refused and refused.code)
 
@@ -261,7 +261,7 @@ def test_what_a_bid_tells() -> None:
     """Each recorded bid tells the least next bid, whether the reserve is met, who leads and the end before it."""
     auction = an_auction(reserve_price="140", ends_at=after(7200))
     auction, first = place(auction, "bob up to 130")
-    _, then = place(auction, "cy up to 150", now=after(1))
+    _, then = place(auction, "cyd up to 150", now=after(1))
     told = [
         (e.bidder, e.leading, e.automatic, str(e.minimum_bid), e.reserve_met, e.ends_at)
         for e in first + then
@@ -270,16 +270,16 @@ def test_what_a_bid_tells() -> None:
     assert [
         ("bob", True, False, "110.000", False, after(7200)),
         ("bob", True, True, "140.000", False, after(7200)),
-        ("cy", True, False, "150.000", True, after(7200)),
+        ("cyd", True, False, "150.000", True, after(7200)),
     ] == told
 
 
 def test_what_a_bid_tells_that_does_not_lead() -> None:
     """The bid that is held off tells what follows from the answer to it."""
     auction, _ = place(an_auction(reserve_price="125"), "bob up to 150")
-    _, then = place(auction, "cy 135")
+    _, then = place(auction, "cyd 135")
     told = [(e.bidder, e.leading, str(e.minimum_bid), e.reserve_met) for e in then if isinstance(e, BidPlaced)]
-    assert [("cy", False, "155.000", True), ("bob", True, "155.000", True)] == told
+    assert [("cyd", False, "155.000", True), ("bob", True, "155.000", True)] == told
 
 
 CAP = 7_200
@@ -314,7 +314,7 @@ def test_soft_close(example: str) -> None:
 def test_every_change_of_price_extends() -> None:
     """Rule 6: a bid that is held off changes the price, so it extends as one that leads; a raise does not."""
     auction, _ = place(an_auction(ends_at=after(3600)), "bob up to 150")
-    held_off, _ = place(auction, "cy 120", now=after(3590))
+    held_off, _ = place(auction, "cyd 120", now=after(3590))
     raised, _ = place(auction, "bob up to 200", now=after(3590))
     assert (after(3710), after(3600)) == (held_off.ends_at, raised.ends_at)
 
@@ -331,13 +331,13 @@ def test_buy_now_sells_at_once() -> None:
     events = buy_now(auction, CY, after(59))
     bid, closed = events
     assert isinstance(bid, BidPlaced)
-    assert ("cy", eur("500"), eur("500"), True) == (bid.bidder, bid.amount, bid.maximum, bid.leading)
-    assert AuctionClosed(at=after(59), outcome=Outcome.SOLD, winner="cy", price=eur("500")) == closed
+    assert ("cyd", eur("500"), eur("500"), True) == (bid.bidder, bid.amount, bid.maximum, bid.leading)
+    assert AuctionClosed(at=after(59), outcome=Outcome.SOLD, winner="cyd", price=eur("500")) == closed
 
 
 @pytest.mark.parametrize(
     ("terms", "bids", "minimum"),
-    [({}, [], "100"), ({"buy_now_price": "500"}, ["bob 100"], "110"), ({"buy_now_price": "500"}, ["cy 100"], "110")],
+    [({}, [], "100"), ({"buy_now_price": "500"}, ["bob 100"], "110"), ({"buy_now_price": "500"}, ["cyd 100"], "110")],
 )
 def test_buy_now_is_gone(terms: dict[str, Any], bids: list[str], minimum: str) -> None:
     """Without B, or after the first bid, nobody can buy; the least bid is told instead."""

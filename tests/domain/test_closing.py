@@ -32,7 +32,7 @@ OUTCOMES: list[tuple[str | None, list[str], str, str | None, str | None]] = [
     ("200", ["bob 200"], "sold", "bob", "200"),
     ("200", ["bob up to 200"], "sold", "bob", "200"),
     ("200", ["bob up to 150", "bob up to 300"], "sold", "bob", "200"),
-    (None, ["bob up to 150", "cy 120"], "sold", "bob", "130"),
+    (None, ["bob up to 150", "cyd 120"], "sold", "bob", "130"),
 ]
 
 

@@ -54,7 +54,7 @@ def test_a_new_auction_is_the_contracts_example() -> None:
 def test_an_auction_with_bids() -> None:
     """Price, leader, instants and the reserve's state are shown; the reserve, limits and users' numbers never."""
     auction = an_auction(reserve_price="300", starts_at=after(-60), ends_at=after(3600), buy_now_price="900")
-    auction, _ = place(auction, "bob up to 250", "cy 120", now=after(1))
+    auction, _ = place(auction, "bob up to 250", "cyd 120", now=after(1))
     expected = {
         "currentBid": "130.000",
         "currentBidder": "bob",
@@ -101,7 +101,7 @@ def test_there_is_no_minimum_bid_beyond_20_digits() -> None:
     auction = an_auction(starting_price="99999999999999999.998", increment=fixed(eur("0.001")))
     auction, _ = place(auction, "bob 99999999999999999.998")
     assert str(LIMIT) == seen(auction)["minimumBid"]
-    auction, _ = place(auction, f"cy {LIMIT}")
+    auction, _ = place(auction, f"cyd {LIMIT}")
     assert (str(LIMIT), None) == (seen(auction)["currentBid"], seen(auction)["minimumBid"])
 
 

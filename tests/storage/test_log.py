@@ -86,7 +86,7 @@ async def test_what_is_owed(database: Database) -> None:
         _, raised = place(auction, "bob up to 200")
         assert [MaximumRaised] == [type(event) for event in raised]
         auction = go_on(tx, auction, raised)
-        go_on(tx, auction, place(auction, "cy 120")[1])
+        go_on(tx, auction, place(auction, "cyd 120")[1])
         return auction.gid
 
     gid = await database.write(sell)
@@ -106,7 +106,7 @@ async def test_each_auction_has_numbers_of_its_own(database: Database) -> None:
     def sell(tx: Transaction) -> list[int]:
         add_people(tx)
         several = [add_auction(tx, party(0)) for _ in range(3)]
-        taken = [step for auction in several for step in steps(auction, place(auction, "bob 100", "cy 110")[1])]
+        taken = [step for auction in several for step in steps(auction, place(auction, "bob 100", "cyd 110")[1])]
         auctions.save(tx, [auction for auction, _ in taken])
         log.append(tx, taken)
         return [auction.id for auction in several]
@@ -124,7 +124,7 @@ async def test_one_sees_on_which_auctions_one_has_bid(database: Database) -> Non
         add_people(tx)
         several = [add_auction(tx, party(0)) for _ in range(5)]
         for auction in several[1:]:
-            go_on(tx, auction, place(auction, "bob 100", "cy up to 150", "bob 130")[1])
+            go_on(tx, auction, place(auction, "bob 100", "cyd up to 150", "bob 130")[1])
         return [auction.id for auction in several]
 
     ids = await database.write(sell)

@@ -33,7 +33,7 @@ async def test_what_others_write_is_seen_at_once(open_database: OpenDatabase) ->
     gid = (await here.write(sell)).gid
     for number in range(1, 11):
         writer, reader = (here, there) if number % 2 else (there, here)
-        written = await writer.write(bid, gid, f"{'bob' if number % 2 else 'cy'} {100 * number}")
+        written = await writer.write(bid, gid, f"{'bob' if number % 2 else 'cyd'} {100 * number}")
         assert written == await reader.read(auctions.get, gid)
         assert written == await writer.read(auctions.get, gid)
         assert Decimal(100 * number) == written.current_bid

@@ -124,7 +124,7 @@ async def test_users(database: Database) -> None:
     assert ada is not None and bob is not None
     assert ("ada", "digest", T0) == (ada.account.username, ada.password_digest, ada.account.created_at)
     assert bob.password_digest is None
-    assert None is await database.read(accounts.find_login, "cy")
+    assert None is await database.read(accounts.find_login, "cyd")
     assert ["ada", "bob"] == [one.username for one in await database.read(accounts.list_users)]
     assert {ada.account.id: "ada"} == await database.read(accounts.usernames, {ada.account.id, 99})
 
