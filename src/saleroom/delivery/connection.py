@@ -153,18 +153,26 @@ class Connection(aiomqtt.Client):
                 message.acknowledged.set_exception(aiomqtt.MqttCodeError(info.rc, "Could not publish message"))
 
     def _on_socket_register_write(self, client: Client, userdata: Any, sock: Any) -> None:
-        """Write when there is room. aiomqtt also asks the loop to watch a socket that has been closed meanwhile."""
+        """Write when there is room. aiomqtt stumbles over a socket that is gone by then, and does not notice that it is."""
+
+        def lost(error: Exception) -> None:
+            if not self._disconnected.done():
+                self._disconnected.set_exception(error)
 
         def write() -> None:
             try:
                 client.loop_write()
             except Exception as error:  # noqa: BLE001  # whatever it is, it has broken the connection, and `closed` says it
-                if not self._disconnected.done():
-                    self._disconnected.set_exception(error)
+                lost(error)
 
         def watch() -> None:
-            if sock.fileno() >= 0:
+            if sock.fileno() < 0:
+                return  # closed, which paho has said
+            try:
                 self._loop.add_writer(sock.fileno(), write)
+            except (OSError, RuntimeError) as error:  # the other side reset it, and uvloop watches it no more
+                write()  # so that paho closes it
+                lost(error)
 
         self._loop.call_soon_threadsafe(watch)
 
