@@ -1,6 +1,6 @@
 """A bidding paddle over MQTT, on aiomqtt alone; docs/devices.md says what it relies on.
 
-PADDLE_TOKEN=... python examples/paddle.py GID --name paddle-7
+PADDLE_TOKEN=... python examples/paddle.py --name paddle-7 -- GID
 Type `b 120.00` to bid that much, or `m 200.00` to let the house bid for you up to it. It ends when the auction does.
 """
 

@@ -252,7 +252,7 @@ def test_every_command_can_be_given(document: str, line: str) -> None:
         return
     if program == "python":
         known = subprocess.run([sys.executable, *arguments[:1], "--help"], cwd=ROOT, capture_output=True, check=True)
-        flags = [word for word in arguments if word.startswith("--")]
+        flags = [word for word in arguments if word.startswith("--") and word != "--"]
         assert [] == [flag for flag in flags if flag not in known.stdout.decode().split()], document
         return
     if program == "curl":

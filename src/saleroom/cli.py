@@ -227,7 +227,11 @@ def load_house(url: str, json_file: str | None, key_file: str | None, **plan: An
         raise click.ClickException(str(error)) from None
 
 
-@cli.command("watch", epilog="Exit codes: 0 the lot is over, or Ctrl-C; 1 it cannot be watched; 2 wrong usage.")
+@cli.command(
+    "watch",
+    context_settings={"ignore_unknown_options": True},  # a gid may begin with a hyphen
+    epilog="Exit codes: 0 the lot is over, or Ctrl-C; 1 it cannot be watched; 2 wrong usage.",
+)
 @click.argument("url", metavar="URL")
 @click.argument("gid", metavar="[GID]", required=False)
 @click.option("--json", is_flag=True, help="Print the events themselves, one JSON object a line.")

@@ -19,6 +19,8 @@ from saleroom.watch.sale import Sale
 
 FAILED = (CannotWatch,)
 _FORM = "write http://host:port, https://host, or mqtt://user:password@host:port"
+GID_LENGTH = 12
+"""A gid may begin with hyphens, as a misspelt option does."""
 _GID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -38,6 +40,8 @@ def plan(
 ) -> Plan:
     """Read what was given. Raises WrongUsage."""
     parts = _split(url)
+    if gid is not None and gid.startswith("--") and len(gid) != GID_LENGTH:
+        raise WrongUsage(f"no such option: {gid}")
     by_mqtt = parts.scheme.startswith("mqtt")
     if gid is not None and not _GID.fullmatch(gid):
         raise WrongUsage(f"{gid!r} is no gid: those are letters, digits, - and _")
