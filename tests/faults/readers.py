@@ -66,7 +66,7 @@ class Reader:
                 if line != b"\n":
                     event[name] = value
                     continue
-                if b"id" in event:  # what was cut off before its empty line is none
+                if b"data" in event:  # what was cut off before its empty line is none; the first id comes without an event
                     self.ids.append(event[b"id"].decode())
                     self.data.append(event[b"data"])
                 event.clear()

@@ -41,6 +41,9 @@ class EventId(Struct, frozen=True):
     gid: str
     version: int
 
+    def __str__(self) -> str:
+        return f"{self.gid}/{self.version}" if self.version else "0"
+
 
 BEGINNING = EventId("", 0)
 
@@ -102,12 +105,15 @@ class Follower:
         "ended",
         "gid",
         "on_cut",
+        "origin",
         "reached",
     )
 
     def __init__(self, feed: Feed, gid: str | None) -> None:
         self._feed = feed
         self.gid = gid
+        self.origin = BEGINNING
+        """The event behind which it began; who is cut off before the first one goes on after this."""
         self.reached = 0
         """The version up to which this auction's events were given out; for the whole log the number."""
         self.ended = False
@@ -170,8 +176,9 @@ class Follower:
         """Follow no more."""
         self._feed.forget(self)
 
-    def begin(self, reached: int, *, over: bool) -> None:
+    def begin(self, origin: EventId, reached: int, *, over: bool) -> None:
         """Start after `reached`; for the feed only."""
+        self.origin = origin
         self.reached = reached
         self.ended = over
 
@@ -247,11 +254,11 @@ class Feed:
         try:
             frontier = await self._opened()
             if gid is None:
-                follower.begin(await self._number(after, frontier), over=False)
+                follower.begin(*await self._start(after, frontier), over=False)
             else:
                 start = await self._backlogs.ask((gid, None if after is None else after.version))
-                nothing_left = start.over and not start.events
-                follower.begin(start.version if after is None else after.version, over=nothing_left)
+                origin = after or EventId(gid, start.version)
+                follower.begin(origin, origin.version, over=start.over and not start.events)
         except BaseException:
             follower.close()
             raise
@@ -277,11 +284,15 @@ class Feed:
         page = await self._pages.ask((follower.reached, until))
         return page, len(page) == rows.PAGE_MAX, False
 
-    async def _number(self, after: EventId | None, frontier: Frontier) -> int:
-        """Return the number in the log that stands for `after`, or for now."""
+    async def _start(self, after: EventId | None, frontier: Frontier) -> tuple[EventId, int]:
+        """Return after which event to begin, and its number in the log; the last one where `after` does not say."""
         if after is None:
-            return frontier.complete
-        return 0 if after == BEGINNING else await self._database.read(rows.number_of, after.gid, after.version)
+            number = frontier.complete
+            last = await self._database.read(rows.last_until, number)
+            return (BEGINNING if last is None else EventId(*last)), number
+        if after == BEGINNING:
+            return BEGINNING, 0
+        return after, await self._database.read(rows.number_of, after.gid, after.version)
 
     async def _opened(self) -> Frontier:
         """Return how far the log is complete, and begin to keep track of it where nobody has."""

@@ -120,6 +120,13 @@ def number_of(tx: Transaction, gid: str, version: int) -> int:
     return int(row.id)
 
 
+def last_until(tx: Transaction, number: int) -> tuple[str, int] | None:
+    """Return the gid and version of the last public event up to a number in the whole log, None where there is none."""
+    which = (events.c.id <= number, events.c.version.is_not(None))
+    row = tx.execute(_ROWS.where(*which).order_by(events.c.id.desc()).limit(1)).first()
+    return None if row is None else (row.gid, row.version)
+
+
 @brief
 def between(tx: Transaction, asked: Sequence[tuple[int, int]]) -> list[list[LoggedEvent] | Exception]:
     """Return for each pair of numbers a page of all public events after the first and up to the second, in order."""

@@ -23,6 +23,8 @@ class Stream:
         self._lines = response.iter_lines()
         while not self.comments:
             self._line()
+        self.origin = self.ids.pop()
+        """The id that comes without an event: where the stream began."""
 
     def take(self, count: int) -> list[str]:
         """Return the data of the next `count` events."""

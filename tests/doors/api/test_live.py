@@ -70,6 +70,24 @@ def test_a_stream_begins_where_it_is_asked_to(house: House) -> None:
         assert events[3:] == stream.take(1)
 
 
+def test_who_loses_the_connection_before_the_first_event_misses_nothing(house: House) -> None:
+    """A stream says where it begins by an id without an event, which is good to go on after."""
+    for path in ("/auctions/{gid}/events", "/events"):
+        gid = house.user("ada").auction()
+        with following(house, path.format(gid=gid)) as stream:
+            assert f"{gid}/1" == stream.origin
+        house.user("bob").bid(gid, 10)
+        with following(house, path.format(gid=gid), **{"Last-Event-ID": stream.origin}) as stream:
+            assert ["bid.placed"] == stream.types(1)
+
+
+def test_a_new_house_is_followed_from_its_beginning(serve_house: ServeHouse) -> None:
+    """Where nothing has happened yet the stream begins at 0."""
+    house = serve_house()
+    with following(house, "/events") as stream:
+        assert "0" == stream.origin
+
+
 def test_the_payload_is_that_of_the_log(house: House) -> None:
     """What a stream sends is the auction's public log, complete and in order."""
     gid = closed(house, 5)
@@ -86,7 +104,7 @@ def test_nothing_private_is_told(house: House) -> None:
     house.user("ada").post(f"/auctions/{gid}/close", json={})
     told = payloads(house, gid)
     assert 5 == len(told)
-    assert [] == re.findall("777|654.321|698.765|maximum.raised", "".join(told))
+    assert [] == re.findall(r"777\.777|654\.321|698\.765|maximum\.raised", "".join(told))
 
 
 def test_an_auction_that_is_over_has_nothing_left_to_tell(house: House) -> None:

@@ -94,7 +94,9 @@ class EventStream(Response):
         await send({"type": "http.response.body"})
 
     async def _tell(self, follower: Follower, line: Line, send: Send) -> None:
-        await _send(send, b"retry: %d\n%s" % (random.randint(*RETRY_MILLISECONDS), self._comment()))
+        # A browser takes the id without an event, so that it misses nothing if it loses its connection before the first.
+        head = f"retry: {random.randint(*RETRY_MILLISECONDS)}\nid: {follower.origin}\n"
+        await _send(send, head.encode() + self._comment())
         self._is_due = False
         timer = self._timer(follower)
         try:
