@@ -66,7 +66,9 @@ class Reader:
                 if line != b"\n":
                     event[name] = value
                     continue
-                if b"data" in event:  # what was cut off before its empty line is none; the first id comes without an event
+                if (
+                    b"data" in event
+                ):  # what was cut off before its empty line is none; the first id comes without an event
                     self.ids.append(event[b"id"].decode())
                     self.data.append(event[b"data"])
                 event.clear()

@@ -5,7 +5,9 @@ from tests.faults.devices import DeviceStorm
 from tests.faults.mortal import POINTS
 from tests.faults.trial import AUTOSAVE, ON_POSTGRESQL, ON_SQLITE, ON_TWO, Trial
 
-DROPS = ("max_queued_messages 100",)
+DROPS = ("max_queued_messages 1000",)
+"""Mosquitto's own default; the other trials let it hold what it has to."""
+DROPS_EARLY = ("max_queued_messages 100",)
 DAWDLES_SECONDS = 0.01
 EVENT_POINTS = [point for point in POINTS if not point.startswith("reply")]
 
@@ -26,8 +28,8 @@ OUT = (
 
 
 def _streams(name: str, on: tuple[str, ...], dawdles: float) -> Trial:
-    trouble = troubles.often_cut_readers
-    return Trial(name, trouble, times=1, on=on, dawdles=dawdles, subscribers=(), readers=10, cuts=100)
+    trouble = troubles.cut_readers
+    return Trial(name, trouble, times=5, on=on, dawdles=dawdles, subscribers=(), readers=10, cuts=100)
 
 
 STREAMS = (
@@ -73,13 +75,8 @@ SHORT = (
         states=False,
         on=ON_POSTGRESQL[:1],
     ),
-    Trial(
-        "network and slow subscriber",
-        troubles.in_turn(troubles.frozen_subscriber, troubles.cut, troubles.half_open, troubles.absence),
-        times=1,
-        broker=DROPS,
-        on=ON_SQLITE,
-    ),
+    Trial("network", troubles.in_turn(troubles.cut, troubles.half_open, troubles.absence), times=1, on=ON_SQLITE),
+    Trial("slow subscriber", troubles.frozen_subscriber, times=1, broker=DROPS_EARLY, on=ON_SQLITE),
     _short_streams(ON_SQLITE, 0),
     _short_streams(ON_TWO, DAWDLES_SECONDS),
     Trial(

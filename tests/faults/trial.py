@@ -15,7 +15,7 @@ from typing import Any
 
 from saleroom.storage import log
 from saleroom.storage.database import Database
-from tests.delivery.equipment import Mosquitto, Subscriber
+from tests.delivery.equipment import Mosquitto, Subscriber, until
 from tests.faults import readers as reading
 from tests.faults.bidding import Storm
 from tests.faults.house import SECONDS_MAX, House, quiet_port
@@ -41,6 +41,8 @@ ON_POSTGRESQL = ON_ALL[1:]
 ON_TWO = ON_ALL[2:]
 AUTOSAVE = ("persistence true", "autosave_interval 100", "autosave_on_changes true")
 QUIET_SECONDS = 10.0
+THAWED_SECONDS = 2.0
+CUTS_SECONDS_MAX = 300.0
 
 
 @dataclass
@@ -182,6 +184,8 @@ async def _trouble(trial: Trial, scene: Scene) -> None:
     for _ in range(trial.times):
         await scene.storm.more(scene.step)
         await trial.trouble(scene)
+    often = "the readers were cut off as often as they should be"
+    await until(lambda: all(reader.often_enough for reader in scene.readers), often, CUTS_SECONDS_MAX)
     scene.storm.calm.set()
 
 
@@ -221,11 +225,11 @@ def _read(reader: Reader) -> int:
     return len(reader.ids) + reader.over
 
 
-async def _quiet(count: Callable[[], int], enough: int) -> None:
+async def _quiet(count: Callable[[], int], enough: int, seconds: float = QUIET_SECONDS) -> None:
     """Wait until `count()` is `enough`, or has not risen for a while: what is missing then stays missing."""
     loop = asyncio.get_running_loop()
     seen, since = -1, loop.time()
-    while seen < enough and loop.time() - since < QUIET_SECONDS:
+    while seen < enough and loop.time() - since < seconds:
         if (now := count()) != seen:
             seen, since = now, loop.time()
         await asyncio.sleep(0.1)
@@ -235,7 +239,7 @@ async def _thaw(scene: Scene, logged: Log) -> None:
     """Let the onlookers read on, and note what they have missed; what they get must be right, and in order."""
     for onlooker in scene.onlookers:
         onlooker.thaw()
-        await _quiet(partial(_different, onlooker), sum(map(len, logged.values())))
+        await _quiet(partial(_different, onlooker), sum(map(len, logged.values())), THAWED_SECONDS)
         told = judge_told(logged, onlooker.messages)
         onlooker.close()
         scene.notes["dropped for the slow one"] = told.missing

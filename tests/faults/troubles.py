@@ -110,20 +110,13 @@ async def frozen_subscriber(scene: Scene) -> None:
 
 
 async def cut_readers(scene: Scene) -> None:
-    """Readers are cut off on their way, by the house's death, and by themselves; PostgreSQL's notices are lost."""
-    await scene.storm.more(scene.step)
+    """Readers are cut off on their way and by the house's death; PostgreSQL's notices are lost."""
     scene.to_house.cut()
-    await scene.storm.more(scene.step)
+    await scene.storm.more(scene.step // 4)
     await scene.house.killed()
     if scene.database_url.startswith("postgresql"):
-        await scene.storm.more(scene.step)
+        await scene.storm.more(scene.step // 4)
         await lost_connections(scene)
-
-
-async def often_cut_readers(scene: Scene) -> None:
-    """The same, until each reader was cut off often enough."""
-    while not all(reader.often_enough for reader in scene.readers):
-        await cut_readers(scene)
 
 
 async def lost_connections(scene: Scene) -> None:
