@@ -8,35 +8,14 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, Response, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Response, expect
 
 from tests.fixtures_house import PASSWORD, House
-from tests.needs import need
 
-ARGUMENTS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 SCHEMES = ("light", "dark")
 PATHS = ("/", "/lots/{gid}", "/lots/{sold}", "/lots/none", "/login", "/register", "/docs")
 
 OpenPage = Callable[..., Page]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """A real Chromium, for this module only: while it runs, no other event loop may in this thread."""
-    program = need("chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
