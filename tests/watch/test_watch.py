@@ -268,11 +268,9 @@ def test_a_wrong_password_is_said_at_once(tmp_path: Path) -> None:
 
 
 def test_a_reader_who_leaves_is_no_fault(start: Start, visit: Visit, tmp_path: Path) -> None:
-    """`saleroom watch ... | head -1` ends by itself, without a word on standard error."""
+    """`saleroom watch ... | head -1` ends by itself, without another event, and without a word on standard error."""
     house = start()
-    floor = Floor(visit(house), tmp_path)
-    gid = floor.sell()
-    floor.bid(gid, 3)
+    gid = Floor(visit(house), tmp_path).sell()
     command = f'{PROGRAM} watch {house.url} --json --after 0 2>err.txt | head -1; echo "${{PIPESTATUS[0]}}"'
     done = subprocess.run(
         ["bash", "-c", command],

@@ -89,10 +89,13 @@ async def watch(plan: Plan, shown: Shown) -> None:
             asyncio.get_running_loop().add_signal_handler(number, duties[0].cancel)
         try:
             with suppress(asyncio.CancelledError):
-                await duties[0]
+                done, _ = await asyncio.wait(duties, return_when=asyncio.FIRST_COMPLETED)
+                for duty in done:
+                    duty.result()
                 sale.conclude()
         finally:
-            duties[1].cancel()
+            for duty in duties:
+                duty.cancel()
             await asyncio.gather(*duties, return_exceptions=True)
 
 

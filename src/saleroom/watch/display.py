@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import select
 import sys
 from collections import deque
 from datetime import UTC, datetime, timedelta
@@ -21,6 +22,7 @@ from saleroom.watch.sale import Sale
 from saleroom.watch.words import left, plain, standing, words
 
 PAINT_SECONDS = 0.25
+READER_SECONDS = 1.0
 EVENTS_SHOWN_MAX = 10
 HEAD_LINES = 6
 """Lines of the view that are neither a lot nor an event."""
@@ -89,8 +91,12 @@ class Lines:
         self._err.flush()
 
     async def run(self, sale: Sale) -> None:
-        """Nothing changes without an event."""
-        await asyncio.Event().wait()
+        """Notice that nobody reads any more, also while there is nothing to write. Raises NobodyReads."""
+        reader = select.poll()
+        reader.register(self._out.fileno(), 0)  # asks for nothing but a closed pipe, which is always told
+        while not reader.poll(0):  # noqa: ASYNC110  # no event loop tells it of a pipe that is only written to
+            await asyncio.sleep(READER_SECONDS)
+        raise NobodyReads
 
 
 class View:
