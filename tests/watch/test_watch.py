@@ -12,6 +12,8 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from tests.delivery.equipment import Mosquitto, free_port
 from tests.fixtures_process import Start, Visit
 from tests.line import Line
@@ -140,6 +142,7 @@ def test_a_gap_over_mqtt_is_said(
     assert "Longcase clock: sold to" in watcher.lines[-1]
 
 
+@pytest.mark.parametrize("broker", ["mosquitto"], indirect=True)
 def test_a_close_that_nobody_told_ends_the_watch(
     broker: tuple[int, dict[str, str]],
     start: Start,

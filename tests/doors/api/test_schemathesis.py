@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.contract import DOCUMENT
 from tests.fixtures_house import House, User
 
-SECONDS = int(os.environ.get("SALEROOM_TEST_SCHEMATHESIS_SECONDS", "20"))
+SECONDS = int(os.environ.get("SALEROOM_TEST_SCHEMATHESIS_SECONDS", "12"))
 SEED = [] if "SALEROOM_TEST_SCHEMATHESIS_SECONDS" in os.environ else ["--seed=1"]
 PROGRAM = Path(sys.executable).with_name("schemathesis")
 NOT_CHECKED = (
