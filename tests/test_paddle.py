@@ -76,15 +76,6 @@ def take(tmp_path: Path) -> Iterator[Take]:
         paddle.process.communicate()
 
 
-@pytest.fixture
-def mosquitto(tmp_path: Path) -> Iterator[Mosquitto]:
-    """A running Mosquitto that lets everybody in."""
-    broker = Mosquitto(tmp_path)
-    broker.start()
-    yield broker
-    broker.kill()
-
-
 @pytest.fixture(params=["embedded", "mosquitto", "mosquitto --v5"])
 def broker(request: pytest.FixtureRequest) -> tuple[dict[str, str], list[str]]:
     """Settings of the house, and what a paddle is given to reach the same broker."""

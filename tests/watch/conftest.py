@@ -39,15 +39,6 @@ def line() -> Iterator[Callable[[str], Line]]:
         laid.cut()
 
 
-@pytest.fixture
-def mosquitto(tmp_path: Path) -> Iterator[Mosquitto]:
-    """A running Mosquitto that lets everybody in."""
-    broker = Mosquitto(tmp_path)
-    broker.start()
-    yield broker
-    broker.kill()
-
-
 @pytest.fixture(params=["embedded", "mosquitto"])
 def broker(request: pytest.FixtureRequest) -> tuple[int, dict[str, str]]:
     """The port of each broker, and the settings with which the house uses it."""

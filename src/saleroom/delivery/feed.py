@@ -259,7 +259,7 @@ class Feed:
                 start = await self._backlogs.ask((gid, None if after is None else after.version))
                 origin = after or EventId(gid, start.version)
                 follower.begin(origin, origin.version, over=start.over and not start.events)
-        except BaseException:
+        except BaseException:  # a reader that gives up meanwhile, too, gives its place back
             follower.close()
             raise
         return follower

@@ -233,7 +233,7 @@ class Turns(asyncio.Lock):
         self._users += 1
         try:
             return await super().acquire()
-        except BaseException:
+        except BaseException:  # who is cancelled while it waits has no turn to give back
             self._users -= 1
             raise
 
