@@ -1,11 +1,11 @@
 """What one client may cost the embedded broker: those who take more are slowed down or cut off, the rest are served."""
 
 import asyncio
-import gc
 import random
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from typing import Any
 
 import pytest
 from amqtt.mqtt.protocol.broker_handler import BrokerProtocolHandler
@@ -24,11 +24,28 @@ Subscribe = Callable[..., Subscriber]
 BIDS = "saleroom/auctions/x/bids"
 
 
+BROKERS: list[MendedBroker] = []
+"""Those of the test under way. To look for them among all objects would take hold of what other threads are making."""
+
+
+@pytest.fixture(autouse=True)
+def brokers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Take note of each broker that a test starts."""
+
+    def make(*arguments: Any) -> MendedBroker:
+        BROKERS.append(MendedBroker(*arguments))
+        return BROKERS[-1]
+
+    monkeypatch.setattr(broker_module, "MendedBroker", make)
+    yield
+    BROKERS.clear()
+
+
 def remembered() -> list[str]:
-    """Return the client ids of those whom brokers of this process remember, the service aside."""
-    brokers = [found for found in gc.get_objects() if isinstance(found, MendedBroker)]
-    held = [holder.client_id for found in brokers for holders in found.subscriptions.values() for holder, _ in holders]
-    names = [name for found in brokers for name in found.sessions] + held
+    """Return the client ids of those whom the brokers remember, the service aside."""
+    held = [holder.client_id for found in BROKERS for holders in found.subscriptions.values() for holder, _ in holders]
+    names = [name for found in BROKERS for name in found.sessions] + held
+    assert BROKERS
     return [name for name in names if name and not name.startswith("service-")]
 
 
