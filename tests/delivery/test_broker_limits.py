@@ -1,6 +1,7 @@
 """What one client may cost the embedded broker: those who take more are slowed down or cut off, the rest are served."""
 
 import asyncio
+import gc
 import random
 import socket
 from collections.abc import Callable, Iterator
