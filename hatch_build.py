@@ -19,6 +19,12 @@ STAMP = "build/assets.stamp"
 FILES = {
     "@picocss/pico/css/pico.min.css": "pico.min.css",
     "@picocss/pico/LICENSE.md": "pico.LICENSE.txt",
+    "htmx.org/dist/htmx.min.js": "htmx.min.js",
+    "htmx.org/dist/ext/hx-sse.min.js": "hx-sse.min.js",
+    "htmx.org/LICENSE": "htmx.LICENSE.txt",
+    "uplot/dist/uPlot.iife.min.js": "uplot.min.js",
+    "uplot/dist/uPlot.min.css": "uplot.min.css",
+    "uplot/LICENSE": "uplot.LICENSE.txt",
     "swagger-ui-dist/swagger-ui.css": "swagger-ui.css",
     "swagger-ui-dist/swagger-ui-bundle.js": "swagger-ui-bundle.js",
     "swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt": "swagger-ui-bundle.js.LICENSE.txt",

@@ -115,6 +115,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         Assets(PUBLIC_FOLDER),
         registration_open=settings.registration == "open",
         public_url=settings.public_url,
+        currency=settings.currency,
     )
     app = front.build(
         pages.routes(),

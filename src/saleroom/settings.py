@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
+from babel.numbers import is_currency
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -109,6 +110,9 @@ class Settings(BaseModel):
     public_url: str | None = Field(
         None, description="Address that people see, such as https://bids.example; https makes cookies secure."
     )
+    currency: str = Field(
+        "EUR", description="Currency of all amounts, by its ISO 4217 code, such as USD; pages show it."
+    )
     outage_reopens: bool = Field(True, description="Whether auctions that ended during an outage get time again.")
     followers_max: Number = Field(
         10_000, ge=1, le=1_000_000, description="Readers of server-sent events that each process serves at a time."
@@ -181,6 +185,13 @@ class Settings(BaseModel):
         for network in value:
             ipaddress.ip_network(network)
         return value
+
+    @field_validator("currency")
+    @classmethod
+    def _known_currency(cls, value: str) -> str:
+        if not is_currency(value.upper()):
+            raise ValueError("write the ISO 4217 code of a currency, such as EUR, USD or GBP")
+        return value.upper()
 
     @field_validator("load_key")
     @classmethod

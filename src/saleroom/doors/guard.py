@@ -101,15 +101,15 @@ class Guard:
             raise HeadersTooLarge(limit=HEADER_BYTES_MAX)
         if scope["method"] in SAFE_METHODS or header(scope, b"x-requested-with") is not None:
             return receive
-        cookie = _cookie(scope, _forgery_cookie_name(https=self._https))
-        if cookie is None:
+        bound = cookie(scope, _forgery_cookie_name(https=self._https))
+        if bound is None:
             raise ForgeryRefused
         sent = header(scope, FORGERY_HEADER)
         if sent is None and media_type(scope) == _FORM:
             body = await read_body(Request(scope, receive), self._form_bytes_max)
             receive = _replay(body, receive)
             sent = parse_qs(body.decode("latin-1")).get(FORGERY_FIELD, [None])[-1]
-        if sent is None or not hmac.compare_digest(sent.encode(), _forgery_token(cookie).encode()):
+        if sent is None or not hmac.compare_digest(sent.encode(), _forgery_token(bound).encode()):
             raise ForgeryRefused
         return receive
 
@@ -118,13 +118,13 @@ def forgery_token(request: HTTPConnection) -> str:
     """Return the token for the hidden field `csrfToken` of a form, bound to a cookie that goes with the answer."""
     https = bool(request.scope.get("saleroom.https"))
     name = _forgery_cookie_name(https=https)
-    cookie = request.scope.get("saleroom.forgery_value") or _cookie(request.scope, name)
-    if cookie is None:
-        cookie = secrets.token_urlsafe(32)
+    bound = request.scope.get("saleroom.forgery_value") or cookie(request.scope, name)
+    if bound is None:
+        bound = secrets.token_urlsafe(32)
         attributes = "Path=/; HttpOnly; SameSite=Lax" + ("; Secure" if https else "")
-        request.scope["saleroom.forgery_value"] = cookie
-        request.scope["saleroom.forgery_cookie"] = f"{name}={cookie}; {attributes}".encode()
-    return _forgery_token(cookie)
+        request.scope["saleroom.forgery_value"] = bound
+        request.scope["saleroom.forgery_cookie"] = f"{name}={bound}; {attributes}".encode()
+    return _forgery_token(bound)
 
 
 def header(scope: Scope, name: bytes) -> str | None:
@@ -157,7 +157,7 @@ def session_cookie_name(*, https: bool) -> str:
 
 def session_token(request: HTTPConnection) -> str | None:
     """Return the token of the service's own pages, from its cookie."""
-    return _cookie(request.scope, session_cookie_name(https=bool(request.scope.get("saleroom.https"))))
+    return cookie(request.scope, session_cookie_name(https=bool(request.scope.get("saleroom.https"))))
 
 
 def client_address(request: HTTPConnection) -> str:
@@ -197,11 +197,11 @@ def _forgery_cookie_name(*, https: bool) -> str:
     return "__Host-saleroom_csrf" if https else "saleroom_csrf"
 
 
-def _forgery_token(cookie: str) -> str:
-    return hmac.new(cookie.encode(), b"saleroom forgery token", hashlib.sha256).hexdigest()
+def _forgery_token(bound: str) -> str:
+    return hmac.new(bound.encode(), b"saleroom forgery token", hashlib.sha256).hexdigest()
 
 
-def _cookie(scope: Scope, name: str) -> str | None:
+def cookie(scope: Scope, name: str) -> str | None:
     """Return a cookie of ours, whatever odd cookies of others stand before it."""
     return cookie_parser(header(scope, b"cookie") or "").get(name) or None
 

@@ -2,42 +2,34 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qs
-
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
-from saleroom.domain.accounts import TOKEN_LIFETIME, Account, parse_password, parse_username
+from saleroom.domain.accounts import TOKEN_LIFETIME, parse_password, parse_username
 from saleroom.domain.errors import Fault, Invalid, Refused, Unauthenticated
-from saleroom.doors.guard import client_address, read_body, session_cookie_name, session_token
-from saleroom.doors.house import House
-from saleroom.doors.problems import headers_of, status_of
-from saleroom.doors.web.rendering import Renderer
-from saleroom.service import accounts, reading
-
-FORM_BYTES_MAX = 64 * 1024
-FIELDS_MAX = 100
-_FORM = "application/x-www-form-urlencoded"
+from saleroom.doors.guard import client_address, session_cookie_name, session_token
+from saleroom.doors.web.site import Site, fields, go_to
+from saleroom.service import accounts
 
 
 class AccountForms:
     """The forms over one house."""
 
-    def __init__(self, house: House, renderer: Renderer) -> None:
-        self._house = house
-        self._renderer = renderer
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._house = site.house
 
     async def login_form(self, request: Request) -> Response:
         """GET /login: the form, or home for who is logged in already."""
-        return await self._form(request, "login.html") if await self._viewer(request) is None else _home()
+        return await self._form(request, "login.html") if await self._site.viewer(request) is None else _home()
 
     async def register_form(self, request: Request) -> Response:
         """GET /register: the form, or home for who is logged in already."""
-        return await self._form(request, "register.html") if await self._viewer(request) is None else _home()
+        return await self._form(request, "register.html") if await self._site.viewer(request) is None else _home()
 
     async def log_in(self, request: Request) -> Response:
         """POST /session: log in, and go home with the session's cookie."""
-        sent = await _fields(request)
+        sent = await fields(request)
         try:
             return await self._start_session(request, *_texts(sent, "username", "password"))
         except Refused as refused:
@@ -45,7 +37,7 @@ class AccountForms:
 
     async def register(self, request: Request) -> Response:
         """POST /register: make the account, log in, and go home with the session's cookie."""
-        sent = await _fields(request)
+        sent = await fields(request)
         try:
             username, password = _credentials(sent)
             await self._house.accounts.register(username, password, client_address(request))
@@ -90,30 +82,7 @@ class AccountForms:
             "faults": {name: " and ".join(fault.message for fault in found) for name, found in faults.items()},
             "message": None if refused is None or faults else _message(refused),
         }
-        viewer = await self._viewer(request)
-        if refused is None:
-            return self._renderer.page(request, template, viewer, context)
-        status, headers = status_of(refused), headers_of(refused)
-        return self._renderer.page(request, template, viewer, context, status=status, headers=headers)
-
-    async def _viewer(self, request: Request) -> Account | None:
-        token = session_token(request)
-        try:
-            return None if token is None else await self._house.database.read(reading.who, token)
-        except Unauthenticated:
-            return None
-
-
-async def _fields(request: Request) -> dict[str, str]:
-    """Return the fields of a form. Raises BodyTooLarge, BodyTimedOut, or Invalid where it is not one."""
-    body = await read_body(request, FORM_BYTES_MAX)
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
-        return {}
-    try:
-        found = parse_qs(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=FIELDS_MAX)
-    except ValueError:
-        raise Invalid.one("body", "malformed_form", "is not a form as a browser sends it") from None
-    return {name: values[-1] for name, values in found.items()}
+        return self._site.page(request, template, await self._site.viewer(request), context, refused=refused)
 
 
 def _texts(sent: dict[str, str], *names: str) -> list[str]:
@@ -142,4 +111,4 @@ def _message(refused: Refused) -> str:
 
 
 def _home() -> Response:
-    return RedirectResponse("/", 303)
+    return go_to("/")

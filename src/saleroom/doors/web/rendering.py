@@ -1,10 +1,9 @@
-"""Templates, and how money, instants and durations read to people."""
+"""Templates in the reader's language, and how instants and durations read to people."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
@@ -16,6 +15,7 @@ from saleroom.domain.accounts import Account
 from saleroom.domain.events import SoftClose
 from saleroom.doors.guard import forgery_token
 from saleroom.doors.web.assets import Assets
+from saleroom.doors.web.language import Language, Languages
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _UNITS = ((3600, "hour"), (60, "minute"), (1, "second"))
@@ -24,16 +24,16 @@ _UNITS = ((3600, "hour"), (60, "minute"), (1, "second"))
 class Renderer:
     """Makes pages from templates. Every value is escaped, and a missing one is an error."""
 
-    def __init__(self, assets: Assets, *, registration_open: bool) -> None:
-        self._templates = Environment(
-            loader=PackageLoader("saleroom.doors.web"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._templates.globals |= {"asset": assets.url, "registration_open": registration_open}
-        self._templates.filters |= {"money": money, "when": when, "soft_close": soft_close_words}
+    def __init__(self, assets: Assets, languages: Languages, *, registration_open: bool) -> None:
+        self.languages = languages
+        self._environments = {
+            language.tag: _environment(language, {"asset": assets.url, "registration_open": registration_open})
+            for language in languages
+        }
+
+    def language(self, request: Request) -> Language:
+        """Return the language of the reader."""
+        return self.languages.of(request)
 
     def page(
         self,
@@ -47,6 +47,7 @@ class Renderer:
         viewer_known: bool = True,
     ) -> Response:
         """Return `template` as an answer. Its header shows `viewer`, who is logged in, or nothing of it where unknown."""
+        language = self.language(request)
         values = {
             "viewer": viewer,
             "viewer_known": viewer_known,
@@ -54,13 +55,32 @@ class Renderer:
             # Called by forms only, so that a page without one sets no cookie.
             "forgery_token": lambda: forgery_token(request),
         }
-        html = self._templates.get_template(template).render(values | dict(context))
-        return HTMLResponse(html, status, {"Cache-Control": "private, no-cache", "Vary": "Cookie", **headers})
+        html = self.fragment(language, template, values | dict(context))
+        head = {
+            "Cache-Control": "private, no-cache",
+            "Vary": "Cookie, Accept-Language",
+            "Content-Language": language.tag,
+        }
+        return HTMLResponse(html, status, head | dict(headers))
+
+    def fragment(self, language: Language, template: str, context: Mapping[str, Any]) -> str:
+        """Return a template as HTML."""
+        return self._environments[language.tag].get_template(template).render(dict(context))
 
 
-def money(amount: str) -> str:
-    """Return a wire amount as people read it: thousands apart, two decimals, the third only where it is not nought."""
-    return f"{Decimal(amount):,}".removesuffix("0")
+def _environment(language: Language, names: Mapping[str, Any]) -> Environment:
+    made = Environment(
+        loader=PackageLoader("saleroom.doors.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.i18n"],
+    )
+    made.install_gettext_translations(language.translations, newstyle=True)  # type: ignore[attr-defined]  # the extension's
+    made.globals |= {**names, "language": language}
+    made.filters |= {"money": language.money, "when": when, "soft_close": soft_close_words}
+    return made
 
 
 def when(instant: str) -> tuple[str, str]:

@@ -1,0 +1,58 @@
+// What every page has: instants in the reader's own time zone, countdowns by the server's clock, and the zone in forms.
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const language = document.documentElement.lang;
+const whole = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium" });
+const named = new Intl.DateTimeFormat(language, { timeZoneName: "short", hour: "2-digit" });
+let ahead = 0; // milliseconds by which the server's clock is ahead of this one
+
+function nameOfZone(at) {
+  return named.formatToParts(at).find((part) => part.type === "timeZoneName").value;
+}
+
+function localize(root) {
+  for (const time of root.querySelectorAll("time[datetime]:not([data-local])")) {
+    const at = new Date(time.dateTime);
+    time.dataset.local = "";
+    time.textContent = `${whole.format(at)} ${nameOfZone(at)}`;
+    time.title = zone;
+  }
+  for (const field of root.querySelectorAll("input[data-zone]")) field.value = zone;
+}
+
+function left(milliseconds) {
+  const seconds = Math.max(0, Math.ceil(milliseconds / 1000));
+  const parts = [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]];
+  const first = parts.findIndex(([size]) => seconds >= size);
+  const shown = parts.slice(first < 0 ? 3 : Math.min(first, 2), first < 0 ? 4 : Math.min(first, 2) + 2);
+  let rest = seconds;
+  return shown.map(([size, unit]) => {
+    const count = Math.floor(rest / size);
+    rest %= size;
+    return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "short" }).format(count);
+  }).join(" ");
+}
+
+function count() {
+  const now = Date.now() + ahead;
+  for (const place of document.querySelectorAll("[data-until]")) {
+    const remains = Date.parse(place.dataset.until) - now;
+    const text = left(remains);
+    if (place.textContent !== text) place.textContent = text;
+    place.classList.toggle("soon", remains < 5 * 60 * 1000);
+  }
+}
+
+function setClock(instant) {
+  ahead = Date.parse(instant) - Date.now();
+  count();
+}
+
+const stated = document.querySelector("meta[name=house-time]");
+if (stated) ahead = Date.parse(stated.content) - Date.now();
+const footer = document.querySelector(".zone");
+if (footer) footer.textContent = footer.dataset.words?.replace("{zone}", `${zone} (${nameOfZone(new Date())})`) ?? footer.textContent;
+localize(document);
+count();
+setInterval(count, 250);
+document.addEventListener("htmx:after:settle", () => { localize(document); count(); });
+document.addEventListener("time", (event) => setClock(event.detail.data)); // a named event of a page's stream
