@@ -99,7 +99,7 @@ def lot(tx: Transaction, gid: str, token: str | None, limit: int, before: int | 
     """Return all that a lot's page shows. Raises UnknownAuction, or Unauthenticated for a dead token."""
     viewer = _viewer(tx, token)
     found = _found(tx, gid)
-    history, older = _history(tx, found, viewer, limit, before)
+    history, older = history(tx, found, viewer, limit, before)
     return Lot(_view(found, viewer), found.soft_close, history, older)
 
 
@@ -130,12 +130,13 @@ def bid_history(
     A maximum is shown on one's own bids only. Raises UnknownAuction, or Unauthenticated for a dead token.
     """
     viewer = _viewer(tx, token)
-    return _history(tx, _found(tx, gid), viewer, limit, before)
+    return history(tx, _found(tx, gid), viewer, limit, before)
 
 
-def _history(
+def history(
     tx: Transaction, one: Auction, viewer: Account | None, limit: int, before: int | None
 ) -> tuple[list[BidView], int | None]:
+    """Return a page of an auction's bids, newest first, as `viewer` may see them, and where the next one starts."""
     rows = bids.newest(tx, one.id, limit + 1, before)
     views = [
         BidView(
