@@ -99,8 +99,8 @@ def lot(tx: Transaction, gid: str, token: str | None, limit: int, before: int | 
     """Return all that a lot's page shows. Raises UnknownAuction, or Unauthenticated for a dead token."""
     viewer = _viewer(tx, token)
     found = _found(tx, gid)
-    history, older = history(tx, found, viewer, limit, before)
-    return Lot(_view(found, viewer), found.soft_close, history, older)
+    page, older = history(tx, found, viewer, limit, before)
+    return Lot(_view(found, viewer), found.soft_close, page, older)
 
 
 def auction_list(
