@@ -112,6 +112,30 @@ async def test_a_batch_that_breaks_is_tried_one_by_one(
     assert 3 == stored.bid_count
 
 
+async def test_nobody_waits_for_good_where_the_log_fails(
+    database: Database, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where even telling of a broken batch fails, its bids are told so, and those behind them are decided."""
+
+    def breaking(tx: Transaction, commands: Sequence[BidCommand]) -> list[bytes | Refused]:
+        if len(commands) > 1:
+            raise ZeroDivisionError
+        return place_bids(tx, commands)
+
+    def unwritable(*_: object, **__: object) -> None:
+        raise OSError("no room on the disk")
+
+    monkeypatch.setattr(desk, "place_bids", breaking)
+    monkeypatch.setattr(desk.log, "exception", unwritable)
+    counter = Desk(database)
+    async with asyncio.timeout(20):
+        answers = await asyncio.gather(
+            *(counter.place(house.bid(n, str(10 * n))) for n in (1, 2)), return_exceptions=True
+        )
+        alone = await counter.place(house.bid(1, "10"))
+    assert [OSError, OSError, bytes] == [type(a) for a in (*answers, alone)]
+
+
 async def test_a_full_desk_says_so_at_once(database: Database, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond its bound the desk refuses with Busy instead of letting bids queue up."""
     monkeypatch.setattr(desk, "WAITING_MAX", 3)

@@ -70,7 +70,11 @@ class Desk:
         """Take batch after batch until nobody waits."""
         try:
             while self._waiting:
-                await self._decide(self._next_batch())
+                batch = self._next_batch()
+                try:
+                    await self._decide(batch)
+                except Exception as error:  # noqa: BLE001  # told to all: a log that cannot be written leaves nobody waiting
+                    _tell(batch, [error] * len(batch))
         finally:
             self._serving = None
 
@@ -88,10 +92,14 @@ class Desk:
                     await self._decide([one])
                 return
             answers = [error]
-        for (_, future), answer in zip(batch, answers, strict=True):
-            if future.done():
-                continue  # The client has gone; what it asked for is decided all the same.
-            if isinstance(answer, Exception):
-                future.set_exception(answer)
-            else:
-                future.set_result(answer)
+        _tell(batch, answers)
+
+
+def _tell(batch: Sequence[_Waiting], answers: Sequence[bytes | Exception]) -> None:
+    for (_, future), answer in zip(batch, answers, strict=True):
+        if future.done():
+            continue  # The client has gone, or has been told; what it asked for is decided all the same.
+        if isinstance(answer, Exception):
+            future.set_exception(answer)
+        else:
+            future.set_result(answer)

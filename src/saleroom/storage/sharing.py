@@ -45,7 +45,10 @@ class Shared(Generic[K, V]):
         try:
             while self._waiting:
                 batch = [(question, self._waiting.pop(question)) for question in list(self._waiting)[:BATCH_MAX]]
-                await self._settle(batch)
+                try:
+                    await self._settle(batch)
+                except Exception as error:  # noqa: BLE001  # told to all: a log that cannot be written leaves nobody waiting
+                    _tell(batch, [error] * len(batch))
         finally:
             self._serving = None
 
@@ -63,11 +66,15 @@ class Shared(Generic[K, V]):
                     await self._settle([one])
                 return
             answers = [error]
-        for (_, futures), answer in zip(batch, answers, strict=True):
-            for future in futures:
-                if future.done():
-                    continue  # The client has gone.
-                if isinstance(answer, Exception):
-                    future.set_exception(answer)
-                else:
-                    future.set_result(answer)
+        _tell(batch, answers)
+
+
+def _tell(batch: Sequence[tuple[K, list[asyncio.Future[V]]]], answers: Sequence[V | Exception]) -> None:
+    for (_, futures), answer in zip(batch, answers, strict=True):
+        for future in futures:
+            if future.done():
+                continue  # The client has gone, or has been told.
+            if isinstance(answer, Exception):
+                future.set_exception(answer)
+            else:
+                future.set_result(answer)
