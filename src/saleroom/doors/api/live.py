@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import lru_cache
 
@@ -73,7 +73,7 @@ class EventStream(Response):
 
     def __init__(self, follower: Follower | None, clock: Callable[[], datetime]) -> None:
         self._follower = follower
-        self._clock = clock
+        self.clock = clock
         self.status_code = 200
         self.background = None
 
@@ -96,18 +96,17 @@ class EventStream(Response):
     async def _tell(self, follower: Follower, line: Line, send: Send) -> None:
         # A browser takes the id without an event, so that it misses nothing if it loses its connection before the first.
         head = f"retry: {random.randint(*RETRY_MILLISECONDS)}\nid: {follower.origin}\n"
-        await _send(send, head.encode() + self._comment())
+        await send_more(send, head.encode() + self.time())
         self._is_due = False
         timer = self._timer(follower)
         try:
             while not line.gone:
                 events = await follower.next()
-                for start in range(0, len(events), CHUNK_EVENTS_MAX):
-                    await _send(send, b"".join(map(frame, events[start : start + CHUNK_EVENTS_MAX])))
+                await self.tell(events, send)
                 if follower.ended and not events:
                     return
                 if self._is_due:
-                    await _send(send, self._comment())
+                    await send_more(send, self.time())
                     self._is_due = False
                     timer = self._timer(follower)
         finally:
@@ -120,11 +119,18 @@ class EventStream(Response):
 
         return asyncio.get_running_loop().call_later(COMMENT_SECONDS, due)
 
-    def _comment(self) -> bytes:
-        return f": time {instant(self._clock())}\n\n".encode()
+    async def tell(self, events: Sequence[LoggedEvent], send: Send) -> None:
+        """Send `events`, in order."""
+        for start in range(0, len(events), CHUNK_EVENTS_MAX):
+            await send_more(send, b"".join(map(frame, events[start : start + CHUNK_EVENTS_MAX])))
+
+    def time(self) -> bytes:
+        """Return what the house's clock says, as a stream tells it."""
+        return f": time {instant(self.clock())}\n\n".encode()
 
 
-async def _send(send: Send, text: bytes) -> None:
+async def send_more(send: Send, text: bytes) -> None:
+    """Send a part of an answer that goes on."""
     await send({"type": "http.response.body", "body": text, "more_body": True})
 
 
