@@ -166,6 +166,12 @@ def my_bids(tx: Transaction, token: str, limit: int, before: int | None) -> tupl
     return rows, ids[limit - 1] if len(ids) > limit else None
 
 
+def has_bid(tx: Transaction, token: str | None, gid: str) -> bool:
+    """Return whether the caller has bid on an auction. Raises UnknownAuction, or Unauthenticated for a dead token."""
+    one, viewer = _found(tx, gid), _viewer(tx, token)
+    return viewer is not None and bids.highest_limit(tx, one.id, viewer.id) is not None
+
+
 def standing(one: Auction, user_id: int) -> Standing:
     """Return how a bidder stands: only a sold auction is won, and only by its leader."""
     leads = one.leader is not None and one.leader.id == user_id

@@ -96,7 +96,7 @@ class EventStream(Response):
     async def _tell(self, follower: Follower, line: Line, send: Send) -> None:
         # A browser takes the id without an event, so that it misses nothing if it loses its connection before the first.
         head = f"retry: {random.randint(*RETRY_MILLISECONDS)}\nid: {follower.origin}\n"
-        await send_more(send, head.encode() + self.time())
+        await send_more(send, head.encode() + self.time() + await self.opening())
         self._is_due = False
         timer = self._timer(follower)
         try:
@@ -123,6 +123,10 @@ class EventStream(Response):
         """Send `events`, in order."""
         for start in range(0, len(events), CHUNK_EVENTS_MAX):
             await send_more(send, b"".join(map(frame, events[start : start + CHUNK_EVENTS_MAX])))
+
+    async def opening(self) -> bytes:
+        """Return what comes before all events: nothing here."""
+        return b""
 
     def time(self) -> bytes:
         """Return what the house's clock says, as a stream tells it."""

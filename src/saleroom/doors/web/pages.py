@@ -14,11 +14,12 @@ from saleroom.doors.web.accounts import AccountForms
 from saleroom.doors.web.assets import PREFIX, Assets
 from saleroom.doors.web.home import Home
 from saleroom.doors.web.language import Languages
+from saleroom.doors.web.live import Live
 from saleroom.doors.web.lots import Lots
 from saleroom.doors.web.rendering import Renderer
 from saleroom.doors.web.site import Address, Site
 
-_PATHS = frozenset({"/", "/register", "/session", "/session/end", "/docs", "/sell", "/mine"})
+_PATHS = frozenset({"/", "/register", "/session", "/session/end", "/docs", "/sell", "/mine", "/live"})
 _BELOW = ("/lots/", "/mine/", "/sell/", "/language/")
 _PROBLEMS = {
     "csrf": ("This form is out of date", "Go back, reload the page and send the form again."),
@@ -53,9 +54,13 @@ class Pages:
     def routes(self) -> list[Route]:
         """Return the routes; they go before the API's, whose `/login` would else answer for the form."""
         forms, lots, home = AccountForms(self._site), Lots(self._site), Home(self._site)
+        live = Live(self._site)
         return [
             Route("/", Address(GET=home.show)),
             Route("/lots/{gid}", Address(GET=lots.show)),
+            Route("/lots/{gid}/live", Address(GET=live.lot)),
+            Route("/lots/{gid}/screen/live", Address(GET=live.screen)),
+            Route("/live", Address(GET=live.cards)),
             Route("/docs", Address(GET=self.docs)),
             Route("/login", forms.login_form, methods=["GET"]),
             Route("/session", Address(POST=forms.log_in)),

@@ -29,6 +29,7 @@ DEFAULT_ORIGIN = "http://127.0.0.1:9000"
 FORM_BYTES_MAX = 64 * 1024
 FIELDS_MAX = 100
 _FORM = "application/x-www-form-urlencoded"
+GID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _HOST = re.compile(r"(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
 _LOCAL = re.compile(r"/(?![/\\])[!-\[\]-~]{0,500}")
 
