@@ -39,7 +39,8 @@ def parse_username(text: str) -> str | Fault:
 def parse_password(text: str) -> str | Fault:
     """Return the password, unmodified, or what is wrong with it."""
     if not PASSWORD_MIN <= len(text) <= PASSWORD_MAX:
-        return Fault("password_length", f"must have {PASSWORD_MIN} to {PASSWORD_MAX} characters")
+        message = f"must have {PASSWORD_MIN} to {PASSWORD_MAX} characters"
+        return Fault("password_length", message, least=PASSWORD_MIN, most=PASSWORD_MAX)
     return text
 
 

@@ -37,13 +37,14 @@ class Refused(Exception):
 
 
 class Fault:
-    """One thing wrong with one field: a stable code and a sentence that says what would be right."""
+    """One thing wrong with one field: a stable code, a sentence that says what would be right, and its numbers as facts."""
 
-    __slots__ = ("code", "message")
+    __slots__ = ("code", "facts", "message")
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, **facts: Fact) -> None:
         self.code = code
         self.message = message
+        self.facts = facts
 
     def __repr__(self) -> str:
         return f"Fault({self.code!r}, {self.message!r})"

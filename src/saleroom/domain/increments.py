@@ -50,7 +50,7 @@ def ladder_faults(tiers: Sequence[Tier]) -> list[Fault]:
     if not tiers:
         return [Fault("ladder_empty", "must have at least one tier")]
     if len(tiers) > TIERS_MAX:
-        faults.append(Fault("ladder_too_long", f"must have at most {TIERS_MAX} tiers"))
+        faults.append(Fault("ladder_too_long", f"must have at most {TIERS_MAX} tiers", most=TIERS_MAX))
     if tiers[0].start != ZERO:
         faults.append(Fault("ladder_start", "the first tier must be from 0"))
     if any(a.start >= b.start for a, b in pairwise(tiers)):

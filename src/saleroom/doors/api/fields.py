@@ -55,7 +55,7 @@ def _members(raw: bytes) -> Mapping[str, bytes] | None:
 def _flat(invalid: Invalid, where: str = "") -> list[Fault]:
     """Return the faults of a nested object as faults of the field that holds it."""
     return [
-        Fault(fault.code, f"{where}{name} {fault.message}")
+        Fault(fault.code, f"{where}{name} {fault.message}", **fault.facts)
         for name, faults in invalid.faults.items()
         for fault in faults
     ]
@@ -70,7 +70,7 @@ def increment(raw: bytes) -> Ladder | Fault | list[Fault]:
         return fixed(step) if step > ZERO else Fault("step_not_positive", "must be above 0")
     rows = _decode_array(raw)
     if len(rows) > TIERS_MAX:
-        return Fault("ladder_too_long", f"must have at most {TIERS_MAX} tiers")
+        return Fault("ladder_too_long", f"must have at most {TIERS_MAX} tiers", most=TIERS_MAX)
     faults: list[Fault] = []
     tiers = []
     for number, row in enumerate(rows, 1):

@@ -141,7 +141,9 @@ def text(at_least: int, at_most: int, *, lines: bool = False) -> Parse:
         value = sent.strip()
         faults = []
         if not at_least <= len(value) <= at_most:
-            faults.append(Fault("text_length", f"must have {at_least} to {at_most} characters"))
+            faults.append(
+                Fault("text_length", f"must have {at_least} to {at_most} characters", least=at_least, most=at_most)
+            )
         if any(_is_forbidden(character, lines=lines) for character in value):
             faults.append(Fault("text_characters", "must not contain control or direction-override characters"))
         return faults or value
@@ -169,7 +171,8 @@ def whole(at_least: int, at_most: int) -> Parse:
 
     def parse(raw: bytes) -> int | Fault:
         if re.fullmatch(rb"[0-9]{1,9}", raw) is None or not at_least <= int(raw) <= at_most:
-            return Fault("out_of_range", f"must be a whole number from {at_least} to {at_most}")
+            message = f"must be a whole number from {at_least} to {at_most}"
+            return Fault("out_of_range", message, least=at_least, most=at_most)
         return int(raw)
 
     return parse
