@@ -5,11 +5,11 @@
     ├── Unauthenticated            no live token
     ├── InvalidAuthentication      login: unknown user, no digest or wrong password
     ├── UsernameTaken, RegistrationClosed
-    ├── UnknownAuction, UnknownEvent, UnknownUser
+    ├── UnknownAuction, UnknownEvent, UnknownUser, UnknownPhoto, UnknownSession
     ├── OwnAuction, NotAuthor      the right person for the wrong thing
     ├── BidTooLow, AlreadyLeading, AuctionClosed, AuctionNotStarted, AuctionStarted,
     │   HasBids, BuyNowUnavailable, EndsByItself
-    ├── IdempotencyMismatch
+    ├── IdempotencyMismatch, TooManyPhotos
     └── TooManyRequests, Busy      come again later
 
 A refusal is a domain value and never knows an HTTP status: `doors/problems.py` holds that map.
@@ -114,6 +114,18 @@ class UnknownUser(Refused):
     code = "unknown_user"
 
 
+class UnknownPhoto(Refused):
+    """There is no such photo, or not in this width."""
+
+    code = "unknown_photo"
+
+
+class UnknownSession(Refused):
+    """You have no session with this id; it may have ended."""
+
+    code = "unknown_session"
+
+
 class OwnAuction(Refused):
     """Nobody may bid in their own auction."""
 
@@ -178,6 +190,12 @@ class IdempotencyMismatch(Refused):
     """This Idempotency-Key was used for another request; use a new key for a new request."""
 
     code = "idempotency_mismatch"
+
+
+class TooManyPhotos(Refused):
+    """Too many of your photos are on no lot; put some on a lot, or wait a day: then those left over are gone."""
+
+    code = "too_many_photos"
 
 
 class TooManyRequests(Refused):

@@ -109,6 +109,11 @@ def close_now(auction: Auction, author: Party, now: datetime) -> list[Event]:
     return [*opened, close(auction, now)]
 
 
+def refuse_unless_amendable(auction: Auction, author: Party, now: datetime) -> None:
+    """Raise what keeps `author` from changing what belongs to an auction: NotAuthor, AuctionClosed or HasBids."""
+    _before_first_bid(auction, author, now)
+
+
 def _before_first_bid(auction: Auction, author: Party, now: datetime) -> tuple[list[Event], Auction]:
     if auction.author.id != author.id:
         raise NotAuthor

@@ -1,4 +1,4 @@
-"""Accounts and tokens: register, log in, log out, who am I."""
+"""Accounts and tokens: register, log in, log out, who am I, and where else am I logged in."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from saleroom.domain.errors import (
     InvalidAuthentication,
     RegistrationClosed,
     Unauthenticated,
+    UnknownSession,
     UnknownUser,
     UsernameTaken,
 )
@@ -24,6 +25,8 @@ from saleroom.storage import accounts
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import TryAgain
 
+AGENT_MAX = 80
+"""Characters of what a device is called."""
 TEST_NAME_BYTES = 8
 """Random bytes in the name of a test user: nobody can take it beforehand."""
 
@@ -41,6 +44,16 @@ class UserToken(Struct, frozen=True):
 
     username: str
     token: IssuedToken
+
+
+class Session(Struct, frozen=True):
+    """A live token without its value. `agent` is what its device is called, or empty; `current` is the one that asks."""
+
+    id: int
+    created_at: datetime
+    expires_at: datetime
+    agent: str
+    current: bool
 
 
 class Accounts:
@@ -61,8 +74,8 @@ class Accounts:
         digest = await self._passwords.digest(password)
         return await self._database.write(register, username, digest)
 
-    async def log_in(self, username: str, password: str, address: str) -> IssuedToken:
-        """Return a new token. Raises InvalidAuthentication, TooManyRequests or Busy."""
+    async def log_in(self, username: str, password: str, address: str, agent: str = "") -> IssuedToken:
+        """Return a new token for a device called `agent`. Raises InvalidAuthentication, TooManyRequests or Busy."""
         username = username.lower() if username.isascii() and "\0" not in username else ""
         self._failed_logins.check(username, address)
         login = await self._database.read(accounts.find_login, username)
@@ -72,7 +85,7 @@ class Accounts:
             raise InvalidAuthentication
         self._failed_logins.succeeded(username, address)
         newer = await self._passwords.digest(password) if self._passwords.is_outdated(digest) else None
-        return await self._database.write(issue_token, login.account.id, newer)
+        return await self._database.write(issue_token, login.account.id, newer, agent=agent)
 
     async def set_password(self, username: str, password: str) -> None:
         """Replace a user's password. Raises UnknownUser."""
@@ -111,7 +124,12 @@ def token_digest(value: str) -> str:
 
 
 def issue_token(
-    tx: Transaction, user_id: int, newer_digest: str | None = None, make: Callable[[], str] = new_token_value
+    tx: Transaction,
+    user_id: int,
+    newer_digest: str | None = None,
+    make: Callable[[], str] = new_token_value,
+    *,
+    agent: str = "",
 ) -> IssuedToken:
     """Store a new token for the user and return it; a clash with another one is retried with a new value."""
     now = tx.now()
@@ -119,7 +137,7 @@ def issue_token(
         accounts.set_digest(tx, user_id, newer_digest)
     for _ in range(3):
         value = make()
-        if accounts.add_token(tx, user_id, token_digest(value), now):
+        if accounts.add_token(tx, user_id, token_digest(value), now, agent[:AGENT_MAX] or None):
             return IssuedToken(value, now, expiry(now))
     raise TryAgain("three tokens in a row were taken")
 
@@ -148,3 +166,24 @@ def log_out(tx: Transaction, token: str) -> None:
     """End the session: the token is dead at once, in every process. Raises Unauthenticated."""
     authenticate(tx, token)
     accounts.delete_token(tx, token_digest(token))
+
+
+def sessions(tx: Transaction, token: str) -> list[Session]:
+    """Return where one is logged in, the latest login first. Raises Unauthenticated."""
+    account, digest = authenticate(tx, token), token_digest(token)
+    return [
+        Session(one.id, one.created_at, one.expires_at, one.agent or "", current=one.digest == digest)
+        for one in accounts.sessions(tx, account.id, tx.now())
+    ]
+
+
+def end_session(tx: Transaction, token: str, session_id: int) -> None:
+    """End one of one's own sessions, at once and in every process. Raises Unauthenticated or UnknownSession."""
+    account = authenticate(tx, token)
+    if not accounts.delete_session(tx, account.id, session_id, tx.now()):
+        raise UnknownSession
+
+
+def end_all(tx: Transaction, token: str) -> None:
+    """End all of one's own sessions, this one too, at once and in every process. Raises Unauthenticated."""
+    accounts.delete_sessions(tx, authenticate(tx, token).id)

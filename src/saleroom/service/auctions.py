@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +17,7 @@ from saleroom.domain.selling import Draft
 from saleroom.domain.views import auction_view
 from saleroom.service.accounts import authenticate
 from saleroom.service.once import Once, once
+from saleroom.service.photos import put_on
 from saleroom.service.recording import advance, lock_one
 from saleroom.storage import auctions, log
 from saleroom.storage.database import Transaction
@@ -24,10 +26,11 @@ from saleroom.storage.faults import TryAgain
 _encode = msgspec.json.Encoder().encode
 
 
-def create(tx: Transaction, token: str, draft: Draft, asked: Once | None) -> bytes:
-    """Create an auction and return its JSON, as its author sees it.
+def create(tx: Transaction, token: str, draft: Draft, asked: Once | None, photos: Sequence[str] = ()) -> bytes:
+    """Create an auction, with `photos` (ids) on it, and return its JSON, as its author sees it.
 
-    Raises Unauthenticated, IdempotencyMismatch, or Invalid where the terms contradict each other or the clock.
+    Raises Unauthenticated, IdempotencyMismatch, or Invalid where the terms contradict each other or the clock, or where
+    the photos cannot be had (field `photos`).
     """
     account = authenticate(tx, token)
 
@@ -38,6 +41,8 @@ def create(tx: Transaction, token: str, draft: Draft, asked: Once | None) -> byt
         except IntegrityError as error:
             raise TryAgain("the gid was taken") from error
         log.append(tx, [(auction, event)])
+        if photos:
+            put_on(tx, account, auction, photos)
         return _shown(auction)
 
     return once(tx, account, asked, begin)

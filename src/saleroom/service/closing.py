@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from saleroom.domain.auction import Auction
 from saleroom.domain.closing import reopen_after_outage, settle
+from saleroom.service import photos
 from saleroom.service.recording import Step, record, steps
 from saleroom.storage import accounts, auctions, heartbeats, idempotency
 from saleroom.storage.database import Database, Transaction
@@ -124,6 +125,9 @@ class Closer:
                 if loop.time() - self._swept_at > self.SWEEP_SECONDS:
                     self._swept_at = loop.time()
                     await self._database.write(sweep)
+                    while await self._database.write(photos.sweep) == photos.SWEPT_AT_ONCE:
+                        # Few at a time, as bids wait meanwhile.
+                        pass
                 if waits:
                     log.info("closing goes on")
                 waits = False

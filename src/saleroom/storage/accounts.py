@@ -23,6 +23,16 @@ class Login(Struct, frozen=True):
     password_digest: str | None
 
 
+class Session(Struct, frozen=True):
+    """A stored token by its number and digest, and the device that it is on, where that is known."""
+
+    id: int
+    digest: str
+    created_at: datetime
+    expires_at: datetime
+    agent: str | None
+
+
 def add_user(tx: Transaction, username: str, digest: str | None, now: datetime) -> Account | None:
     """Store a user, or return None where the username is taken."""
     row = {"username": username, "password_digest": digest, "created_at": now}
@@ -88,15 +98,33 @@ def usernames(tx: Transaction, user_ids: Collection[int]) -> dict[int, str]:
     return names
 
 
-def add_token(tx: Transaction, user_id: int, digest: str, now: datetime) -> bool:
+def add_token(tx: Transaction, user_id: int, digest: str, now: datetime, agent: str | None = None) -> bool:
     """Store a token issued at `now` by its digest; False where another token has the same value."""
-    row = {"user_id": user_id, "token": digest, "created_at": now, "expires_at": expiry(now)}
+    row = {"user_id": user_id, "token": digest, "created_at": now, "expires_at": expiry(now), "agent": agent}
     try:
         with tx.connection.begin_nested():
             tx.execute(insert(auth_tokens), row)
     except IntegrityError:
         return False
     return True
+
+
+def sessions(tx: Transaction, user_id: int, now: datetime) -> list[Session]:
+    """Return the live tokens of a user, the newest first."""
+    live = select(auth_tokens).where(auth_tokens.c.user_id == user_id, auth_tokens.c.expires_at > now)
+    rows = tx.execute(live.order_by(auth_tokens.c.created_at.desc(), auth_tokens.c.id.desc()))
+    return [Session(row.id, row.token, row.created_at, row.expires_at, row.agent) for row in rows]
+
+
+def delete_session(tx: Transaction, user_id: int, token_id: int, now: datetime) -> bool:
+    """Forget a live token of this user by its number; False where there is none."""
+    mine = (auth_tokens.c.id == token_id, auth_tokens.c.user_id == user_id, auth_tokens.c.expires_at > now)
+    return tx.execute(delete(auth_tokens).where(*mine)).rowcount > 0
+
+
+def delete_sessions(tx: Transaction, user_id: int) -> None:
+    """Forget all tokens of a user."""
+    tx.execute(delete(auth_tokens).where(auth_tokens.c.user_id == user_id))
 
 
 def parties_by_token(tx: Transaction, digests: Iterable[str], now: datetime) -> dict[str, Party]:

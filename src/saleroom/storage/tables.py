@@ -109,6 +109,7 @@ Number = BigInteger().with_variant(Integer, "sqlite")
 """BIGINT; on SQLite INTEGER, which is 64 bits wide and numbers its own rows."""
 
 _DUE = text("due_at IS NOT NULL")
+_UNPLACED = text("auction_id IS NULL")
 _OWED = text("delivered_at IS NULL AND version IS NOT NULL")
 STATE_KEPT = text("type IN ('auction.closed', 'auction.cancelled') AND cleared_at IS NULL")
 """Which events ended an auction whose state an MQTT broker may still retain; the index is used where this stands so."""
@@ -140,7 +141,9 @@ auth_tokens = Table(
     Column("token", String, nullable=False, unique=True),
     Column("created_at", Instant, nullable=False),
     Column("expires_at", Instant, nullable=False, index=True),
+    Column("agent", String),
 )
+"""`agent` is what people call the device that logged in, where it said what it is."""
 
 auctions = Table(
     "auctions",
@@ -257,3 +260,44 @@ heartbeats = Table(
     Column("at", Instant, nullable=False),
 )
 """When the house was last seen serving."""
+
+photos = Table(
+    "photos",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("gid", String, nullable=False, unique=True),
+    Column("owner_id", BigInteger, ForeignKey("users.id"), nullable=False),
+    Column("auction_id", BigInteger, ForeignKey("auctions.id")),
+    Column("place", Integer),
+    Column("width", Integer, nullable=False),
+    Column("height", Integer, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("unplaced_at", Instant),
+    UniqueConstraint("auction_id", "place"),
+    Index("ix_photos_owner_id", "owner_id", sqlite_where=_UNPLACED, postgresql_where=_UNPLACED),
+    Index("ix_photos_unplaced_at", "unplaced_at", sqlite_where=_UNPLACED, postgresql_where=_UNPLACED),
+)
+"""`place` counts a lot's photos from 1; both it and `auction_id` are null while the photo is on no lot, which is so since
+`unplaced_at`. The size is that of the widest file."""
+
+photo_files = Table(
+    "photo_files",
+    metadata,
+    Column("photo_id", BigInteger, ForeignKey("photos.id"), primary_key=True),
+    Column("width", Integer, primary_key=True),
+    Column("digest", String, nullable=False),
+    Column("bytes", LargeBinary, nullable=False),
+)
+"""What is served of a photo: WebP, in each width in which it was made (docs/decisions/0024)."""
+
+watches = Table(
+    "watches",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("user_id", BigInteger, ForeignKey("users.id"), nullable=False),
+    Column("auction_id", BigInteger, ForeignKey("auctions.id"), nullable=False),
+    Column("created_at", Instant, nullable=False),
+    UniqueConstraint("user_id", "auction_id"),
+    Index("ix_watches_user_id", "user_id", "id"),
+)
+"""Who has put a star on which lot; numbered, so that a list of them has an order of its own."""

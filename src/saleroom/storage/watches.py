@@ -1,0 +1,43 @@
+"""Who watches which auctions, as rows."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import delete, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from saleroom.storage.database import Transaction
+from saleroom.storage.tables import watches
+
+
+def add(tx: Transaction, user_id: int, auction_id: int, now: datetime) -> None:
+    """Store that the user watches the auction, if that is not known already."""
+    if find(tx, user_id, auction_id):
+        return
+    try:
+        with tx.connection.begin_nested():
+            tx.execute(insert(watches), {"user_id": user_id, "auction_id": auction_id, "created_at": now})
+    except IntegrityError:
+        # The same user was quicker elsewhere; what was wanted is so.
+        if not find(tx, user_id, auction_id):
+            raise
+
+
+def remove(tx: Transaction, user_id: int, auction_id: int) -> None:
+    """Forget it."""
+    tx.execute(delete(watches).where(watches.c.user_id == user_id, watches.c.auction_id == auction_id))
+
+
+def find(tx: Transaction, user_id: int, auction_id: int) -> bool:
+    """Return whether the user watches the auction."""
+    one = select(watches.c.id).where(watches.c.user_id == user_id, watches.c.auction_id == auction_id)
+    return tx.execute(one).first() is not None
+
+
+def newest(tx: Transaction, user_id: int, limit: int, before: int | None) -> list[tuple[int, int]]:
+    """Return up to `limit` (number, auction's number) that the user watches, the latest first, from `before` downwards."""
+    mine = select(watches.c.id, watches.c.auction_id).where(watches.c.user_id == user_id)
+    if before is not None:
+        mine = mine.where(watches.c.id < before)
+    return [(row.id, row.auction_id) for row in tx.execute(mine.order_by(watches.c.id.desc()).limit(limit))]
