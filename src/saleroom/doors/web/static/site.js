@@ -39,6 +39,7 @@ function count() {
     const text = left(remains);
     if (place.textContent !== text) place.textContent = text;
     place.classList.toggle("soon", remains < 5 * 60 * 1000);
+    place.classList.toggle("last", remains < 60 * 1000);
   }
 }
 
@@ -56,3 +57,10 @@ count();
 setInterval(count, 250);
 document.addEventListener("htmx:after:settle", () => { localize(document); count(); });
 document.addEventListener("time", (event) => setClock(event.detail.data)); // a named event of a page's stream
+
+// htmx comes back to a stream that it has lost, but not to one that it has never had.
+for (const failure of ["htmx:error", "htmx:response:error"]) {
+  document.addEventListener(failure, ({ target }) => {
+    if (target.matches?.("[hx-sse\\:connect]")) setTimeout(() => htmx.trigger(target, "again"), 5000);
+  });
+}
