@@ -40,6 +40,7 @@ from saleroom.service.accounts import Accounts
 from saleroom.service.closing import Closer
 from saleroom.service.desk import Desk
 from saleroom.service.passwords import Passwords
+from saleroom.service.photos import Photos
 from saleroom.service.throttle import Registrations
 from saleroom.settings import Settings
 from saleroom.storage import accounts as account_rows
@@ -74,6 +75,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
     """
     database = database or _database(settings)
     passwords = Passwords()
+    photos = Photos(database, settings.photo_bytes_max)
     registrations = Registrations(settings.registrations_per_hour) if settings.registration == "open" else None
     closer = Closer(database, reopens=settings.outage_reopens)
     feed = Feed(database, settings.followers_max)
@@ -84,6 +86,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         showing=Shared(database, reading.shown),
         looking=Shared(database, reading.several),
         accounts=Accounts(database, passwords, registrations),
+        photos=photos,
         feed=feed,
         https=(settings.public_url or "").startswith("https://"),
         broker=lambda: "off" if relay is None else relay.status,
@@ -108,6 +111,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             passwords.close()
+            photos.close()
             await database.close()
 
     pages = Pages(

@@ -103,6 +103,9 @@ class Settings(BaseModel):
     )
     registrations_per_hour: Number = Field(300, ge=1, description="Registrations that one address may make in an hour.")
     body_bytes_max: Number = Field(65536, ge=1024, le=2**24, description="Largest request body, in bytes.")
+    photo_bytes_max: Number = Field(
+        20_000_000, ge=100_000, le=100_000_000, description="Largest file of a photo, in bytes."
+    )
     cors_origins: Texts = Field((), description="Origins whose pages may use the API, such as https://shop.example.")
     trusted_proxies: Texts = Field(
         (), description="Addresses or networks of reverse proxies whose X-Forwarded-For is believed."

@@ -18,7 +18,8 @@ UNPLACED_MAX = 60
 """How many photos of one user may be on no lot."""
 UNPLACED_LIFETIME = timedelta(hours=24)
 """How long a photo is kept while it is on no lot."""
-PIXELS_MAX = 60_000_000
+_MEGAPIXELS_MAX = 60
+PIXELS_MAX = _MEGAPIXELS_MAX * 1_000_000
 SIDE_MIN = 16
 RATIO_MAX = 8
 """How many times as long as the short side the long one may be; the widest made is then 12,800 pixels high at most."""
@@ -46,17 +47,18 @@ def made_widths(width: int) -> tuple[int, ...]:
 def size_fault(width: int, height: int) -> Fault | None:
     """Return what is wrong with an original of this size in pixels, or None."""
     if width * height > PIXELS_MAX:
-        return Fault("image_too_large", f"must have at most {PIXELS_MAX // 1_000_000} million pixels")
+        return Fault("image_too_large", f"must have at most {_MEGAPIXELS_MAX} million pixels", most=_MEGAPIXELS_MAX)
     if min(width, height) < SIDE_MIN:
-        return Fault("image_too_small", f"must be at least {SIDE_MIN} pixels wide and high")
+        return Fault("image_too_small", f"must be at least {SIDE_MIN} pixels wide and high", least=SIDE_MIN)
     if max(width, height) > RATIO_MAX * min(width, height):
-        return Fault("image_too_narrow", f"must be no more than {RATIO_MAX} times as wide as high, or as high as wide")
+        message = f"must be no more than {RATIO_MAX} times as wide as high, or as high as wide"
+        return Fault("image_too_narrow", message, most=RATIO_MAX)
     return None
 
 
 def refuse_bad_list(ids: Sequence[str]) -> None:
     """Raise Invalid, field `photos`, where a lot cannot have these photos, whoever's they are."""
     if len(ids) > PER_LOT_MAX:
-        raise Invalid.one("photos", "too_many_photos", f"must be at most {PER_LOT_MAX}")
+        raise Invalid({"photos": [Fault("too_many_photos", f"must be at most {PER_LOT_MAX}", most=PER_LOT_MAX)]})
     if len(set(ids)) < len(ids):
         raise Invalid.one("photos", "repeated", "must each be given once")

@@ -9,6 +9,7 @@ from typing import Any
 from saleroom.delivery.feed import Feed
 from saleroom.service.accounts import Accounts
 from saleroom.service.desk import Desk
+from saleroom.service.photos import Photos
 from saleroom.service.reading import Look, Shown
 from saleroom.storage.database import Database
 from saleroom.storage.sharing import Shared
@@ -25,6 +26,7 @@ class House:
     looking: Shared[Look, Any]
     """Lists and histories that many look at."""
     accounts: Accounts
+    photos: Photos
     feed: Feed
     """What happens, to those who follow it."""
     https: bool = False

@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from saleroom.domain import selling
 from saleroom.domain.accounts import Account
 from saleroom.domain.auction import Auction, Party
-from saleroom.domain.errors import Busy, Invalid, TooManyPhotos, UnknownAuction, UnknownPhoto
+from saleroom.domain.errors import Busy, Fault, Invalid, TooManyPhotos, UnknownAuction, UnknownPhoto
 from saleroom.domain.photos import (
     PHOTO_ID_BYTES,
     UNPLACED_LIFETIME,
@@ -69,7 +69,8 @@ class Photos:
         Raises Unauthenticated, Invalid (field `photo`), TooManyPhotos or Busy.
         """
         if len(data) > self.bytes_max:
-            raise Invalid.one(FIELD, "file_too_large", f"must have at most {self.bytes_max} bytes")
+            fault = Fault("file_too_large", f"must have at most {self.bytes_max} bytes", most=self.bytes_max)
+            raise Invalid({FIELD: [fault]})
         if self._under_way >= THREADS + WAITING_MAX:
             raise Busy(_BUSY)
         self._under_way += 1
