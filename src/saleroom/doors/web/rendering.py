@@ -1,24 +1,26 @@
-"""Templates in the reader's language, and how instants and durations read to people."""
+"""Templates in the reader's language."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime
+import re
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import quote
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from saleroom.domain.accounts import Account
-from saleroom.domain.events import SoftClose
-from saleroom.doors.guard import forgery_token
+from saleroom.doors.guard import forgery_token, header
+from saleroom.doors.web import words
 from saleroom.doors.web.assets import Assets
 from saleroom.doors.web.language import Language, Languages
 
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_UNITS = ((3600, "hour"), (60, "minute"), (1, "second"))
+_REFERER = re.compile(r"https?://[^/?#]+(/[^#]*)")
 
 
 class Renderer:
@@ -26,10 +28,9 @@ class Renderer:
 
     def __init__(self, assets: Assets, languages: Languages, *, registration_open: bool) -> None:
         self.languages = languages
-        self._environments = {
-            language.tag: _environment(language, {"asset": assets.url, "registration_open": registration_open})
-            for language in languages
-        }
+        self._environment = _environment(
+            {"asset": assets.url, "registration_open": registration_open, "languages": tuple(languages)}
+        )
 
     def language(self, request: Request) -> Language:
         """Return the language of the reader."""
@@ -52,6 +53,7 @@ class Renderer:
             "viewer": viewer,
             "viewer_known": viewer_known,
             "path": request.scope["path"],
+            "here": _here(request),
             # Called by forms only, so that a page without one sets no cookie.
             "forgery_token": lambda: forgery_token(request),
         }
@@ -64,11 +66,28 @@ class Renderer:
         return HTMLResponse(html, status, head | dict(headers))
 
     def fragment(self, language: Language, template: str, context: Mapping[str, Any]) -> str:
-        """Return a template as HTML."""
-        return self._environments[language.tag].get_template(template).render(dict(context))
+        """Return a template as HTML, in `language`."""
+        before = _reader.set(language)
+        try:
+            return self._environment.get_template(template).render({"language": language, **context})
+        finally:
+            _reader.reset(before)
 
 
-def _environment(language: Language, names: Mapping[str, Any]) -> Environment:
+def _here(request: Request) -> str:
+    """Return the address that shows this page again: of an answer to a form, what the browser says it was on."""
+    if request.method not in ("GET", "HEAD"):
+        came_from = _REFERER.fullmatch(header(request.scope, b"referer") or "")
+        return "/" if came_from is None else came_from[1]
+    path, query = quote(request.scope["path"]), request.scope["query_string"].decode("latin-1")
+    return f"{path}?{query}" if query else path
+
+
+_reader: ContextVar[Language] = ContextVar("reader's language")
+"""While a template is made: one environment, compiled once, serves all languages and regions."""
+
+
+def _environment(names: Mapping[str, Any]) -> Environment:
     made = Environment(
         loader=PackageLoader("saleroom.doors.web"),
         autoescape=True,
@@ -77,26 +96,35 @@ def _environment(language: Language, names: Mapping[str, Any]) -> Environment:
         lstrip_blocks=True,
         extensions=["jinja2.ext.i18n"],
     )
-    made.install_gettext_translations(language.translations, newstyle=True)  # type: ignore[attr-defined]  # the extension's
-    made.globals |= {**names, "language": language}
-    made.filters |= {"money": language.money, "when": when, "soft_close": soft_close_words}
+    made.policies["ext.i18n.trimmed"] = True
+    made.install_gettext_callables(  # type: ignore[attr-defined]  # the extension's
+        _gettext, _ngettext, newstyle=True
+    )
+    made.globals |= names
+    made.filters |= {
+        "amount": _filter(lambda language, amount: language.amount(amount)),
+        "duration": _filter(lambda language, seconds: language.duration(seconds)),
+        "money": _filter(lambda language, amount: language.money(amount)),
+        "number": _filter(lambda language, number: language.number(number)),
+        "soft_close": _filter(words.soft_close),
+        "when": _filter(lambda language, at: language.when(at)),
+    }
     return made
 
 
-def when(instant: str) -> tuple[str, str]:
-    """Return a wire instant's date and time as people read them, to the second, in UTC and saying so."""
-    at = datetime.fromisoformat(instant)
-    return f"{at.day} {_MONTHS[at.month - 1]} {at.year},", f"{at:%H:%M:%S} UTC"
+def _gettext(said: str) -> str:
+    return str(_reader.get().translations.ugettext(said))
 
 
-def soft_close_words(rule: SoftClose) -> str:
-    """Return what a late bid does to the end (rules.md, "Soft close")."""
-    words = f"A bid in the last {duration(rule.window)} moves the end to {duration(rule.extension)} after that bid"
-    return f"{words}, but never past {' '.join(when(rule.cap.isoformat()))}." if rule.cap is not None else f"{words}."
+def _ngettext(one: str, many: str, count: int) -> str:
+    return str(_reader.get().translations.ungettext(one, many, count))
 
 
-def duration(seconds: int) -> str:
-    """Return whole seconds in the largest unit that says them exactly, such as `2 minutes`."""
-    size, unit = next(row for row in _UNITS if seconds % row[0] == 0)
-    count = seconds // size
-    return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
+def _filter(write: Callable[[Language, Any], Any]) -> Callable[[Context, Any], Any]:
+    """Return a filter that writes a value in the reader's language; taking the context keeps it from being folded."""
+
+    @pass_context
+    def written(_: Context, value: Any) -> Any:
+        return write(_reader.get(), value)
+
+    return written
