@@ -49,6 +49,10 @@ class Pages:
         return [
             Route("/", Address(GET=home.show)),
             Route("/lots/{gid}", Address(GET=lots.show)),
+            Route("/lots/{gid}/bids", Address(GET=lots.bids)),
+            Route("/lots/{gid}/box", Address(GET=lots.box)),
+            Route("/lots/{gid}/bid", Address(POST=lots.bid)),
+            Route("/lots/{gid}/buy", Address(POST=lots.buy)),
             Route("/lots/{gid}/live", Address(GET=live.lot)),
             Route("/lots/{gid}/screen/live", Address(GET=live.screen)),
             Route("/live", Address(GET=live.cards)),

@@ -55,7 +55,9 @@ if (footer) footer.textContent = footer.dataset.words?.replace("{zone}", `${zone
 localize(document);
 count();
 setInterval(count, 250);
-document.addEventListener("htmx:after:settle", () => { localize(document); count(); });
+for (const moment of ["htmx:after:swap", "htmx:after:settle"]) {
+  document.addEventListener(moment, () => { localize(document); count(); });
+}
 document.addEventListener("time", (event) => setClock(event.detail.data)); // a named event of a page's stream
 
 // htmx comes back to a stream that it has lost, but not to one that it has never had.
@@ -64,3 +66,15 @@ for (const failure of ["htmx:error", "htmx:response:error"]) {
     if (target.matches?.("[hx-sse\\:connect]")) setTimeout(() => htmx.trigger(target, "again"), 5000);
   });
 }
+
+// Whoever looks at old prices should know it.
+const offline = document.getElementById("offline");
+function tellOffline(lost) {
+  if (!offline || offline.hidden === !lost) return;
+  offline.hidden = !lost;
+  offline.textContent = lost ? offline.dataset.words : "";
+}
+let leaving = false;
+addEventListener("pagehide", () => { leaving = true; });
+document.addEventListener("htmx:sse:error", () => { if (!leaving && !document.hidden) tellOffline(true); });
+document.addEventListener("htmx:sse:after:connection", () => tellOffline(false));

@@ -1,0 +1,93 @@
+// The lot's page: the least bid follows the price until its reader types another, and the plot of the price over time.
+const bidPages = 5; // of a hundred bids each, for the plot
+
+function follow() {
+  const field = document.querySelector("[data-follows=least]");
+  const least = document.getElementById("lot-panel")?.dataset.least;
+  if (!field || !least || field === document.activeElement || field.dataset.typed !== undefined) return;
+  if (field.value !== least && field.getAttribute("aria-invalid") !== "true") field.value = least;
+}
+
+document.addEventListener("input", (event) => {
+  if (event.target.dataset?.follows) event.target.dataset.typed = "";
+});
+
+// What was asked for is at the reader's keyboard at once: a heading to read, or the field that is to be mended.
+document.addEventListener("htmx:after:swap", (event) => {
+  follow();
+  draw();
+  if (event.detail.ctx?.target?.id !== "lot-box" && event.target.id !== "lot-box") return;
+  const place = document.querySelector("#lot-box #check, #lot-box [aria-invalid=true]");
+  if (place && document.activeElement === document.body) place.focus();
+});
+
+const figure = document.getElementById("plot");
+const known = new Map(); // instant -> amount
+let plot = null;
+
+function take(at, amount) {
+  const time = Date.parse(at) / 1000;
+  known.set(time, Math.max(known.get(time) ?? 0, Number(amount)));
+}
+
+function series() {
+  for (const row of document.querySelectorAll("#lot-history tr[data-at]")) take(row.dataset.at, row.dataset.amount);
+  const times = [...known.keys()].sort((a, b) => a - b);
+  let highest = 0;
+  return [times, times.map((time) => (highest = Math.max(highest, known.get(time))))];
+}
+
+function draw() {
+  if (!figure || !window.uPlot) return;
+  const data = series();
+  if (data[0].length < 2) return;
+  figure.hidden = false;
+  const style = getComputedStyle(document.documentElement);
+  const colour = (name) => style.getPropertyValue(name).trim();
+  const language = document.documentElement.lang;
+  if (plot) {
+    plot.setData(data);
+    return;
+  }
+  const axis = { stroke: colour("--quiet"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line") } };
+  const short = new Intl.NumberFormat(language, { notation: "compact", maximumFractionDigits: 2 });
+  const clock = new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit" });
+  const day = new Intl.DateTimeFormat(language, { day: "numeric", month: "short" });
+  const words = (u, splits) => splits.map((at) => (splits.at(-1) - splits[0] > 86400 * 1.5 ? day : clock).format(at * 1000));
+  plot = new uPlot({
+    width: figure.clientWidth - 16,
+    height: figure.clientHeight - 16,
+    cursor: { show: false },
+    legend: { show: false },
+    scales: { y: { range: (u, low, high) => [Math.max(0, low - (high - low) * 0.15), high + (high - low || high) * 0.1] } },
+    axes: [{ ...axis, values: words, space: 70 }, { ...axis, size: 60, values: (u, splits) => splits.map((one) => short.format(one)) }],
+    series: [{}, {
+      stroke: colour("--accent"), width: 2.5, fill: colour("--tint"), paths: uPlot.paths.stepped({ align: 1 }), points: { size: 5 },
+    }],
+  }, data, figure);
+  figure.setAttribute("role", "img");
+  figure.setAttribute("aria-label", figure.dataset.label);
+  new ResizeObserver(() => {
+    plot.setSize({ width: figure.clientWidth - 16, height: figure.clientHeight - 16 });
+  }).observe(figure);
+}
+
+async function load() {
+  if (!figure) return;
+  let address = `/auctions/${figure.dataset.gid}/bids?limit=100`;
+  for (let page = 0; page < bidPages && address; page += 1) {
+    const answer = await fetch(address);
+    if (!answer.ok) break;
+    const { bids, next } = await answer.json();
+    for (const bid of bids) take(bid.placedAt, bid.amount);
+    address = next && `/auctions/${figure.dataset.gid}/bids?limit=100&cursor=${encodeURIComponent(next)}`;
+  }
+  draw();
+}
+
+if (document.querySelector("#lot-history tr[data-at]")) load();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  plot?.destroy();
+  plot = null;
+  draw();
+});

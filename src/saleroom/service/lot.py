@@ -1,0 +1,66 @@
+"""All that the page of one lot shows, to whoever reads it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from msgspec import Struct
+
+from saleroom.domain.accounts import Account
+from saleroom.domain.auction import Auction
+from saleroom.domain.errors import UnknownAuction
+from saleroom.domain.events import SoftClose
+from saleroom.domain.photos import Photo
+from saleroom.domain.views import AuctionView, BidView, auction_view
+from saleroom.service import photos, watching
+from saleroom.service.accounts import authenticate
+from saleroom.service.reading import Standing, history, standing
+from saleroom.storage import auctions, bids
+from saleroom.storage.database import Transaction
+
+
+class Lot(Struct, frozen=True, kw_only=True):
+    """A lot as its reader sees it.
+
+    `standing` and `limit` (the most that the reader has said to pay) are None for who has not bid; `own`: the reader
+    offers it. `older` is the number before which the next page of bids starts.
+    """
+
+    auction: AuctionView
+    soft_close: SoftClose | None
+    bids: list[BidView]
+    older: int | None
+    photos: list[Photo]
+    own: bool
+    watched: bool
+    standing: Standing | None
+    limit: Decimal | None
+
+
+def show(tx: Transaction, token: str | None, gid: str, limit: int, before: int | None) -> Lot:
+    """Return a lot with a page of its bids. Raises UnknownAuction, or Unauthenticated for a dead token."""
+    viewer = None if token is None else authenticate(tx, token)
+    found = auctions.get(tx, gid)
+    if found is None:
+        raise UnknownAuction
+    own = viewer is not None and viewer.id == found.author.id
+    page, older = history(tx, found, viewer, limit, before)
+    highest = None if viewer is None or own else _limit(tx, found, viewer)
+    return Lot(
+        auction=auction_view(found, own=own),
+        soft_close=found.soft_close,
+        bids=page,
+        older=older,
+        photos=photos.of_lot(tx, gid),
+        own=own,
+        watched=watching.is_watched(tx, token, gid),
+        standing=None if viewer is None or highest is None else standing(found, viewer.id),
+        limit=highest,
+    )
+
+
+def _limit(tx: Transaction, auction: Auction, viewer: Account) -> Decimal | None:
+    """Return the most that the viewer has said to pay; a leader's raised limit stands with the auction only."""
+    if auction.leader is not None and auction.leader.id == viewer.id:
+        return auction.maximum
+    return bids.highest_limit(tx, auction.id, viewer.id)
