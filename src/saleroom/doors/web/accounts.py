@@ -5,10 +5,11 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from saleroom.domain.accounts import TOKEN_LIFETIME, parse_password, parse_username
+from saleroom.domain.accounts import PASSWORD_MIN, TOKEN_LIFETIME, parse_password, parse_username
 from saleroom.domain.errors import Fault, Invalid, Refused, Unauthenticated
 from saleroom.doors.guard import client_address, session_cookie_name, session_token
-from saleroom.doors.web.site import Site, fields, go_to
+from saleroom.doors.web import words
+from saleroom.doors.web.site import Site, fields, go_to, local
 from saleroom.service import accounts
 
 
@@ -20,23 +21,24 @@ class AccountForms:
         self._house = site.house
 
     async def login_form(self, request: Request) -> Response:
-        """GET /login: the form, or home for who is logged in already."""
-        return await self._form(request, "login.html") if await self._site.viewer(request) is None else _home()
+        """GET /login?next=/path: the form, or the next page for who is logged in already."""
+        return await self._empty(request, "login.html")
 
     async def register_form(self, request: Request) -> Response:
-        """GET /register: the form, or home for who is logged in already."""
-        return await self._form(request, "register.html") if await self._site.viewer(request) is None else _home()
+        """GET /register?next=/path: the form, or the next page for who is logged in already."""
+        return await self._empty(request, "register.html")
 
     async def log_in(self, request: Request) -> Response:
-        """POST /session: log in, and go home with the session's cookie."""
+        """POST /session: log in, and go on with the session's cookie."""
         sent = await fields(request)
         try:
-            return await self._start_session(request, *_texts(sent, "username", "password"))
+            username, password = _texts(sent, "username", "password")
+            return await self._start_session(request, username, password, sent.get("next"))
         except Refused as refused:
             return await self._form(request, "login.html", sent, refused)
 
     async def register(self, request: Request) -> Response:
-        """POST /register: make the account, log in, and go home with the session's cookie."""
+        """POST /register: make the account, log in, and go on with the session's cookie."""
         sent = await fields(request)
         try:
             username, password = _credentials(sent)
@@ -44,7 +46,7 @@ class AccountForms:
         except Refused as refused:
             return await self._form(request, "register.html", sent, refused)
         try:
-            return await self._start_session(request, username, password)
+            return await self._start_session(request, username, password, sent.get("next"))
         except Refused as refused:
             # The account is there, so the form to go on with is the other one.
             return await self._form(request, "login.html", sent, refused)
@@ -58,11 +60,11 @@ class AccountForms:
         except Unauthenticated:
             # It has ended already, by its time or elsewhere; that is what was asked for.
             pass
-        return self._with_session(_home(), "", 0)
+        return self._with_session(go_to("/"), "", 0)
 
-    async def _start_session(self, request: Request, username: str, password: str) -> Response:
+    async def _start_session(self, request: Request, username: str, password: str, then: str | None) -> Response:
         issued = await self._house.accounts.log_in(username, password, client_address(request))
-        return self._with_session(_home(), issued.value, int(TOKEN_LIFETIME.total_seconds()))
+        return self._with_session(go_to(local(then)), issued.value, int(TOKEN_LIFETIME.total_seconds()))
 
     def _with_session(self, response: Response, token: str, seconds: int) -> Response:
         # Written by hand: the standard library would put a token's `/` and `=` in quotes, which become part of it.
@@ -72,15 +74,24 @@ class AccountForms:
         response.headers.append("Set-Cookie", cookie)
         return response
 
+    async def _empty(self, request: Request, template: str) -> Response:
+        then = request.query_params.get("next")
+        if await self._site.viewer(request) is not None:
+            return go_to(local(then))
+        return await self._form(request, template, {} if then is None else {"next": then})
+
     async def _form(
-        self, request: Request, template: str, sent: dict[str, str] | None = None, refused: Refused | None = None
+        self, request: Request, template: str, sent: dict[str, str], refused: Refused | None = None
     ) -> Response:
         """Return the form, with what was refused and why; a password is never sent back."""
-        faults = refused.faults if isinstance(refused, Invalid) else {}
+        language = self._site.renderer.language(request)
         context = {
-            "username": (sent or {}).get("username", ""),
-            "faults": {name: " and ".join(fault.message for fault in found) for name, found in faults.items()},
-            "message": None if refused is None or faults else _message(refused),
+            "username": sent.get("username", ""),
+            "next": local(sent.get("next")),
+            "again": refused is not None,
+            "faults": words.faults(language, refused) if isinstance(refused, Invalid) else {},
+            "message": None if refused is None else words.refusal(language, refused),
+            "password_min": PASSWORD_MIN,
         }
         return self._site.page(request, template, await self._site.viewer(request), context, refused=refused)
 
@@ -100,15 +111,3 @@ def _credentials(sent: dict[str, str]) -> tuple[str, str]:
         found = {"username": username, "password": password}
         raise Invalid({name: [fault] for name, fault in found.items() if isinstance(fault, Fault)})
     return username, password
-
-
-def _message(refused: Refused) -> str:
-    """Return the sentence for people: the specification's own words for a failed login help nobody at a form."""
-    if refused.code == "invalid_authentication":
-        return "This username and password do not belong together. Check both and try again."
-    wait = refused.facts.get("retryAfter")
-    return refused.message if wait is None else f"{refused.message} You may try again in {wait} s."
-
-
-def _home() -> Response:
-    return go_to("/")
