@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 from sqlalchemy import ColumnElement, String, cast, func, literal, or_, select, tuple_
 
 from saleroom.domain.auction import Auction
-from saleroom.storage.auctions import at_positions
+from saleroom.storage.auctions import NO_END_RANK, at_positions
 from saleroom.storage.database import Transaction
 from saleroom.storage.tables import Snapshot, auctions, events, users
 
@@ -36,9 +36,13 @@ class Sort(StrEnum):
 
 
 class Filter(Struct, frozen=True, kw_only=True):
-    """Which auctions a list shows; None does not restrict. `text` is looked for in name and description, without case."""
+    """Which auctions a list shows; None does not restrict. `text` is looked for in name and description, without case.
+
+    `over` asks for those that are closed or cancelled; in a list by end the newest end comes first.
+    """
 
     status: str | None = None
+    over: bool | None = None
     author: str | None = None
     text: str | None = None
 
@@ -75,6 +79,12 @@ def page(
         final = rows[limit - 1]
         mark = Mark(str(final.list_key), final.id, str(final.list_horizon))
     return at_positions(tx, [(row.id, row.position) for row in rows[:limit]]), mark
+
+
+def count(tx: Transaction, which: Filter, limit: int) -> int:
+    """Return how many auctions there are, counted no further than to `limit`."""
+    found = select(auctions.c.id).where(*_conditions(which)).limit(limit).subquery()
+    return int(tx.execute(select(func.count()).select_from(found)).scalar_one())
 
 
 def _now(tx: Transaction, sort: Sort) -> tuple[ColumnElement[object], ColumnElement[str]]:
@@ -134,6 +144,10 @@ def _conditions(which: Filter) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
     if which.status is not None:
         conditions.append(auctions.c.status == which.status)
+    if which.over is not None:
+        # By the rank, as its index has them in the order of a list already.
+        rank = auctions.c.ending_rank
+        conditions.append(rank > NO_END_RANK if which.over else rank <= NO_END_RANK)
     if which.author is not None:
         conditions.append(
             auctions.c.author_id == select(users.c.id).where(users.c.username == which.author).scalar_subquery()

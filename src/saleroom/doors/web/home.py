@@ -1,19 +1,72 @@
-"""The home page: what is on sale."""
+"""The home page: the lots of the house, found, filtered, sorted and turned by page, all by its address."""
 
 from __future__ import annotations
 
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
+from saleroom.domain.accounts import parse_username
+from saleroom.domain.auction import Status
 from saleroom.domain.errors import Invalid
-from saleroom.domain.views import AuctionView
+from saleroom.doors.api.fields import QUERY_MAX
+from saleroom.doors.api.forms import Field, checked, one_of, read_fields, text
 from saleroom.doors.api.wire import BAD_CURSOR, read_cursor, write_cursor
 from saleroom.doors.web.site import Site
-from saleroom.service import reading
-from saleroom.storage.database import Transaction
-from saleroom.storage.listing import Mark
+from saleroom.service.catalogue import COUNT_MAX, Catalogue, catalogue
+from saleroom.storage.listing import Filter, Mark, Sort
 
-LOTS_PER_PAGE = 30
+LOTS_PER_PAGE = 24
+"""Full rows, whether two, three or four stand beside each other."""
+_OVER = "over"
+_FIELDS = (
+    Field(name="q", to="q", parse=text(1, QUERY_MAX), schema={}),
+    Field(name="status", to="status", parse=one_of((Status.OPEN, Status.SCHEDULED, _OVER)), schema={}),
+    Field(name="author", to="author", parse=checked(parse_username), schema={}),
+    Field(name="sort", to="sort", parse=one_of(tuple(Sort)), schema={}),
+    Field(name="after", to="after", parse=checked(read_cursor(Mark)), schema={}),
+)
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """What the address of a list says; what it does not say is as here."""
+
+    q: str = ""
+    status: str = Status.OPEN.value
+    author: str = ""
+    sort: str = Sort.ENDING.value
+    after: Mark | None = None
+
+    @property
+    def which(self) -> Filter:
+        """The lots that are asked for."""
+        over = self.status == _OVER
+        return Filter(
+            status=None if over else self.status,
+            over=True if over else None,
+            author=self.author or None,
+            text=self.q or None,
+        )
+
+    @property
+    def plain(self) -> bool:
+        """Whether this is the whole of one state, as home shows it first."""
+        return not (self.q or self.author or self.after)
+
+    def address(self, **changes: Any) -> str:
+        """Return the address that asks for the same from its first page on, but for `changes`."""
+        wanted = {name: changes.get(name, getattr(self, name)) for name in ("q", "status", "author", "sort")}
+        query = {name: value for name, value in wanted.items() if value != getattr(_NOTHING, name)}
+        if "after" in changes:
+            query["after"] = write_cursor(changes["after"])
+        return f"/?{urlencode(query)}" if query else "/"
+
+
+_NOTHING = Asked()
 
 
 class Home:
@@ -23,25 +76,43 @@ class Home:
         self._site = site
 
     async def show(self, request: Request) -> Response:
-        """GET /: the open auctions, the one that ends soonest first."""
-        after = _mark(request)
+        """GET /: the lots that the address asks for; without more, those on sale, the one that ends soonest first."""
+        viewer = await self._site.viewer(request)
         try:
-            viewer, (lots, mark) = await self._site.read(request, _open_lots, after)
-        except ValueError as error:
-            # It reads like a cursor, but it is not one of this list.
-            raise Invalid({"after": [BAD_CURSOR]}) from error
-        further = None if mark is None else write_cursor(mark)
-        context = {"lots": lots, "first": after is None, "next": further, "origin": self._site.origin(request)}
+            asked = _asked(request)
+            found = await self._look(asked)
+        except Invalid as refused:
+            # Old or mistyped, it is no list. The way out is in the page.
+            return self._site.page(request, "home.html", viewer, _context(_NOTHING, None), refused=refused)
+        context = {"origin": self._site.origin(request), **_context(asked, found)}
         return self._site.page(request, "home.html", viewer, context)
 
+    async def _look(self, asked: Asked) -> Catalogue:
+        """Return the page. Raises Invalid for a cursor that is none of this list."""
+        wanted = (asked.which, Sort(asked.sort), LOTS_PER_PAGE, asked.after)
+        try:
+            if asked.q:
+                # A search may take its time; it is not to keep the others waiting.
+                return await self._site.house.database.read(catalogue, *wanted)
+            found: Catalogue = await self._site.house.looking.ask((catalogue, *wanted))
+        except ValueError as error:
+            raise Invalid({"after": [BAD_CURSOR]}) from error
+        return found
 
-def _open_lots(tx: Transaction, token: str | None, after: Mark | None) -> tuple[list[AuctionView], Mark | None]:
-    return reading.lots(tx, token, LOTS_PER_PAGE, after)
+
+def _context(asked: Asked, found: Catalogue | None) -> dict[str, Any]:
+    """Return what the template shows; without `found` the address was none of a list."""
+    return {
+        "asked": asked,
+        "found": found,
+        "count_max": COUNT_MAX,
+        "query_max": QUERY_MAX,
+        "next": None if found is None or found.next is None else asked.address(after=found.next),
+    }
 
 
-def _mark(request: Request) -> Mark | None:
-    text = request.query_params.get("after")
-    mark = None if text is None else read_cursor(Mark)(text)
-    if mark is BAD_CURSOR:
-        raise Invalid({"after": [BAD_CURSOR]})
-    return mark
+def _asked(request: Request) -> Asked:
+    """Read the address; an empty field asks for nothing, as a form sends it, and what others add is let be. Raises Invalid."""
+    sent = {field.name: request.query_params.get(field.name, "").strip() for field in _FIELDS}
+    encoded = {name: msgspec.json.encode(value) for name, value in sent.items() if value}
+    return Asked(**read_fields(_FIELDS, encoded, strict=False))
