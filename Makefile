@@ -19,7 +19,7 @@ NPM_LOCK := install --package-lock-only --omit-lockfile-registry-resolved --igno
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup dev run test check format demo bench faults simulate lock clean
+.PHONY: help setup dev run test check format messages demo bench faults simulate lock clean
 
 help: ## Say what each target does
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -51,6 +51,17 @@ format: dev ## Rewrite the sources in the agreed format
 	@echo "Formatting"
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format .
+
+messages: dev ## Bring the words of the pages into the catalogues (docs/languages.md)
+	@echo "Collecting the words"
+	@mkdir -p build
+	@$(BIN)/pybabel --quiet extract --mapping-file pyproject.toml --keyword N_ --add-location file --sort-by-file \
+		--project saleroom --output-file build/messages.pot src/saleroom
+	@for catalogue in src/saleroom/doors/web/locale/*/messages.po; do \
+		$(BIN)/pybabel --quiet update --ignore-obsolete --no-fuzzy-matching --ignore-pot-creation-date --width 120 \
+			--locale "$$(basename "$$(dirname "$$catalogue")")" --input-file build/messages.pot \
+			--output-file "$$catalogue" || exit 1; \
+	done
 
 demo: ## Not yet: arrives with its own issue
 	@echo "not yet: arrives with its own issue"
