@@ -1,6 +1,7 @@
 """What stands before every route: the limit on headers, the forgery filter, and the security headers of every answer.
 
-Also what doors ask of a request: its bearer token, its session cookie, its client's address, its body within bounds.
+Also what doors ask of a request: its bearer token, its session cookie, its client's address, its body or its form with files
+within bounds.
 """
 
 from __future__ import annotations
@@ -8,25 +9,39 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import re
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from itertools import chain
 from urllib.parse import parse_qs
 
+from starlette.datastructures import FormData, Headers
+from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, HTTPConnection, Request, cookie_parser
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from saleroom.domain.errors import Invalid
 from saleroom.doors.problems import BodyTimedOut, BodyTooLarge, ForgeryRefused, HeadersTooLarge, Problem
 
 HEADER_BYTES_MAX = 8 * 1024
 BODY_SECONDS_MAX = 30.0
+UPLOAD_SECONDS_MAX = 300.0
+"""How long a body with files may take: a photo of 8 MB on a slow phone takes minutes."""
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 HAS_ARRIVED = "saleroom.has_arrived"
 """In the scope of a request whose body has arrived to its end, so that nobody need watch how long it takes."""
 FORGERY_FIELD = "csrfToken"
 FORGERY_HEADER = b"x-csrf-token"
-_FORM = "application/x-www-form-urlencoded"
+FIRST_FIELD_BYTES_MAX = 8 * 1024
+"""How much of a form with files is read in search of its token, which is the first field."""
+FILES_MAX, FIELDS_MAX, FIELD_BYTES_MAX = 50, 200, 64 * 1024
+_FORM, _FORM_WITH_FILES = "application/x-www-form-urlencoded", "multipart/form-data"
+_BOUNDARY = re.compile(
+    r"""multipart/form-data\s*;\s*boundary=(?:"([A-Za-z0-9'()+_,./:=?-]{1,70})"|([A-Za-z0-9'+_.-]{1,70}))\s*""",
+    re.IGNORECASE,
+)
+_FIRST_FIELD = re.compile(rb'content-disposition: *form-data; *name="csrfToken"', re.IGNORECASE)
 
 _POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -107,8 +122,10 @@ class Guard:
         sent = header(scope, FORGERY_HEADER)
         if sent is None and media_type(scope) == _FORM:
             body = await read_body(Request(scope, receive), self._form_bytes_max)
-            receive = _replay(body, receive)
+            receive = _replay([{"type": "http.request", "body": body, "more_body": False}], receive)
             sent = parse_qs(body.decode("latin-1")).get(FORGERY_FIELD, [None])[-1]
+        elif sent is None and media_type(scope) == _FORM_WITH_FILES:
+            sent, receive = await _first_field(scope, receive)
         if sent is None or not hmac.compare_digest(sent.encode(), _forgery_token(bound).encode()):
             raise ForgeryRefused
         return receive
@@ -193,6 +210,90 @@ async def _body(receive: Receive, bytes_max: int) -> bytes:
     return body
 
 
+async def multipart(request: Request, bytes_max: int) -> FormData:
+    """Return a form with files, of `bytes_max` altogether; whoever calls closes it, and its temporary files with it.
+
+    Raises BodyTooLarge (having read no further), BodyTimedOut, Invalid where it is no such form, or ClientDisconnect.
+    """
+    declared = header(request.scope, b"content-length") or ""
+    if declared.isascii() and declared.isdigit() and int(declared) > bytes_max:
+        raise BodyTooLarge(limit=bytes_max)
+    parser = MultiPartParser(
+        Headers({"Content-Type": f'{_FORM_WITH_FILES}; boundary="{_boundary(request.scope).decode()}"'}),
+        _pieces(request.receive, bytes_max),
+        max_files=FILES_MAX,
+        max_fields=FIELDS_MAX,
+        max_part_size=FIELD_BYTES_MAX,
+    )
+    try:
+        async with asyncio.timeout(UPLOAD_SECONDS_MAX):
+            return await parser.parse()
+    except TimeoutError:
+        raise BodyTimedOut from None
+    except MultiPartException as error:
+        raise Invalid.one("body", "malformed_form", "is not a form as a browser sends it") from error
+
+
+def _boundary(scope: Scope) -> bytes:
+    """Return what stands between the parts of a form with files. Raises Invalid where the header does not say."""
+    found = _BOUNDARY.fullmatch(header(scope, b"content-type") or "")
+    if found is None:
+        raise Invalid.one("body", "malformed_form", "is not a form as a browser sends it")
+    return (found[1] or found[2]).encode()
+
+
+async def _pieces(receive: Receive, bytes_max: int) -> AsyncGenerator[bytes, None]:
+    """Yield a body as it comes. Raises BodyTooLarge or ClientDisconnect."""
+    total = 0
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        piece = message.get("body", b"")
+        total += len(piece)
+        if total > bytes_max:
+            raise BodyTooLarge(limit=bytes_max)
+        yield piece
+        more = message.get("more_body", False)
+
+
+async def _first_field(scope: Scope, receive: Receive) -> tuple[str, Receive]:
+    """Return the token in the first part of a form with files, and a `receive` that gives the whole form all the same.
+
+    Raises ForgeryRefused where the first part is anything else, BodyTimedOut, or ClientDisconnect.
+    """
+    try:
+        delimiter = b"--" + _boundary(scope)
+        async with asyncio.timeout(BODY_SECONDS_MAX):
+            part, read = await _first_part(delimiter, receive)
+    except Invalid:
+        raise ForgeryRefused from None
+    except TimeoutError:
+        raise BodyTimedOut from None
+    head, _, value = part.partition(b"\r\n\r\n")
+    before, _, disposition = head.partition(b"\r\n")
+    if before != delimiter or _FIRST_FIELD.fullmatch(disposition) is None:
+        raise ForgeryRefused
+    return value.decode("latin-1"), _replay(read, receive)
+
+
+async def _first_part(delimiter: bytes, receive: Receive) -> tuple[bytes, list[Message]]:
+    """Return a form up to the end of its first part, and what has been read. Raises ForgeryRefused where that is far away."""
+    read: list[Message] = []
+    body = b""
+    while len(body) < FIRST_FIELD_BYTES_MAX and (not read or read[-1].get("more_body", False)):
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        read.append(message)
+        body += message.get("body", b"")
+        part, end, _ = body[:FIRST_FIELD_BYTES_MAX].partition(b"\r\n" + delimiter)
+        if end:
+            return part, read
+    raise ForgeryRefused
+
+
 def _forgery_cookie_name(*, https: bool) -> str:
     return "__Host-saleroom_csrf" if https else "saleroom_csrf"
 
@@ -206,9 +307,9 @@ def cookie(scope: Scope, name: str) -> str | None:
     return cookie_parser(header(scope, b"cookie") or "").get(name) or None
 
 
-def _replay(body: bytes, receive: Receive) -> Callable[[], Awaitable[Message]]:
-    """Return a `receive` that gives the body that has been read already, and then whatever else comes."""
-    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+def _replay(read: list[Message], receive: Receive) -> Callable[[], Awaitable[Message]]:
+    """Return a `receive` that gives the messages that have been read already, and then whatever else comes."""
+    waiting = read[::-1]
 
     async def replayed() -> Message:
         return waiting.pop() if waiting else await receive()

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from saleroom.domain.errors import Unauthenticated
 from saleroom.domain.views import instant
+from saleroom.doors.agents import agent
 from saleroom.doors.api.resource import Call
 from saleroom.doors.api.wire import TokenView, UserTokensView, UserTokenView, account_view, json_response
 from saleroom.doors.guard import client_address
@@ -26,7 +27,8 @@ async def register(call: Call) -> Response:
 async def log_in(call: Call) -> Response:
     """POST /login."""
     address = client_address(call.request)
-    token = await call.house.accounts.log_in(call.values["username"], call.values["password"], address)
+    username, password = call.values["username"], call.values["password"]
+    token = await call.house.accounts.log_in(username, password, address, agent(call.request))
     view = TokenView(token.value, instant(token.created_at), instant(token.expires_at))
     return json_response(view, 200, PRIVATE)
 

@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from saleroom.domain.accounts import PASSWORD_MIN, TOKEN_LIFETIME, parse_password, parse_username
 from saleroom.domain.errors import Fault, Invalid, Refused, Unauthenticated
+from saleroom.doors.agents import agent
 from saleroom.doors.guard import client_address, session_cookie_name, session_token
 from saleroom.doors.web import words
 from saleroom.doors.web.site import Site, fields, go_to, local
@@ -63,7 +64,7 @@ class AccountForms:
         return self._with_session(go_to("/"), "", 0)
 
     async def _start_session(self, request: Request, username: str, password: str, then: str | None) -> Response:
-        issued = await self._house.accounts.log_in(username, password, client_address(request))
+        issued = await self._house.accounts.log_in(username, password, client_address(request), agent(request))
         return self._with_session(go_to(local(then)), issued.value, int(TOKEN_LIFETIME.total_seconds()))
 
     def _with_session(self, response: Response, token: str, seconds: int) -> Response:

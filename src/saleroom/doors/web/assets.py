@@ -78,7 +78,7 @@ class Assets:
         coding = choose_coding(",".join(request.headers.getlist("accept-encoding")), asset.representations)
         chosen = asset.representations[coding]
         headers = {"ETag": chosen.etag, "Cache-Control": asset.cache_control, "Vary": "Accept-Encoding"}
-        if _is_known(request.headers.getlist("if-none-match"), chosen.etag):
+        if is_known(request.headers.getlist("if-none-match"), chosen.etag):
             return Response(status_code=304, headers=headers)
         headers |= {"Content-Type": asset.media_type, "Accept-Ranges": "bytes"}
         if coding != "identity":
@@ -157,7 +157,7 @@ def _hashed_name(name: str, body: bytes) -> str:
     return f"{folder}{slash}{_digest(body)}-{file}"
 
 
-def _is_known(sent: list[str], etag: str) -> bool:
+def is_known(sent: list[str], etag: str) -> bool:
     """Whether If-None-Match names this representation; a weak tag counts, as RFC 9110, 13.1.2 compares weakly."""
     tags = ",".join(sent).strip()
     return tags == "*" or etag in _ENTITY_TAG.findall(tags)

@@ -18,6 +18,8 @@ from saleroom.doors.web.home import Home
 from saleroom.doors.web.language import Languages
 from saleroom.doors.web.live import Live
 from saleroom.doors.web.lots import Lots
+from saleroom.doors.web.photos import PATH as PHOTO
+from saleroom.doors.web.photos import PhotoFiles
 from saleroom.doors.web.rendering import Renderer
 from saleroom.doors.web.screen import Screens
 from saleroom.doors.web.site import Address, Site
@@ -66,6 +68,7 @@ class Pages:
             Route("/session/end", Address(POST=forms.log_out)),
             Route("/register", Address(GET=forms.register_form, POST=forms.register)),
             Route(f"{PREFIX}{{file:path}}", Address(GET=self._assets.answer)),
+            Route(PHOTO, Address(GET=PhotoFiles(self._site.house).show)),
         ]
 
     async def docs(self, request: Request) -> Response:
