@@ -115,13 +115,6 @@ def auction_list(
     return [_json(tx, one, viewer) for one in found], mark
 
 
-def lots(tx: Transaction, token: str | None, limit: int, after: Mark | None) -> tuple[list[AuctionView], Mark | None]:
-    """Return a page of the open auctions, the one that ends soonest first, and the mark of the next. Raises as above."""
-    viewer = _viewer(tx, token)
-    found, mark = listing.page(tx, Filter(status=Status.OPEN), Sort.ENDING, limit, after)
-    return [_view(one, viewer) for one in found], mark
-
-
 def bid_history(
     tx: Transaction, gid: str, token: str | None, limit: int, before: int | None
 ) -> tuple[list[BidView], int | None]:
