@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from saleroom.domain.accounts import Account
-from saleroom.domain.auction import Auction, Party, Status
+from saleroom.domain.auction import Auction, Party
 from saleroom.domain.errors import Refused, Unauthenticated, UnknownAuction
 from saleroom.domain.events import Outcome, SoftClose
 from saleroom.domain.views import AuctionView, BidView, auction_view, instant
