@@ -13,7 +13,7 @@ from saleroom.doors.api import openapi
 from saleroom.doors.api.endpoints import ENDPOINTS
 
 DOCUMENT: dict[str, Any] = msgspec.json.decode(openapi.document(ENDPOINTS))
-PAGES = re.compile(r"/(?:lots/.*|docs|register|session|session/end)?")
+PAGES = re.compile(r"/(?:(?:lots|language)/.*|(?:mine|sell)(?:/.*)?|live|docs|register|session|session/end)?")
 """The addresses of people's pages; they are not the API's (contract.md, "Pages")."""
 SECURITY_HEADERS = {
     "x-content-type-options": "nosniff",
