@@ -1,0 +1,53 @@
+"""A time by the clock on a wall, as forms have it, and the instant that it is."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from functools import cache
+from zoneinfo import ZoneInfo, available_timezones
+
+from msgspec import Struct
+
+from saleroom.domain.errors import Fault
+from saleroom.doors.web.language import N_
+
+LOCAL = "%Y-%m-%dT%H:%M:%S"
+"""How `<input type="datetime-local">` is filled in."""
+_LOCAL = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?")
+TWICE = N_("This time comes twice, as the clocks go back that night: the first of the two is taken.")
+UNKNOWN_ZONE = N_("The house does not know your time zone, so your times are read as UTC.")
+
+
+class Local(Struct, frozen=True):
+    """An instant in UTC, and what whoever wrote it must be told."""
+
+    at: datetime
+    notes: tuple[str, ...] = ()
+
+
+def read_local(text: str, zone: str) -> Local | Fault:
+    """Return the instant of a date and time as a form sends them, in the IANA zone of its reader.
+
+    A time that comes twice, when clocks go back, is the first one, with a note; one that never comes is a fault.
+    """
+    wrong = Fault("local_time", N_("Write a date and a time, such as 2026-11-28 20:00."))
+    if _LOCAL.fullmatch(text) is None:
+        return wrong
+    known = zone in _zones()
+    place = ZoneInfo(zone if known else "UTC")
+    try:
+        wall = datetime.fromisoformat(text)
+        at = wall.replace(tzinfo=place).astimezone(UTC)
+        later = wall.replace(tzinfo=place, fold=1).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return wrong
+    if at.astimezone(place).replace(tzinfo=None) != wall:
+        return Fault("no_such_time", N_("This time does not exist: the clocks go forward over it. Choose another."))
+    notes = (*([] if known else [UNKNOWN_ZONE]), *([TWICE] if later != at else []))
+    return Local(at, notes)
+
+
+@cache
+def _zones() -> frozenset[str]:
+    return frozenset(available_timezones())

@@ -1,0 +1,152 @@
+"""My saleroom: what I bid on, what I sell, what I watch, where I am logged in; and the star on any lot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from saleroom.domain.errors import Fault, Invalid, Unauthenticated, UnknownAuction, UnknownSession
+from saleroom.domain.views import instant
+from saleroom.doors.api.wire import BAD_CURSOR, read_cursor, write_cursor
+from saleroom.doors.guard import session_cookie_name, session_token
+from saleroom.doors.web.site import GID, Site, fields, go_to, is_fragment, local, to_log_in
+from saleroom.service import accounts, dealings, lot, watching
+from saleroom.service.dealings import LIVE, OVER, Dealings
+from saleroom.storage.database import Transaction
+from saleroom.storage.dealings import Place
+from saleroom.storage.listing import NUMBER_MAX
+
+ROWS = 20
+"""Rows of a list on one page."""
+SESSION_DIGITS_MAX = 18
+
+Lists = dict[str, Any]
+
+
+class Mine:
+    """The pages of who is logged in."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._house = site.house
+
+    async def bidding(self, request: Request) -> Response:
+        """GET /mine: where I lead or was outbid, then what I won and lost."""
+        return await self._lists(request, "mine_bidding.html", _bidding)
+
+    async def selling(self, request: Request) -> Response:
+        """GET /mine/selling: what I have on sale, then what is over."""
+        return await self._lists(request, "mine_selling.html", _selling)
+
+    async def watching(self, request: Request) -> Response:
+        """GET /mine/watching: the lots with my star."""
+        return await self._lists(request, "mine_watching.html", _watching, kind=int)
+
+    async def sessions(self, request: Request) -> Response:
+        """GET /mine/sessions: where I am logged in."""
+        viewer, found = await self._site.read(request, _sessions)
+        if viewer is None:
+            return to_log_in(request)
+        rows = [(one, instant(one.created_at), instant(one.expires_at)) for one in found]
+        return self._site.page(request, "mine_sessions.html", viewer, {"sessions": rows})
+
+    async def end_session(self, request: Request) -> Response:
+        """POST /mine/sessions/end: log one device out."""
+        sent = (await fields(request)).get("id", "")
+        token = session_token(request)
+        if not (sent.isascii() and sent.isdigit() and len(sent) <= SESSION_DIGITS_MAX):
+            raise Invalid({"id": [Fault("malformed", "must be the number of a session")]})
+        # It may have ended already, or one's own may: the list, or the form to log in, tells.
+        with suppress(UnknownSession, Unauthenticated):
+            await self._house.database.write(accounts.end_session, token or "", int(sent))
+        return go_to("/mine/sessions")
+
+    async def end_all(self, request: Request) -> Response:
+        """POST /mine/sessions/end-all: log out everywhere, here too."""
+        try:
+            await self._house.database.write(accounts.end_all, session_token(request) or "")
+        except Unauthenticated:
+            # This session has ended already; the others are not this browser's to end any more.
+            return go_to("/login?next=/mine/sessions")
+        response = go_to("/")
+        name = session_cookie_name(https=self._house.https)
+        response.delete_cookie(name, secure=self._house.https, httponly=True, samesite="lax")
+        return response
+
+    async def watch(self, request: Request) -> Response:
+        """POST /lots/{gid}/watch: put the star on a lot."""
+        return await self._star(request, watching.watch, watched=True)
+
+    async def unwatch(self, request: Request) -> Response:
+        """POST /lots/{gid}/unwatch: take it off."""
+        return await self._star(request, watching.unwatch, watched=False)
+
+    async def _star(
+        self, request: Request, use_case: Callable[[Transaction, str, str], None], *, watched: bool
+    ) -> Response:
+        gid = request.path_params["gid"]
+        if GID.fullmatch(gid) is None:
+            raise UnknownAuction
+        back = local((await fields(request)).get("next"), f"/lots/{gid}")
+        try:
+            await self._house.database.write(use_case, session_token(request) or "", gid)
+        except Unauthenticated:
+            form = f"/login?next={quote(back)}"
+            return Response(headers={"HX-Redirect": form}) if is_fragment(request) else go_to(form)
+        if not is_fragment(request):
+            return go_to(back)
+        viewer, found = await self._site.read(request, lot.show, gid, 1, None)
+        return self._site.page(
+            request, "parts/star.html", viewer, {"a": found.auction, "watched": watched, "here": back}
+        )
+
+    async def _lists(
+        self,
+        request: Request,
+        template: str,
+        use_case: Callable[[Transaction, str | None, Any, Any], Lists],
+        kind: Any = Place,
+    ) -> Response:
+        now, over = _cursor(request, "now", kind), _cursor(request, "over", kind)
+        try:
+            viewer, found = await self._site.read(request, use_case, now, over)
+        except Unauthenticated:
+            return to_log_in(request)
+        context = {"first_now": now is None, "first_over": over is None, "cursor": write_cursor, **found}
+        return self._site.page(request, template, viewer, context)
+
+
+def _bidding(tx: Transaction, token: str | None, now: Place | None, over: Place | None) -> Lists:
+    return {
+        "outbid": dealings.count_outbid(tx, token),
+        "now": dealings.bidding(tx, token, LIVE, ROWS, now),
+        "over": dealings.bidding(tx, token, OVER, ROWS, over),
+    }
+
+
+def _selling(tx: Transaction, token: str | None, now: Place | None, over: Place | None) -> Lists:
+    return {
+        "now": dealings.selling(tx, token, LIVE, ROWS, now),
+        "over": dealings.selling(tx, token, OVER, ROWS, over),
+    }
+
+
+def _watching(tx: Transaction, token: str | None, now: int | None, over: int | None) -> dict[str, Dealings]:
+    return {"now": dealings.watching(tx, token, ROWS, now)}
+
+
+def _sessions(tx: Transaction, token: str | None) -> list[accounts.Session]:
+    return [] if token is None else accounts.sessions(tx, token)
+
+
+def _cursor(request: Request, name: str, kind: Any) -> Any:
+    text = request.query_params.get(name)
+    found = None if text is None else read_cursor(kind)(text)
+    if isinstance(found, Fault) or (isinstance(found, int) and not 0 <= found <= NUMBER_MAX):
+        raise Invalid({name: [BAD_CURSOR]})
+    return found

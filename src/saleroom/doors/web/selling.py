@@ -1,0 +1,377 @@
+"""To sell: the form, the preview, publish; and afterwards, one's own lot: amend, cancel, announce its end, close."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime, time, timedelta
+from typing import Any
+
+import msgspec
+from markupsafe import Markup
+from msgspec import Struct
+from starlette.datastructures import FormData, UploadFile
+from starlette.requests import Request
+from starlette.responses import Response
+
+from saleroom.domain.errors import Fault, Invalid, Refused, Unauthenticated, UnknownAuction
+from saleroom.domain.increments import DEFAULT_LADDER
+from saleroom.domain.photos import PER_LOT_MAX, Photo
+from saleroom.domain.selling import Draft
+from saleroom.domain.views import instant
+from saleroom.doors.api.fields import AMEND, CLOSE, CREATE
+from saleroom.doors.api.resource import digest
+from saleroom.doors.guard import multipart, session_token
+from saleroom.doors.web import drafts, words
+from saleroom.doors.web.drafts import Read, Written
+from saleroom.doors.web.hours import read_local
+from saleroom.doors.web.language import N_, Language, Said
+from saleroom.doors.web.site import GID, Site, fields, go_to, to_log_in
+from saleroom.service import auctions, photos, selling
+from saleroom.service.once import Once
+from saleroom.service.selling import Offer
+from saleroom.storage.database import Transaction
+
+TEXT_BYTES_MAX = 256 * 1024
+"""All of a form that is not photos: a ladder and a description in the longest characters are less."""
+FILES_BYTES_FACTOR = 6
+"""How many photos of the largest size may come with one form; smaller ones are more."""
+DAYS, HOUR = 7, time(20)
+"""When a new lot ends unless its seller says otherwise: in a week, in the evening."""
+NAME_SHOWN_MAX = 80
+LABELS = {
+    "name": N_("Name of the lot"),
+    "description": N_("Description"),
+    "photos": N_("Photos"),
+    "startingPrice": N_("Starting price"),
+    "endsAt": N_("End of the sale"),
+    "reservePrice": N_("Reserve price"),
+    "buyNowPrice": N_("Buy now price"),
+    "startsAt": N_("Start of the sale"),
+    "increment": N_("Steps between bids"),
+    "step": N_("The same step at every price"),
+    "softClose": N_("Late bids"),
+    "window": N_("A bid in the last minutes"),
+    "extension": N_("Minutes from that bid to the end"),
+    "cap": N_("The end never moves past"),
+}
+"""The fields of the form, in the order of the page."""
+LOGGED_OUT = N_(
+    "You are logged out. Log in once more in another tab, then send this form again: nothing of it is lost."
+)
+PROBLEM = N_("%(field)s: %(fault)s")
+FULL = N_("A lot has at most %(count)s photos.")
+_MOVE = re.compile(r"(earlier|later|remove) ([A-Za-z0-9_-]{1,64})")
+_KEY = re.compile(r"[A-Za-z0-9_-]{20,100}")
+
+
+class Sent(Struct, frozen=True):
+    """A form as it came: what is written in it, which button was pressed, the key of the preview, and files."""
+
+    written: Written
+    do: str
+    key: str
+    files: list[UploadFile]
+
+
+class Shown(Struct, frozen=True, kw_only=True):
+    """What a form is shown with beside what is written in it: why it comes back, and which photos were refused."""
+
+    refused: Refused | None = None
+    bad_photos: Sequence[str] = ()
+
+
+class Selling:
+    """The pages of a seller."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._house = site.house
+
+    async def form(self, request: Request) -> Response:
+        """GET /sell: a new form."""
+        viewer, now = await self._site.read(request, _now)
+        if viewer is None:
+            return to_log_in(request)
+        ends_at = datetime.combine(now.date() + timedelta(days=DAYS), HOUR)
+        return await self._form(request, drafts.empty(ends_at, self._language(request)))
+
+    async def submit(self, request: Request) -> Response:
+        """POST /sell: a preview, the form again, or the new lot."""
+        async with self._sent(request) as sent:
+            return await self._step(request, sent, None)
+
+    async def manage(self, request: Request) -> Response:
+        """GET /sell/{gid}: one's own lot as a form, or why it can no longer be changed."""
+        return await self._manage(request)
+
+    async def save(self, request: Request) -> Response:
+        """POST /sell/{gid}: a preview, the form again, or the lot as amended."""
+        async with self._sent(request) as sent:
+            return await self._step(request, sent, _gid(request))
+
+    async def upload(self, request: Request) -> Response:
+        """POST /sell/photos: what scripts send at once, one file; back comes the photo as the form shows it."""
+        async with self._sent(request) as sent:
+            found, bad = await self._stored(request, sent)
+            context = {"photos": found, "bad_photos": bad}
+            refused = Invalid.one("photo", "refused", bad[0]) if bad else None
+            viewer = await self._site.viewer(request)
+            return self._site.page(request, "parts/sell_photos.html", viewer, context, refused=refused)
+
+    async def cancel(self, request: Request) -> Response:
+        """POST /sell/{gid}/cancel."""
+        gid = _gid(request)
+        await fields(request)
+        try:
+            await self._house.database.write(auctions.cancel, session_token(request) or "", gid)
+        except Refused as refused:
+            return await self._manage(request, refused)
+        return go_to(f"/lots/{gid}")
+
+    async def close(self, request: Request) -> Response:
+        """POST /sell/{gid}/close: now, or at an end that is announced with it."""
+        gid, sent = _gid(request), await fields(request)
+        try:
+            ends_at = None if sent.get("do") == "now" else _announced(sent, self._language(request))
+            await self._house.database.write(auctions.close, session_token(request) or "", gid, ends_at, None)
+        except Refused as refused:
+            return await self._manage(request, refused, sent.get("endsAt", ""))
+        return go_to(f"/lots/{gid}")
+
+    async def _manage(self, request: Request, refused: Refused | None = None, announced: str = "") -> Response:
+        """Return one's own lot as it is, with what may be done to it; and what was `refused` of that just now."""
+        gid, language = _gid(request), self._language(request)
+        try:
+            viewer, (offer, fixed) = await self._site.read(request, _managed, gid)
+        except Unauthenticated:
+            return go_to(f"/login?next=/sell/{gid}")
+        end_fault = words.faults(language, refused).get("endsAt") if isinstance(refused, Invalid) else None
+        more = {"announced": announced, "end_fault": end_fault}
+        if fixed is None:
+            written = drafts.of_auction(offer.auction, [photo.id for photo in offer.photos], language)
+            shown = Shown(refused=None if end_fault else refused)
+            return await self._form(request, written, shown, gid=gid, offer=offer, more=more)
+        message = None if refused is None or end_fault else words.refusal(language, refused)
+        context = {
+            "offer": offer,
+            "a": offer.view,
+            "gid": gid,
+            "why": words.refusal(language, fixed),
+            "message": message,
+            **more,
+        }
+        return self._site.page(request, "sell_fixed.html", viewer, context, refused=refused)
+
+    async def _step(self, request: Request, sent: Sent, gid: str | None) -> Response:
+        """Do what the pressed button asks for; whatever is refused leads back to the form with all that is in it."""
+        token = session_token(request) or ""
+        if await self._site.viewer(request) is None:
+            return await self._form(request, sent.written, Shown(refused=Unauthenticated()), gid=gid)
+        stored, bad = await self._stored(request, sent)
+        written = drafts.with_photos(sent.written, [photo.id for photo in stored])
+        offer = None if gid is None else await self._house.database.read(selling.offered, token, gid)
+        try:
+            if bad or sent.do not in ("preview", "publish"):
+                return await self._form(
+                    request, _changed(written, sent.do), Shown(bad_photos=bad), gid=gid, offer=offer
+                )
+            read = drafts.read(written, CREATE if offer is None else AMEND, self._language(request))
+            if sent.do == "preview":
+                return await self._preview(request, written, read, offer)
+            return await self._publish(token, sent, written, read, offer)
+        except Refused as refused:
+            if offer is not None and not isinstance(refused, Invalid):
+                return await self._manage(request, refused)
+            return await self._form(request, written, Shown(refused=refused), gid=gid, offer=offer)
+
+    async def _preview(self, request: Request, written: Written, read: Read, offer: Offer | None) -> Response:
+        if offer is None:
+            draft = Draft(**read.values)
+            viewer, made = await self._site.read(request, selling.preview, draft, written.photos)
+        else:
+            changes = drafts.changes(offer.auction, written, read.values)
+            gid = offer.auction.gid
+            viewer, made = await self._site.read(request, selling.preview_amended, gid, changes, written.photos)
+        context = {
+            "w": written,
+            "offer": made,
+            "a": made.view,
+            "notes": read.notes,
+            "key": secrets.token_urlsafe(24),
+            "gid": None if offer is None else offer.auction.gid,
+            "usual_steps": made.auction.ladder == DEFAULT_LADDER,
+        }
+        return self._site.page(request, "sell_preview.html", viewer, context)
+
+    async def _publish(self, token: str, sent: Sent, written: Written, read: Read, offer: Offer | None) -> Response:
+        write = self._house.database.write
+        if offer is not None:
+            changes = drafts.changes(offer.auction, written, read.values)
+            await write(selling.amend, token, offer.auction.gid, changes, written.photos)
+            return go_to(f"/lots/{offer.auction.gid}")
+        asked = digest("POST", "/sell", "", {**read.values, "photos": written.photos})
+        once = Once(sent.key, asked) if _KEY.fullmatch(sent.key) else None
+        made = await write(auctions.create, token, Draft(**read.values), once, tuple(written.photos))
+        return go_to(f"/lots/{msgspec.json.decode(made, type=_Gid).gid}?listed")
+
+    async def _form(
+        self,
+        request: Request,
+        written: Written,
+        shown: Shown | None = None,
+        *,
+        gid: str | None = None,
+        offer: Offer | None = None,
+        more: dict[str, Any] | None = None,
+    ) -> Response:
+        """Return the form with what is written in it, and with what was wrong."""
+        shown, language = shown or Shown(), self._language(request)
+        viewer, pictures = await self._site.read(request, _pictures, written.photos)
+        refused = shown.refused
+        faults = words.faults(language, refused) if isinstance(refused, Invalid) else {}
+        if shown.bad_photos:
+            refused = Invalid.one("photos", "refused", shown.bad_photos[0])
+        message = None
+        if shown.refused is not None and not faults:
+            logged_out = isinstance(shown.refused, Unauthenticated)
+            message = language.gettext(LOGGED_OUT) if logged_out else words.refusal(language, shown.refused)
+        context = {
+            "w": written,
+            "tiers": drafts.with_spare_rows(written.tiers),
+            "faults": faults,
+            "problems": [(_anchor(field), _problem(language, field, faults[field])) for field in _ordered(faults)],
+            "labels": {field: language.gettext(label) for field, label in LABELS.items()},
+            "more_open": gid is not None or drafts.has_more_terms(written) or any(map(_is_more, faults)),
+            "message": message,
+            "bad_photos": shown.bad_photos,
+            "photos": pictures,
+            "gid": gid,
+            "offer": offer,
+            "most": PER_LOT_MAX,
+            **({"announced": "", "end_fault": None} | (more or {})),
+        }
+        return self._site.page(request, "sell.html", viewer, context, refused=refused)
+
+    async def _stored(self, request: Request, sent: Sent) -> tuple[list[Photo], list[str]]:
+        """Store the files that came with a form; return their photos, and a sentence for each that was refused."""
+        language, token = self._language(request), session_token(request) or ""
+        found: list[Photo] = []
+        bad: list[str] = []
+        for file in sent.files:
+            name = (file.filename or "")[:NAME_SHOWN_MAX]
+            try:
+                if len(sent.written.photos) + len(found) >= PER_LOT_MAX:
+                    raise Invalid({"photo": [Said("too_many_photos", language.gettext(FULL, count=PER_LOT_MAX))]})
+                found.append(await self._house.photos.store(token, await file.read()))
+            except Refused as refused:
+                why = words.faults(language, refused).get("photo") if isinstance(refused, Invalid) else None
+                bad.append(Markup("{}: {}").format(name, why or words.refusal(language, refused)))
+        return found, bad
+
+    @asynccontextmanager
+    async def _sent(self, request: Request) -> AsyncIterator[Sent]:
+        """The form of a request, with its files for as long as it is looked at."""
+        bytes_max = FILES_BYTES_FACTOR * self._house.photos.bytes_max + TEXT_BYTES_MAX
+        form = await multipart(request, bytes_max)
+        try:
+            yield _read(form)
+        finally:
+            await form.close()
+
+    def _language(self, request: Request) -> Language:
+        return self._site.renderer.language(request)
+
+
+class _Gid(Struct):
+    gid: str
+
+
+def _read(form: FormData) -> Sent:
+    texts = {name: text for name in drafts.DEFAULTS if (text := _text(form, name)) is not None}
+    rows = zip(form.getlist("tierFrom"), form.getlist("tierStep"), strict=False)
+    tiers = [(start, step) for start, step in rows if isinstance(start, str) and isinstance(step, str)]
+    ids = dict.fromkeys(one for one in form.getlist("photo") if isinstance(one, str) and GID.fullmatch(one))
+    # A field for files in which none was chosen comes as one file without a name.
+    files = [one for one in form.getlist("files") if isinstance(one, UploadFile) and one.filename]
+    written = Written(texts=texts, tiers=tiers, photos=list(ids))
+    return Sent(written, _text(form, "do") or "preview", _text(form, "key") or "", files)
+
+
+def _text(form: FormData, name: str) -> str | None:
+    found = form.get(name)
+    # A browser sends line breaks of a text as CR LF.
+    return found.replace("\r\n", "\n") if isinstance(found, str) else None
+
+
+def _changed(written: Written, do: str) -> Written:
+    """Return the form once a button has moved or removed a photo; other buttons change nothing."""
+    match = _MOVE.fullmatch(do)
+    ids = list(written.photos)
+    if match is None or match[2] not in ids:
+        return written
+    place = ids.index(match[2])
+    ids.pop(place)
+    if match[1] != "remove":
+        ids.insert(max(0, place - 1) if match[1] == "earlier" else place + 1, match[2])
+    return msgspec.structs.replace(written, photos=ids)
+
+
+def _announced(sent: dict[str, str], language: Language) -> datetime:
+    """Return the end that is announced. Raises Invalid, field `endsAt`."""
+    found = read_local(sent.get("endsAt", "").strip(), sent.get("zone", "UTC"))
+    if isinstance(found, Fault):
+        raise Invalid({"endsAt": [Said(found.code, language.gettext(found.message))]})
+    ends_at: datetime = CLOSE.read(msgspec.json.encode({"endsAt": instant(found.at)}))["ends_at"]
+    return ends_at
+
+
+def _ordered(faults: Iterable[str]) -> list[str]:
+    order = list(LABELS)
+    return sorted(faults, key=lambda field: (order.index(_labelled(field)), field))
+
+
+def _problem(language: Language, field: str, fault: str) -> str:
+    label = language.gettext(LABELS[_labelled(field)])
+    return language.gettext(PROBLEM, field=label, fault=fault)
+
+
+def _labelled(field: str) -> str:
+    """Return the field whose label goes with a fault: the rows of a ladder are of one, the rest is of the whole form."""
+    return "increment" if field.startswith("tier-") else field if field in LABELS else "name"
+
+
+def _anchor(field: str) -> str:
+    return field if field.startswith("tier-") else _labelled(field)
+
+
+def _is_more(field: str) -> bool:
+    """Whether a field is one of those that are folded away at first."""
+    return list(LABELS).index(_labelled(field)) > list(LABELS).index("endsAt")
+
+
+def _gid(request: Request) -> str:
+    gid: str = request.path_params["gid"]
+    if GID.fullmatch(gid) is None:
+        raise UnknownAuction
+    return gid
+
+
+def _now(tx: Transaction, token: str | None) -> datetime:
+    return tx.now()
+
+
+def _pictures(tx: Transaction, token: str | None, ids: Sequence[str]) -> list[Photo]:
+    return [] if token is None else photos.own(tx, token, ids)
+
+
+def _managed(tx: Transaction, token: str | None, gid: str) -> tuple[Offer, Refused | None]:
+    """Return one's own lot, and what keeps one from changing it."""
+    offer = selling.offered(tx, token, gid)
+    try:
+        selling.refuse_unless_amendable(tx, token, gid)
+    except Refused as refused:
+        return offer, refused
+    return offer, None

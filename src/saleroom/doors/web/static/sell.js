@@ -1,0 +1,130 @@
+// The seller's form: photos go up at once with their progress, times stand in the reader's zone, choices fold away.
+document.documentElement.classList.add("scripted");
+
+// An instant that the house knows stands in the reader's own time; the field `zone` (site.js) says so.
+for (const field of document.querySelectorAll("input[data-at]")) {
+  const at = new Date(field.dataset.at);
+  field.value = new Date(at - at.getTimezoneOffset() * 60000).toISOString().slice(0, 19);
+}
+for (const note of document.querySelectorAll("[data-zone-words]")) {
+  note.textContent = note.dataset.zoneWords.replace("{zone}", Intl.DateTimeFormat().resolvedOptions().timeZone);
+}
+
+function fold() {
+  for (const part of document.querySelectorAll("[data-for]")) {
+    const [name, value] = part.dataset.for.split("=");
+    part.hidden = part.closest("form").querySelector(`input[name="${name}"]:checked`)?.value !== value;
+  }
+}
+document.addEventListener("change", (event) => { if (event.target.type === "radio") fold(); });
+fold();
+document.getElementById("summary")?.focus();
+
+const photos = document.querySelector(".photos");
+if (photos) {
+  const list = photos.querySelector(".thumbs");
+  const status = photos.querySelector(".status");
+  const input = photos.querySelector("input[type=file]");
+  const words = (kind, values) => photos.dataset[kind].replace(/\{(\w+)\}/g, (_, name) => values[name]);
+  const most = Number(photos.dataset.most);
+  const waiting = [];
+  let underWay = 0;
+
+  const count = () => list.querySelectorAll("input[name=photo]").length;
+  const tell = () => { status.textContent = words("count", { count: count(), most }); };
+
+  function refuse(place, sentence) {
+    const row = document.getElementById("photo-refused").content.firstElementChild.cloneNode(true);
+    row.querySelector("span").textContent = sentence;
+    place.replaceWith(row);
+    status.textContent = sentence;
+  }
+
+  function add(files) {
+    for (const file of files) {
+      const row = document.getElementById("photo-sending").content.firstElementChild.cloneNode(true);
+      row.querySelector(".sending-name").textContent = file.name;
+      row.querySelector("progress").setAttribute("aria-label", words("sending", { name: file.name }));
+      list.append(row);
+      if (list.querySelectorAll(".thumb, .sending").length > most) refuse(row, `${file.name}: ${words("full", { most })}`);
+      else waiting.push([file, row]);
+    }
+    next();
+  }
+
+  function next() {
+    while (underWay < 2 && waiting.length) {
+      underWay += 1;
+      send(...waiting.shift());
+    }
+  }
+
+  // Not by fetch, which does not tell how much of a file has gone up.
+  function send(file, row) {
+    const request = new XMLHttpRequest();
+    const body = new FormData();
+    body.append("csrfToken", input.form.elements.csrfToken.value);
+    body.append("files", file, file.name);
+    request.upload.addEventListener("progress", (event) => {
+      if (event.lengthComputable && event.loaded < event.total) row.querySelector("progress").value = event.loaded / event.total;
+      else row.querySelector("progress").removeAttribute("value");
+    });
+    request.addEventListener("loadend", () => {
+      underWay -= 1;
+      const answer = new DOMParser().parseFromString(request.responseText, "text/html");
+      const photo = answer.querySelector("li.thumb");
+      const why = answer.querySelector("li.refused");
+      if (photo) {
+        row.replaceWith(document.importNode(photo, true));
+        tell();
+      } else {
+        refuse(row, why ? why.textContent.trim() : words("failed", { name: file.name }));
+      }
+      next();
+    });
+    request.open("POST", photos.dataset.send);
+    request.send(body);
+  }
+
+  list.addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (!button) return;
+    const row = button.closest("li");
+    event.preventDefault();
+    const [kind] = button.value.split(" ");
+    const beside = kind === "earlier" ? row.previousElementSibling : row.nextElementSibling;
+    if (kind === "earlier" && beside) beside.before(row);
+    else if (kind === "later" && beside) beside.after(row);
+    else if (kind !== "earlier" && kind !== "later") {
+      (row.nextElementSibling?.querySelector("button:last-child") ?? input).focus();
+      row.remove();
+    }
+    if (row.isConnected) {
+      const same = getComputedStyle(button).visibility === "hidden" ? row.querySelector("button:last-child") : button;
+      same.focus();
+    }
+    tell();
+  });
+
+  const drop = photos.querySelector(".drop");
+  for (const kind of ["dragenter", "dragover"]) {
+    drop.addEventListener(kind, (event) => { event.preventDefault(); drop.classList.add("over"); });
+  }
+  drop.addEventListener("dragleave", () => drop.classList.remove("over"));
+  drop.addEventListener("drop", (event) => {
+    event.preventDefault();
+    drop.classList.remove("over");
+    add(event.dataTransfer.files);
+  });
+  input.addEventListener("change", () => {
+    add([...input.files]);
+    input.value = ""; // they have gone up, so they do not go with the form
+  });
+  // The form waits for what is on its way.
+  input.form.addEventListener("submit", (event) => {
+    if (!underWay && !waiting.length) return;
+    event.preventDefault();
+    status.textContent = list.querySelector(".sending progress")?.getAttribute("aria-label") ?? "";
+  });
+  if (count()) tell();
+}
