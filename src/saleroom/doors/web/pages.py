@@ -18,10 +18,12 @@ from saleroom.doors.web.home import Home
 from saleroom.doors.web.language import Languages
 from saleroom.doors.web.live import Live
 from saleroom.doors.web.lots import Lots
+from saleroom.doors.web.mine import Mine
 from saleroom.doors.web.photos import PATH as PHOTO
 from saleroom.doors.web.photos import PhotoFiles
 from saleroom.doors.web.rendering import Renderer
 from saleroom.doors.web.screen import Screens
+from saleroom.doors.web.selling import Selling
 from saleroom.doors.web.site import Address, Site
 
 _PATHS = frozenset({"/", "/register", "/session", "/session/end", "/docs", "/sell", "/mine", "/live"})
@@ -48,6 +50,7 @@ class Pages:
         """Return the routes; they go before the API's, whose `/login` would else answer for the form."""
         forms, lots, home = AccountForms(self._site), Lots(self._site), Home(self._site)
         live, screens = Live(self._site), Screens(self._site)
+        selling, mine = Selling(self._site), Mine(self._site)
         return [
             Route("/", Address(GET=home.show)),
             Route("/lots/{gid}", Address(GET=lots.show)),
@@ -61,6 +64,19 @@ class Pages:
             Route("/lots/{gid}/screen", Address(GET=screens.show)),
             Route("/lots/{gid}/screen/next", Address(GET=screens.next)),
             Route("/lots/{gid}/qr.svg", Address(GET=screens.code)),
+            Route("/lots/{gid}/watch", Address(POST=mine.watch)),
+            Route("/lots/{gid}/unwatch", Address(POST=mine.unwatch)),
+            Route("/sell", Address(GET=selling.form, POST=selling.submit)),
+            Route("/sell/photos", Address(POST=selling.upload)),
+            Route("/sell/{gid}", Address(GET=selling.manage, POST=selling.save)),
+            Route("/sell/{gid}/cancel", Address(POST=selling.cancel)),
+            Route("/sell/{gid}/close", Address(POST=selling.close)),
+            Route("/mine", Address(GET=mine.bidding)),
+            Route("/mine/selling", Address(GET=mine.selling)),
+            Route("/mine/watching", Address(GET=mine.watching)),
+            Route("/mine/sessions", Address(GET=mine.sessions)),
+            Route("/mine/sessions/end", Address(POST=mine.end_session)),
+            Route("/mine/sessions/end-all", Address(POST=mine.end_all)),
             Route("/docs", Address(GET=self.docs)),
             Route("/language/{tag}", Address(GET=LanguageChoice(self._site).choose)),
             Route("/login", forms.login_form, methods=["GET"]),
