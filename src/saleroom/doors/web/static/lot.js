@@ -12,10 +12,21 @@ document.addEventListener("input", (event) => {
   if (event.target.dataset?.follows) event.target.dataset.typed = "";
 });
 
+// Who leads raises a limit, who does not bids: where that has changed, the box is another. Not under the reader's hands.
+function keepBox() {
+  const box = document.getElementById("lot-box");
+  const role = document.getElementById("lot-standing")?.dataset.role;
+  if (!box?.dataset.role || !role || (box.dataset.role === "leading") === (role === "leading")) return;
+  if (box.querySelector("form.confirm") || box.contains(document.activeElement)) return;
+  htmx.ajax("GET", box.dataset.address, { target: "#lot-box", swap: "outerHTML" });
+}
+document.addEventListener("focusout", () => setTimeout(keepBox, 200));
+
 // What was asked for is at the reader's keyboard at once: a heading to read, or the field that is to be mended.
 document.addEventListener("htmx:after:swap", (event) => {
   follow();
   draw();
+  keepBox();
   if (event.detail.ctx?.target?.id !== "lot-box" && event.target.id !== "lot-box") return;
   const place = document.querySelector("#lot-box #check, #lot-box [aria-invalid=true]");
   if (place && document.activeElement === document.body) place.focus();
@@ -51,16 +62,24 @@ function draw() {
   }
   const axis = { stroke: colour("--quiet"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line") } };
   const short = new Intl.NumberFormat(language, { notation: "compact", maximumFractionDigits: 2 });
-  const clock = new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit" });
-  const day = new Intl.DateTimeFormat(language, { day: "numeric", month: "short" });
-  const words = (u, splits) => splits.map((at) => (splits.at(-1) - splits[0] > 86400 * 1.5 ? day : clock).format(at * 1000));
+  const moment = { hour: "2-digit", minute: "2-digit" };
+  const clocks = [
+    [600, new Intl.DateTimeFormat(language, { ...moment, second: "2-digit" })],
+    [86400 * 1.5, new Intl.DateTimeFormat(language, moment)],
+    [Infinity, new Intl.DateTimeFormat(language, { day: "numeric", month: "short" })],
+  ];
+  const words = (u, splits) => {
+    const [, clock] = clocks.find(([seconds]) => splits.at(-1) - splits[0] < seconds);
+    return splits.map((at) => clock.format(at * 1000));
+  };
   plot = new uPlot({
     width: figure.clientWidth - 16,
     height: figure.clientHeight - 16,
+    padding: [8, 24, 0, 0],
     cursor: { show: false },
     legend: { show: false },
     scales: { y: { range: (u, low, high) => [Math.max(0, low - (high - low) * 0.15), high + (high - low || high) * 0.1] } },
-    axes: [{ ...axis, values: words, space: 70 }, { ...axis, size: 60, values: (u, splits) => splits.map((one) => short.format(one)) }],
+    axes: [{ ...axis, values: words, space: 90 }, { ...axis, size: 60, values: (u, splits) => splits.map((one) => short.format(one)) }],
     series: [{}, {
       stroke: colour("--accent"), width: 2.5, fill: colour("--tint"), paths: uPlot.paths.stepped({ align: 1 }), points: { size: 5 },
     }],

@@ -1,0 +1,56 @@
+"""People at real browsers."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, Response
+
+from tests.fixtures_house import PASSWORD
+
+
+class Visitor:
+    """Somebody at a browser of their own; nothing may be wrong in its console by the time they `leave`."""
+
+    def __init__(self, chromium: Browser, base: str, **options: Any) -> None:
+        self._context = chromium.new_context(base_url=base, **options)
+        self.page: Page = self._context.new_page()
+        self._complaints: list[str] = []
+        self.page.on("pageerror", lambda error: self._complaints.append(str(error)))
+        self.page.on("console", lambda line: self._complaints.append(line.text) if line.type == "error" else None)
+        self.page.on("response", lambda answer: self._complaints.append(answer.url) if is_missing(answer) else None)
+
+    def log_in(self, name: str) -> None:
+        """Log in by the form."""
+        self.page.goto("/login")
+        self.fill_in(name)
+        self.page.wait_for_url("**/")
+
+    def fill_in(self, name: str, password: str = PASSWORD) -> None:
+        """Fill in the form of the page with a username and a password, and send it by the keyboard."""
+        self.page.get_by_label("Username").fill(name)
+        self.page.get_by_label("Password", exact=True).fill(password)
+        self.page.keyboard.press("Enter")
+
+    def leave(self) -> None:
+        """Close the browser, and fail where its console was not silent.
+
+        Chromium complains of every 4xx of a page or a form, which is for the test to judge, and of a house that is away.
+        """
+        self._context.close()
+        usual = ("the server responded with a status of 4", "net::ERR_")
+        assert [] == [line for line in self._complaints if not any(one in line for one in usual)]
+
+
+def is_missing(answer: Response) -> bool:
+    """Whether something that a page needs, such as a script or a photo, was refused."""
+    needed = urlsplit(answer.url).path.startswith(("/assets/", "/photos/"))
+    return answer.status >= 400 and needed and not answer.request.is_navigation_request()
+
+
+def broken_rules(page: Page) -> dict[str, list[str]]:
+    """Return axe's violations: rule to the elements that break it."""
+    violations = Axe().run(page).response["violations"]
+    return {rule["id"]: [str(node["target"]) for node in rule["nodes"]] for rule in violations}

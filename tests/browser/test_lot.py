@@ -1,0 +1,262 @@
+"""A lot's page in real browsers: people bid against each other, and each sees it at once, without a reload."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.people import Visitor, broken_rules
+from tests.fixtures_house import House
+from tests.fixtures_process import Start, Visit
+
+Browse = Callable[..., Visitor]
+
+
+@pytest.fixture
+def browse(chromium: Browser, sqlite_house: House) -> Iterator[Browse]:
+    """Open a browser of one's own at the house, as somebody who is logged in or as a stranger."""
+    visitors: list[Visitor] = []
+
+    def come(name: str | None = None, path: str = "/", house: str = "", **options: Any) -> Visitor:
+        visitors.append(Visitor(chromium, house or sqlite_house.base, **options))
+        if name is not None:
+            visitors[-1].log_in(sqlite_house.user(name).name)
+        visitors[-1].page.goto(path)
+        return visitors[-1]
+
+    yield come
+    for visitor in visitors:
+        visitor.leave()
+
+
+def later(**by: float) -> str:
+    """Return an instant of the wire."""
+    return (datetime.now(UTC) + timedelta(**by)).isoformat()
+
+
+def bid(page: Page, amount: str = "", maximum: str = "") -> None:
+    """Fill in the bid box, read what will happen, and confirm it."""
+    if amount:
+        page.get_by_label("Your bid").fill(amount)
+    if maximum:
+        page.get_by_label("Bid for me up to").fill(maximum)
+    page.get_by_role("button", name="Check my bid").click()
+    expect(page.get_by_role("heading", name="Please check your bid")).to_be_visible()
+    page.locator("form.confirm button").click()
+
+
+def test_two_people_bid_against_each_other(browse: Browse, sqlite_house: House) -> None:
+    """Each page is right at once without a reload: who leads, who was outbid, the price, the history, the next bid."""
+    gid = sqlite_house.user("ada").auction(endsAt=later(days=1))
+    grace, linus = browse("grace", f"/lots/{gid}"), browse("linus", f"/lots/{gid}")
+    bid(grace.page, "15")
+    expect(grace.page.locator("#lot-box")).to_contain_text("Your bid stands: you lead at €15.00.")
+    expect(grace.page.locator("#lot-standing")).to_contain_text("You lead at €15.00.")
+    expect(linus.page.locator("#lot-panel")).to_contain_text("€15.00")
+    expect(linus.page.get_by_label("Your bid")).to_have_value("16.00")
+    expect(linus.page.locator("#announce")).to_contain_text("The price is now €15.00.")
+    bid(linus.page, maximum="40")
+    expect(linus.page.locator("#lot-standing")).to_contain_text("You lead at €16.00. Your limit is €40.00")
+    expect(grace.page.locator("#lot-standing")).to_contain_text("You were outbid. linus leads at €16.00.")
+    expect(grace.page.locator("#announce")).to_contain_text("You were outbid.")
+    bid(grace.page, "30")
+    expect(grace.page.locator("#lot-box")).to_contain_text("You were outbid at once")
+    expect(grace.page.locator("#lot-standing")).to_contain_text("linus leads at €31.00.")
+    expect(linus.page.locator("#lot-panel")).to_contain_text("€31.00")
+    expect(linus.page.locator("#lot-history tbody tr")).to_have_count(4)
+    assert ["31.000", "30.000", "16.000", "15.000"] == [
+        row.get_attribute("data-amount") for row in linus.page.locator("#lot-history tbody tr").all()
+    ]
+
+
+def test_what_is_refused_says_why(browse: Browse, sqlite_house: House) -> None:
+    """A bid that is too low, or no amount, is refused at its field; one that came too late for its price, in an alert."""
+    gid = sqlite_house.user("ada").auction(endsAt=later(days=1))
+    page = browse("grace", f"/lots/{gid}").page
+    for wrong, why in (("9", "Bid €10.00 or more."), ("a lot", "Write an amount"), ("1,5", "Did you mean")):
+        page.get_by_label("Your bid").fill(wrong)
+        page.get_by_role("button", name="Check my bid").click()
+        expect(page.locator("#amount-fault")).to_contain_text(why)
+        expect(page.get_by_label("Your bid")).to_have_value(wrong)
+    page.get_by_label("Your bid").fill("12")
+    page.get_by_role("button", name="Check my bid").click()
+    expect(page.get_by_role("heading", name="Please check your bid")).to_be_focused()
+    sqlite_house.user("linus").bid(gid, amount="20")
+    page.locator("form.confirm button").click()
+    expect(page.get_by_role("alert")).to_contain_text("Your bid is too low. Bid €21.00 or more.")
+    assert 1 == sqlite_house.anyone.json("GET", f"/auctions/{gid}")["bidCount"]
+
+
+def test_a_typed_amount_is_left_alone(browse: Browse, sqlite_house: House) -> None:
+    """While somebody types, the price goes on beside the field, and what is typed stays."""
+    gid = sqlite_house.user("ada").auction(endsAt=later(days=1))
+    page = browse("grace", f"/lots/{gid}").page
+    page.get_by_label("Your bid").fill("99")
+    sqlite_house.user("linus").bid(gid, amount="20")
+    expect(page.locator("#lot-panel")).to_contain_text("€20.00")
+    expect(page.get_by_label("Your bid")).to_have_value("99")
+
+
+def test_the_leader_raises_the_limit(browse: Browse, sqlite_house: House) -> None:
+    """Who leads sees the own limit and can raise it, which changes no price; a lower one is refused."""
+    gid = sqlite_house.user("ada").auction(endsAt=later(days=1))
+    sqlite_house.user("grace").bid(gid, maximum="50")
+    page = browse("grace", f"/lots/{gid}").page
+    expect(page.locator("#lot-standing")).to_contain_text("You lead at €10.00. Your limit is €50.00")
+    page.get_by_label("Raise your limit to").fill("40")
+    page.get_by_role("button", name="Check the new limit").click()
+    expect(page.locator("#maximum-fault")).to_contain_text("You have a limit of €50.00 already.")
+    page.get_by_label("Raise your limit to").fill("80")
+    page.get_by_role("button", name="Check the new limit").click()
+    page.get_by_role("button", name="Set the limit of €80.00").click()
+    expect(page.locator("#lot-box")).to_contain_text("Your limit is now €80.00. You lead at €10.00.")
+
+
+def test_a_late_bid_moves_the_end_and_says_so(browse: Browse, sqlite_house: House) -> None:
+    """A bid in the last minutes moves the end; everybody's page shows the new one and announces it."""
+    gid = sqlite_house.user("ada").auction(endsAt=later(seconds=60))
+    page = browse("grace", f"/lots/{gid}").page
+    before = page.locator("#lot-panel .clock time").get_attribute("datetime")
+    sqlite_house.user("linus").bid(gid, amount="20")
+    expect(page.locator("#lot-notice")).to_contain_text("The end has moved.")
+    expect(page.locator("#announce")).to_contain_text("The end has moved.")
+    after = page.locator("#lot-panel .clock time").get_attribute("datetime")
+    assert before is not None
+    assert after is not None
+    assert before < after
+
+
+def test_the_result_comes_by_itself(browse: Browse, sqlite_house: House) -> None:
+    """At the close winner, loser, seller and stranger each see the result, and nobody can bid any more."""
+    gid = sqlite_house.user("ada").auction()
+    sqlite_house.user("linus").bid(gid, amount="12")
+    sqlite_house.user("grace").bid(gid, amount="20")
+    pages = {who: browse(who, f"/lots/{gid}").page for who in ("grace", "linus", "ada", None)}
+    expect(pages["linus"].get_by_label("Your bid")).to_be_visible()
+    sqlite_house.user("ada").json("POST", f"/auctions/{gid}/close", json={})
+    expect(pages["grace"].locator("#lot-standing")).to_contain_text("You won this lot for €20.00. The seller is ada.")
+    expect(pages["linus"].locator("#lot-standing")).to_contain_text(
+        "You did not win. The lot went to grace for €20.00."
+    )
+    for name in ("ada", None):
+        expect(pages[name].locator("#lot-standing")).to_contain_text("Sold to grace for €20.00.")
+    for page in pages.values():
+        expect(page.locator("#lot-panel")).to_contain_text("Hammer price")
+        expect(page.locator("#lot-box form")).to_have_count(0)
+
+
+def test_a_scheduled_lot_opens_by_itself(browse: Browse, sqlite_house: House) -> None:
+    """The bid box comes when the lot opens, without a reload."""
+    gid = sqlite_house.user("ada").auction(startsAt=later(seconds=4))
+    page = browse("grace", f"/lots/{gid}").page
+    expect(page.locator("#lot-box")).to_contain_text("Bidding has not started yet.")
+    expect(page.get_by_label("Your bid")).to_be_visible(timeout=20_000)
+
+
+def test_one_buys_at_once(browse: Browse, sqlite_house: House) -> None:
+    """The price of a purchase is confirmed, and the lot is the buyer's."""
+    gid = sqlite_house.user("ada").auction(buyNowPrice="250")
+    page = browse("grace", f"/lots/{gid}").page
+    page.get_by_role("button", name="Buy now for €250.00").click()
+    expect(page.locator("form.confirm")).to_contain_text("You buy this lot now for €250.00, and the auction is over.")
+    page.get_by_role("button", name="Buy for €250.00").click()
+    expect(page.locator("#lot-standing")).to_contain_text("You won this lot for €250.00.")
+
+
+def test_a_stranger_is_led_to_the_lot_by_logging_in(browse: Browse, sqlite_house: House) -> None:
+    """Who is not logged in sees the least bid, logs in, and is back at the lot."""
+    gid = sqlite_house.user("ada").auction(endsAt=later(days=1))
+    visitor = browse(None, f"/lots/{gid}")
+    visitor.page.get_by_role("link", name="Log in to bid").click()
+    visitor.fill_in(sqlite_house.user("grace").name)
+    visitor.page.wait_for_url(f"**/lots/{gid}")
+    expect(visitor.page.get_by_label("Your bid")).to_have_value("10.00")
+
+
+def test_one_bids_without_scripts(browse: Browse, sqlite_house: House) -> None:
+    """Without JavaScript the same forms lead through the same steps, and the page says how one stands."""
+    gid = sqlite_house.user("ada").auction(endsAt=later(days=1))
+    page = browse("grace", f"/lots/{gid}", java_script_enabled=False).page
+    expect(page.locator("#lot-panel .clock")).to_contain_text("UTC")
+    bid(page, "15", "30")
+    expect(page.locator("#lot-standing")).to_contain_text("You lead at €15.00. Your limit is €30.00")
+    sqlite_house.user("linus").bid(gid, amount="60")
+    page.reload()
+    expect(page.locator("#lot-standing")).to_contain_text("You were outbid. linus leads at €60.00.")
+
+
+def test_one_bids_by_the_keyboard_on_a_phone(browse: Browse, sqlite_house: House) -> None:
+    """Tab and Enter alone place a bid at 360 pixels; nothing is wider than the screen, at any step."""
+    gid = sqlite_house.user("ada").auction(endsAt=later(days=1), name="W" * 200)
+    page = browse("grace", f"/lots/{gid}", viewport={"width": 360, "height": 740}).page
+    page.get_by_label("Your bid").focus()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("12.50")
+    for _ in range(2):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Please check your bid")).to_be_focused()
+    assert 360 == page.evaluate("document.documentElement.scrollWidth")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Bid €12.50")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#lot-standing")).to_contain_text("You lead at €12.50.")
+    assert 360 == page.evaluate("document.documentElement.scrollWidth")
+
+
+def test_a_page_goes_on_after_the_house_was_away(chromium: Browser, start: Start, visit: Visit) -> None:
+    """While the house is away the page says so; when it is back, the page has what happened, without a reload."""
+    house = start()
+    client = visit(house)
+    ada, grace = client.enter("ada"), client.enter("grace")
+    gid = client.sell(ada, startingPrice="10")
+    visitor = Visitor(chromium, house.url)
+    visitor.page.goto(f"/lots/{gid}")
+    client.post(f"/auctions/{gid}/bids", grace, {"amount": "11"})
+    expect(visitor.page.locator("#lot-panel")).to_contain_text("€11.00")
+    house.kill()
+    expect(visitor.page.locator("#offline")).to_be_visible(timeout=20_000)
+    house = start("--port", str(urlsplit(house.url).port))
+    client.post(f"/auctions/{gid}/bids", grace, {"maximum": "50"})
+    client.post(f"/auctions/{gid}/bids", client.enter("linus"), {"amount": "20"})
+    expect(visitor.page.locator("#lot-panel")).to_contain_text("€21.00", timeout=20_000)
+    expect(visitor.page.locator("#offline")).to_be_hidden()
+    visitor.leave()
+
+
+def test_the_plot_draws_the_price(browse: Browse, sqlite_house: House) -> None:
+    """From the second bid on there is a plot, with a name for who cannot see it, and it takes in what comes."""
+    gid = sqlite_house.user("ada").auction(endsAt=later(days=1))
+    sqlite_house.user("linus").bid(gid, amount="12")
+    page = browse("grace", f"/lots/{gid}").page
+    expect(page.locator("#plot")).to_be_hidden()
+    sqlite_house.user("grace").bid(gid, amount="20")
+    expect(page.get_by_role("img", name="Price over time")).to_be_visible()
+    assert page.locator("#plot canvas").count() == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_at_any_step(browse: Browse, sqlite_house: House, scheme: str) -> None:
+    """No rule of axe is broken by the box, its faults, its confirmation, its result and the end, in light and dark."""
+    gid = sqlite_house.user("ada").auction(buyNowPrice="250", reservePrice="90")
+    page = browse("grace", f"/lots/{gid}", color_scheme=scheme).page
+    found = [broken_rules(page)]
+    page.get_by_label("Your bid").fill("9")
+    page.get_by_role("button", name="Check my bid").click()
+    page.locator("#amount-fault").wait_for()
+    found.append(broken_rules(page))
+    bid(page, "30")
+    expect(page.locator("#lot-standing")).to_contain_text("You lead at €30.00.")
+    found.append(broken_rules(page))
+    sqlite_house.user("linus").bid(gid, amount="60")
+    expect(page.locator("#lot-standing")).to_contain_text("You were outbid.")
+    found.append(broken_rules(page))
+    sqlite_house.user("ada").json("POST", f"/auctions/{gid}/close", json={})
+    expect(page.locator("#lot-standing")).to_contain_text("Not sold")
+    found.append(broken_rules(page))
+    assert [{}] * 5 == found
