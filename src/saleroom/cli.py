@@ -263,6 +263,36 @@ def watch_house(url: str, json: bool, screen: bool, **given: Any) -> int:
         raise click.ClickException(str(error)) from None
 
 
+@cli.command("demo", epilog="Exit codes: 0 ended by Ctrl-C or SIGTERM; 1 the house could not be shown; 2 wrong usage.")
+@click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="Address to listen on. Default: 127.0.0.1.")
+@click.option(
+    "--port", metavar="NUMBER", type=click.IntRange(0, 65535), help="Default: 9000, or a free one where that is taken."
+)
+@click.option("--lots", default=20, metavar="NUMBER", type=click.IntRange(1, 200), help="Lots at a time. Default: 20.")
+@click.option(
+    "--speed", default=1.0, metavar="NUMBER", type=click.FloatRange(0.1, 20), help="2 is twice as fast. Default: 1."
+)
+@click.option("--seed", default=1, metavar="NUMBER", type=click.IntRange(0), help="Other lots and bidders. Default: 1.")
+def demo_house(**plan: Any) -> int:
+    """Show a furnished house: lots with pictures, people who bid, a lot that closes every minute.
+
+    Examples:
+
+        saleroom demo
+        saleroom demo --port 8000 --speed 3
+        saleroom demo --host 0.0.0.0 --seed 7
+
+    It has a database of its own in a folder that is gone afterwards, and goes on until Ctrl-C. No setting of yours counts for
+    it, and no house of yours is touched.
+    """
+    from saleroom.demo import command
+
+    try:
+        return command.run(command.Plan(**plan))
+    except command.FAILED as error:
+        raise click.ClickException(str(error)) from None
+
+
 def main(args: list[str] | None = None) -> int:
     """Run one command and return its exit code. Only a bug leaves a traceback."""
     try:

@@ -1,0 +1,134 @@
+"""Who bids: people with a name, a purse and a temperament. They go by the rules, and by what anyone can see."""
+
+from __future__ import annotations
+
+import asyncio
+from decimal import Decimal
+from enum import Enum
+from random import Random
+
+from saleroom.demo.house import House, Refusal
+from saleroom.demo.market import Lot, Market
+
+
+class Temperament(Enum):
+    """How somebody bids."""
+
+    EARLY = "names a limit soon, and lets the house bid"
+    STEADY = "answers each rival with the least next bid, up to a limit"
+    LATE = "comes in the last seconds"
+
+
+PEOPLE = (
+    ("marta.k", Temperament.STEADY), ("lindqvist", Temperament.EARLY), ("j.okafor", Temperament.STEADY),
+    ("b.moreau", Temperament.LATE), ("yuki.t", Temperament.STEADY), ("tomasz", Temperament.EARLY),
+    ("amira", Temperament.STEADY), ("rosalind", Temperament.LATE), ("karl-heinz", Temperament.STEADY),
+    ("p.nair", Temperament.EARLY), ("o.brien", Temperament.LATE), ("falk", Temperament.STEADY),
+)  # fmt: skip
+_PAUSES = {Temperament.EARLY: 9.0, Temperament.STEADY: 5.0, Temperament.LATE: 2.5}
+"""Seconds between two looks round, on average."""
+_LATE_SECONDS = 14.0
+_NEAR_SECONDS = 300.0
+_EARLY_BIDS_MAX = 6
+_PASSING = frozenset(
+    {
+        "bid_too_low",
+        "already_leading",
+        "auction_closed",
+        "auction_not_started",
+        "buy_now_unavailable",
+        "unknown_auction",
+    }
+)
+"""What the house may say to somebody who was a moment too late."""
+
+
+class Bidder:
+    """Somebody who bids for as long as the demo runs, `speed` times as often as people do."""
+
+    def __init__(
+        self, name: str, temperament: Temperament, token: str, house: House, market: Market, seed: int, speed: float
+    ) -> None:
+        self.name = name
+        self._temperament = temperament
+        self._token = token
+        self._house = house
+        self._market = market
+        self._seed = seed
+        self._speed = speed
+        self._chance = Random(f"{name} {seed}")
+        self._limits: set[str] = set()
+        """Lots on which a limit has been named: who was outbid there has had enough."""
+
+    async def run(self) -> None:
+        """Look round, bid, wait, without end. Raises CannotGoOn, or Refusal for what no bidder should meet."""
+        while True:
+            await asyncio.sleep(self._chance.expovariate(1 / _PAUSES[self._temperament]) / self._speed)
+            wanted = [(lot, limit) for lot in self._market.lots.values() if (limit := self._limit(lot)) is not None]
+            if not wanted:
+                continue
+            weights = [1 / (20 + min(self._left(lot), 3600)) for lot, _ in wanted]
+            [(lot, limit)] = self._chance.choices(wanted, weights)
+            try:
+                await self._bid(lot, limit)
+            except Refusal as refusal:
+                if refusal.code not in _PASSING:
+                    raise
+
+    def worth(self, lot: Lot) -> Decimal | None:
+        """Return what a lot is worth to this person, the same whenever asked; None where they do not want it."""
+        chance = Random(f"{self.name} {lot.name} {self._seed}")
+        if lot.estimate is None or chance.random() < 0.4:
+            return None
+        low, high = lot.estimate
+        share = Decimal(str(round(chance.triangular(0.0, 1.25, 0.55), 3)))
+        return tidy(low + (high - low) * share)
+
+    def _limit(self, lot: Lot) -> Decimal | None:
+        """Return how far this person would go on a lot now; None where they would not bid."""
+        worth = self.worth(lot)
+        if (
+            worth is None
+            or lot.minimum is None
+            or not (lot.open and lot.ready)
+            or self.name in (lot.leader, lot.author)
+        ):
+            return None
+        left = self._left(lot)
+        if self._temperament is Temperament.STEADY:
+            # Who has time does not go to the limit; so there is something left to do at the end.
+            share = 0.6 + 0.4 * max(0.0, 1 - left / _NEAR_SECONDS)
+            worth = tidy(worth * Decimal(str(round(share, 3))))
+        elif lot.gid in self._limits:
+            return None
+        elif self._temperament is Temperament.EARLY:
+            if lot.bids > _EARLY_BIDS_MAX:
+                return None
+        elif left > _LATE_SECONDS:
+            return None
+        return worth if worth >= lot.minimum else None
+
+    async def _bid(self, lot: Lot, limit: Decimal) -> None:
+        assert lot.minimum is not None, "or there is no limit"
+        if lot.buy_now is not None and lot.buy_now <= limit and self._chance.random() < 0.1:
+            await self._house.ask("POST", f"/auctions/{lot.gid}/buy", self._token, {})
+        elif self._temperament is Temperament.STEADY:
+            await self._ask(lot, {"amount": f"{lot.minimum}"})
+        else:
+            self._limits.add(lot.gid)
+            await self._ask(lot, {"maximum": f"{limit}"})
+
+    async def _ask(self, lot: Lot, bid: dict[str, str]) -> None:
+        await self._house.ask("POST", f"/auctions/{lot.gid}/bids", self._token, bid)
+
+    def _left(self, lot: Lot) -> float:
+        left = lot.left(self._house.now())
+        return 3600 if left is None else max(0.0, left) * self._speed
+
+
+def tidy(amount: Decimal) -> Decimal:
+    """Return an amount as people name it: a multiple of 1, 5, 10 or 50, after its size."""
+    for below, step in ((50, 1), (200, 5), (1000, 10)):
+        if amount < below:
+            return amount // step * step
+    return amount // 50 * 50
