@@ -25,6 +25,8 @@ _SPACE = "[ \u00a0\u2009\u202f]"
 _APOSTROPHE = "['\u2019]"
 _MARKS = re.compile("[\u061c\u200e\u200f]")
 """Of direction: some languages put them around an amount."""
+_TOUCHING = re.compile(r"(?<=[^\W\d])(?=\d)|(?<=\d)(?=[^\W\d])")
+"""Where a currency's letters touch the digits: CLDR wants a space there (UTS 35, "currencySpacing")."""
 _EXAMPLE = Decimal("1234.5")
 
 
@@ -33,7 +35,8 @@ def write(amount: Decimal, currency: str, locale: Locale) -> str:
 
     The currency's own decimals are always there, the others only where they are not nought.
     """
-    return format_currency(_shown(amount, currency), currency, locale=locale, decimal_quantization=False)
+    shown = _shown(amount, currency)
+    return _TOUCHING.sub("\u00a0", format_currency(shown, currency, locale=locale, decimal_quantization=False))
 
 
 def write_bare(amount: Decimal, currency: str, locale: Locale) -> str:
@@ -43,7 +46,7 @@ def write_bare(amount: Decimal, currency: str, locale: Locale) -> str:
 
 def example(currency: str, locale: Locale) -> str:
     """Return how an amount with thousands, and with the decimals of the currency, is written in a field."""
-    decimals = get_currency_precision(currency)
+    decimals = _decimals(currency)
     return format_decimal(_EXAMPLE if decimals else int(_EXAMPLE), f"#,##0.{'0' * decimals}", locale)
 
 
@@ -70,7 +73,12 @@ def swapped(text: str) -> str:
 
 def _shown(amount: Decimal, currency: str) -> Decimal:
     places = -int(amount.normalize().as_tuple().exponent)
-    return amount.quantize(Decimal(1).scaleb(-max(places, get_currency_precision(currency), 0)))
+    return amount.quantize(Decimal(1).scaleb(-max(places, _decimals(currency))))
+
+
+def _decimals(currency: str) -> int:
+    """Return the decimals that a currency always shows; no amount has more than three, though a few currencies do."""
+    return min(get_currency_precision(currency), 3)
 
 
 def _number(text: str, currency: str, locale: Locale) -> str:

@@ -21,6 +21,7 @@ from saleroom.doors.web.language import MONEY_FAULTS, N_, Language, Said
 
 _PLACE = re.compile(r"%\((\w+)\)s")
 _NOT_OURS = N_("This was not sent as this page sends it. Reload the page and try again.")
+_NO_PICTURE = N_("This is no picture. Choose a JPEG, PNG, WebP, GIF or AVIF file.")
 
 REFUSALS: Mapping[str, tuple[str, ...]] = {
     "refused": (N_("That did not work."),),
@@ -32,6 +33,8 @@ REFUSALS: Mapping[str, tuple[str, ...]] = {
     "unknown_auction": (N_("The address may be mistyped. A lot's address never changes."),),
     "unknown_event": (N_("This page is out of date. Reload it."),),
     "unknown_user": (N_("There is nobody with this name."),),
+    "unknown_photo": (N_("This photo is not kept any more. Add it once more."),),
+    "unknown_session": (N_("This device is logged out already."),),
     "own_auction": (N_("This is your own lot, so you cannot bid on it."),),
     "not_author": (N_("Only the seller of a lot may do this."),),
     "bid_too_low": (
@@ -71,6 +74,7 @@ REFUSALS: Mapping[str, tuple[str, ...]] = {
     ),
     "headers_too_large": (N_("Your browser sent too much along. Delete the cookies of this site and try again."),),
     "unsupported_media_type": (_NOT_OURS,),
+    "image_expected": (_NO_PICTURE,),
     "request_timeout": (N_("It did not arrive in time. Check your connection and send it again."),),
     "unavailable": (N_("The house cannot reach its records just now. Try again shortly."),),
     "internal_error": (N_("It has been logged. Try again; if it stays, tell those who run the house."),),
@@ -117,7 +121,7 @@ FAULTS: Mapping[str, tuple[str, ...]] = {
     "not_after_start": (N_("The end must be after the start."),),
     "cap_before_end": (N_("The latest end cannot be before the end."),),
     "cursor": (N_("There is no such page of this list. Start at its beginning."),),
-    "not_an_image": (N_("This is no picture. Choose a JPEG, PNG, WebP, GIF or AVIF file."),),
+    "not_an_image": (_NO_PICTURE,),
     "image_truncated": (N_("This picture is broken off or damaged. Send it once more, or save it anew."),),
     "image_too_large": (N_("This picture has too many pixels: %(megapixels)s million are the most."),),
     "image_too_small": (N_("This picture is too small: it must be %(side)s pixels wide and high at least."),),
@@ -136,7 +140,16 @@ FAULTS: Mapping[str, tuple[str, ...]] = {
     # What no form of a page can have wrong, unless somebody writes its request by hand.
     (
         *("command_id", "event_id", "key_length", "lots", "malformed", "malformed_http", "malformed_json"),
-        *("not_a_string", "not_an_object", "repeated", "response_topic", "too_deep", "unknown"),
+        *(
+            "not_a_list",
+            "not_a_string",
+            "not_an_object",
+            "photo_id",
+            "repeated",
+            "response_topic",
+            "too_deep",
+            "unknown",
+        ),
     ),
     (_NOT_OURS,),
 )
