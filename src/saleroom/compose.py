@@ -56,7 +56,7 @@ R = TypeVar("R")
 PUBLIC_FOLDER = Path(__file__).parent / "doors" / "web" / "static"
 RESTART_SECONDS = 1.0
 _WORKER_SETTINGS = "SALEROOM_INTERNAL_SETTINGS"
-_CORS_METHODS = ("GET", "HEAD", "POST", "PATCH", "DELETE")
+_CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 _CORS_HEADERS = (
     "Authorization",
     "Content-Type",

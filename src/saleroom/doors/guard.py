@@ -182,7 +182,7 @@ def client_address(request: HTTPConnection) -> str:
     return "unknown" if request.client is None else request.client.host
 
 
-async def read_body(request: Request, bytes_max: int) -> bytes:
+async def read_body(request: Request, bytes_max: int, seconds_max: float = BODY_SECONDS_MAX) -> bytes:
     """Return the body. Raises BodyTooLarge (having read no further), BodyTimedOut, or ClientDisconnect."""
     declared = header(request.scope, b"content-length") or ""
     if declared.isascii() and declared.isdigit() and int(declared) > bytes_max:
@@ -190,24 +190,26 @@ async def read_body(request: Request, bytes_max: int) -> bytes:
     if HAS_ARRIVED in request.scope:
         return await _body(request.receive, bytes_max)
     try:
-        async with asyncio.timeout(BODY_SECONDS_MAX):
+        async with asyncio.timeout(seconds_max):
             return await _body(request.receive, bytes_max)
     except TimeoutError:
         raise BodyTimedOut from None
 
 
 async def _body(receive: Receive, bytes_max: int) -> bytes:
-    body = b""
+    pieces = []
+    length = 0
     more = True
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
-        body += message.get("body", b"")
-        if len(body) > bytes_max:
+        pieces.append(message.get("body", b""))
+        length += len(pieces[-1])
+        if length > bytes_max:
             raise BodyTooLarge(limit=bytes_max)
         more = message.get("more_body", False)
-    return body
+    return b"".join(pieces)
 
 
 async def multipart(request: Request, bytes_max: int) -> FormData:

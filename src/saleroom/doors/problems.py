@@ -62,6 +62,12 @@ class NotJson(Problem):
     code = "unsupported_media_type"
 
 
+class NotAnImage(Problem):
+    """Send the picture itself as the body, with its 'Content-Type', such as image/jpeg."""
+
+    code = "image_expected"
+
+
 class BodyTimedOut(Problem):
     """The body did not arrive in time; send the request again."""
 
@@ -110,6 +116,7 @@ STATUS: dict[type[Refused], int] = {
     BodyTooLarge: 413,
     HeadersTooLarge: 431,
     NotJson: 415,
+    NotAnImage: 415,
     BodyTimedOut: 408,
     Unavailable: 503,
     InternalError: 500,

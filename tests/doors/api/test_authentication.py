@@ -26,6 +26,7 @@ USELESS = {
 BODIES = {
     "AuctionDraft": {"name": "Clock", "startingPrice": "1"},
     "BidRequest": {"amount": "1"},
+    "PhotoList": {"photos": []},
     "TestUsers": {"count": 1},
 }
 """Well-formed bodies, by form, where an empty one is not."""
@@ -41,7 +42,9 @@ def needs(*access: Access) -> pytest.MarkDecorator:
 def ask(house: House, endpoint: Endpoint, authorization: str | None) -> httpx.Response:
     """Send a request to an endpoint with this header, as bytes where it is not ASCII."""
     headers = {} if authorization is None else {b"Authorization": authorization.encode("latin-1")}
-    path = endpoint.path.replace("{gid}", "AAAAAAAAAAAA")
+    if endpoint.picture:
+        headers[b"Content-Type"] = b"image/jpeg"
+    path = endpoint.path.replace("{gid}", "AAAAAAAAAAAA").replace("{id}", "1")
     body = None if endpoint.form is None else BODIES.get(endpoint.form.name, {})
     return house.anyone.request(endpoint.method, path, headers=headers, json=body)
 

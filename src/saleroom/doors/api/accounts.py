@@ -1,20 +1,30 @@
-"""Accounts: register, log in, log out, who am I."""
+"""Accounts: register, log in, log out, who am I, and where else am I logged in."""
 
 from __future__ import annotations
 
 import hmac
+import re
 
 from starlette.responses import Response
 
-from saleroom.domain.errors import Unauthenticated
+from saleroom.domain.errors import Unauthenticated, UnknownSession
 from saleroom.domain.views import instant
 from saleroom.doors.agents import agent
 from saleroom.doors.api.resource import Call
-from saleroom.doors.api.wire import TokenView, UserTokensView, UserTokenView, account_view, json_response
+from saleroom.doors.api.wire import (
+    SessionsView,
+    SessionView,
+    TokenView,
+    UserTokensView,
+    UserTokenView,
+    account_view,
+    json_response,
+)
 from saleroom.doors.guard import client_address
 from saleroom.service import accounts, reading
 
 PRIVATE = {"Cache-Control": "no-store"}
+_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 
 
 async def register(call: Call) -> Response:
@@ -43,6 +53,30 @@ async def me(call: Call) -> Response:
     """GET /me."""
     account = await call.house.database.read(reading.who, call.token)
     return json_response(account_view(account), 200, PRIVATE)
+
+
+async def sessions(call: Call) -> Response:
+    """GET /me/sessions."""
+    found = await call.house.database.read(accounts.sessions, call.token)
+    views = [
+        SessionView(one.id, instant(one.created_at), instant(one.expires_at), one.agent, one.current) for one in found
+    ]
+    return json_response(SessionsView(views), 200, PRIVATE)
+
+
+async def end_session(call: Call) -> Response:
+    """DELETE /me/sessions/{id}."""
+    number = call.request.path_params["id"]
+    if _NUMBER.fullmatch(number) is None:
+        raise UnknownSession
+    await call.house.database.write(accounts.end_session, call.token, int(number))
+    return Response(status_code=204)
+
+
+async def end_all(call: Call) -> Response:
+    """DELETE /me/sessions."""
+    await call.house.database.write(accounts.end_all, call.token)
+    return Response(status_code=204)
 
 
 async def make_test_users(call: Call) -> Response:

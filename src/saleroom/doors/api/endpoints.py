@@ -1,4 +1,7 @@
-"""The one table of routes. It gives the router its routes, the OpenAPI document its paths, the tests their lists."""
+"""The one table of routes. It gives the router its routes, the OpenAPI document its paths, the tests their lists.
+
+What is about accounts is in `account_rows.py`, as a file has an end.
+"""
 
 from __future__ import annotations
 
@@ -6,90 +9,20 @@ from msgspec import structs
 
 from saleroom.domain import errors as e
 from saleroom.domain.views import AuctionView, BidAnswer
-from saleroom.doors.api import accounts, auctions, bids, fields, health, live
+from saleroom.doors.api import auctions, bids, fields, health, live, photos, watching
+from saleroom.doors.api.account_rows import ACCOUNTS, TEST_USERS
 from saleroom.doors.api.resource import Access, Endpoint
 from saleroom.doors.api.wire import (
-    AccountView,
     AuctionPage,
     BidPage,
     Health,
-    MyBidPage,
+    PhotosView,
+    PhotoView,
     Readiness,
-    TokenView,
-    UserTokensView,
 )
 
 _BID_ERRORS = (e.UnknownAuction, e.OwnAuction, e.AuctionClosed, e.AuctionNotStarted)
 _AUTHOR_ERRORS = (e.UnknownAuction, e.NotAuthor, e.AuctionClosed)
-
-_ACCOUNTS = (
-    Endpoint(
-        method="POST",
-        path="/users",
-        name="register",
-        summary="Register",
-        handler=accounts.register,
-        tag="accounts",
-        form=fields.REGISTER,
-        status=201,
-        answer=AccountView,
-        errors=(e.UsernameTaken, e.RegistrationClosed, e.TooManyRequests, e.Busy),
-    ),
-    Endpoint(
-        method="POST",
-        path="/login",
-        name="logIn",
-        summary="Log in and obtain a token, good for 30 days",
-        handler=accounts.log_in,
-        tag="accounts",
-        form=fields.LOGIN,
-        answer=TokenView,
-        errors=(e.InvalidAuthentication, e.TooManyRequests, e.Busy),
-        bare=True,
-    ),
-    Endpoint(
-        method="DELETE",
-        path="/logout",
-        name="logOut",
-        summary="Log out: the token is dead at once",
-        handler=accounts.log_out,
-        tag="accounts",
-        access=Access.TOKEN,
-        status=204,
-    ),
-    Endpoint(
-        method="GET",
-        path="/me",
-        name="me",
-        summary="Who am I",
-        handler=accounts.me,
-        tag="accounts",
-        access=Access.TOKEN,
-        answer=AccountView,
-    ),
-    Endpoint(
-        method="GET",
-        path="/me/auctions",
-        name="myAuctions",
-        summary="My auctions, newest first",
-        handler=auctions.mine,
-        tag="accounts",
-        access=Access.TOKEN,
-        query=fields.BY_MARK,
-        answer=AuctionPage,
-    ),
-    Endpoint(
-        method="GET",
-        path="/me/bids",
-        name="myBids",
-        summary="The auctions I have bid on, newest first, and how I stand: leading, outbid, won or lost",
-        handler=bids.mine,
-        tag="accounts",
-        access=Access.TOKEN,
-        query=fields.BY_AUCTION,
-        answer=MyBidPage,
-    ),
-)
 
 _AUCTIONS = (
     Endpoint(
@@ -168,6 +101,72 @@ _AUCTIONS = (
     ),
 )
 
+_PHOTOS = (
+    Endpoint(
+        method="POST",
+        path="/photos",
+        name="sendPhoto",
+        summary="Send a photo, to be put on an auction",
+        handler=photos.upload,
+        tag="auctions",
+        access=Access.TOKEN,
+        picture=True,
+        status=201,
+        answer=PhotoView,
+        errors=(e.Invalid, e.TooManyPhotos, e.Busy),
+        about="Kept are three widths of it as WebP, upright and without what a camera writes beside it. "
+        "A photo that is on no auction is kept for a day.",
+    ),
+    Endpoint(
+        method="GET",
+        path="/auctions/{gid}/photos",
+        name="listPhotos",
+        summary="The photos of an auction, in their order",
+        handler=photos.of_auction,
+        tag="auctions",
+        answer=PhotosView,
+        errors=(e.UnknownAuction,),
+    ),
+    Endpoint(
+        method="PUT",
+        path="/auctions/{gid}/photos",
+        name="arrangePhotos",
+        summary="Say which photos an auction has, and in which order, before its first bid",
+        handler=photos.arrange,
+        tag="auctions",
+        access=Access.TOKEN,
+        form=fields.PHOTOS,
+        answer=PhotosView,
+        errors=(*_AUTHOR_ERRORS, e.HasBids),
+        about="What is left out is on no auction from then on.",
+    ),
+)
+
+_WATCHING = (
+    Endpoint(
+        method="PUT",
+        path="/auctions/{gid}/watch",
+        name="watchAuction",
+        summary="Put an auction on my list",
+        handler=watching.watch,
+        tag="auctions",
+        access=Access.TOKEN,
+        status=204,
+        errors=(e.UnknownAuction,),
+    ),
+    Endpoint(
+        method="DELETE",
+        path="/auctions/{gid}/watch",
+        name="unwatchAuction",
+        summary="Take an auction off my list",
+        handler=watching.unwatch,
+        tag="auctions",
+        access=Access.TOKEN,
+        status=204,
+        errors=(e.UnknownAuction,),
+    ),
+)
+
 _BIDS = (
     Endpoint(
         method="POST",
@@ -240,20 +239,6 @@ _EVENTS = (
     ),
 )
 
-_TEST_USERS = Endpoint(
-    method="POST",
-    path="/test-users",
-    name="makeTestUsers",
-    summary="Make users for a load test, with a token each",
-    handler=accounts.make_test_users,
-    tag="accounts",
-    access=Access.TOKEN,
-    form=fields.TEST_USERS,
-    status=201,
-    answer=UserTokensView,
-    about="The token is the setting `load_key`. A house without that setting has no such address. Nobody can log in as them.",
-)
-
 _SERVICE = (
     Endpoint(
         method="GET",
@@ -304,11 +289,12 @@ def _with_common_errors(endpoint: Endpoint) -> Endpoint:
 
 
 ENDPOINTS = tuple(
-    _with_common_errors(endpoint) for endpoint in (*_ACCOUNTS, *_AUCTIONS, *_BIDS, *_EVENTS, *_SERVICE, _TEST_USERS)
+    _with_common_errors(endpoint)
+    for endpoint in (*ACCOUNTS, *_AUCTIONS, *_PHOTOS, *_WATCHING, *_BIDS, *_EVENTS, *_SERVICE, TEST_USERS)
 )
 """Every endpoint of the API. Errors of every door (forgery filter, sizes, unavailability) are added by `openapi.py`."""
 
 
 def offered(*, test_users: bool) -> tuple[Endpoint, ...]:
     """Return the endpoints of a house; without `test_users` that address is unknown like any other."""
-    return ENDPOINTS if test_users else tuple(one for one in ENDPOINTS if one.path != _TEST_USERS.path)
+    return ENDPOINTS if test_users else tuple(one for one in ENDPOINTS if one.path != TEST_USERS.path)

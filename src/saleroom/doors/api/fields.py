@@ -22,6 +22,7 @@ from saleroom.domain.errors import Fault, Invalid
 from saleroom.domain.events import SoftClose
 from saleroom.domain.increments import TIERS_MAX, Ladder, Tier, fixed, ladder_faults
 from saleroom.domain.money import ZERO
+from saleroom.domain.photos import PER_LOT_MAX
 from saleroom.doors.api.forms import (
     INSTANT_SCHEMA,
     MONEY_SCHEMA,
@@ -104,6 +105,16 @@ def event_id(text: str) -> EventId | Fault:
     return BEGINNING if text == "0" else EventId(match[1], int(match[2]))
 
 
+def photo_ids(raw: bytes) -> list[str] | Fault:
+    """Read a list of the ids of photos; how many they may be is the domain's to say."""
+    try:
+        ids = _decode_texts(raw)
+    except ValueError:
+        return Fault("not_a_list", "must be a list of the ids of photos")
+    well_formed = all(re.fullmatch(PHOTO_ID_PATTERN, one) for one in ids)
+    return ids if well_formed else Fault("photo_id", "must be ids as POST /photos answers them")
+
+
 def _bid_faults(values: dict[str, Any]) -> Mapping[str, list[Fault]]:
     amount, maximum = values.get("amount"), values.get("maximum")
     if amount is None and maximum is None:
@@ -129,6 +140,7 @@ def _instant(name: str, to: str, about: str) -> Field:
 EVENT_ID_PATTERN = r"0|([A-Za-z0-9_-]{1,64})/([1-9][0-9]{0,9})"
 _EVENT_ID = re.compile(EVENT_ID_PATTERN)
 _decode_object = msgspec.json.Decoder(dict[str, Raw]).decode
+_decode_texts = msgspec.json.Decoder(list[str]).decode
 _decode_array = msgspec.json.Decoder(list[Raw]).decode
 
 _TIER = (
@@ -251,6 +263,25 @@ COMMAND = Form(
 """A bid over MQTT: what HTTP has in the headers `Authorization` and `Idempotency-Key` is in the object."""
 CLOSE = Form(
     name="CloseRequest", fields=(_instant("endsAt", "ends_at", "Announces the end; without it, it closes now."),)
+)
+PHOTO_ID_PATTERN = "[A-Za-z0-9_-]{1,64}"
+PHOTOS = Form(
+    name="PhotoList",
+    fields=(
+        Field(
+            name="photos",
+            to="photos",
+            parse=photo_ids,
+            schema={
+                "type": "array",
+                "items": {"type": "string", "pattern": f"^{PHOTO_ID_PATTERN}$"},
+                "maxItems": PER_LOT_MAX,
+                "uniqueItems": True,
+            },
+            required=True,
+            about="The ids of all photos that the auction is to have, in their order.",
+        ),
+    ),
 )
 EMPTY = Form(name="EmptyRequest", fields=())
 REGISTER = Form(

@@ -20,7 +20,7 @@ from saleroom.doors.api.wire import Readiness
 from saleroom.doors.guard import HEADER_BYTES_MAX, SAFE_METHODS
 from saleroom.doors.problems import STATUS
 
-JSON, HTML, EVENTS = "application/json", "text/html", "text/event-stream"
+JSON, HTML, EVENTS, IMAGES = "application/json", "text/html", "text/event-stream", "image/*"
 
 _ABOUT = f"""\
 A self-hosted auction house.
@@ -55,7 +55,11 @@ _TAGS = {
 
 def document(endpoints: Sequence[Endpoint]) -> bytes:
     """Return the document as JSON."""
-    paths: dict[str, dict[str, Any]] = {"/": {"get": _home()}, "/assets/{file}": {"get": _asset()}}
+    paths: dict[str, dict[str, Any]] = {
+        "/": {"get": _home()},
+        "/assets/{file}": {"get": _asset()},
+        "/photos/{id}/{width}.webp": {"get": _photo()},
+    }
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
     paths["/login"]["get"] = _login_form()
@@ -102,6 +106,12 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
             "required": not endpoint.body_optional,
             "content": {JSON: {"schema": reference(endpoint.form.name), "example": EXAMPLES[endpoint.form.name]}},
         }
+    if endpoint.picture:
+        operation["requestBody"] = {
+            "description": "The bytes of the picture: JPEG, PNG, WebP, GIF (of which the first is taken) or AVIF.",
+            "required": True,
+            "content": {IMAGES: {"schema": {"type": "string", "format": "binary"}}},
+        }
     return operation
 
 
@@ -118,6 +128,9 @@ def _parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
         found.append(
             _parameter("path", "gid", {"type": "string", "pattern": GID_PATTERN}, "The auction.", required=True)
         )
+    if "{id}" in endpoint.path:
+        number = {"type": "integer", "minimum": 1, "maximum": 10**18 - 1}
+        found.append(_parameter("path", "id", number, "The session.", required=True))
     found += [_query(field) for field in endpoint.query]
     if endpoint.method not in SAFE_METHODS:
         about = "Any value: it passes the forgery filter."
@@ -194,6 +207,8 @@ def _refusals(endpoint: Endpoint) -> list[type[Refused]]:
         found.append(problems.ForgeryRefused)
     if endpoint.form is not None:
         found += [problems.NotJson, problems.BodyTooLarge, problems.BodyTimedOut]
+    if endpoint.picture:
+        found += [problems.NotAnImage, problems.BodyTooLarge, problems.BodyTimedOut]
     if "{" in endpoint.path:
         found.append(problems.NotFound)
     return list(dict.fromkeys(found))
@@ -223,6 +238,8 @@ _PROBLEM_HEADERS = {
 
 
 def _good_headers(endpoint: Endpoint) -> dict[str, Any]:
+    if endpoint.picture:
+        return {"Location": _header("The widest file of the new photo.", {"type": "string", "pattern": "^/photos/"})}
     if endpoint.form is CREATE:
         return {"Location": _header("The address of the new auction.", {"type": "string", "pattern": "^/auctions/"})}
     if endpoint.name == _SHOWN:
@@ -280,6 +297,31 @@ def _asset() -> dict[str, Any]:
             "206": {"description": "The bytes asked for.", "headers": etag, **file},
             "304": {"description": "It has not changed.", "headers": etag},
             "416": {"description": "There are no such bytes."},
+            **{str(STATUS[one]): _problem([one]) for one in refused},
+        },
+    }
+
+
+def _photo() -> dict[str, Any]:
+    """Return GET /photos/{id}/{width}.webp, where pages and programs get what `PhotoView` names."""
+    etag = {"ETag": _header("Of this very file.")}
+    refused = (problems.HeadersTooLarge, problems.InternalError, problems.Unavailable)
+    return {
+        "operationId": "photo",
+        "tags": ["auctions"],
+        "summary": "A photo in one of its widths; it never changes",
+        "security": [],
+        "parameters": [
+            _parameter("path", "id", {"type": "string"}, "The photo.", required=True),
+            _parameter(
+                "path", "width", {"type": "integer", "minimum": 1}, "A width that it was made in.", required=True
+            ),
+            _parameter("header", "If-None-Match", {"type": "string"}, "The `ETag` of what is known already."),
+        ],
+        "responses": {
+            "200": {"description": "The file.", "headers": etag, "content": {"image/webp": {}}},
+            "304": {"description": "It has not changed.", "headers": etag},
+            "404": _problem([e.UnknownPhoto, problems.NotFound]),
             **{str(STATUS[one]): _problem([one]) for one in refused},
         },
     }

@@ -57,7 +57,10 @@ Handler = Callable[[Call], Awaitable[Response]]
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):
-    """A row of the table of routes. It gives the route, the reading of the request, and the OpenAPI document."""
+    """A row of the table of routes. It gives the route, the reading of the request, and the OpenAPI document.
+
+    `form` is what its JSON body may hold; the body of one that takes a `picture` is for its handler to read.
+    """
 
     method: str
     path: str
@@ -67,6 +70,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     tag: str
     access: Access = Access.OPEN
     form: Form | None = None
+    picture: bool = False
     body_optional: bool = False
     query: tuple[Field, ...] = ()
     status: int = 200

@@ -32,6 +32,7 @@ GID_PATTERN = "^[A-Za-z0-9_-]{1,64}$"
 _COUNT: Schema = {"minimum": 0}
 
 _MEMBERS: dict[str, tuple[Schema, str]] = {
+    "agent": ({}, "What the device is called; empty where it has not said."),
     "amount": (MONEY, "The price that this bid shows."),
     "auction": ({}, "The auction as it is now."),
     "auctions": ({}, "The auctions of this page."),
@@ -47,11 +48,15 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
     "currentBid": (MONEY, "The visible price; null before the first bid."),
     "currentBidAt": (INSTANT, "When the leading bid was recorded."),
     "currentBidder": (USERNAME, "Who leads."),
+    "current": ({}, "Whether it is the session of this very request."),
     "database": ({"enum": ["ok", "unavailable"]}, "Whether the database answers."),
     "description": ({}, "What is sold."),
     "endsAt": (INSTANT, "When it closes by itself; null where its author closes it."),
     "expiresAt": (INSTANT, "The instant from which the token is refused: 30 days after `createdAt`."),
+    "files": ({}, "The photo in each width that it was made in, the narrowest first."),
     "gid": ({"pattern": GID_PATTERN}, "The auction's public identifier."),
+    "height": ({"minimum": 1}, "In pixels."),
+    "id": ({}, "Its public identifier."),
     "leading": ({}, "Whether the caller leads now."),
     "maximum": (MONEY, "The limit behind one's own bid."),
     "message": ({}, "What is wrong and what would be right, for people."),
@@ -61,9 +66,11 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
     "next": ({}, "The cursor of the next page; null at the end."),
     "outcome": ({"enum": list(Outcome)}, "How it ended; null until it is closed."),
     "owed": (_COUNT, "How many events the broker has not acknowledged yet."),
+    "photos": ({}, "The photos, in their order."),
     "placedAt": (INSTANT, "When the bid was recorded."),
     "reserveMet": ({}, "Whether the price has reached the reserve; null where there is none."),
     "reservePrice": (MONEY, "It is not sold below this; shown to its author only."),
+    "sessions": ({}, "The sessions."),
     "standing": ({}, "How the caller stands."),
     "startingPrice": (MONEY, "The least first bid."),
     "startsAt": (INSTANT, "When bidding opens; null where it opened at once."),
@@ -72,8 +79,10 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
         {"pattern": "^[A-Za-z0-9+/]{14}==$", "minLength": 16, "maxLength": 16},
         "10 random bytes in standard Base64; send it as `Authorization: Bearer TOKEN`.",
     ),
+    "url": ({"pattern": "^/photos/"}, "Where it is: a path of this house."),
     "username": (USERNAME, "In lower case."),
     "users": ({}, "The users that were made."),
+    "width": ({"minimum": 1}, "In pixels."),
     "version": ({"minimum": 1}, "The number of the auction's latest public event."),
 }
 """What the members of answers are called, are like and mean: a name means the same wherever it stands."""
@@ -94,6 +103,7 @@ EXAMPLES: dict[str, Schema] = {
     "CloseRequest": {},
     "BidRequest": {"maximum": "150"},
     "EmptyRequest": {},
+    "PhotoList": {"photos": []},
     "TestUsers": {"count": 50},
 }
 """A request body by form, to start from; it is what a reader of the document tries first."""
@@ -115,6 +125,7 @@ FACTS: dict[type[Refused], dict[str, Schema]] = {
     e.EndsByItself: {"endsAt": _fact("endsAt")},
     e.AuctionNotStarted: {"startsAt": _fact("startsAt")},
     e.AuctionStarted: {"startsAt": _fact("startsAt")},
+    e.TooManyPhotos: {"limit": {"type": "integer", "minimum": 1, "description": "How many there may be."}},
     e.TooManyRequests: {"retryAfter": _SECONDS},
     problems.BodyTooLarge: {"limit": _BYTES},
     problems.HeadersTooLarge: {"limit": _BYTES},

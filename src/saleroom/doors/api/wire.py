@@ -37,6 +37,44 @@ class AccountView(Struct, frozen=True, rename="camel"):
     created_at: str
 
 
+class SessionView(Struct, frozen=True, rename="camel"):
+    """A session of one's own: a live token, without its value."""
+
+    id: int
+    created_at: str
+    expires_at: str
+    agent: str
+    current: bool
+
+
+class SessionsView(Struct, frozen=True):
+    """Where one is logged in, the latest login first."""
+
+    sessions: list[SessionView]
+
+
+class PhotoFileView(Struct, frozen=True):
+    """A photo in one width."""
+
+    width: int
+    url: str
+
+
+class PhotoView(Struct, frozen=True):
+    """A photo; its size is that of the widest file."""
+
+    id: str
+    width: int
+    height: int
+    files: list[PhotoFileView]
+
+
+class PhotosView(Struct, frozen=True):
+    """An auction's photos, in their order; the first one stands for the lot in lists."""
+
+    photos: list[PhotoView]
+
+
 class UserTokenView(Struct, frozen=True, rename="camel"):
     """A test user and its token; the value is shown this once."""
 

@@ -1,0 +1,46 @@
+"""Photos: send one, put them on an auction, list those of an auction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from starlette.responses import Response
+
+from saleroom.domain.photos import Photo
+from saleroom.doors.api.resource import Call
+from saleroom.doors.api.wire import PhotoFileView, PhotosView, PhotoView, json_response
+from saleroom.doors.guard import UPLOAD_SECONDS_MAX, media_type, read_body
+from saleroom.doors.problems import NotAnImage
+from saleroom.service import photos
+
+
+async def upload(call: Call) -> Response:
+    """POST /photos. Who may send one is asked before it is read."""
+    if not media_type(call.request.scope).startswith("image/"):
+        raise NotAnImage
+    house = call.house.photos
+    await house.check(call.token)
+    with house.receiving():
+        data = await read_body(call.request, house.bytes_max, UPLOAD_SECONDS_MAX)
+        photo = await house.store(call.token, data)
+    return json_response(_view(photo), 201, {"Location": photo.url(photo.width)})
+
+
+async def of_auction(call: Call) -> Response:
+    """GET /auctions/{gid}/photos."""
+    return json_response(_list(await call.house.looking.ask((photos.of_lot, call.gid))))
+
+
+async def arrange(call: Call) -> Response:
+    """PUT /auctions/{gid}/photos."""
+    ids = call.values["photos"]
+    return json_response(_list(await call.house.database.write(photos.arrange, call.token, call.gid, ids)))
+
+
+def _list(found: Sequence[Photo]) -> PhotosView:
+    return PhotosView([_view(one) for one in found])
+
+
+def _view(one: Photo) -> PhotoView:
+    files = [PhotoFileView(width, one.url(width)) for width in one.widths]
+    return PhotoView(one.id, one.width, one.height, files)

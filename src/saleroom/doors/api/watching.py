@@ -1,0 +1,29 @@
+"""Watching: put an auction on one's list, take it off, list them."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from saleroom.doors.api.resource import Call
+from saleroom.doors.api.wire import LIMIT_DEFAULT, AuctionPage, page_response, write_cursor
+from saleroom.service import watching
+
+
+async def watch(call: Call) -> Response:
+    """PUT /auctions/{gid}/watch."""
+    await call.house.database.write(watching.watch, call.token, call.gid)
+    return Response(status_code=204)
+
+
+async def unwatch(call: Call) -> Response:
+    """DELETE /auctions/{gid}/watch."""
+    await call.house.database.write(watching.unwatch, call.token, call.gid)
+    return Response(status_code=204)
+
+
+async def mine(call: Call) -> Response:
+    """GET /me/watching."""
+    limit = call.query.get("limit", LIMIT_DEFAULT)
+    found, mark = await call.house.database.read(watching.watched, call.token, limit, call.query.get("cursor"))
+    cursor = None if mark is None else write_cursor(mark)
+    return page_response(call.request, AuctionPage(found, cursor), cursor)
