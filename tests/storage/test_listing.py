@@ -21,7 +21,7 @@ from saleroom.domain.events import Event
 from saleroom.domain.money import LIMIT
 from saleroom.storage import auctions
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.listing import Filter, Mark, Sort, page
+from saleroom.storage.listing import Filter, Mark, Sort, count, page
 from tests.domain.examples import BOB, after
 from tests.domain.playing import T0, money
 from tests.fixtures_database import OpenDatabase
@@ -228,7 +228,7 @@ async def test_filters(database: Database) -> None:
 
     await database.write(sell)
 
-    async def names(**filters: str) -> list[str]:
+    async def names(**filters: Any) -> list[str]:
         found, mark = await database.read(page, Filter(**filters), Sort.NEWEST, 10, None)
         assert mark is None
         return [auction.name for auction in found]
@@ -241,6 +241,35 @@ async def test_filters(database: Database) -> None:
     assert ["Longcase Clock"] == await names(text="50%")
     assert ["snake_case"] == await names(text="e_c")
     assert ["Stool"] == await names(text="clock", status="scheduled", author="ada")
+
+
+async def test_what_is_over_comes_newest_end_first(database: Database) -> None:
+    """`over` keeps to what is closed or cancelled, the newest end first, or to what is neither; by pages too."""
+    author, gids = await database.write(begin, [(1, end) for end in (None, 60, 300, 120, None)])
+    for gid, kind in ((gids[1], len(CHANGES) - 2), (gids[3], 4), (gids[0], len(CHANGES) - 3)):
+        await database.write(change, gid, author, kind, 0)
+
+    async def listed(*, over: bool) -> list[str]:
+        found: list[str] = []
+        mark: Mark | None = None
+        while True:
+            part, mark = await database.read(page, Filter(author=author.name, over=over), Sort.ENDING, 1, mark)
+            found += [auction.gid for auction in part]
+            if mark is None:
+                return found
+
+    assert [gids[2], gids[4]] == await listed(over=False)
+    assert [gids[3], gids[1], gids[0]] == await listed(over=True)
+
+
+async def test_a_list_is_counted_as_far_as_is_asked(database: Database) -> None:
+    """The count is of the whole list, whatever a page holds, and stops at its limit."""
+    author, gids = await database.write(begin, [(1, None)] * 5)
+    await database.write(change, gids[0], author, len(CHANGES) - 3, 0)
+    which = Filter(author=author.name)
+    assert [5, 3] == [await database.read(count, which, limit) for limit in (100, 3)]
+    assert 4 == await database.read(count, Filter(author=author.name, over=False), 100)
+    assert 0 == await database.read(count, Filter(author="nobody"), 100)
 
 
 async def test_the_limit_is_the_size_of_a_page(database: Database) -> None:

@@ -44,7 +44,8 @@ class Screen(Struct, frozen=True, kw_only=True):
 def catalogue(tx: Transaction, which: Filter, sort: Sort, limit: int, after: Mark | None) -> Catalogue:
     """Return a page of lots as anyone may see them. Raises ValueError for a mark that is not of such a list."""
     found, mark = listing.page(tx, which, sort, limit, after)
-    count = listing.count(tx, which, COUNT_MAX + 1)
+    whole = after is None and mark is None
+    count = len(found) if whole else listing.count(tx, which, COUNT_MAX + 1)
     return Catalogue(
         lots=[auction_view(one) for one in found],
         covers=photos.covers(tx, [one.gid for one in found]) if found else {},

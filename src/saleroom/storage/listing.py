@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Annotated
 
 from msgspec import Meta, Struct
-from sqlalchemy import ColumnElement, String, cast, func, literal, or_, select, tuple_
+from sqlalchemy import ColumnElement, FromClause, String, cast, func, literal, or_, select, tuple_
 
 from saleroom.domain.auction import Auction
 from saleroom.storage.auctions import NO_END_RANK, at_positions
@@ -63,7 +63,12 @@ def page(
     Raises ValueError where `after` is not a mark of such a list on this database.
     """
     key, horizon = _now(tx, sort) if after is None else _then(tx, sort, after.horizon)
-    listed = select(auctions.c.id, auctions.c.position, key.label("list_key")).where(*_conditions(which)).subquery()
+    wanted = select(auctions.c.id, auctions.c.position, key.label("list_key")).where(*_conditions(which))
+    if after is None or sort is Sort.NEWEST:
+        listed: FromClause = wanted.subquery()
+    else:
+        # The key is looked up in the log: once for each auction, and not again wherever the statement names it.
+        listed = wanted.cte("listed").prefix_with("MATERIALIZED")
     columns = (listed.c.list_key, listed.c.id)
     descending = sort is Sort.NEWEST
     statement = select(listed, horizon.label("list_horizon")).order_by(
