@@ -77,10 +77,14 @@ class Sent(Struct, frozen=True):
 
 
 class Shown(Struct, frozen=True, kw_only=True):
-    """What a form is shown with beside what is written in it: why it comes back, and which photos were refused."""
+    """What a form is shown with beside what is written in it: why it comes back, and which photos were refused.
+
+    `elsewhere`: what was refused is not of this form, but of another one on the page, which tells it.
+    """
 
     refused: Refused | None = None
     bad_photos: Sequence[str] = ()
+    elsewhere: bool = False
 
 
 class Selling:
@@ -152,7 +156,7 @@ class Selling:
         more = {"announced": announced, "end_fault": end_fault}
         if fixed is None:
             written = drafts.of_auction(offer.auction, [photo.id for photo in offer.photos], language)
-            shown = Shown(refused=None if end_fault else refused)
+            shown = Shown(refused=refused, elsewhere=end_fault is not None)
             return await self._form(request, written, shown, gid=gid, offer=offer, more=more)
         message = None if refused is None or end_fault else words.refusal(language, refused)
         context = {
@@ -231,11 +235,11 @@ class Selling:
         shown, language = shown or Shown(), self._language(request)
         viewer, pictures = await self._site.read(request, _pictures, written.photos)
         refused = shown.refused
-        faults = words.faults(language, refused) if isinstance(refused, Invalid) else {}
+        faults = words.faults(language, refused) if isinstance(refused, Invalid) and not shown.elsewhere else {}
         if shown.bad_photos:
             refused = Invalid.one("photos", "refused", shown.bad_photos[0])
         message = None
-        if shown.refused is not None and not faults:
+        if shown.refused is not None and not faults and not shown.elsewhere:
             logged_out = isinstance(shown.refused, Unauthenticated)
             message = language.gettext(LOGGED_OUT) if logged_out else words.refusal(language, shown.refused)
         context = {

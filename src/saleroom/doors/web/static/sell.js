@@ -35,6 +35,7 @@ if (photos) {
 
   function refuse(place, sentence) {
     const row = document.getElementById("photo-refused").content.firstElementChild.cloneNode(true);
+    row.className = "refused";
     row.querySelector("span").textContent = sentence;
     place.replaceWith(row);
     status.textContent = sentence;
