@@ -1,7 +1,7 @@
 """Drawing with light from the upper left, over Pillow: shapes are filled with gradients, turned things are shaded as such.
 
 Lengths are in units of which a picture has 1200 by 900. `x` is 0 in the middle, `y` is 0 where a thing stands and grows
-upwards. Everything is drawn at twice the size and reduced at the end, which smooths the edges.
+upwards. Things are drawn at twice the size and reduced at the end, which smooths the edges.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from PIL import Image, ImageDraw, ImageFilter
 WIDTH, HEIGHT = 1200, 900
 BASE = 690
 """How far below the upper edge a thing stands."""
+PIXELS = (1000, 750)
 FINE = 2
+"""How much larger a picture is drawn."""
 TILT = 0.13
 """How much of a circle that lies flat is seen: one looks a little from above."""
 
@@ -85,14 +87,22 @@ def box(x: float, y: float, width: float, height: float, radius: float = 0) -> l
 
 
 class Canvas:
-    """One picture. `zoom` times as near, looking at `focus` (None: as it stands)."""
+    """One picture, `zoom` times as near as a thing stands, looking at `focus`."""
 
-    def __init__(self, zoom: float = 1.0, focus: Point | None = None) -> None:
-        self.image = Image.new("RGB", (WIDTH * FINE, HEIGHT * FINE))
-        self._zoom = zoom * FINE
-        looked_at = (0.0, BASE - HEIGHT / 2) if focus is None else focus
-        self._left = WIDTH * FINE / 2 - looked_at[0] * self._zoom
-        self._down = HEIGHT * FINE / 2 + looked_at[1] * self._zoom
+    def __init__(self, zoom: float, focus: Point) -> None:
+        self._zoom = zoom * PIXELS[0] / WIDTH
+        self._focus = focus
+        self._measure(Image.new("RGB", PIXELS))
+
+    def refine(self) -> None:
+        """Go on at the size at which edges come out smooth; what is there by now, walls and light, needs no such size."""
+        self._zoom *= FINE
+        self._measure(self.image.resize((PIXELS[0] * FINE, PIXELS[1] * FINE), Image.Resampling.BILINEAR))
+
+    def _measure(self, image: Image.Image) -> None:
+        self.image = image
+        self._left = image.width / 2 - self._focus[0] * self._zoom
+        self._down = image.height / 2 + self._focus[1] * self._zoom
 
     def done(self) -> Image.Image:
         """Return the picture, reduced to its size."""

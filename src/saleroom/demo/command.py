@@ -16,7 +16,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from saleroom.demo.bidders import PEOPLE, Bidder
 from saleroom.demo.house import CannotGoOn, House, Refusal, served
 from saleroom.demo.market import Closed, Lot, Market
-from saleroom.demo.sale import SELLERS, Sale
+from saleroom.demo.sale import SELLERS, Sale, views
+from saleroom.demo.studio import Studio
 
 FAILED = (CannotGoOn, Refusal)
 GUEST = "guest"
@@ -84,12 +85,20 @@ class _Demo:
         self._plan = plan
         self._console = console
         self._password = f"{secrets.choice(_WORDS)}-{secrets.choice(_WORDS)}-{secrets.randbelow(9000) + 1000}"
+        self._studio = Studio(plan.seed)
+        self._first = [self._studio.take(views(number)) for number in range(plan.lots)]
         self._renewals: asyncio.Queue[Closed] = asyncio.Queue()
         self._newcomers: asyncio.Queue[str] = asyncio.Queue()
 
     async def run(self) -> None:
         """Serve, furnish, and go on without end. Raises CannotGoOn or Refusal."""
         self._console.print("Opening a house to look at (Ctrl-C ends it)")
+        try:
+            await self._serve()
+        finally:
+            self._studio.close()
+
+    async def _serve(self) -> None:
         async with served(self._plan.host, self._plan.port) as (url, ended), House(url) as house:
             show = asyncio.create_task(self._show(house))
             try:
@@ -107,20 +116,17 @@ class _Demo:
             tasks.create_task(market.follow())
             await house.heard.wait()
             tokens = await self._register(house, [*SELLERS, GUEST])
-            sale = Sale(house, market, tokens, self._plan.seed, self._plan.speed)
-            try:
-                entering = tasks.create_task(self._register(house, [name for name, _ in PEOPLE]))
-                await self._furnish(sale)
-                for bidder in self._bidders(house, market, await entering):
-                    tasks.create_task(bidder.run())
-                await self._first_bid(market)
-                self._say_where(house.url, market)
-                tasks.create_task(self._greet(house, market))
-                await self._play_guest(house, market, sale, tokens[GUEST])
-                await sale.complete()
-                await self._go_on(sale)
-            finally:
-                sale.close()
+            sale = Sale(house, market, self._studio, tokens, self._plan.seed, self._plan.speed)
+            entering = tasks.create_task(self._register(house, [name for name, _ in PEOPLE]))
+            await self._furnish(sale)
+            for bidder in self._bidders(house, market, await entering):
+                tasks.create_task(bidder.run())
+            await self._first_bid(market)
+            self._say_where(house.url, market)
+            tasks.create_task(self._greet(market))
+            await self._play_guest(house, market, tokens[GUEST])
+            await sale.complete()
+            await self._go_on(sale)
 
     async def _register(self, house: House, names: list[str]) -> dict[str, str]:
         """Return a token for each name. All have one password, which nobody is told but for the guest's account."""
@@ -132,7 +138,7 @@ class _Demo:
         columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn())
         with Progress(*columns, console=self._console, transient=True) as progress:
             task = progress.add_task("Hanging pictures, laying out lots", total=self._plan.lots)
-            await sale.furnish(self._plan.lots, lambda number: progress.update(task, completed=number))
+            await sale.furnish(self._first, lambda number: progress.update(task, completed=number))
 
     def _bidders(self, house: House, market: Market, tokens: dict[str, str]) -> list[Bidder]:
         plan = self._plan
@@ -161,7 +167,7 @@ class _Demo:
         if author not in SELLERS:
             self._newcomers.put_nowait(gid)
 
-    async def _greet(self, house: House, market: Market) -> None:
+    async def _greet(self, market: Market) -> None:
         """Have people bid on lots that others put up, such as whoever looks at the demo."""
         while True:
             gid = await self._newcomers.get()
@@ -173,7 +179,7 @@ class _Demo:
             lot.estimate = (base * Decimal("1.1"), base * Decimal("2.2"))
             self._tell("new", lot.name)
 
-    async def _play_guest(self, house: House, market: Market, sale: Sale, token: str) -> None:
+    async def _play_guest(self, house: House, market: Market, token: str) -> None:
         """Give the guest's own page something to show: a lot led, one that others will bid on, two that are watched."""
         lots = sorted(
             (lot for lot in market.lots.values() if lot.open and lot.ends_at is not None and lot.minimum is not None),

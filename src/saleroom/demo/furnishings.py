@@ -246,8 +246,7 @@ def poster(canvas: Canvas, colours: Colours, chance: Random) -> None:
     canvas.fill(arches, mixed(rock, CREAM, 0.55))
     canvas.fill([(-90, low + 138), (110, low + 146), (110, low + 166), (-90, low + 158)], toned(sun, -0.2))
     for number in range(8):
-        at = -80 + 23 * number
-        canvas.fill(box(at, low + 147 + number, 13, 8, 2), CREAM)
+        canvas.fill(box(-80 + 23 * number, low + 147 + number, 13, 8, 2), CREAM)
     for at, part in ((low + 44, 0.82), (low + 22, 0.5)):
         canvas.fill(box(0, at, wide * part, 22 if part > 0.6 else 9), rock if part > 0.6 else toned(sun, -0.2))
 

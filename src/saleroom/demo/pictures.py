@@ -40,7 +40,7 @@ _WALLS = tuple(
 
 
 def picture(thing: str, colours: Colours, seed: int, view: int = 0) -> bytes:
-    """Return a JPEG of 1200 by 900 of one of THINGS. View 0 shows it, 1 is from near, 2 with a rule beside it."""
+    """Return a JPEG of 1000 by 750 of one of THINGS. View 0 shows it, 1 is from near, 2 with a rule beside it."""
     chance = Random(f"{thing} {seed}")
     wall = chance.choice(_WALLS)
     canvas = Canvas(2.2, _DETAILS[thing]) if view == 1 else Canvas(1.14, (0, 268 if thing in _HUNG else 236))
@@ -51,6 +51,7 @@ def picture(thing: str, colours: Colours, seed: int, view: int = 0) -> bytes:
     else:
         _wall(canvas, wall)
         _plinth(canvas, toned(mixed(wall, (236, 230, 220), 0.55), 0.12))
+    canvas.refine()
     _DRAWN[thing](canvas, colours, chance)
     if view == 2:
         _rule(canvas, 405)

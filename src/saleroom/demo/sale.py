@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -12,17 +11,21 @@ from random import Random
 from typing import Any
 
 from saleroom.demo.bidders import tidy
-from saleroom.demo.catalogue import Piece, pieces
+from saleroom.demo.catalogue import Piece
 from saleroom.demo.house import House, Refusal
 from saleroom.demo.market import Market
 from saleroom.demo.pictures import VIEWS
+from saleroom.demo.studio import Studio
 
 SELLERS = ("atelier.nord", "castellan", "hollerbach")
 FIRST_SECONDS, EVERY_SECONDS = 45.0, 60.0
 """When the first lot closes, and how often one does."""
+AFTER_ALL = 0.0
+"""In terms: to close after all others."""
 SOFT_SECONDS, SOFT_SECONDS_MAX = 15, 90
 """The soft close, and how far it can move an end."""
-COMPLETE = 3
+AT_ONCE = 3
+COMPLETE = 2
 """How many lots, of those that close first, have all of their photos before the doors open; others get them afterwards."""
 
 
@@ -50,47 +53,47 @@ def plan(number: int, lots: int) -> Terms:
     return Terms(ends=FIRST_SECONDS + EVERY_SECONDS * number, reserve=number % 3 == 1, buy_now=number % 5 == 4)
 
 
+def views(number: int) -> int:
+    """Return how many photos the lot `number` has when the doors open."""
+    return VIEWS if number < COMPLETE else 1
+
+
 class Sale:
     """Lots from one catalogue, put up by their sellers (name to token)."""
 
-    def __init__(self, house: House, market: Market, sellers: dict[str, str], seed: int, speed: float) -> None:
+    def __init__(
+        self, house: House, market: Market, studio: Studio, sellers: dict[str, str], seed: int, speed: float
+    ) -> None:
         self._house = house
         self._market = market
+        self._studio = studio
         self._sellers = sellers
         self._speed = speed
         self._chance = Random(seed)
-        self._pieces: Iterator[Piece] = pieces(seed)
-        self._hands = ThreadPoolExecutor(2, "pictures")
         self._last_end: datetime | None = None
         self._incomplete: list[tuple[str, str, Piece, list[str]]] = []
 
-    def close(self) -> None:
-        """Draw no more pictures."""
-        self._hands.shutdown(wait=False, cancel_futures=True)
-
-    async def furnish(self, lots: int, shown: Any) -> None:
-        """Put up the first lots; `shown(number)` hears of each. The one that closes first comes first."""
-        planned = [(number, next(self._pieces), plan(number, lots)) for number in range(lots)]
-        turns = asyncio.Semaphore(3)
+    async def furnish(self, first: Sequence[Piece], shown: Callable[[int], None]) -> None:
+        """Put up the first lots; `shown` hears how many there are. The one that closes first comes first."""
+        turns = asyncio.Semaphore(AT_ONCE)
         ready = 0
 
-        async def put_up(number: int, piece: Piece, terms: Terms) -> None:
+        async def put_up(number: int, piece: Piece) -> None:
             nonlocal ready
             async with turns:
-                await self.put_up(piece, terms, views=VIEWS if number < COMPLETE else 1)
+                await self.put_up(piece, plan(number, len(first)), views(number))
             ready += 1
             shown(ready)
 
         async with asyncio.TaskGroup() as tasks:
-            for one in planned:
-                tasks.create_task(put_up(*one))
+            for number, piece in enumerate(first):
+                tasks.create_task(put_up(number, piece))
 
     async def complete(self) -> None:
         """Give the lots the photos that they lack, and let people bid on them."""
         while self._incomplete:
             gid, token, piece, photos = self._incomplete.pop(0)
-            for view in range(1, VIEWS):
-                photos.append(await self._photo(token, piece, view))
+            photos += [await self._photo(token, piece, view) for view in range(1, VIEWS)]
             try:
                 await self._house.ask("PUT", f"/auctions/{gid}/photos", token, {"photos": photos})
             except Refusal as refusal:
@@ -101,33 +104,31 @@ class Sale:
 
     async def renew(self) -> str:
         """Put up one more lot, to close after all others, and return its name."""
-        piece = next(self._pieces)
+        piece = self._studio.take()
         kind = self._chance.random()
-        terms = Terms(ends=0.0, reserve=kind < 0.4, buy_now=0.3 < kind < 0.5)
+        terms = Terms(ends=AFTER_ALL, reserve=kind < 0.4, buy_now=0.3 < kind < 0.5)
         if kind > 0.85:
-            terms = Terms(opens=60.0, ends=0.0)
+            terms = Terms(opens=60.0, ends=AFTER_ALL)
         await self.put_up(piece, terms)
         return piece.name
 
-    async def put_up(self, piece: Piece, terms: Terms, *, views: int = VIEWS, seller: str | None = None) -> str:
-        """Create a lot with its photos, and return its gid. `ends` 0 is after all others."""
-        seller = seller or self._chance.choice([name for name in self._sellers if name in SELLERS])
-        token = self._sellers[seller]
-        photos = [await self._photo(token, piece, view) for view in range(views)]
+    async def put_up(self, piece: Piece, terms: Terms, photos: int = VIEWS) -> str:
+        """Create a lot with its first `photos`, and return its gid."""
+        token = self._sellers[self._chance.choice(SELLERS)]
+        ids = [await self._photo(token, piece, view) for view in range(photos)]
         made = await self._house.ask("POST", "/auctions", token, self._draft(piece, terms))
         gid = str(made["gid"])
-        await self._house.ask("PUT", f"/auctions/{gid}/photos", token, {"photos": photos})
+        await self._house.ask("PUT", f"/auctions/{gid}/photos", token, {"photos": ids})
         low, high = piece.estimate
-        await self._market.add(gid, (Decimal(low), Decimal(high)), ready=views == VIEWS)
-        if views < VIEWS:
-            self._incomplete.append((gid, token, piece, photos))
+        await self._market.add(gid, (Decimal(low), Decimal(high)), ready=photos == VIEWS)
+        if photos < VIEWS:
+            self._incomplete.append((gid, token, piece, ids))
         return gid
 
     async def _photo(self, token: str, piece: Piece, view: int) -> str:
-        """Draw a picture, hand it in, and return the photo's id."""
-        loop = asyncio.get_running_loop()
-        drawn = await loop.run_in_executor(self._hands, piece.picture, view)
-        return str((await self._house.ask("POST", "/photos", token, drawn))["id"])
+        """Hand a picture in, and return the photo's id."""
+        picture = await self._studio.picture(piece, view)
+        return str((await self._house.ask("POST", "/photos", token, picture))["id"])
 
     def _draft(self, piece: Piece, terms: Terms) -> dict[str, Any]:
         """Return the body of a request for a lot."""
@@ -140,7 +141,7 @@ class Sale:
         if terms.ends is not None:
             end = now + timedelta(seconds=terms.ends / self._speed)
             step = timedelta(seconds=EVERY_SECONDS / self._speed)
-            if not terms.ends:
+            if terms.ends == AFTER_ALL:
                 end = max(now + 2 * step, (self._last_end or now) + step)
             if terms.ends < 1800:
                 self._last_end = max(end, self._last_end or end)
