@@ -19,7 +19,7 @@ NPM_LOCK := install --package-lock-only --omit-lockfile-registry-resolved --igno
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup dev run test check format messages demo bench faults simulate lock clean
+.PHONY: help setup dev run test check format messages demo screenshots bench faults simulate lock clean
 
 help: ## Say what each target does
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -63,8 +63,11 @@ messages: dev ## Bring the words of the pages into the catalogues (docs/language
 			--output-file "$$catalogue" || exit 1; \
 	done
 
-demo: ## Not yet: arrives with its own issue
-	@echo "not yet: arrives with its own issue"
+demo: $(MADE)/app ## Show a furnished house, where people bid (options: make demo ARGS="--port 8000")
+	@exec $(BIN)/saleroom demo $(ARGS)
+
+screenshots: dev ## Take pictures of every page into docs/screenshots (some: make screenshots ONLY=home,lot)
+	@$(BIN)/python -m tests.screenshots $(if $(ONLY),--only "$(ONLY)")
 
 bench: $(MADE)/app $(MADE)/bench ## Measure speed (some: make bench ONLY=hot,echo ROUNDS=3 SECONDS_EACH=5)
 	@$(BIN)/python -m bench run $(if $(ONLY),--only $(ONLY)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
