@@ -1,6 +1,7 @@
 # Needs Python 3.11 or newer with venv, and make. Everything else comes by hash-checked packages.
 PYTHON ?= python3
 ARGS ?=
+WORKERS ?= 3
 UPGRADE ?=
 ONLY ?=
 ROUNDS ?=
@@ -33,9 +34,9 @@ run: $(MADE)/app ## Serve on http://127.0.0.1:9000 (options: make run ARGS="--po
 	@echo "Starting the house (Ctrl-C ends it)"
 	@exec $(BIN)/saleroom serve $(ARGS)
 
-test: dev check ## Run the checks, then every test (some: make test ARGS="-k bids")
-	@echo "Running the tests"
-	@$(BIN)/pytest $(ARGS)
+test: dev check ## Run the checks, then every test (some: make test ARGS="-k bids"; one by one: WORKERS=0)
+	@echo "Running the tests in $(WORKERS) processes"
+	@$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 check: dev ## Check format, style, types and layers
 	@echo "Checking the format"
