@@ -6,6 +6,7 @@ Nothing of what a camera writes beside the picture, such as where it was taken, 
 from __future__ import annotations
 
 import io
+import re
 
 import structlog
 from msgspec import Struct
@@ -36,6 +37,8 @@ _TURNS = {
 _SIDEWAYS = (5, 6, 7, 8)
 """The orientations in which what is stored as rows stands upright as columns."""
 _SRGB = ImageCms.createProfile("sRGB")
+_SIGNATURE = re.compile(rb"\xff\xd8\xff|\x89PNG\r\n|GIF8|RIFF....WEBP|....ftypavi[fs]", re.DOTALL)
+"""How the files of `FORMATS` begin, also those that end too early."""
 _SIXTEEN_BITS = ("I", "I;16", "I;16L", "I;16B", "I;16N")
 _COLOUR_SPACES = {"RGB": "RGB ", "CMYK": "CMYK", "L": "GRAY"}
 """What a colour profile says that it is for, by the mode of the picture."""
@@ -62,7 +65,7 @@ def make(data: bytes) -> Made:
     except Invalid:
         raise
     except UnidentifiedImageError as error:
-        raise _refused(NOT_AN_IMAGE) from error
+        raise _refused(TRUNCATED if _SIGNATURE.match(data) else NOT_AN_IMAGE) from error
     except Exception as error:
         # The decoders raise whatever damage leads them to: OSError, SyntaxError, struct.error, IndexError and more.
         log.info("a picture cannot be decoded", error=type(error).__name__)
