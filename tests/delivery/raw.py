@@ -1,5 +1,6 @@
 """MQTT 3.1.1 by the byte, for what no proper client would send."""
 
+import random
 import socket
 from types import TracebackType
 from typing import Self
@@ -81,3 +82,12 @@ class Raw:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.socket.close()
+
+
+def garbage(chance: random.Random, topic: str) -> bytes:
+    """Return random bytes, or a packet of which some bytes are not what they should be."""
+    proper = [subscribe("saleroom/#"), publish(topic, b"x", 2), unsubscribe("a"), packet(6, 2, b"\0\1")]
+    data = bytearray(chance.choice(proper))
+    for _ in range(chance.randrange(4)):
+        data[chance.randrange(len(data))] = chance.randrange(256)
+    return chance.choice([bytes(data), chance.randbytes(chance.randrange(1, 200))])

@@ -354,15 +354,6 @@ async def test_who_is_refused_is_forgotten(embedded: MqttSettings) -> None:
     await until(lambda: "raw" not in remembered(), "the stranger is forgotten")
 
 
-def garbage(chance: random.Random) -> bytes:
-    """Return random bytes, or a packet of which some bytes are not what they should be."""
-    proper = [raw.subscribe("saleroom/#"), raw.publish(BIDS, b"x", 2), raw.unsubscribe("a"), raw.packet(6, 2, b"\0\1")]
-    data = bytearray(chance.choice(proper))
-    for _ in range(chance.randrange(4)):
-        data[chance.randrange(len(data))] = chance.randrange(256)
-    return chance.choice([bytes(data), chance.randbytes(chance.randrange(1, 200))])
-
-
 async def test_garbage_harms_nobody(
     embedded: MqttSettings, subscribe: Subscribe, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -371,7 +362,7 @@ async def test_garbage_harms_nobody(
     device = subscribe(embedded, "saleroom/status")
     for number in range(1000):
         with Raw(embedded, chance.choice([b"", raw.connect(f"fuzz{number}")])) as rude, suppress(ConnectionError):
-            rude.send(*(garbage(chance) for _ in range(5)))
+            rude.send(*(raw.garbage(chance, BIDS) for _ in range(5)))
         if not number % 200:
             publish(embedded, "saleroom/status", f"{number}", as_service=True)
     await until(lambda: len(device.messages) >= 5, "every status")

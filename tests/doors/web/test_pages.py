@@ -88,7 +88,7 @@ def test_every_asset_of_a_page_is_there_for_good(house: House, path: str) -> Non
 def test_a_page_has_its_landmarks(house: House, path: str) -> None:
     """Each page says its language, has a title, one main part that the skip link leads to, and says that times are UTC."""
     shown = page(house, path)
-    assert "en" == shown.one("html")["lang"]
+    assert "en-GB" == shown.one("html")["lang"]
     assert shown.one("title").text.endswith(" · Saleroom")
     assert "#main" == shown.all("a")[0]["href"]
     assert ["div" if path == "/docs" else "main"] == [e.tag for e in shown.elements if e.attributes.get("id") == "main"]
