@@ -71,7 +71,7 @@ def lots(sqlite_house: House) -> dict[str, str]:
 def fill_in(page: Page, name: str) -> None:
     """Fill in the form of the page with a username and everybody's password, and send it by the keyboard."""
     page.get_by_label("Username").fill(name)
-    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.keyboard.press("Enter")
 
 
