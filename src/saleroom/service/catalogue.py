@@ -70,6 +70,11 @@ def screen(tx: Transaction, token: str | None, gid: str, author: str | None) -> 
 
 
 def after(tx: Transaction, token: str | None, gid: str, author: str | None) -> AuctionView | None:
-    """Return the lot that comes after `gid`: of the other open ones (of this author's) the one that ends soonest."""
+    """Return the lot that comes after `gid`: of the other open ones (of this author's) the one that ends soonest.
+
+    Raises UnknownAuction where there is no `gid`.
+    """
+    if auctions.get(tx, gid) is None:
+        raise UnknownAuction
     found, _ = listing.page(tx, Filter(status=Status.OPEN, author=author), Sort.ENDING, 2, None)
     return next((auction_view(one) for one in found if one.gid != gid), None)
