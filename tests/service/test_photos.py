@@ -1,0 +1,288 @@
+"""Photos are taken in, put on lots by their rules, and forgotten where nobody shows them."""
+
+import asyncio
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from saleroom.domain.errors import (
+    AuctionClosed,
+    Busy,
+    HasBids,
+    Invalid,
+    NotAuthor,
+    Refused,
+    TooManyPhotos,
+    Unauthenticated,
+    UnknownAuction,
+    UnknownPhoto,
+)
+from saleroom.domain.photos import UNPLACED_MAX, Photo
+from saleroom.domain.selling import Draft
+from saleroom.service import auctions, photos
+from saleroom.service.imaging import Made, make
+from saleroom.service.photos import THREADS, WAITING_MAX, Photos
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.tables import photo_files
+from saleroom.storage.tables import photos as rows
+from tests.fixtures_database import T0, FakeClock, OpenDatabase
+from tests.pictures import plain
+from tests.service.people import Person, bid, once_of, person, read, sells
+
+PICTURE = plain((1000, 500))
+MADE = make(plain((20, 16)))
+
+
+@pytest.fixture
+def taking_in(database: Database) -> Iterator[Photos]:
+    """What takes photos in, over the test's database."""
+    made = Photos(database, 10_000)
+    yield made
+    made.close()
+
+
+async def sent(database: Database, who: Person, count: int = 1) -> list[Photo]:
+    """So many small photos of somebody's, on no lot."""
+    return [await database.write(photos.keep, who.token, MADE) for _ in range(count)]
+
+
+def ids(found: Sequence[Photo]) -> list[str]:
+    """The ids of photos."""
+    return [one.id for one in found]
+
+
+def codes(refused: Refused) -> dict[str, list[str]]:
+    """What is wrong with each field."""
+    assert isinstance(refused, Invalid), refused
+    return {field: [fault.code for fault in faults] for field, faults in refused.faults.items()}
+
+
+async def counted(database: Database) -> tuple[int, int]:
+    """How many photos and how many files there are."""
+
+    def count(tx: Transaction) -> tuple[int, int]:
+        return tuple(tx.execute(select(func.count()).select_from(table)).scalar_one() for table in (rows, photo_files))
+
+    return await database.read(count)
+
+
+async def test_a_photo_is_stored_and_found(database: Database, taking_in: Photos) -> None:
+    """A stored photo has an id of 96 random bits and its files, in each of its widths and no other."""
+    ada = await person(database)
+    one, other = await taking_in.store(ada.token, PICTURE), await taking_in.store(ada.token, PICTURE)
+    assert (16, 1000, 500, (400, 800, 1000)) == (len(one.id), one.width, one.height, one.widths)
+    assert one.id != other.id
+    files = [await database.read(photos.file, one.id, width) for width in one.widths]
+    assert list(make(PICTURE).files.values()) == [file.data for file in reversed(files)]
+    assert 3 == len({file.digest for file in files})
+    for photo_id, width in ((one.id, 401), (one.id, 1600), ("nobody's", 400)):
+        with pytest.raises(UnknownPhoto):
+            await database.read(photos.file, photo_id, width)
+
+
+async def test_what_cannot_be_stored(database: Database, taking_in: Photos) -> None:
+    """Nobody unknown, no file that is too large, and nothing that is no picture; nothing is left of any of them."""
+    ada = await person(database)
+    with pytest.raises(Unauthenticated):
+        await taking_in.store("AAAAAAAAAAAAAA==", PICTURE)
+    for data, code in ((PICTURE + b"\0" * 10_000, "file_too_large"), (b"no picture", "not_an_image")):
+        with pytest.raises(Invalid) as caught:
+            await taking_in.store(ada.token, data)
+        assert {"photo": [code]} == codes(caught.value)
+    assert (0, 0) == await counted(database)
+
+
+async def test_photos_on_a_lot_have_the_order_that_was_asked_for(database: Database) -> None:
+    """A lot has exactly the photos that were named last, in their order; a photo taken off is its owner's still."""
+    ada = await person(database)
+    gid, (a, b, c) = await sells(database, ada), await sent(database, ada, 3)
+    assert [] == await database.read(photos.of_lot, gid)
+    for wanted in ([a, b, c], [c, a, b], [b], [b, a], [], [c, b, a]):
+        assert wanted == await database.write(photos.arrange, ada.token, gid, ids(wanted))
+        assert wanted == await database.read(photos.of_lot, gid)
+        assert ({gid: wanted[0]} if wanted else {}) == await database.read(photos.covers, [gid, "unknown"])
+    assert [b, a] == await database.read(photos.own, ada.token, [b.id, "unknown", a.id, b.id])
+    with pytest.raises(UnknownAuction):
+        await database.read(photos.of_lot, "unknown")
+
+
+async def test_covers_of_many_lots(database: Database) -> None:
+    """The first photo of each lot is found for all lots at once, and none for a lot without."""
+    ada = await person(database)
+    gids = [await sells(database, ada) for _ in range(3)]
+    for gid in gids[:2]:
+        await database.write(photos.arrange, ada.token, gid, ids(await sent(database, ada, 2)))
+    first = {gid: (await database.read(photos.of_lot, gid))[0] for gid in gids[:2]}
+    assert first == await database.read(photos.covers, gids)
+    assert {} == await database.read(photos.covers, [])
+
+
+async def test_a_photo_of_somebody_else_is_unknown(database: Database) -> None:
+    """Nobody puts another's photo on a lot, learns of it, or takes one from a lot to another; the lot stays as it was."""
+    ada, eve = await person(database), await person(database)
+    mine, gid, other = await sent(database, ada, 2), await sells(database, ada), await sells(database, ada)
+    hers = await sells(database, eve)
+    await database.write(photos.arrange, ada.token, gid, [mine[0].id])
+    assert [] == await database.read(photos.own, eve.token, ids(mine))
+    tries = [
+        (eve, hers, [mine[1].id], "unknown_photo"),
+        (eve, hers, [mine[0].id], "unknown_photo"),
+        (ada, gid, [mine[1].id, "unknown"], "unknown_photo"),
+        (ada, other, [mine[0].id], "photo_in_use"),
+        (ada, gid, [mine[1].id, mine[1].id], "repeated"),
+        (ada, gid, [str(n) for n in range(13)], "too_many_photos"),
+    ]
+    for who, lot, wanted, code in tries:
+        with pytest.raises(Invalid) as caught:
+            await database.write(photos.arrange, who.token, lot, wanted)
+        assert {"photos": [code]} == codes(caught.value)
+    assert [[mine[0]], [], []] == [await database.read(photos.of_lot, lot) for lot in (gid, other, hers)]
+
+
+async def test_who_may_change_the_terms_may_change_the_photos(clocked_database: Database, clock: FakeClock) -> None:
+    """Nobody but the author, nobody after the first bid, nobody once it is over: as for the terms."""
+    ada, bob = await person(clocked_database), await person(clocked_database)
+    [photo] = await sent(clocked_database, ada)
+    gids = [await sells(clocked_database, ada) for _ in range(3)]
+    ending = await sells(clocked_database, ada, ends_at=T0 + timedelta(hours=1))
+    assert ["accepted"] == await bid(clocked_database, bob.bids(gids[1], "100"))
+    await clocked_database.write(auctions.cancel, ada.token, gids[2])
+    clock.advance(hours=1)
+    expected: list[tuple[str, str, type[Refused]]] = [
+        (bob.token, gids[0], NotAuthor),
+        (ada.token, gids[1], HasBids),
+        (ada.token, gids[2], AuctionClosed),
+        (ada.token, ending, AuctionClosed),
+        (ada.token, "unknown", UnknownAuction),
+        ("AAAAAAAAAAAAAA==", gids[0], Unauthenticated),
+    ]
+    for token, gid, refused in expected:
+        for wanted in ([photo.id], []):
+            with pytest.raises(refused):
+                await clocked_database.write(photos.arrange, token, gid, wanted)
+        with pytest.raises(refused):
+            await clocked_database.write(auctions.amend, token, gid, {"name": "Clock"})
+    assert [photo] == await clocked_database.write(photos.arrange, ada.token, gids[0], [photo.id])
+
+
+async def test_a_lot_comes_with_its_photos_or_not_at_all(database: Database) -> None:
+    """Creating puts the photos on the new lot in the same transaction; with a photo that is none, there is no lot either."""
+    ada = await person(database)
+    one, two = await sent(database, ada, 2)
+    draft = Draft(name="Clock", starting_price=Decimal("1.000"))
+    with pytest.raises(Invalid):
+        await database.write(auctions.create, ada.token, draft, None, [one.id, "unknown"])
+    assert 0 == await database.read(lambda tx: tx.execute(select(func.count(rows.c.auction_id))).scalar_one())
+    # The same request twice has one effect, and finds its photos on its own lot.
+    answers = [
+        await database.write(auctions.create, ada.token, draft, once_of("key"), [two.id, one.id]) for _ in range(2)
+    ]
+    assert answers[0] == answers[1]
+    assert [two, one] == await database.read(photos.of_lot, read(answers[0])["gid"])
+
+
+async def test_a_photo_that_two_lots_want_at_once_is_on_one(open_database: OpenDatabase) -> None:
+    """Of several processes that put the same photo on different lots one has it, and the others are told so."""
+    several = [open_database() for _ in range(3)]
+    ada = await person(several[0])
+    [photo] = await sent(several[0], ada)
+    gids = [await sells(several[0], ada) for _ in several]
+    answers = await asyncio.gather(
+        *(one.write(photos.arrange, ada.token, gid, [photo.id]) for one, gid in zip(several, gids, strict=True)),
+        return_exceptions=True,
+    )
+    assert 1 == answers.count([photo])
+    assert [{"photos": ["photo_in_use"]}] * 2 == [codes(answer) for answer in answers if isinstance(answer, Refused)]
+    assert 1 == len(await several[0].read(photos.covers, gids))
+
+
+async def test_few_photos_wait_for_a_lot(database: Database, taking_in: Photos) -> None:
+    """Somebody with 60 photos on no lot stores no more until one is on a lot; others are not kept from it."""
+    ada, bob = await person(database), await person(database)
+    kept = await sent(database, ada, UNPLACED_MAX)
+    with pytest.raises(TooManyPhotos) as caught:
+        await taking_in.store(ada.token, PICTURE)
+    assert {"limit": UNPLACED_MAX} == caught.value.facts
+    with pytest.raises(TooManyPhotos):
+        await taking_in.check(ada.token)
+    await taking_in.store(bob.token, PICTURE)
+    await database.write(photos.arrange, ada.token, await sells(database, ada), [kept[0].id])
+    await taking_in.store(ada.token, PICTURE)
+    with pytest.raises(TooManyPhotos):
+        await taking_in.check(ada.token)
+
+
+async def test_no_more_at_once_than_one_after_the_other(open_database: OpenDatabase) -> None:
+    """Of several processes that store the last photo of somebody's at the same time one does."""
+    several = [open_database() for _ in range(4)]
+    ada = await person(several[0])
+    await sent(several[0], ada, UNPLACED_MAX - 1)
+    answers = await asyncio.gather(
+        *(one.write(photos.keep, ada.token, MADE) for one in several), return_exceptions=True
+    )
+    assert 3 == sum(isinstance(answer, TooManyPhotos) for answer in answers)
+
+
+async def test_what_is_on_no_lot_for_a_day_is_forgotten(clocked_database: Database, clock: FakeClock) -> None:
+    """A photo that has been on no lot for a day is gone with its files, counted from when it was taken off; others stay."""
+    ada = await person(clocked_database)
+    never, off, on = await sent(clocked_database, ada, 3)
+    gid = await sells(clocked_database, ada)
+    await clocked_database.write(photos.arrange, ada.token, gid, [off.id, on.id])
+    clock.advance(hours=23)
+    await clocked_database.write(photos.arrange, ada.token, gid, [on.id])
+    clock.advance(hours=1, microseconds=-1)
+    assert 0 == await clocked_database.write(photos.sweep)
+    clock.advance(microseconds=1)
+    assert 1 == await clocked_database.write(photos.sweep)
+    assert [off, on] == await clocked_database.read(photos.own, ada.token, ids([never, off, on]))
+    clock.advance(hours=23)
+    assert 1 == await clocked_database.write(photos.sweep)
+    clock.advance(days=400)
+    assert 0 == await clocked_database.write(photos.sweep)
+    assert (1, 1) == await counted(clocked_database)
+    assert [on] == await clocked_database.read(photos.of_lot, gid)
+
+
+async def test_a_storm_of_photos_is_turned_away(
+    database: Database, taking_in: Photos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One picture is decoded and 16 wait; whoever comes then is told that the house is busy, until there is room again."""
+    ada = await person(database)
+    go = threading.Event()
+    begun: list[Any] = []
+
+    def slow(data: bytes) -> Made:
+        begun.append(data)
+        go.wait()
+        return MADE
+
+    monkeypatch.setattr(photos, "make", slow)
+    waiting = [asyncio.create_task(taking_in.store(ada.token, PICTURE)) for _ in range(THREADS + WAITING_MAX)]
+    async with asyncio.timeout(30):
+        while not begun:
+            await asyncio.sleep(0.01)
+    with pytest.raises(Busy):
+        await taking_in.store(ada.token, PICTURE)
+    assert THREADS == len(begun)
+    go.set()
+    await asyncio.gather(*waiting)
+    await taking_in.store(ada.token, PICTURE)
+
+
+async def test_few_files_come_in_at_once(taking_in: Photos) -> None:
+    """Sixteen files may be on their way in; the next is told that the house is busy, until one has come or was given up."""
+    with ExitStack() as coming:
+        for _ in range(WAITING_MAX - 1):
+            coming.enter_context(taking_in.receiving())
+        with suppress(ConnectionError), taking_in.receiving():
+            with pytest.raises(Busy):
+                coming.enter_context(taking_in.receiving())
+            raise ConnectionError
+        coming.enter_context(taking_in.receiving())
