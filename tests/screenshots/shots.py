@@ -1,0 +1,117 @@
+"""What is shown: pages, and what is done on them first."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+from saleroom.demo.catalogue import pieces
+from tests.process import PASSWORD
+from tests.screenshots.furnished import READER, RIVAL, SELLER
+
+Steps = Callable[[Page], None]
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One page. `{word}` in the path is a lot's gid; `who` is logged in; `empty` is in the house without lots."""
+
+    name: str
+    title: str
+    path: str
+    who: str | None = None
+    steps: Steps | None = None
+    empty: bool = False
+    whole: bool = True
+    """Whether all of the page is shown, and not only what fits on a screen."""
+    german: bool = False
+
+
+def name_a_limit(page: Page) -> None:
+    """Ask to bid up to a limit, and stop at the confirmation."""
+    page.get_by_label("Bid for me up to").fill("700")
+    page.get_by_role("button", name="Check my bid").click()
+    page.locator("form.confirm").wait_for()
+
+
+def fill_in_a_lot(page: Page) -> None:
+    """Fill in the form to sell, with two photos."""
+    piece = next(piece for piece in pieces(1) if piece.thing == "boat")
+    page.get_by_label("Name", exact=True).fill(piece.name)
+    page.get_by_label("Description").fill(piece.description)
+    page.get_by_label("Starting price").fill("80")
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder, f"boat-{view}.jpg") for view in range(2)]
+        for view, file in enumerate(files):
+            file.write_bytes(piece.picture(view))
+        page.locator("#files").set_input_files(files)
+        page.locator(".thumb img").nth(1).wait_for()
+
+
+def preview_a_lot(page: Page) -> None:
+    """Fill in the form, and go on to the preview."""
+    fill_in_a_lot(page)
+    page.get_by_role("button", name="Preview").last.click()
+    page.wait_for_load_state()
+
+
+def make_mistakes(page: Page) -> None:
+    """Send the form to sell with what cannot be."""
+    page.get_by_label("Starting price").fill("12.3456")
+    page.locator("summary").click()
+    page.get_by_label("Reserve").fill("ten")
+    page.get_by_role("button", name="Preview").last.click()
+    page.locator(".summary").wait_for()
+
+
+def mistype(page: Page) -> None:
+    """Log in with a wrong password."""
+    page.locator("#username").fill(READER)
+    page.locator("#password").fill(f"not {PASSWORD}")
+    page.keyboard.press("Enter")
+    page.get_by_role("alert").wait_for()
+
+
+SHOTS = (
+    Shot("home", "Home", "/"),
+    Shot("home-member", "Home of somebody logged in", "/", READER),
+    Shot("home-search", "Search", "/?q=brass"),
+    Shot("home-nothing", "A search that finds nothing", "/?q=unicorn"),
+    Shot("home-empty", "An empty house", "/", empty=True),
+    Shot("lot-visitor", "A lot, to a visitor", "/lots/{leading}"),
+    Shot("lot-leading", "A lot, to the leader", "/lots/{leading}", READER),
+    Shot("lot-outbid", "A lot, to somebody outbid", "/lots/{outbid}", READER),
+    Shot("lot-fresh", "A lot without bids", "/lots/{fresh}", READER),
+    Shot("lot-seller", "A lot, to its seller", "/lots/{seller}", SELLER),
+    Shot("lot-soft-close", "A lot whose end has moved", "/lots/{soft}", RIVAL),
+    Shot("lot-scheduled", "A lot that is not open yet", "/lots/{scheduled}", READER),
+    Shot("lot-sold", "A lot that is sold", "/lots/{sold}"),
+    Shot("lot-won", "A lot that one has won", "/lots/{won}", READER),
+    Shot("lot-unsold", "A lot whose reserve was not met", "/lots/{unsold}"),
+    Shot("lot-bids", "All bids of a lot", "/lots/{leading}/bids"),
+    Shot("bid-confirmation", "A bid to be confirmed", "/lots/{outbid}", READER, name_a_limit),
+    Shot("sell", "Sell", "/sell", SELLER, fill_in_a_lot),
+    Shot("sell-faults", "Sell, with faults", "/sell", SELLER, make_mistakes),
+    Shot("sell-preview", "Sell, the preview", "/sell", SELLER, preview_a_lot),
+    Shot("sell-manage", "A lot of one's own, managed", "/sell/{fresh}", SELLER),
+    Shot("mine", "My saleroom: bidding", "/mine", READER),
+    Shot("mine-selling", "My saleroom: selling", "/mine/selling", SELLER),
+    Shot("mine-watching", "My saleroom: watching", "/mine/watching", READER),
+    Shot("mine-sessions", "My saleroom: sessions", "/mine/sessions", READER),
+    Shot("login", "Log in", "/login"),
+    Shot("login-fault", "Log in, with a wrong password", "/login", steps=mistype),
+    Shot("register", "Register", "/register"),
+    Shot("problem", "A lot that there is not", "/lots/none"),
+    Shot("screen", "The hall screen", "/lots/{leading}/screen", whole=False),
+    Shot("screen-sold", "The hall screen, sold", "/lots/{sold}/screen", whole=False),
+    Shot("docs", "The API", "/docs", whole=False),
+    Shot("home-german", "Home, in German", "/", READER, german=True),
+    Shot("lot-german", "A lot, in German", "/lots/{outbid}", READER, german=True),
+    Shot("sell-german", "Sell, in German", "/sell", SELLER, german=True),
+    Shot("mine-german", "My saleroom, in German", "/mine", READER, german=True),
+    Shot("register-german", "Register, in German", "/register", german=True),
+)
