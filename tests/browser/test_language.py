@@ -1,0 +1,137 @@
+"""The pages in two languages, in a real Chromium: as the browser asks, and as one chooses at the foot of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.people import Visitor, broken_rules
+from tests.fixtures_house import House
+
+PHONE = {"width": 360, "height": 740}
+OpenPage = Callable[..., Page]
+
+
+@pytest.fixture
+def visit(chromium: Browser, sqlite_house: House) -> Iterator[Callable[..., Visitor]]:
+    """Come to the house with a browser of one's own; its console is silent by the end of the test."""
+    visitors: list[Visitor] = []
+
+    def another(**options: Any) -> Visitor:
+        visitors.append(Visitor(chromium, sqlite_house.base, **options))
+        return visitors[-1]
+
+    yield another
+    for visitor in visitors:
+        visitor.leave()
+
+
+@pytest.fixture(scope="module")
+def gid(sqlite_house: House) -> str:
+    """A lot with a bid, a reserve and an end."""
+    ends = (datetime.now(UTC) + timedelta(days=1)).isoformat()
+    made = sqlite_house.user("ada").auction(name="Standuhr", startingPrice="1234.5", reservePrice="2000", endsAt=ends)
+    sqlite_house.user("grace").bid(made, amount="1240")
+    return made
+
+
+def words(page: Page) -> tuple[str, str, str]:
+    """Return the language of a page, what its way to log in says, and its price."""
+    page.locator("time[data-local]").first.wait_for()
+    login = page.locator("header a[href^='/login']").inner_text()
+    return page.locator("html").get_attribute("lang") or "", login, page.locator("main data").first.inner_text()
+
+
+@pytest.mark.parametrize(
+    ("locale", "said"),
+    [
+        ("en-GB", ("en-GB", "Log in", "€1,240.00")),
+        ("en-US", ("en-US", "Log in", "€1,240.00")),
+        ("de-DE", ("de-DE", "Anmelden", "1.240,00\u00a0€")),
+        ("de-CH", ("de-CH", "Anmelden", "EUR\u00a01\u2019240.00")),
+        ("fr-FR", ("en-GB", "Log in", "€1,240.00")),
+    ],
+)
+def test_a_page_speaks_as_the_browser_asks(
+    visit: Callable[..., Visitor], gid: str, locale: str, said: tuple[str, str, str]
+) -> None:
+    """One page in the words and with the amounts of the browser's language and region, else in English."""
+    page = visit(locale=locale).page
+    page.goto(f"/lots/{gid}")
+    assert said == words(page)
+
+
+def test_a_language_is_chosen_at_the_foot(visit: Callable[..., Visitor], gid: str) -> None:
+    """The choice shows the same page in the other language, holds on the next pages, and can be taken back."""
+    page = visit(locale="en-GB").page
+    page.goto(f"/lots/{gid}?from=here")
+    page.get_by_role("link", name="Deutsch").click()
+    page.wait_for_url(f"**/lots/{gid}?from=here")
+    assert ("de", "Anmelden", "1.240,00\u00a0€") == words(page)
+    page.goto("/register")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Registrieren")
+    page.get_by_role("link", name="English").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Register")
+
+
+def test_logging_in_leads_back_to_the_lot(visit: Callable[..., Visitor], sqlite_house: House) -> None:
+    """Who is sent to log in comes back to where they were, also by way of registering, and after a mistake."""
+    visitor = visit()
+    visitor.page.goto("/mine?page=bids")
+    visitor.page.wait_for_url("**/login?next=**")
+    visitor.page.locator("main").get_by_role("link", name="Register").click()
+    visitor.fill_in("comes.back", "short")
+    expect(visitor.page.get_by_label("Password", exact=True)).to_be_focused()
+    # The browser itself asks for eight characters, so nothing was sent.
+    visitor.fill_in("comes.back")
+    visitor.page.wait_for_url("**/mine?page=bids")
+
+
+def test_a_password_can_be_shown(visit: Callable[..., Visitor]) -> None:
+    """A box shows what is typed as a password; without scripts there is no box, and the form is the same."""
+    page = visit().page
+    page.goto("/login")
+    page.get_by_label("Password", exact=True).fill("a secret")
+    page.get_by_label("Show the password").check()
+    assert "text" == page.get_by_label("Password", exact=True).get_attribute("type")
+    page.get_by_label("Show the password").uncheck()
+    assert "password" == page.get_by_label("Password", exact=True).get_attribute("type")
+    plain = visit(java_script_enabled=False).page
+    plain.goto("/login")
+    expect(plain.get_by_label("Show the password")).to_be_hidden()
+
+
+@pytest.mark.parametrize("path", ["/login", "/register", "/", "/lots/{gid}", "/lots/none"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_german_fits_a_phone(visit: Callable[..., Visitor], gid: str, path: str, scheme: str) -> None:
+    """German, whose words are long, is no wider than a small phone, and axe finds nothing."""
+    page = visit(locale="de-DE", color_scheme=scheme, viewport=PHONE).page
+    page.goto(path.format(gid=gid))
+    assert PHONE["width"] >= page.evaluate("document.documentElement.scrollWidth")
+    assert {} == broken_rules(page)
+
+
+def test_faults_are_told_in_german(visit: Callable[..., Visitor], sqlite_house: House) -> None:
+    """A wrong password is told in the reader's language by an alert, and a fault is bound to its field."""
+    sqlite_house.user("ada")
+    page = visit(locale="de-DE").page
+    page.goto("/login")
+    page.get_by_label("Benutzername").fill("ada")
+    page.get_by_label("Passwort", exact=True).fill("verkehrt")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("gehören nicht zusammen")
+    assert {} == broken_rules(page)
+    page.goto("/register")
+    page.get_by_label("Benutzername").fill("ä")
+    page.get_by_label("Passwort", exact=True).fill("lang genug")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Benutzername")).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_label("Benutzername")).to_have_accessible_description(
+        "Ein Benutzername besteht aus 3 bis 32 Zeichen: "
+        "Buchstaben a bis z, Ziffern, Punkten, Unterstrichen und Bindestrichen."
+    )
+    assert {} == broken_rules(page)
