@@ -1,0 +1,194 @@
+"""Home in a real browser: it is live, found by typing, turned by page, and works for everyone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from saleroom.doors.web.home import LOTS_PER_PAGE
+from tests.browser.people import Visitor, broken_rules
+from tests.fixtures_house import House, User
+
+LIVE_MILLISECONDS = 10_000
+"""How long a page may take to show what has happened, on a machine that does much else."""
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture
+def open_home(chromium: Browser, sqlite_house: House) -> Iterator[Open]:
+    """Open home, or another address of it, in a browser of one's own."""
+    visitors: list[Visitor] = []
+
+    def another(path: str = "/", **options: Any) -> Page:
+        visitors.append(Visitor(chromium, sqlite_house.base, **options))
+        visitors[-1].page.goto(path)
+        return visitors[-1].page
+
+    yield another
+    for visitor in visitors:
+        visitor.leave()
+
+
+@pytest.fixture
+def seller(sqlite_house: House) -> User:
+    """Somebody whose lots are the only ones of their list."""
+    return sqlite_house.newcomer()
+
+
+def later(**by: float) -> str:
+    """Return an instant of the wire."""
+    return (datetime.now(UTC) + timedelta(**by)).isoformat()
+
+
+def names(page: Page) -> list[str]:
+    """Return the names of the lots that are shown."""
+    return page.locator(".lot-card h2").all_text_contents()
+
+
+def test_prices_and_results_come_by_themselves(open_home: Open, sqlite_house: House, seller: User) -> None:
+    """A bid, an end that has moved and a result show on the card without a reload; the reader's focus stays."""
+    gid = seller.auction(name="Violin", endsAt=later(seconds=60))
+    page = open_home(f"/?author={seller.name}")
+    card = page.locator(f"#card-{gid}")
+    expect(card).to_contain_text("€10.00 no bids yet")
+    end = card.locator("time").get_attribute("datetime")
+    page.get_by_role("link", name="Violin").focus()
+    sqlite_house.user("grace").bid(gid, amount="12.5")
+    expect(card).to_contain_text("€12.50 1 bid", timeout=LIVE_MILLISECONDS)
+    assert end != card.locator("time").get_attribute("datetime")
+    expect(page.get_by_role("link", name="Violin")).to_be_focused()
+    expect(page.locator(".state.changed")).to_have_count(1)
+    another = seller.auction(name="Not on this page")
+    open_ended = seller.auction()
+    page.reload()
+    seller.json("POST", f"/auctions/{open_ended}/close", json={})
+    expect(page.locator(f"#card-{open_ended}")).to_contain_text("Closed without bids", timeout=LIVE_MILLISECONDS)
+    expect(page.locator(f"#card-{another}")).to_contain_text("Open until the seller closes it")
+
+
+def test_one_finds_by_typing(open_home: Open, sqlite_house: House, seller: User) -> None:
+    """While one types the list follows, its count is announced, the address holds the search, and the focus stays."""
+    for name in ("Brass telescope", "Brass lamp", "Oak chest"):
+        seller.auction(name=name)
+    page = open_home(f"/?author={seller.name}&sort=newest")
+    expect(page.locator("#count")).to_have_text("3 lots")
+    live = page.evaluate("document.getElementById('count').role")
+    page.evaluate("window.untouched = document.getElementById('count')")
+    field = page.get_by_label("Search the lots")
+    field.press_sequentially("BRASS", delay=20)
+    expect(page.locator("#count")).to_have_text("2 lots")
+    assert (["Brass lamp", "Brass telescope"], "status") == (names(page), live)
+    assert page.evaluate("window.untouched === document.getElementById('count')"), "a new region announces nothing"
+    expect(field).to_be_focused()
+    asked = parse_qs(urlsplit(page.url).query)
+    assert {"q": ["BRASS"], "author": [seller.name], "sort": ["newest"]} == asked
+    page.get_by_role("link", name="Brass lamp").click()
+    expect(page).to_have_title("Brass lamp · Saleroom")
+    page.go_back()
+    expect(page.locator("#count")).to_have_text("2 lots")
+    expect(page.get_by_label("Search the lots")).to_have_value("BRASS")
+    page.get_by_label("Search the lots").fill("nothing like it")
+    expect(page.locator("#catalogue")).to_contain_text("No lot has “nothing like it” in its name or description.")
+    page.get_by_role("link", name="Show all of them").click()
+    expect(page.locator("#count")).to_have_text("3 lots")
+
+
+def test_what_was_found_is_live(open_home: Open, sqlite_house: House, seller: User) -> None:
+    """After a search the cards that it has found are followed, as those of the page before were."""
+    gid = seller.auction(name="Brass telescope")
+    seller.auction(name="Oak chest")
+    page = open_home(f"/?author={seller.name}")
+    page.get_by_label("Search the lots").press_sequentially("brass")
+    expect(page.locator("#count")).to_have_text("1 lot")
+    sqlite_house.user("grace").bid(gid, amount="33")
+    expect(page.locator(f"#card-{gid}")).to_contain_text("€33.00", timeout=LIVE_MILLISECONDS)
+
+
+def test_an_order_is_chosen(open_home: Open, seller: User) -> None:
+    """Choosing another order sorts the list at once, and the address says so; the lists beside it keep the order."""
+    for name, price in (("Dear", "90"), ("Cheap", "10"), ("Fair", "50")):
+        seller.auction(name=name, startingPrice=price)
+    page = open_home(f"/?author={seller.name}")
+    page.get_by_label("Order").select_option("Lowest price first")
+    expect(page.locator(".lot-card h2").first).to_have_text("Cheap")
+    assert ["Cheap", "Fair", "Dear"] == names(page)
+    assert ["price"] == parse_qs(urlsplit(page.url).query)["sort"]
+    page.get_by_role("link", name="Over").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Lots of {seller.name}")
+    expect(page.get_by_label("Order")).to_have_value("price")
+
+
+def test_one_turns_pages_without_scripts(open_home: Open, seller: User) -> None:
+    """Search, order, pages and the way back are links and a form: they work where there is no JavaScript."""
+    for number in range(LOTS_PER_PAGE + 2):
+        seller.auction(name=f"Lot {number:02}", startingPrice=str(100 - number))
+    page = open_home(f"/?author={seller.name}", java_script_enabled=False)
+    expect(page.locator(".countdown").first).to_be_hidden()
+    page.get_by_label("Order").select_option("Lowest price first")
+    page.get_by_label("Search the lots").fill("lot")
+    page.get_by_role("button", name="Search").click()
+    first = names(page)
+    page.get_by_role("link", name="Next page").click()
+    assert [f"Lot {number:02}" for number in range(LOTS_PER_PAGE + 1, -1, -1)] == first + names(page)
+    page.get_by_role("link", name="First page").click()
+    assert first == names(page)
+
+
+def test_a_lot_that_is_searched_for_by_enter(open_home: Open, seller: User) -> None:
+    """Enter in the field searches at once and stays on the page; a click on a card right after typing still leads on."""
+    seller.auction(name="Brass telescope")
+    page = open_home(f"/?author={seller.name}")
+    page.get_by_label("Search the lots").fill("brass")
+    page.keyboard.press("Enter")
+    expect(page.locator("#count")).to_have_text("1 lot")
+    page.get_by_label("Search the lots").fill("brass tele")
+    page.get_by_role("link", name="Brass telescope").click()
+    expect(page).to_have_title("Brass telescope · Saleroom")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 360])
+def test_axe_finds_nothing(open_home: Open, sqlite_house: House, seller: User, scheme: str, width: int) -> None:
+    """No rule of axe is broken by any list, full or empty, in light and dark; nothing is wider than a phone."""
+    seller.auction(name="W" * 200, startingPrice="99999999999999998.001", endsAt=later(minutes=3))
+    seller.auction(name="Soon", startsAt=later(days=1))
+    sold = seller.auction(name="Sold")
+    sqlite_house.user("a-very-long-username-of-32-chars").bid(sold, amount="12.5")
+    seller.json("POST", f"/auctions/{sold}/close", json={})
+    page = open_home(color_scheme=scheme, viewport={"width": width, "height": 740})
+    found = {}
+    for query in ("", "&status=scheduled", "&status=over", "&q=nothing+like+it", "&after=rubbish"):
+        page.goto(f"/?author={seller.name}{query}")
+        found[query] = broken_rules(page)
+        assert width == page.evaluate("document.documentElement.scrollWidth"), query
+    assert {query: {} for query in found} == found
+
+
+def test_the_keyboard_reaches_everything(open_home: Open, seller: User) -> None:
+    """Tab goes to each link, field and button in order, and each shows that it has the focus."""
+    for number in range(3):
+        seller.auction(name=f"Lot {number}")
+    page = open_home(f"/?author={seller.name}")
+    expected = page.evaluate(
+        "[...document.querySelectorAll('a[href], button, select, input:not([type=hidden])')]"
+        ".filter(e => e.checkVisibility()).map(e => e.outerHTML)"
+    )
+    reached = []
+    for _ in expected:
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("document.activeElement.outerHTML"))
+        assert page.evaluate(SHOWS_FOCUS), reached[-1]
+    assert expected == reached
+
+
+SHOWS_FOCUS = """() => {
+    const around = [];
+    for (let e = document.activeElement; e; e = e.parentElement) around.push(getComputedStyle(e));
+    return around.some(style => style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2);
+}"""
