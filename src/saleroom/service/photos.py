@@ -69,7 +69,7 @@ class Photos:
         Raises Unauthenticated, Invalid (field `photo`), TooManyPhotos or Busy.
         """
         if len(data) > self.bytes_max:
-            fault = Fault("file_too_large", f"must have at most {self.bytes_max} bytes", most=self.bytes_max)
+            fault = Fault("file_too_large", f"must have at most {self.bytes_max} bytes", limit=self.bytes_max)
             raise Invalid({FIELD: [fault]})
         if self._under_way >= THREADS + WAITING_MAX:
             raise Busy(_BUSY)
