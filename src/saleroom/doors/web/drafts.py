@@ -21,7 +21,7 @@ from saleroom.domain.selling import DEFAULT_SOFT_CLOSE
 from saleroom.domain.views import instant
 from saleroom.doors.api.fields import SECONDS_MAX
 from saleroom.doors.api.forms import Form
-from saleroom.doors.web.hours import LOCAL, read_local
+from saleroom.doors.web.hours import read_local, write_local
 from saleroom.doors.web.language import N_, Language, Said
 
 SPARE_TIERS = 2
@@ -72,7 +72,7 @@ class Read(Struct, frozen=True):
 
 def empty(ends_at: datetime, language: Language) -> Written:
     """Return a new form. Its end is a time by the clock on the wall, in whichever zone the form is then read."""
-    texts = DEFAULTS | {"endsAt": _local(ends_at)}
+    texts = DEFAULTS | {"endsAt": write_local(ends_at)}
     return Written(texts=texts, tiers=_rows(DEFAULT_LADDER.tiers, language))
 
 
@@ -87,7 +87,7 @@ def of_auction(auction: Auction, photos: Sequence[str], language: Language) -> W
         "name": auction.name,
         "description": auction.description,
         **{field: _price(amount, language) for field, amount in zip(_PRICES, prices, strict=True)},
-        **{field: _local(at) for field, at in known.items()},
+        **{field: write_local(at) for field, at in known.items()},
         "ending": "open" if auction.ends_at is None else "at",
         "softClose": "off" if auction.soft_close is None else "on",
         "window": _minutes(rule.window),
@@ -232,10 +232,6 @@ def _rows(tiers: Sequence[Tier], language: Language) -> list[tuple[str, str]]:
 
 def _price(amount: Decimal | None, language: Language) -> str:
     return "" if amount is None else language.amount(amount)
-
-
-def _local(at: datetime) -> str:
-    return at.strftime(LOCAL)
 
 
 def _minutes(seconds: int) -> str:

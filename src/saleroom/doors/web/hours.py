@@ -12,8 +12,6 @@ from msgspec import Struct
 from saleroom.domain.errors import Fault
 from saleroom.doors.web.language import N_
 
-LOCAL = "%Y-%m-%dT%H:%M:%S"
-"""How `<input type="datetime-local">` is filled in."""
 _LOCAL = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?")
 TWICE = N_("This time comes twice, as the clocks go back that night: the first of the two is taken.")
 UNKNOWN_ZONE = N_("The house does not know your time zone, so your times are read as UTC.")
@@ -46,6 +44,11 @@ def read_local(text: str, zone: str) -> Local | Fault:
         return Fault("no_such_time", N_("This time does not exist: the clocks go forward over it. Choose another."))
     notes = (*([] if known else [UNKNOWN_ZONE]), *([TWICE] if later != at else []))
     return Local(at, notes)
+
+
+def write_local(at: datetime) -> str:
+    """Return what `<input type="datetime-local">` is filled in with: seconds only where there are some."""
+    return at.strftime("%Y-%m-%dT%H:%M:%S" if at.second else "%Y-%m-%dT%H:%M")
 
 
 @cache

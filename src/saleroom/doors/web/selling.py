@@ -53,8 +53,8 @@ LABELS = {
     "increment": N_("Steps between bids"),
     "step": N_("The same step at every price"),
     "softClose": N_("Late bids"),
-    "window": N_("A bid in the last minutes"),
-    "extension": N_("Minutes from that bid to the end"),
+    "window": N_("A bid is late in the last"),
+    "extension": N_("Time left after a late bid"),
     "cap": N_("The end never moves past"),
 }
 """The fields of the form, in the order of the page."""

@@ -4,7 +4,7 @@ document.documentElement.classList.add("scripted");
 // An instant that the house knows stands in the reader's own time; the field `zone` (site.js) says so.
 for (const field of document.querySelectorAll("input[data-at]")) {
   const at = new Date(field.dataset.at);
-  field.value = new Date(at - at.getTimezoneOffset() * 60000).toISOString().slice(0, 19);
+  field.value = new Date(at - at.getTimezoneOffset() * 60000).toISOString().slice(0, at.getUTCSeconds() ? 19 : 16);
 }
 for (const note of document.querySelectorAll("[data-zone-words]")) {
   note.textContent = note.dataset.zoneWords.replace("{zone}", Intl.DateTimeFormat().resolvedOptions().timeZone);
