@@ -231,6 +231,62 @@ def test_who_is_logged_in_needs_no_form(browser: Browser, house: House) -> None:
         assert (303, "/") == (response.status_code, response.headers["location"])
 
 
+def test_both_forms_lead_back(browser: Browser, house: House) -> None:
+    """Where one came from is carried through either form, and from one to the other, and through a mistake."""
+    house.user("ada")
+    where = "/lots/x?before=3&a=b"
+    form = browser.page("/login?next=%2Flots%2Fx%3Fbefore%3D3%26a%3Db")
+    assert where == form.one("input", name="next")["value"]
+    other = next(link for link in form.links if link.startswith("/register?"))
+    register = browser.page(other)
+    assert where == register.one("input", name="next")["value"]
+    wrong = browser.send("/login", "/session", username="ada", password="wrong password", next=where)
+    assert where == Page(wrong).one("input", name="next")["value"]
+    response = browser.send(other, "/register", username=f"led.back.{next(_numbers)}", password=PASSWORD, next=where)
+    assert (303, where) == (response.status_code, response.headers["location"])
+    browser.log_out()
+    response = browser.send("/login", "/session", username="ada", password=PASSWORD, next=where)
+    assert (303, where) == (response.status_code, response.headers["location"])
+    again = browser.http.get("/login", params={"next": where})
+    assert (303, where) == (again.status_code, again.headers["location"])
+
+
+@pytest.mark.parametrize(
+    "address", ["https://evil.example/", "//evil.example", "/\\evil.example", "x", "/a\r\nb: c", "/é"]
+)
+def test_a_form_leads_nowhere_else(browser: Browser, house: House, address: str) -> None:
+    """Whatever a form says of where one came from, one stays in the house."""
+    house.user("ada")
+    assert "/" == Page(browser.http.get("/login", params={"next": address})).one("input", name="next")["value"]
+    response = browser.send("/login", "/session", username="ada", password=PASSWORD, next=address)
+    assert (303, "/") == (response.status_code, response.headers["location"])
+    assert "/" == browser.http.get("/register", params={"next": address}).headers["location"]
+
+
+def test_refusals_are_in_the_readers_language(browser: Browser, house: House) -> None:
+    """A wrong password, a wait and the faults of fields are told in the language of the form."""
+    browser.http.headers["Accept-Language"] = "de"
+    name = house.newcomer().name
+    assert "gehören nicht zusammen" in Page(browser.log_in(name, "wrong password")).one("p", role="alert").text
+    for _ in range(4):
+        browser.log_in(name, "wrong password")
+    waits = browser.log_in(name)
+    assert 429 == waits.status_code
+    assert "in 1 Sekunde noch einmal" in Page(waits).one("p", role="alert").text
+    faults = Page(browser.register("ä", "kurz")).all("small", class_="fault")
+    assert "Ein Passwort hat 8 bis 256 Zeichen." == faults[1].text
+
+
+def test_password_managers_understand_the_forms(house: House) -> None:
+    """The fields say what they are for, and a new password how long it must be."""
+    login, register = (Page(house.stranger.get(path)) for path in ("/login", "/register"))
+    for form, password in ((login, "current-password"), (register, "new-password")):
+        assert "username" == form.one("input", id="username")["autocomplete"]
+        assert password == form.one("input", id="password")["autocomplete"]
+    assert "8" == register.one("input", id="password")["minlength"]
+    assert "minlength" not in login.one("input", id="password").attributes
+
+
 @pytest.mark.parametrize("value", ["AAAAAAAAAAAAAA==", "", "rubbish", '"', "%00", "a" * 3000, "é"])
 def test_a_dead_session_is_none(house: House, value: str) -> None:
     """A cookie whose token is unknown or malformed means no more than: not logged in; logging out takes it away."""

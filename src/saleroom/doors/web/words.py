@@ -15,7 +15,6 @@ from markupsafe import Markup, escape
 
 from saleroom.domain.errors import Fact, Fault, Invalid, Refused
 from saleroom.domain.events import SoftClose
-from saleroom.domain.photos import PER_LOT_MAX, PIXELS_MAX, RATIO_MAX, SIDE_MIN, UNPLACED_MAX
 from saleroom.domain.views import instant
 from saleroom.doors.web.language import MONEY_FAULTS, N_, Language, Said
 
@@ -123,16 +122,14 @@ FAULTS: Mapping[str, tuple[str, ...]] = {
     "cursor": (N_("There is no such page of this list. Start at its beginning."),),
     "not_an_image": (_NO_PICTURE,),
     "image_truncated": (N_("This picture is broken off or damaged. Send it once more, or save it anew."),),
-    "image_too_large": (N_("This picture has too many pixels: %(megapixels)s million are the most."),),
-    "image_too_small": (N_("This picture is too small: it must be %(side)s pixels wide and high at least."),),
-    "image_too_narrow": (
-        N_("This picture is too long and narrow: one side may be %(ratio)s times the other at most."),
-    ),
+    "image_too_large": (N_("This picture has too many pixels: %(most)s million are the most."),),
+    "image_too_small": (N_("This picture is too small: it must be %(least)s pixels wide and high at least."),),
+    "image_too_narrow": (N_("This picture is too long and narrow: one side may be %(most)s times the other at most."),),
     "file_too_large": (
         N_("This file is too large: %(limit)s are the most."),
         N_("This file is too large."),
     ),
-    "too_many_photos": (N_("A lot has %(photos)s photos at most."),),
+    "too_many_photos": (N_("A lot has %(most)s photos at most."),),
     "unknown_photo": (N_("One of these photos is not kept any more. Add it once more."),),
     "photo_in_use": (N_("One of these photos is on another lot. Add the picture once more."),),
     "malformed_form": (N_("The form did not arrive as it was sent. Reload the page and try again."),),
@@ -154,13 +151,6 @@ FAULTS: Mapping[str, tuple[str, ...]] = {
     (_NOT_OURS,),
 )
 """What is said of a fault in a field."""
-_LIMITS = {
-    "megapixels": PIXELS_MAX // 1_000_000,
-    "photos": PER_LOT_MAX,
-    "ratio": RATIO_MAX,
-    "side": SIDE_MIN,
-    "unplaced": UNPLACED_MAX,
-}
 
 
 def refusal(language: Language, refused: Refused) -> str:
@@ -187,7 +177,7 @@ def fault(language: Language, found: Fault) -> str:
     """Return what is wrong with a field; a page's own faults may have said it already."""
     if isinstance(found, Said) or found.code not in FAULTS:
         return language.gettext(found.message)
-    return str(_say(language, FAULTS[found.code], {"example": language.example, **_LIMITS, **found.facts}))
+    return str(_say(language, FAULTS[found.code], {"example": language.example, **found.facts}))
 
 
 def soft_close(language: Language, rule: SoftClose) -> str:
