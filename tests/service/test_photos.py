@@ -26,6 +26,7 @@ from saleroom.domain.errors import (
 from saleroom.domain.photos import UNPLACED_MAX, Photo
 from saleroom.domain.selling import Draft
 from saleroom.service import auctions, photos
+from saleroom.service.closing import Closer
 from saleroom.service.imaging import Made, make
 from saleroom.service.photos import THREADS, WAITING_MAX, Photos
 from saleroom.storage.database import Database, Transaction
@@ -248,6 +249,19 @@ async def test_what_is_on_no_lot_for_a_day_is_forgotten(clocked_database: Databa
     assert 0 == await clocked_database.write(photos.sweep)
     assert (1, 1) == await counted(clocked_database)
     assert [on] == await clocked_database.read(photos.of_lot, gid)
+
+
+async def test_the_closer_sweeps(clocked_database: Database, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever closes auctions forgets such photos as well, few at a time and all in the end."""
+    monkeypatch.setattr(photos, "SWEPT_AT_ONCE", 2)
+    await sent(clocked_database, await person(clocked_database), 5)
+    clock.advance(days=1)
+    closing = asyncio.create_task(Closer(clocked_database).run())
+    async with asyncio.timeout(30):
+        while await counted(clocked_database) != (0, 0):
+            await asyncio.sleep(0.01)
+    closing.cancel()
+    await asyncio.gather(closing, return_exceptions=True)
 
 
 async def test_a_storm_of_photos_is_turned_away(
