@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import operator
 import re
 import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -41,7 +42,7 @@ _BOUNDARY = re.compile(
     r"""multipart/form-data\s*;\s*boundary=(?:"([A-Za-z0-9'()+_,./:=?-]{1,70})"|([A-Za-z0-9'+_.-]{1,70}))\s*""",
     re.IGNORECASE,
 )
-_FIRST_FIELD = re.compile(rb'content-disposition: *form-data; *name="csrfToken"', re.IGNORECASE)
+_FIRST_FIELD = re.compile(rb'(?i:content-disposition: *form-data; *name=)"csrfToken"')
 
 _POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -126,13 +127,16 @@ class Guard:
             sent = parse_qs(body.decode("latin-1")).get(FORGERY_FIELD, [None])[-1]
         elif sent is None and media_type(scope) == _FORM_WITH_FILES:
             sent, receive = await _first_field(scope, receive)
-        if sent is None or not hmac.compare_digest(sent.encode(), _forgery_token(bound).encode()):
+        if sent is None or not hmac.compare_digest(_unmasked(sent), _forgery_token(bound)):
             raise ForgeryRefused
         return receive
 
 
 def forgery_token(request: HTTPConnection) -> str:
-    """Return the token for the hidden field `csrfToken` of a form, bound to a cookie that goes with the answer."""
+    """Return the token for the hidden field `csrfToken` of a form, bound to a cookie that goes with the answer.
+
+    It reads differently each time, as pages are compressed: else their size would tell it, guess by guess (BREACH).
+    """
     https = bool(request.scope.get("saleroom.https"))
     name = _forgery_cookie_name(https=https)
     bound = request.scope.get("saleroom.forgery_value") or cookie(request.scope, name)
@@ -141,7 +145,7 @@ def forgery_token(request: HTTPConnection) -> str:
         attributes = "Path=/; HttpOnly; SameSite=Lax" + ("; Secure" if https else "")
         request.scope["saleroom.forgery_value"] = bound
         request.scope["saleroom.forgery_cookie"] = f"{name}={bound}; {attributes}".encode()
-    return _forgery_token(bound)
+    return _masked(_forgery_token(bound))
 
 
 def header(scope: Scope, name: bytes) -> str | None:
@@ -182,7 +186,7 @@ def client_address(request: HTTPConnection) -> str:
     return "unknown" if request.client is None else request.client.host
 
 
-async def read_body(request: Request, bytes_max: int, seconds_max: float = BODY_SECONDS_MAX) -> bytes:
+async def read_body(request: Request, bytes_max: int, seconds_max: float | None = None) -> bytes:
     """Return the body. Raises BodyTooLarge (having read no further), BodyTimedOut, or ClientDisconnect."""
     declared = header(request.scope, b"content-length") or ""
     if declared.isascii() and declared.isdigit() and int(declared) > bytes_max:
@@ -190,7 +194,7 @@ async def read_body(request: Request, bytes_max: int, seconds_max: float = BODY_
     if HAS_ARRIVED in request.scope:
         return await _body(request.receive, bytes_max)
     try:
-        async with asyncio.timeout(seconds_max):
+        async with asyncio.timeout(seconds_max or BODY_SECONDS_MAX):
             return await _body(request.receive, bytes_max)
     except TimeoutError:
         raise BodyTimedOut from None
@@ -220,7 +224,7 @@ async def multipart(request: Request, bytes_max: int) -> FormData:
     declared = header(request.scope, b"content-length") or ""
     if declared.isascii() and declared.isdigit() and int(declared) > bytes_max:
         raise BodyTooLarge(limit=bytes_max)
-    parser = MultiPartParser(
+    parser = _Parser(
         Headers({"Content-Type": f'{_FORM_WITH_FILES}; boundary="{_boundary(request.scope).decode()}"'}),
         _pieces(request.receive, bytes_max),
         max_files=FILES_MAX,
@@ -229,11 +233,30 @@ async def multipart(request: Request, bytes_max: int) -> FormData:
     )
     try:
         async with asyncio.timeout(UPLOAD_SECONDS_MAX):
-            return await parser.parse()
+            found = await parser.parse()
     except TimeoutError:
         raise BodyTimedOut from None
     except MultiPartException as error:
         raise Invalid.one("body", "malformed_form", "is not a form as a browser sends it") from error
+    if not parser.ended:
+        parser.close()
+        raise Invalid.one("body", "malformed_form", "has no end")
+    return found
+
+
+class _Parser(MultiPartParser):
+    """The framework's own, which would take a form without an end, and leave the file in which it breaks off open."""
+
+    ended = False
+
+    def on_end(self) -> None:
+        """Note that the last boundary has come."""
+        self.ended = True
+
+    def close(self) -> None:
+        """Close all temporary files."""
+        for file in self._files_to_close_on_error:
+            file.close()
 
 
 def _boundary(scope: Scope) -> bytes:
@@ -300,8 +323,23 @@ def _forgery_cookie_name(*, https: bool) -> str:
     return "__Host-saleroom_csrf" if https else "saleroom_csrf"
 
 
-def _forgery_token(bound: str) -> str:
-    return hmac.new(bound.encode(), b"saleroom forgery token", hashlib.sha256).hexdigest()
+def _forgery_token(bound: str) -> bytes:
+    return hmac.digest(bound.encode(), b"saleroom forgery token", hashlib.sha256)
+
+
+def _masked(token: bytes) -> str:
+    mask = secrets.token_bytes(len(token))
+    return (mask + bytes(map(operator.xor, mask, token))).hex()
+
+
+def _unmasked(sent: str) -> bytes:
+    """Return the token behind what a form sent; something else, whatever it sent, where no page has made it."""
+    try:
+        both = bytes.fromhex(sent)
+    except ValueError:
+        return b""
+    half = len(both) // 2
+    return bytes(map(operator.xor, both[:half], both[half:]))
 
 
 def cookie(scope: Scope, name: str) -> str | None:

@@ -10,7 +10,7 @@ import gzip
 import hashlib
 import mimetypes
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 
 import brotli
@@ -95,7 +95,7 @@ class Assets:
         return Response(chosen.body[part.start : part.stop], 206, headers)
 
 
-def choose_coding(accepted: str, available: dict[str, Representation]) -> str:
+def choose_coding(accepted: str, available: Container[str]) -> str:
     """Return which of the `available` content codings the header Accept-Encoding likes best (RFC 9110, 12.5.3).
 
     Among equals br, gzip, identity. Identity is the fallback, also for a client that refuses everything.

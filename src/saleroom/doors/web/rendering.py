@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
@@ -9,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
+import brotli
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from starlette.requests import Request
@@ -17,9 +19,11 @@ from starlette.responses import HTMLResponse, Response
 from saleroom.domain.accounts import Account
 from saleroom.doors.guard import forgery_token, header
 from saleroom.doors.web import words
-from saleroom.doors.web.assets import Assets
+from saleroom.doors.web.assets import Assets, choose_coding
 from saleroom.doors.web.language import Language, Languages
 
+QUALITY = 4
+"""How hard a page is compressed, in both codings: a millisecond, for a tenth of its size."""
 _REFERER = re.compile(r"https?://[^/?#]+(/[^#]*)")
 
 
@@ -60,10 +64,11 @@ class Renderer:
         html = self.fragment(language, template, values | dict(context))
         head = {
             "Cache-Control": "private, no-cache",
-            "Vary": "Cookie, Accept-Language",
+            "Vary": "Cookie, Accept-Language, Accept-Encoding",
             "Content-Language": language.tag,
         }
-        return HTMLResponse(html, status, head | dict(headers))
+        body, coding = _compressed(html.encode(), header(request.scope, b"accept-encoding") or "")
+        return HTMLResponse(body, status, head | coding | dict(headers))
 
     def fragment(self, language: Language, template: str, context: Mapping[str, Any]) -> str:
         """Return a template as HTML, in `language`."""
@@ -72,6 +77,15 @@ class Renderer:
             return self._environment.get_template(template).render({"language": language, **context})
         finally:
             _reader.reset(before)
+
+
+def _compressed(html: bytes, accepted: str) -> tuple[bytes, dict[str, str]]:
+    """Return a page in the content coding that the browser likes best, and the header that says so."""
+    coding = choose_coding(accepted, ("br", "gzip", "identity"))
+    if coding == "identity":
+        return html, {}
+    packed = brotli.compress(html, quality=QUALITY) if coding == "br" else gzip.compress(html, QUALITY, mtime=0)
+    return packed, {"Content-Encoding": coding}
 
 
 def _here(request: Request) -> str:
