@@ -1,0 +1,316 @@
+"""To sell in a real Chromium: photos by choice and by drop, with scripts and without, on a phone, at the keyboard."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.people import Visitor, broken_rules
+from tests.doors.web.visitor import picture
+from tests.fixtures_house import House, User
+
+PHONE = {"width": 360, "height": 740}
+HOSTILE = """"><script>alert(1)</script><img src=x onerror="alert(1)">'{{ 7*7 }}"""
+
+Browse = Callable[..., Page]
+
+
+@pytest.fixture
+def seller(sqlite_house: House) -> User:
+    """Somebody whom no other test knows."""
+    return sqlite_house.newcomer()
+
+
+@pytest.fixture
+def browse(chromium: Browser, sqlite_house: House, seller: User) -> Iterator[Browse]:
+    """Open a page as the seller, in a browser of one's own."""
+    visitors: list[Visitor] = []
+
+    def come(path: str = "/sell", **options: Any) -> Page:
+        visitors.append(Visitor(chromium, sqlite_house.base, **options))
+        page = visitors[-1].page
+        page.context.add_cookies([{"name": "saleroom_session", "value": seller.token, "url": sqlite_house.base}])
+        page.goto(path)
+        return page
+
+    yield come
+    for visitor in visitors:
+        visitor.leave()
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    """Two pictures, and something that is none."""
+    contents = {"red.jpg": picture("red"), "blue.png": picture("blue", kind="PNG"), "notes.jpg": b"no picture"}
+    for name, data in contents.items():
+        (tmp_path / name).write_bytes(data)
+    return [tmp_path / name for name in contents]
+
+
+def fill_in(page: Page, name: str = "Longcase clock", price: str = "100") -> None:
+    """Write what every lot needs."""
+    page.get_by_label("Name of the lot").fill(name)
+    page.get_by_label("Starting price").fill(price)
+
+
+def go_on(page: Page) -> None:
+    """Press the button to the preview that one sees."""
+    page.locator(".actions").get_by_role("button", name="Preview").click()
+
+
+def publish(page: Page) -> str:
+    """Publish what the preview shows, and return the new lot's gid."""
+    page.get_by_role("button", name="Put it on sale").click()
+    page.wait_for_url("**/lots/*")
+    return page.url.rpartition("/")[2].removesuffix("?listed")
+
+
+def thumbs(page: Page) -> Locator:
+    """Return the photos of the form."""
+    return page.locator(".thumb")
+
+
+def sources(page: Page) -> list[str]:
+    """Return the ids of the photos of the form, in their order."""
+    return [str(one.get_attribute("value")) for one in page.locator("input[name=photo]").all()]
+
+
+def photos_of(seller: User, gid: str) -> list[str]:
+    """Return the ids of a lot's photos."""
+    return [one["id"] for one in seller.json("GET", f"/auctions/{gid}/photos")["photos"]]
+
+
+def drop(page: Page, *pictures: bytes) -> None:
+    """Drop files onto the place for photos, as somebody who drags them there."""
+    encoded = [base64.b64encode(one).decode() for one in pictures]
+    transfer = page.evaluate_handle(
+        """files => {
+            const transfer = new DataTransfer();
+            files.forEach((data, number) => {
+                const bytes = Uint8Array.from(atob(data), letter => letter.charCodeAt(0));
+                transfer.items.add(new File([bytes], `dropped-${number}.jpg`, { type: "image/jpeg" }));
+            });
+            return transfer;
+        }""",
+        encoded,
+    )
+    page.locator(".drop").dispatch_event("drop", {"dataTransfer": transfer})
+
+
+def test_a_lot_with_two_photos_is_on_sale(browse: Browse, seller: User, files: list[Path]) -> None:
+    """Two photos chosen at once go up by themselves, are in the preview, and on the lot that is then on sale."""
+    page = browse()
+    fill_in(page)
+    page.get_by_label("Add photos").set_input_files(files[:2])
+    expect(thumbs(page)).to_have_count(2)
+    expect(page.locator(".photos .status")).to_have_text("2 of 12 photos")
+    expected = sources(page)
+    go_on(page)
+    expect(page.locator(".preview-photos img")).to_have_count(2)
+    expect(page.get_by_role("heading", name="Longcase clock")).to_be_visible()
+    gid = publish(page)
+    expect(page.get_by_role("heading", name="It is on sale. Share this address")).to_be_visible()
+    expect(page.locator(".listed code")).to_have_text(f"{page.url.removesuffix('?listed')}")
+    assert expected == photos_of(seller, gid)
+    page.reload()
+    assert all(page.evaluate("[...document.querySelectorAll('.gallery img')].map(one => one.naturalWidth > 0)"))
+
+
+def test_photos_are_dropped(browse: Browse, seller: User) -> None:
+    """Files that are dropped go up like those that are chosen, several at once, in their order."""
+    page = browse()
+    fill_in(page)
+    drop(page, picture("red", (300, 200)), picture("blue", (200, 300)))
+    expect(thumbs(page)).to_have_count(2)
+    widths = [one.get_attribute("width") for one in page.locator(".thumb img").all()]
+    assert ["300", "200"] == widths
+    go_on(page)
+    assert 2 == len(photos_of(seller, publish(page)))
+
+
+def test_a_bad_file_is_refused_by_name_and_the_others_stay(browse: Browse, files: list[Path]) -> None:
+    """What is no picture is told at once by its name, beside the pictures that have come; it can be dismissed."""
+    page = browse()
+    fill_in(page)
+    page.get_by_label("Add photos").set_input_files(files)
+    expect(page.locator(".refused")).to_contain_text("notes.jpg: This is no picture.")
+    expect(page.locator(".photos .status")).not_to_be_empty()
+    expect(thumbs(page)).to_have_count(2)
+    page.get_by_role("button", name="Dismiss").click()
+    expect(page.locator(".refused")).to_have_count(0)
+    go_on(page)
+    expect(page.locator(".preview-photos img")).to_have_count(2)
+
+
+def test_no_more_than_twelve_go_up(browse: Browse) -> None:
+    """The thirteenth is refused before it is sent."""
+    page = browse()
+    drop(page, *[picture(size=(40, 30))] * 13)
+    expect(page.locator(".refused")).to_contain_text("dropped-12.jpg: A lot has at most 12 photos.")
+    expect(thumbs(page)).to_have_count(12)
+
+
+def test_photos_are_moved_by_the_keyboard(browse: Browse, files: list[Path]) -> None:
+    """A photo is moved and removed without a pointer, and the focus stays where one is."""
+    page = browse()
+    page.get_by_label("Add photos").set_input_files(files[:2])
+    expect(thumbs(page)).to_have_count(2)
+    first, second = sources(page)
+    page.get_by_role("button", name="Move this photo later").first.focus()
+    page.keyboard.press("Enter")
+    assert [second, first] == sources(page)
+    expect(page.get_by_role("button", name="Remove this photo").last).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    assert [first, second] == sources(page)
+    page.get_by_role("button", name="Remove this photo").first.focus()
+    page.keyboard.press("Enter")
+    assert [second] == sources(page)
+    expect(page.get_by_role("button", name="Remove this photo")).to_be_focused()
+    page.keyboard.press("Enter")
+    assert [] == sources(page)
+    expect(page.get_by_label("Add photos")).to_be_focused()
+
+
+def test_the_form_works_without_scripts(browse: Browse, seller: User, files: list[Path]) -> None:
+    """Files go with the form and are in the preview; times are in UTC, and say so; the lot is on sale."""
+    page = browse(java_script_enabled=False)
+    fill_in(page)
+    page.get_by_label("Add photos").set_input_files(files[:2])
+    expect(page.get_by_text("In UTC.").first).to_be_visible()
+    go_on(page)
+    expect(page.locator(".preview-photos img")).to_have_count(2)
+    assert 2 == len(photos_of(seller, publish(page)))
+
+
+def test_the_end_is_in_the_zone_of_the_reader(browse: Browse, seller: User) -> None:
+    """Eight in the evening is that in the reader's own zone; the form to change it shows the same hour again."""
+    page = browse(timezone_id="America/New_York")
+    fill_in(page)
+    expect(page.locator("#endsAt-zone")).to_have_text("In your time zone, America/New_York.")
+    page.locator("#endsAt").fill("2031-07-01T20:00")
+    go_on(page)
+    gid = publish(page)
+    assert "2031-07-02T00:00:00.000000Z" == seller.json("GET", f"/auctions/{gid}")["endsAt"]
+    page.goto(f"/sell/{gid}")
+    expect(page.locator("#endsAt")).to_have_value("2031-07-01T20:00")
+
+
+def test_a_form_sent_by_enter_asks_for_the_preview(browse: Browse, files: list[Path]) -> None:
+    """Enter in a field is the preview, also where photos with buttons of their own stand before it."""
+    page = browse()
+    page.get_by_label("Add photos").set_input_files(files[:1])
+    expect(thumbs(page)).to_have_count(1)
+    fill_in(page)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="The terms in plain words")).to_be_visible()
+    expect(page.locator(".preview-photos img")).to_have_count(1)
+
+
+def test_faults_are_told_and_reached_by_the_keyboard(browse: Browse) -> None:
+    """The summary has the focus, and its links lead to the fields, which are described by what is wrong."""
+    page = browse()
+    fill_in(page, "", "a lot")
+    go_on(page)
+    expect(page.locator("#summary")).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.url.endswith("#startingPrice")
+    price = page.get_by_label("Starting price")
+    expect(price).to_have_value("a lot")
+    expect(price).to_have_attribute("aria-invalid", "true")
+    page.keyboard.press("Tab")
+
+
+def test_hostile_text_runs_nothing(browse: Browse) -> None:
+    """A name and a description full of markup go through form, preview and lot as text."""
+    page = browse()
+    page.on("dialog", lambda dialog: pytest.fail(f"a script ran: {dialog.message}"))
+    fill_in(page, HOSTILE)
+    page.get_by_label("Description").fill(HOSTILE)
+    go_on(page)
+    expect(page.get_by_role("heading", level=1)).to_have_text(HOSTILE)
+    publish(page)
+    expect(page.get_by_role("heading", level=1)).to_have_text(HOSTILE)
+
+
+def test_a_lot_is_cancelled_with_a_confirmation(browse: Browse, seller: User) -> None:
+    """Nothing happens before the confirmation has been opened and confirmed."""
+    gid = seller.auction()
+    page = browse(f"/sell/{gid}")
+    expect(page.get_by_role("button", name="Yes, cancel it")).not_to_be_visible()
+    page.get_by_text("Cancel the lot").click()
+    page.get_by_role("button", name="Yes, cancel it").click()
+    page.wait_for_url(f"**/lots/{gid}")
+    assert "cancelled" == seller.json("GET", f"/auctions/{gid}")["status"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_and_a_phone_needs_no_sideways_scrolling(
+    browse: Browse, sqlite_house: House, seller: User, files: list[Path], scheme: str
+) -> None:
+    """On a phone, in both schemes: the form with everything open, with faults, the preview, and a lot that is fixed."""
+    page = browse(viewport=PHONE, color_scheme=scheme)
+
+    def judge() -> None:
+        page.wait_for_load_state("load")
+        assert {} == broken_rules(page), page.url
+        assert 360 == page.evaluate("document.documentElement.scrollWidth"), page.url
+
+    page.locator(".more > summary").click()
+    page.get_by_label("Steps of your own").check()
+    page.get_by_label("Add photos").set_input_files(files)
+    expect(page.locator(".refused")).to_have_count(1)
+    expect(thumbs(page)).to_have_count(2)
+    judge()
+    fill_in(page, "W" * 200, "99999999999999999.999")
+    page.get_by_label("Reserve price").fill("1")
+    go_on(page)
+    expect(page.locator("#summary")).to_be_visible()
+    judge()
+    page.get_by_label("Reserve price").fill("")
+    go_on(page)
+    expect(page.locator(".preview")).to_be_visible()
+    judge()
+    page.goto(f"/sell/{seller.auction()}")
+    judge()
+    gid = seller.auction(name="W" * 200, endsAt=(datetime.now(UTC) + timedelta(days=1)).isoformat())
+    sqlite_house.user("grace").bid(gid, amount="20")
+    page.goto(f"/sell/{gid}")
+    judge()
+
+
+def test_the_keyboard_reaches_everything_and_shows_where_it_is(browse: Browse) -> None:
+    """Tab goes through the form in order, and each field and button shows that it has the focus."""
+    page = browse()
+    page.locator(".more > summary").click()
+    wanted = "main :is(a[href], button, input, textarea, summary):not([type=hidden], [tabindex='-1'])"
+    expected = page.evaluate(
+        """wanted => [...document.querySelectorAll(wanted)].filter(one => one.offsetParent !== null
+            && (one.type !== "radio" || one.checked)).map(one => one.outerHTML)""",
+        wanted,
+    )
+    page.locator("main").focus()
+    reached: list[str] = []
+    while len(reached) < len(expected):
+        page.keyboard.press("Tab")
+        html = str(page.evaluate("document.activeElement.outerHTML"))
+        # A field for a date has several places where Tab stops.
+        if not reached or html != reached[-1]:
+            reached.append(html)
+        assert page.evaluate(SHOWS_FOCUS), html
+    assert expected == reached
+
+
+SHOWS_FOCUS = """() => {
+    const around = [];
+    for (let e = document.activeElement; e; e = e.parentElement) around.push(getComputedStyle(e));
+    return around.some(style => (style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2));
+}"""
