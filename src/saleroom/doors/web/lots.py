@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 import msgspec
@@ -155,6 +156,7 @@ class Lots:
             "lot": found,
             "a": found.auction,
             "role": _role(found, viewer),
+            "extended": _is_extended(found),
             "asked": asked,
             "answer": answer,
             "message": message,
@@ -206,6 +208,15 @@ def _lot(tx: Transaction, token: str | None, gid: str, limit: int, before: int |
 
 def _role(found: Lot, viewer: Account | None) -> str:
     return role_of(found.auction, viewer, has_bid=found.standing is not None)
+
+
+def _is_extended(found: Lot) -> bool:
+    """Return whether the end is where a late bid has moved it (rules.md, rule 6)."""
+    rule, ends_at = found.soft_close, found.auction.ends_at
+    if rule is None or ends_at is None or found.auction.status != "open":
+        return False
+    late = datetime.fromisoformat(ends_at) - timedelta(seconds=rule.extension)
+    return any(datetime.fromisoformat(bid.placed_at) == late for bid in found.bids)
 
 
 def _gid(request: Request) -> str:

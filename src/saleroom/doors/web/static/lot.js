@@ -75,11 +75,11 @@ function draw() {
   plot = new uPlot({
     width: figure.clientWidth - 16,
     height: figure.clientHeight - 16,
-    padding: [8, 24, 0, 0],
+    padding: [8, 36, 0, 0],
     cursor: { show: false },
     legend: { show: false },
     scales: { y: { range: (u, low, high) => [Math.max(0, low - (high - low) * 0.15), high + (high - low || high) * 0.1] } },
-    axes: [{ ...axis, values: words, space: 90 }, { ...axis, size: 60, values: (u, splits) => splits.map((one) => short.format(one)) }],
+    axes: [{ ...axis, values: words, space: 90, incrs: [1, 2, 5, 10, 30, 60, 300, 900, 1800, 3600, 7200, 14400, 43200, 86400, 172800, 604800, 2592000] }, { ...axis, size: 60, values: (u, splits) => splits.map((one) => short.format(one)) }],
     series: [{}, {
       stroke: colour("--accent"), width: 2.5, fill: colour("--tint"), paths: uPlot.paths.stepped({ align: 1 }), points: { size: 5 },
     }],

@@ -3,6 +3,9 @@ const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const language = document.documentElement.lang;
 const whole = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium" });
 const named = new Intl.DateTimeFormat(language, { timeZoneName: "short", hour: "2-digit" });
+const clock = { hour: "2-digit", minute: "2-digit", second: "2-digit" };
+const thisYear = new Intl.DateTimeFormat(language, { day: "numeric", month: "short", ...clock });
+const anyYear = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium" });
 let ahead = 0; // milliseconds by which the server's clock is ahead of this one
 
 function nameOfZone(at) {
@@ -13,7 +16,8 @@ function localize(root) {
   for (const time of root.querySelectorAll("time[datetime]:not([data-local])")) {
     const at = new Date(time.dateTime);
     time.dataset.local = "";
-    time.textContent = `${whole.format(at)} ${nameOfZone(at)}`;
+    const brief = at.getFullYear() === new Date().getFullYear() ? thisYear : anyYear;
+    time.textContent = time.dataset.brief === undefined ? `${whole.format(at)} ${nameOfZone(at)}` : brief.format(at);
     time.title = zone;
   }
   for (const field of root.querySelectorAll("input[data-zone]")) field.value = zone;
