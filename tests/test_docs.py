@@ -100,8 +100,8 @@ def test_every_endpoint_is_in_the_table() -> None:
 
 
 def test_every_page_is_named(page_routes: list[Route]) -> None:
-    """docs/api.md names the address of every page that one can open."""
-    told = words(sections(read("docs/api.md"))["Endpoints"])
+    """docs/pages.md names the address of every page that one can open."""
+    told = words(sections(read("docs/pages.md"))["Addresses"])
     opened = {route.path.removesuffix("{file:path}") for route in page_routes if not route.path.startswith("/session")}
     assert set() == opened - set(told)
 
