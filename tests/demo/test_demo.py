@@ -1,0 +1,156 @@
+"""`saleroom demo` as people run it: a process, judged by what the house it serves says to anyone who asks."""
+
+import re
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+
+from tests.process import PROGRAM, environment, wait_until
+
+PATIENCE_SECONDS = 120.0
+"""The house starts, twenty people register and pictures are drawn, maybe on a machine that is busy with others."""
+STOP_SECONDS = 30.0
+
+
+class Demo:
+    """A running demo in `folder`, which is also where temporary folders are made."""
+
+    def __init__(self, folder: Path, *arguments: str, **settings: str) -> None:
+        self._output, self._errors = folder / "stdout.txt", folder / "stderr.txt"
+        with self._output.open("wb") as output, self._errors.open("wb") as errors:
+            self.process = subprocess.Popen(
+                [PROGRAM, "demo", *arguments],
+                cwd=folder,
+                env=environment(**settings) | {"TMPDIR": str(folder), "COLUMNS": "200"},
+                stdout=output,
+                stderr=errors,
+            )
+
+    def said(self) -> str:
+        """Return what it has printed."""
+        return self._output.read_text()
+
+    def complained(self) -> str:
+        """Return what it has printed to standard error."""
+        return self._errors.read_text()
+
+    def wait_for(self, text: str) -> re.Match[str]:
+        """Wait until it has printed what matches `text`, and fail where it ends before."""
+
+        def there() -> bool:
+            assert self.process.poll() is None, f"it ended\n{self.said()}\n{self.complained()}"
+            return re.search(text, self.said()) is not None
+
+        wait_until(there, PATIENCE_SECONDS)
+        found = re.search(text, self.said())
+        assert found is not None, "it was there"
+        return found
+
+    def house(self) -> psutil.Process:
+        """Return the process of the house."""
+        [house] = psutil.Process(self.process.pid).children()
+        return house
+
+    def stop(self, number: signal.Signals = signal.SIGINT) -> int:
+        """Send a signal and return the exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(STOP_SECONDS)
+
+
+@pytest.fixture
+def demos(tmp_path: Path) -> Iterator[list[Demo]]:
+    """Demos that are ended after the test, however it goes."""
+    started: list[Demo] = []
+    yield started
+    for demo in started:
+        if demo.process.poll() is None:
+            for child in psutil.Process(demo.process.pid).children(recursive=True):
+                child.kill()
+            demo.process.kill()
+            demo.process.wait()
+
+
+def lots(url: str, status: str) -> list[dict[str, Any]]:
+    """Return the lots of a house in one state."""
+    found: list[dict[str, Any]] = httpx.get(f"{url}/auctions", params={"status": status}).json()["auctions"]
+    return found
+
+
+def test_a_demo_is_furnished_and_goes_on(tmp_path: Path, demos: list[Demo]) -> None:
+    """It says where to look; lots have photos and bids, one closes and another comes; Ctrl-C ends it without a trace."""
+    foreign = tmp_path / "own.db"
+    demos.append(Demo(tmp_path, "--port", "0", "--lots", "6", "--speed", "8", database=f"sqlite:///{foreign}"))
+    demo = demos[0]
+    url = demo.wait_for(r"home +(http://127\.0\.0\.1:\d+)/\n")[1]
+    account = demo.wait_for(r"as (\w+), password (\S+)")
+    wait_until(lambda: any(lot["bidCount"] for lot in lots(url, "open")), PATIENCE_SECONDS)
+    first = {lot["gid"] for status in ("open", "scheduled", "closed") for lot in lots(url, status)}
+    for gid in first:
+        photos = httpx.get(f"{url}/auctions/{gid}/photos").json()["photos"]
+        assert photos, f"{gid} has no photo"
+    assert 200 == httpx.get(f"{url}/").status_code
+    demo.wait_for(r"\n +(sold|unsold) ")
+    assert lots(url, "closed")
+    demo.wait_for(r"\n +new ")
+    assert {lot["gid"] for lot in lots(url, "open") + lots(url, "scheduled")} - first
+    login = {"username": account[1], "password": account[2]}
+    answer = httpx.post(f"{url}/login", json=login, headers={"X-Requested-With": "test"})
+    assert 200 == answer.status_code
+    house = demo.house()
+    assert 0 == demo.stop()
+    assert "" == demo.complained()
+    assert not house.is_running()
+    assert [] == list(tmp_path.glob("saleroom-demo-*"))
+    assert not foreign.exists(), "it has used the database of somebody's own house"
+
+
+def test_a_newcomers_lot_is_bid_on(tmp_path: Path, demos: list[Demo]) -> None:
+    """A lot that whoever looks at the demo puts up gets bids like any other."""
+    demos.append(Demo(tmp_path, "--port", "0", "--lots", "2", "--speed", "8"))
+    found = demos[0].wait_for(r"(http://\S+)/login +as (\w+), password (\S+)")
+    url = found[1]
+    with httpx.Client(base_url=url, headers={"X-Requested-With": "test"}) as http:
+        token = http.post("/login", json={"username": found[2], "password": found[3]}).json()["token"]
+        draft = {"name": "Two opera tickets", "startingPrice": "20"}
+        made = http.post("/auctions", json=draft, headers={"Authorization": f"Bearer {token}"}).json()
+        wait_until(lambda: http.get(f"/auctions/{made['gid']}").json()["bidCount"] > 0, PATIENCE_SECONDS)
+    assert 0 == demos[0].stop(signal.SIGTERM)
+
+
+def test_a_port_that_is_taken_is_said_in_a_line(tmp_path: Path, demos: list[Demo]) -> None:
+    """Where the port that was asked for is another's, it ends with 1, names the port and the remedy, and leaves nothing."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        demos.append(Demo(tmp_path, "--port", str(port)))
+        assert 1 == demos[0].process.wait(PATIENCE_SECONDS)
+    [line] = demos[0].complained().splitlines()
+    assert f"port {port}" in line
+    assert "--port" in line
+    assert [] == list(tmp_path.glob("saleroom-demo-*"))
+
+
+def test_a_house_that_dies_ends_the_demo(tmp_path: Path, demos: list[Demo]) -> None:
+    """Where the house is killed, the demo says so and ends with 1, without a traceback."""
+    demos.append(Demo(tmp_path, "--port", "0", "--lots", "2"))
+    demos[0].wait_for("The sale is on")
+    demos[0].house().kill()
+    assert 1 == demos[0].process.wait(PATIENCE_SECONDS)
+    assert demos[0].complained().startswith("saleroom: ")
+    assert "Traceback" not in demos[0].complained()
+
+
+@pytest.mark.parametrize("arguments", [("--lots", "0"), ("--speed", "0"), ("--port", "65536"), ("--seed", "x")])
+def test_wrong_usage_is_refused(tmp_path: Path, demos: list[Demo], arguments: tuple[str, ...]) -> None:
+    """What cannot be is refused with 2 and a line that names it."""
+    demos.append(Demo(tmp_path, *arguments))
+    assert 2 == demos[0].process.wait(PATIENCE_SECONDS)
+    assert arguments[0] in demos[0].complained()
