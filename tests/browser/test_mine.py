@@ -1,0 +1,165 @@
+"""My saleroom in a real Chromium: it follows the bids, the star turns, sessions end; on a phone, at the keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.people import Visitor, broken_rules
+from tests.doors.web.visitor import picture
+from tests.fixtures_house import House, User
+
+PHONE = {"width": 360, "height": 740}
+PATHS = ("/mine", "/mine/selling", "/mine/watching", "/mine/sessions")
+
+Browse = Callable[..., Page]
+
+
+@pytest.fixture
+def browse(chromium: Browser, sqlite_house: House) -> Iterator[Browse]:
+    """Open a page as somebody, in a browser of one's own."""
+    visitors: list[Visitor] = []
+
+    def come(user: User, path: str = "/mine", **options: Any) -> Page:
+        visitors.append(Visitor(chromium, sqlite_house.base, **options))
+        page = visitors[-1].page
+        page.context.add_cookies([{"name": "saleroom_session", "value": user.token, "url": sqlite_house.base}])
+        page.goto(path)
+        return page
+
+    yield come
+    for visitor in visitors:
+        visitor.leave()
+
+
+@pytest.fixture
+def furnished(sqlite_house: House) -> User:
+    """Somebody who bids, sells and watches, with the longest names and amounts."""
+    reader, other = sqlite_house.newcomer(), sqlite_house.user("a-very-long-username-of-32-chars")
+    ends = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+    for name, terms in {"W" * 200: {"endsAt": ends}, "Clock": {}, "Lamp": {"reservePrice": "1000000"}}.items():
+        gid = other.auction(name=name, **terms)
+        reader.bid(gid, maximum="99999999999999999")
+        reader.json("PUT", f"/auctions/{gid}/watch")
+        own = reader.auction(name=name, **terms)
+        other.bid(own, amount="50000000000000000.001")
+        if not terms:
+            other.json("POST", f"/auctions/{gid}/close", json={})
+            reader.json("POST", f"/auctions/{own}/close", json={})
+    headers = {"Content-Type": "image/jpeg"}
+    photo = reader.json("POST", "/photos", content=picture(), headers=headers)["id"]
+    fresh = reader.auction(name="Fresh")
+    reader.json("PUT", f"/auctions/{fresh}/photos", json={"photos": [photo]})
+    other.bid(other_lot := sqlite_house.user("ada").auction(name="Outbid"), amount="10")
+    reader.bid(other_lot, amount="20")
+    other.bid(other_lot, amount="50000000000000000.001")
+    sqlite_house.log_in(reader.name)
+    return reader
+
+
+def test_it_follows_the_bids(browse: Browse, sqlite_house: House) -> None:
+    """Who is outbid sees it at once without a reload, with the next bid; who leads again, too."""
+    grace, hedy = sqlite_house.newcomer(), sqlite_house.newcomer()
+    gid = sqlite_house.user("ada").auction(name="Followed")
+    grace.bid(gid, amount="20")
+    page = browse(grace)
+    row = page.locator(".dealing")
+    expect(row).to_contain_text("You lead")
+    expect(page.get_by_role("status").first).to_be_empty()
+    hedy.bid(gid, amount="30")
+    expect(row).to_contain_text("Outbid")
+    expect(row.get_by_role("link", name="Bid €31.00 or more")).to_be_visible()
+    expect(page.locator(".attention")).to_have_text("You were outbid on 1 lot.")
+    grace.bid(gid, amount="40")
+    expect(row).to_contain_text("You lead")
+    expect(page.locator(".attention")).to_be_empty()
+    sqlite_house.user("ada").json("POST", f"/auctions/{gid}/close", json={})
+    expect(row).to_contain_text("Won")
+    expect(page.get_by_role("heading", name="Won and lost")).to_be_visible()
+
+
+def test_what_i_sell_follows_the_bids(browse: Browse, sqlite_house: House) -> None:
+    """The first bid on a lot of one's own shows at once, and takes away the way to change it; the focus stays."""
+    ada = sqlite_house.newcomer()
+    gids = [ada.auction(name=name) for name in ("Followed", "Other")]
+    page = browse(ada, "/mine/selling")
+    page.get_by_role("link", name="Other", exact=True).focus()
+    sqlite_house.user("grace").bid(gids[0], amount="20")
+    row = page.locator(".dealing").filter(has_text="Followed")
+    expect(row).to_contain_text("grace leads.")
+    expect(row.get_by_role("link", name="Change or cancel")).to_have_count(0)
+    expect(page.get_by_role("link", name="Other", exact=True)).to_be_focused()
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_the_star_turns(browse: Browse, sqlite_house: House, *, scripts: bool) -> None:
+    """Pressed by the keyboard it says so, keeps the focus where scripts run, and puts the lot on the list; and back."""
+    user = sqlite_house.newcomer()
+    gid = sqlite_house.user("ada").auction(name="Starred")
+    page = browse(user, f"/lots/{gid}", java_script_enabled=scripts)
+    star = page.get_by_role("button", name="Watch Starred")
+    expect(star).to_have_attribute("aria-pressed", "false")
+    star.press("Enter")
+    expect(star).to_have_attribute("aria-pressed", "true")
+    if scripts:
+        expect(star).to_be_focused()
+    assert page.url.endswith(f"/lots/{gid}")
+    assert [gid] == [one["gid"] for one in user.json("GET", "/me/watching")["auctions"]]
+    star.press("Enter")
+    expect(star).to_have_attribute("aria-pressed", "false")
+    assert [] == user.json("GET", "/me/watching")["auctions"]
+
+
+def test_log_out_everywhere(browse: Browse, sqlite_house: House) -> None:
+    """After a confirmation one is home and logged out, in the other browser too."""
+    user = sqlite_house.newcomer()
+    there = browse(sqlite_house.log_in(user.name))
+    here = browse(user, "/mine/sessions")
+    expect(here.locator(".sessions li")).to_have_count(2)
+    here.get_by_text("Log out everywhere", exact=True).click()
+    here.get_by_role("button", name="Yes, log out everywhere").click()
+    expect(here.get_by_role("banner").get_by_role("link", name="Log in")).to_be_visible()
+    assert here.url.endswith("/")
+    there.reload()
+    expect(there.get_by_role("heading", name="Log in")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", PATHS)
+def test_axe_finds_nothing_and_a_phone_needs_no_sideways_scrolling(
+    browse: Browse, furnished: User, path: str, scheme: str
+) -> None:
+    """With everything on the page and with nothing, in both schemes, at 360 pixels, no rule of axe is broken."""
+    page = browse(furnished, path, color_scheme=scheme, viewport=PHONE)
+    page.wait_for_load_state("load")
+    assert {} == broken_rules(page)
+    assert 360 == page.evaluate("document.documentElement.scrollWidth")
+
+
+def test_axe_finds_nothing_where_there_is_nothing(browse: Browse, sqlite_house: House) -> None:
+    """The pages of who has done nothing yet break no rule either."""
+    page = browse(sqlite_house.newcomer())
+    for path in PATHS:
+        page.goto(path)
+        assert {} == broken_rules(page)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_the_keyboard_reaches_everything(browse: Browse, furnished: User, path: str) -> None:
+    """Tab goes to each link and button in order."""
+    page = browse(furnished, path, java_script_enabled=False)
+    wanted = "main :is(a[href], button, summary):not([tabindex='-1'])"
+    expected = page.evaluate(
+        "wanted => [...document.querySelectorAll(wanted)].filter(one => one.checkVisibility()).map(one => one.outerHTML)",
+        wanted,
+    )
+    page.locator("main").focus()
+    reached = []
+    for _ in expected:
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("document.activeElement.outerHTML"))
+    assert expected == reached
