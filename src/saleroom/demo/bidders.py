@@ -7,8 +7,12 @@ from decimal import Decimal
 from enum import Enum
 from random import Random
 
-from saleroom.demo.house import House, Refusal
+import structlog
+
+from saleroom.demo.house import CannotGoOn, House, Refusal
 from saleroom.demo.market import Lot, Market
+
+log = structlog.get_logger()
 
 
 class Temperament(Enum):
@@ -38,9 +42,11 @@ _PASSING = frozenset(
         "auction_not_started",
         "buy_now_unavailable",
         "unknown_auction",
+        "busy",
+        "unavailable",
     }
 )
-"""What the house may say to somebody who was a moment too late."""
+"""What the house may say to somebody who was a moment too late, or came when it was busy."""
 
 
 class Bidder:
@@ -74,6 +80,9 @@ class Bidder:
             except Refusal as refusal:
                 if refusal.code not in _PASSING:
                     raise
+            except CannotGoOn as error:
+                # An answer that was lost costs a bid; that the house is gone is noticed by who started it.
+                log.info("a bid had no answer", bidder=self.name, error=str(error))
 
     def worth(self, lot: Lot) -> Decimal | None:
         """Return what a lot is worth to this person, the same whenever asked; None where they do not want it."""

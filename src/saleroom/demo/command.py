@@ -58,9 +58,15 @@ def run(plan: Plan) -> int:
 
 
 async def _until_stopped(plan: Plan, console: Console) -> None:
-    work = asyncio.ensure_future(_Demo(plan, console).run())
+    work = asyncio.create_task(_Demo(plan, console).run())
+
+    def stop() -> None:
+        """Begin to clean up, once: a second Ctrl-C would stop the cleaning."""
+        if not work.cancelling():
+            work.cancel()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, work.cancel)
+        asyncio.get_running_loop().add_signal_handler(number, stop)
     try:
         await work
     except asyncio.CancelledError:
@@ -136,7 +142,8 @@ class _Demo:
 
     async def _furnish(self, sale: Sale) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn())
-        with Progress(*columns, console=self._console, transient=True) as progress:
+        quiet = not self._console.is_terminal
+        with Progress(*columns, console=self._console, transient=True, disable=quiet) as progress:
             task = progress.add_task("Hanging pictures, laying out lots", total=self._plan.lots)
             await sale.furnish(self._first, lambda number: progress.update(task, completed=number))
 
