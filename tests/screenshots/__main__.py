@@ -29,9 +29,9 @@ from tests.screenshots.furnished import Furnished
 from tests.screenshots.shots import SHOTS, Shot
 
 FOLDER = Path(__file__).parents[2] / "docs" / "screenshots"
-QUALITY = 78
+QUALITY = 70
 HEIGHT_MAX = 4000
-PATIENCE_MS = 20_000
+PATIENCE_MS = 60_000
 READY = """async () => {
     const pictures = [...document.images];
     for (const picture of pictures) picture.loading = 'eager';
@@ -170,6 +170,7 @@ class Studio:
         found = self._cookies.get((who, options["is_mobile"]))
         if found is None:
             context = self._browser.new_context(**options)
+            context.set_default_timeout(PATIENCE_MS)
             page = context.new_page()
             page.goto("/login")
             page.locator("#username").fill(who)

@@ -33,17 +33,17 @@ class Shot:
 
 def name_a_limit(page: Page) -> None:
     """Ask to bid up to a limit, and stop at the confirmation."""
-    page.get_by_label("Bid for me up to").fill("700")
-    page.get_by_role("button", name="Check my bid").click()
+    page.locator("#maximum").fill("700")
+    page.locator("#lot-box button[type=submit]").first.click()
     page.locator("form.confirm").wait_for()
 
 
 def fill_in_a_lot(page: Page) -> None:
     """Fill in the form to sell, with two photos."""
     piece = next(piece for piece in pieces(1) if piece.thing == "boat")
-    page.get_by_label("Name", exact=True).fill(piece.name)
-    page.get_by_label("Description").fill(piece.description)
-    page.get_by_label("Starting price").fill("80")
+    page.locator("#name").fill(piece.name)
+    page.locator("#description").fill(piece.description)
+    page.locator("#startingPrice").fill("80")
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder, f"boat-{view}.jpg") for view in range(2)]
         for view, file in enumerate(files):
@@ -61,9 +61,9 @@ def preview_a_lot(page: Page) -> None:
 
 def make_mistakes(page: Page) -> None:
     """Send the form to sell with what cannot be."""
-    page.get_by_label("Starting price").fill("12.3456")
-    page.locator("summary").click()
-    page.get_by_label("Reserve").fill("ten")
+    page.locator("#startingPrice").fill("12.3456")
+    page.locator("details.more summary").click()
+    page.locator("#reservePrice").fill("ten")
     page.get_by_role("button", name="Preview").last.click()
     page.locator(".summary").wait_for()
 
