@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 
 from saleroom.domain.errors import (
     AuctionClosed,
@@ -29,6 +29,7 @@ from saleroom.service import auctions, photos
 from saleroom.service.closing import Closer
 from saleroom.service.imaging import Made, make
 from saleroom.service.photos import THREADS, WAITING_MAX, Photos
+from saleroom.storage import photos as storage
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.tables import photo_files
 from saleroom.storage.tables import photos as rows
@@ -188,8 +189,23 @@ async def test_a_lot_comes_with_its_photos_or_not_at_all(database: Database) -> 
     assert [two, one] == await database.read(photos.of_lot, read(answers[0])["gid"])
 
 
-async def test_a_photo_that_two_lots_want_at_once_is_on_one(open_database: OpenDatabase) -> None:
+def slowly(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    """Have PostgreSQL take its time before a step of a transaction, so that others come between."""
+    original = getattr(storage, step)
+
+    def slow(tx: Transaction, *args: Any) -> None:
+        if tx.dialect == "postgresql":
+            tx.execute(text("SELECT pg_sleep(0.3)"))
+        original(tx, *args)
+
+    monkeypatch.setattr(storage, step, slow)
+
+
+async def test_a_photo_that_two_lots_want_at_once_is_on_one(
+    open_database: OpenDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of several processes that put the same photo on different lots one has it, and the others are told so."""
+    slowly(monkeypatch, "place")
     several = [open_database() for _ in range(3)]
     ada = await person(several[0])
     [photo] = await sent(several[0], ada)
@@ -219,11 +235,14 @@ async def test_few_photos_wait_for_a_lot(database: Database, taking_in: Photos) 
         await taking_in.check(ada.token)
 
 
-async def test_no_more_at_once_than_one_after_the_other(open_database: OpenDatabase) -> None:
+async def test_no_more_at_once_than_one_after_the_other(
+    open_database: OpenDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of several processes that store the last photo of somebody's at the same time one does."""
     several = [open_database() for _ in range(4)]
     ada = await person(several[0])
     await sent(several[0], ada, UNPLACED_MAX - 1)
+    slowly(monkeypatch, "add")
     answers = await asyncio.gather(
         *(one.write(photos.keep, ada.token, MADE) for one in several), return_exceptions=True
     )
