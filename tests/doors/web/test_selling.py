@@ -1,19 +1,17 @@
-"""To sell by the forms, without scripts: the form, its preview, the lot; amend, cancel and close; photos; faults."""
+"""To sell by the forms, without scripts: the form, its preview, the lot; faults, times, money."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-import httpx
 import pytest
 
 from tests.doors.web.markup import Page
-from tests.doors.web.visitor import Visitor, picture
+from tests.doors.web.seller import HOSTILE, Come, faults, later, preview, publish, sold
+from tests.doors.web.visitor import picture
 from tests.fixtures_house import House, User
 
-HOSTILE = """"></textarea></title><script>alert(1)</script><img src=x onerror="alert(1)">'{{ 7*7 }}&amp;"""
 TEXT_FIELDS = (
     *("name", "description", "startingPrice", "reservePrice", "buyNowPrice", "startsAt", "endsAt", "cap"),
     *(
@@ -30,62 +28,6 @@ TEXT_FIELDS = (
         "photo",
     ),
 )
-
-Come = Callable[..., Visitor]
-
-
-@pytest.fixture
-def seller(house: House) -> User:
-    """Somebody whom no other test knows."""
-    return house.newcomer()
-
-
-@pytest.fixture
-def come(house: House, seller: User) -> Iterator[Come]:
-    """Open a browser of the seller's, or somebody else's."""
-    visitors: list[Visitor] = []
-
-    def another(user: User | None = seller, **headers: str) -> Visitor:
-        visitors.append(Visitor(house, user, **headers))
-        return visitors[-1]
-
-    yield another
-    for visitor in visitors:
-        visitor.http.close()
-
-
-def preview(visitor: Visitor, **written: Any) -> Page:
-    """Fill in the form with a name, a price and what is `written`, and return what its preview shows."""
-    form = visitor.page("/sell")
-    return Page(visitor.send(form, "/sell", "preview", **{"name": "Clock", "startingPrice": "100"} | written))
-
-
-def publish(visitor: Visitor, shown: Page) -> str:
-    """Publish what a preview shows, and return the new lot's gid."""
-    answer = visitor.send(shown, "/sell", "publish")
-    assert 303 == answer.status_code, answer.text
-    return answer.headers["location"].removeprefix("/lots/").removesuffix("?listed")
-
-
-def sold(visitor: Visitor, seller: User, **written: Any) -> dict[str, Any]:
-    """Publish a lot, and return it as the API shows it to its seller."""
-    gid = publish(visitor, preview(visitor, **written))
-    return dict(seller.json("GET", f"/auctions/{gid}"))
-
-
-def faults(page: Page) -> dict[str, str]:
-    """Return what stands at the fields of a form, by field."""
-    found = {e["id"].removesuffix("-fault"): e.text for e in page.all("small", class_="fault")}
-    for field in found:
-        named = [e for e in page.elements if f"{field}-fault" in e.attributes.get("aria-describedby", "").split()]
-        assert named, f"nothing is described by the fault of {field}"
-        assert all("true" == e.attributes.get("aria-invalid") for e in named)
-    return found
-
-
-def later(**by: float) -> datetime:
-    """Return an instant, so much later than now, to the second."""
-    return (datetime.now(UTC) + timedelta(**by)).replace(microsecond=0)
 
 
 def test_who_is_not_logged_in_is_led_to_the_form_and_back(come: Come) -> None:
@@ -286,76 +228,6 @@ def test_a_zone_that_the_house_does_not_know_is_told(come: Come, zone: str) -> N
     assert "2031-07-01T20:00:00.000000Z" in [e.attributes.get("datetime") for e in shown.all("time")]
 
 
-def test_photos_come_with_the_form(come: Come, seller: User) -> None:
-    """Without scripts the files go with the form, show in the preview, and are on the lot in their order."""
-    visitor = come()
-    files = [("one.jpg", picture("red")), ("two.png", picture("blue", kind="PNG"))]
-    shown = preview(visitor, files=files)
-    ids = [e["value"] for e in shown.all("input", name="photo")]
-    assert 2 == len(ids) == len(shown.all("img", class_="photo"))
-    gid = publish(visitor, shown)
-    assert ids == [one["id"] for one in seller.json("GET", f"/auctions/{gid}/photos")["photos"]]
-
-
-def test_photos_are_moved_and_removed(come: Come) -> None:
-    """The buttons at a photo move it earlier or later, or take it away; at an end nothing happens."""
-    visitor = come()
-    form = Page(visitor.send(visitor.page("/sell"), "/sell", "rows", files=[(f"{n}.jpg", picture()) for n in "abc"]))
-    a, b, c = (e["value"] for e in form.all("input", name="photo"))
-    for do, expected in [
-        (f"later {a}", [b, a, c]),
-        (f"earlier {c}", [b, c, a]),
-        (f"earlier {b}", [b, c, a]),
-        (f"later {a}", [b, c, a]),
-        (f"remove {c}", [b, a]),
-    ]:
-        form = Page(visitor.send(form, "/sell", do))
-        assert expected == [e["value"] for e in form.all("input", name="photo")]
-
-
-def test_a_bad_file_is_refused_by_name_and_the_others_stay(come: Come) -> None:
-    """What is no picture is told by its name; the pictures beside it and all fields are kept."""
-    files = [("good.jpg", picture()), (f"{HOSTILE}.jpg", b"%PDF-1.4"), ("cut.jpg", picture()[:300])]
-    form = preview(come(), files=files, name="Clock with photos")
-    assert 400 == form.status
-    refused = [e.text for e in form.all("li", class_="refused")]
-    assert 2 == len(refused)
-    assert "This is no picture." in refused[0]
-    assert "<script>alert(1)</script>" in refused[0]
-    assert refused[1].startswith("cut.jpg: ")
-    assert 1 == len(form.all("input", name="photo"))
-    assert "Clock with photos" == form.one("input", name="name")["value"]
-    assert all("src" in e.attributes for e in form.all("script"))
-
-
-def test_no_more_than_twelve_photos(come: Come) -> None:
-    """The thirteenth is refused by its name, and twelve stay."""
-    small = picture(size=(40, 30))
-    form = preview(come(), files=[(f"{number}.jpg", small) for number in range(1, 14)])
-    assert 12 == len(form.all("input", name="photo"))
-    assert "13.jpg: A lot has at most 12 photos." == form.one("li", class_="refused").text
-
-
-def test_a_photo_that_goes_up_by_itself_comes_back_as_the_form_has_it(come: Come) -> None:
-    """What scripts send is answered with the photo's own row, or with why it is refused; a stranger gets no photo."""
-    visitor = come()
-    token = visitor.page("/sell").all("input", name="csrfToken")[0]["value"]
-
-    def upload(data: bytes, by: Visitor = visitor) -> httpx.Response:
-        parts: list[Any] = [("csrfToken", (None, token)), ("files", ("a.jpg", data, "image/jpeg"))]
-        return by.http.post("/sell/photos", files=parts)
-
-    good, bad = Page(upload(picture())), Page(upload(b"nothing"))
-    assert (200, 400) == (good.status, bad.status)
-    [photo] = good.all("img")
-    assert 200 == visitor.http.get(photo["src"]).status_code
-    assert "a.jpg: This is no picture." in bad.one("li", class_="refused").text
-    stranger = come(None)
-    stranger.http.cookies = visitor.http.cookies
-    stranger.http.cookies.delete("saleroom_session")
-    assert [] == Page(upload(picture(), stranger)).all("img")
-
-
 def test_hostile_text_in_every_field_stays_text(come: Come) -> None:
     """Whatever is written, sent back or previewed, is text."""
     visitor = come()
@@ -409,112 +281,3 @@ def test_preview_leads_back_to_the_form_as_it_was(come: Come) -> None:
     assert "Oak\n\nand brass" == form.one("textarea").raw.removeprefix("\n")
     assert ["120", "7"] == [form.one("input", name=name)["value"] for name in ("reservePrice", "window")]
     assert "checked" in form.one("input", name="ending", value="open").attributes
-
-
-def test_a_lot_is_amended_by_the_form_that_made_it(come: Come, seller: User) -> None:
-    """The form is filled in as the lot is; what is changed is in the preview and, once saved, in the lot; photos too."""
-    visitor = come()
-    files = [(f"{name}.jpg", picture()) for name in "ab"]
-    lot = sold(visitor, seller, files=files, reservePrice="150", description="Oak")
-    path = f"/sell/{lot['gid']}"
-    form = visitor.page(path)
-    first, second = (e["value"] for e in form.all("input", name="photo"))
-    form = Page(visitor.send(form, path, f"later {first}", startingPrice="120"))
-    shown = Page(visitor.send(form, path, "preview", description="Oak, about 1780", buyNowPrice="900"))
-    assert "Until the first bid, anybody can buy it at once for €900.00." in shown.main
-    assert lot == seller.json("GET", f"/auctions/{lot['gid']}"), "a preview has changed the lot"
-    answer = visitor.send(shown, path, "publish")
-    assert (303, f"/lots/{lot['gid']}") == (answer.status_code, answer.headers["location"])
-    amended = seller.json("GET", f"/auctions/{lot['gid']}")
-    changed = {"description": "Oak, about 1780", "startingPrice": "120.000", "buyNowPrice": "900.000"}
-    assert lot | changed | {"minimumBid": "120.000", "version": amended["version"]} == amended
-    photos = seller.json("GET", f"/auctions/{lot['gid']}/photos")["photos"]
-    assert [second, first] == [one["id"] for one in photos]
-
-
-def test_what_a_form_cannot_show_stays(come: Come, seller: User) -> None:
-    """Saving without a change keeps fractions of seconds, a start that has been, and the steps, to the bit."""
-    cap = (later(days=3) + timedelta(microseconds=7)).isoformat()
-    gid = seller.auction(
-        startsAt=(later(hours=-1) + timedelta(microseconds=123456)).isoformat(),
-        endsAt=(later(days=2) + timedelta(microseconds=654321)).isoformat(),
-        softClose={"window": 100, "extension": 86_399, "cap": cap},
-        reservePrice="10.125",
-    )
-    before = seller.json("GET", f"/auctions/{gid}")
-    visitor = come()
-    shown = Page(visitor.send(visitor.page(f"/sell/{gid}"), f"/sell/{gid}", "preview"))
-    assert 303 == visitor.send(shown, f"/sell/{gid}", "publish").status_code
-    assert before == seller.json("GET", f"/auctions/{gid}")
-
-
-def test_after_the_first_bid_the_page_says_why_not(come: Come, seller: User, house: House) -> None:
-    """With a bid there is no form any more, and one that was open before is refused, as is cancelling: 409, and why."""
-    visitor = come()
-    gid = sold(visitor, seller)["gid"]
-    form = visitor.page(f"/sell/{gid}")
-    shown = Page(visitor.send(form, f"/sell/{gid}", "preview", name="Other"))
-    house.user("grace").bid(gid, amount="100")
-    why = "There are bids on this lot, so it can be neither changed nor cancelled any more."
-    for answer in (
-        visitor.send(shown, f"/sell/{gid}", "publish"),
-        visitor.send(form, f"/sell/{gid}", "preview"),
-        visitor.send(form, f"/sell/{gid}/cancel"),
-    ):
-        assert 409 == answer.status_code
-        assert why in Page(answer).main
-    fixed = visitor.page(f"/sell/{gid}")
-    assert (200, True) == (fixed.status, why in fixed.main)
-    assert [] == [e for e in fixed.all("form") if e["action"].startswith("/sell")]
-    assert "Clock" == seller.json("GET", f"/auctions/{gid}")["name"]
-
-
-def test_only_the_seller_may_change_a_lot(come: Come, seller: User, house: House) -> None:
-    """A stranger is asked to log in, another one is refused, and a lot that is not there is not found."""
-    gid = sold(come(), seller)["gid"]
-    answer = come(None).http.get(f"/sell/{gid}")
-    assert (303, f"/login?next=/sell/{gid}") == (answer.status_code, answer.headers["location"])
-    other = come(house.user("grace"))
-    assert 403 == other.page(f"/sell/{gid}").status
-    form = come().page(f"/sell/{gid}")
-    for path in (f"/sell/{gid}", f"/sell/{gid}/cancel"):
-        token = other.page("/sell").all("input", name="csrfToken")[0]["value"]
-        assert 403 == other.send(form, path, csrfToken=token).status_code
-    assert 404 == other.page("/sell/none").status
-    assert "open" == seller.json("GET", f"/auctions/{gid}")["status"]
-
-
-def test_cancel(come: Come, seller: User) -> None:
-    """Until the first bid a lot is cancelled with a confirmation, and its page at the seller's says so."""
-    visitor = come()
-    gid = sold(visitor, seller)["gid"]
-    answer = visitor.send(visitor.page(f"/sell/{gid}"), f"/sell/{gid}/cancel")
-    assert (303, f"/lots/{gid}") == (answer.status_code, answer.headers["location"])
-    assert "cancelled" == seller.json("GET", f"/auctions/{gid}")["status"]
-    assert "The auction is over" in visitor.page(f"/sell/{gid}").main
-
-
-def test_a_lot_without_end_is_closed_by_its_seller(come: Come, seller: User, house: House) -> None:
-    """With a bid on it too; the confirmation names the buyer and the price."""
-    visitor = come()
-    gid = sold(visitor, seller, ending="open")["gid"]
-    house.user("grace").bid(gid, amount="105")
-    page = visitor.page(f"/sell/{gid}")
-    assert "It is sold to grace for €105.00" in page.main
-    assert 303 == visitor.send(page, f"/sell/{gid}/close", "now").status_code
-    assert "sold" == seller.json("GET", f"/auctions/{gid}")["outcome"]
-
-
-def test_an_end_is_announced(come: Come, seller: User) -> None:
-    """In the seller's zone; one that has passed, or is none, is told at the field, with what was written."""
-    visitor = come()
-    gid = sold(visitor, seller, ending="open")["gid"]
-    page = visitor.page(f"/sell/{gid}")
-    for wrong in ("2020-01-01T10:00", "", HOSTILE):
-        refused = Page(visitor.send(page, f"/sell/{gid}/close", "announce", endsAt=wrong))
-        assert 400 == refused.status
-        assert refused.one("small", id="announced-fault").text
-        assert wrong == refused.one("input", id="announced")["value"]
-    written = {"endsAt": "2031-07-01T20:00", "zone": "Europe/Berlin"}
-    assert 303 == visitor.send(page, f"/sell/{gid}/close", "announce", **written).status_code
-    assert "2031-07-01T18:00:00.000000Z" == seller.json("GET", f"/auctions/{gid}")["endsAt"]
