@@ -1,0 +1,233 @@
+"""The hall's screen in a real browser: it follows the bids, shows the result, and goes on by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from saleroom.doors.web.screen import RESULT_SECONDS
+from tests.browser.people import Visitor, broken_rules
+from tests.fixtures_house import House, User
+from tests.fixtures_process import Start, Visit
+
+LIVE_MILLISECONDS = 10_000
+"""How long a screen may take to show what has happened, on a machine that does much else."""
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture
+def open_screen(chromium: Browser, sqlite_house: House) -> Iterator[Open]:
+    """Open the screen of a lot in a browser of its own, whose clock the test can turn forward."""
+    visitors: list[Visitor] = []
+
+    def another(gid: str, query: str = "", **options: Any) -> Page:
+        visitors.append(Visitor(chromium, sqlite_house.base, **options))
+        page = visitors[-1].page
+        page.clock.install()
+        page.goto(f"/lots/{gid}/screen{query}")
+        return page
+
+    yield another
+    for visitor in visitors:
+        visitor.leave()
+
+
+@pytest.fixture
+def seller(sqlite_house: House) -> User:
+    """Somebody whose lots are a sale of their own."""
+    return sqlite_house.newcomer()
+
+
+def later(**by: float) -> str:
+    """Return an instant of the wire."""
+    return (datetime.now(UTC) + timedelta(**by)).isoformat()
+
+
+def wait_for_the_next(page: Page) -> None:
+    """Let as much time pass on the screen as a result stays."""
+    page.clock.fast_forward(RESULT_SECONDS * 1000 + 100)
+
+
+def test_a_screen_follows_its_lot_to_the_next(open_screen: Open, sqlite_house: House, seller: User) -> None:
+    """Bids, an end that moves and the result come by themselves; then the next lot takes the place, which is live too."""
+    first = seller.auction(name="First lot", endsAt=later(seconds=100))
+    page = open_screen(first, f"?author={seller.name}")
+    state = page.locator("#screen-state")
+    expect(state).to_contain_text("€10.00")
+    sqlite_house.user("grace").bid(first, amount="25")
+    expect(state).to_contain_text("€25.00", timeout=LIVE_MILLISECONDS)
+    expect(state).to_contain_text("Leader grace")
+    expect(state).to_contain_text("A late bid has moved the end.")
+    expect(page.locator("#said")).to_have_text("grace leads with €25.00 A late bid has moved the end.")
+    opened = seller.auction(name="Opened at the desk")
+    sqlite_house.user("linus").bid(opened, amount="70")
+    page.goto(f"/lots/{opened}/screen?author={seller.name}")
+    seller.json("POST", f"/auctions/{opened}/close", json={})
+    expect(page.locator(".verdict")).to_have_text("Sold", timeout=LIVE_MILLISECONDS)
+    expect(state).to_contain_text("€70.00")
+    expect(state).to_contain_text("Goes to linus")
+    page.evaluate("window.untouched = true")
+    wait_for_the_next(page)
+    expect(page.get_by_role("heading", level=1)).to_have_text("First lot", timeout=LIVE_MILLISECONDS)
+    expect(page).to_have_url(f"{sqlite_house.base}/lots/{first}/screen?author={seller.name}")
+    assert page.evaluate("window.untouched"), "to load another page would end the full screen"
+    expect(page).to_have_title("First lot · Saleroom")
+    sqlite_house.user("linus").bid(first, amount="40")
+    expect(state).to_contain_text("€40.00", timeout=LIVE_MILLISECONDS)
+
+
+def test_a_screen_waits_for_a_next_lot(open_screen: Open, seller: User) -> None:
+    """Where there is no other lot the screen says so, asks again, and takes the next one that opens."""
+    gid = seller.auction(name="The last one")
+    page = open_screen(gid, f"?author={seller.name}")
+    seller.json("POST", f"/auctions/{gid}/close", json={})
+    expect(page.locator(".verdict")).to_have_text("Not sold", timeout=LIVE_MILLISECONDS)
+    wait_for_the_next(page)
+    expect(page.locator("#onward")).to_have_text(
+        "No other lot is on sale just now. This screen waits for one.", timeout=LIVE_MILLISECONDS
+    )
+    seller.auction(name="One more")
+    wait_for_the_next(page)
+    expect(page.get_by_role("heading", level=1)).to_have_text("One more", timeout=LIVE_MILLISECONDS)
+
+
+def test_a_screen_does_not_grow(open_screen: Open, sqlite_house: House, seller: User) -> None:
+    """After many bids and lots there are no more elements, streams or timers than at the beginning."""
+    gids = [seller.auction(name="Lot of a long evening") for _ in range(4)]
+    page = open_screen(gids[0], f"?author={seller.name}")
+
+    def fill(gid: str, first: int) -> None:
+        for amount in range(first, first + 6):
+            sqlite_house.user("grace" if amount % 2 else "linus").bid(gid, amount=str(amount))
+        expect(page.locator("#screen-state")).to_contain_text(f"€{first + 5}.00", timeout=LIVE_MILLISECONDS)
+
+    def count() -> int:
+        return int(page.evaluate("document.querySelectorAll('*').length"))
+
+    fill(gids[0], 10)
+    before = count()
+    fill(gids[0], 20)
+    assert before == count()
+    for gid, following in pairwise(gids):
+        seller.json("POST", f"/auctions/{gid}/close", json={})
+        expect(page.locator(".verdict")).to_be_visible(timeout=LIVE_MILLISECONDS)
+        wait_for_the_next(page)
+        expect(page.locator(".verdict")).to_have_count(0, timeout=LIVE_MILLISECONDS)
+        expect(page).to_have_url(f"{sqlite_house.base}/lots/{following}/screen?author={seller.name}")
+        fill(following, 10)
+        assert before == count()
+
+
+def test_a_screen_goes_on_after_the_house_was_away(chromium: Browser, start: Start, visit: Visit) -> None:
+    """A house that is killed and comes back is followed again, without anybody touching the screen."""
+    house = start()
+    client = visit(house)
+    ada, grace = client.enter("ada"), client.enter("grace")
+    gid = client.sell(ada, startingPrice="10")
+    visitor = Visitor(chromium, house.url)
+    visitor.page.goto(f"/lots/{gid}/screen")
+    client.post(f"/auctions/{gid}/bids", grace, {"amount": "11"})
+    expect(visitor.page.locator("#screen-state")).to_contain_text("€11.00", timeout=LIVE_MILLISECONDS)
+    house.kill()
+    expect(visitor.page.locator("#offline")).to_be_visible(timeout=20_000)
+    house = start("--port", str(urlsplit(house.url).port))
+    client.post(f"/auctions/{gid}/bids", client.enter("linus"), {"amount": "20"})
+    expect(visitor.page.locator("#screen-state")).to_contain_text("€20.00", timeout=30_000)
+    visitor.leave()
+
+
+def test_the_time_turns_brass_and_then_red(open_screen: Open, seller: User) -> None:
+    """The time left changes its colour in the last five minutes, and again in the last one."""
+    page = open_screen(seller.auction(endsAt=later(minutes=7)))
+    place = page.locator(".countdown")
+    colours = [place.evaluate("e => getComputedStyle(e).color")]
+    for _ in range(2):
+        page.clock.fast_forward("03:00")
+        expect(place).not_to_have_css("color", colours[-1])
+        colours.append(place.evaluate("e => getComputedStyle(e).color"))
+    assert 3 == len(set(colours))
+
+
+def test_a_screen_without_scripts(open_screen: Open, sqlite_house: House, seller: User) -> None:
+    """Without JavaScript the screen shows the same, with the end in UTC, and reads itself anew."""
+    gid = seller.auction(endsAt=later(minutes=30))
+    page = open_screen(gid, java_script_enabled=False)
+    expect(page.locator("#screen-state")).to_contain_text("UTC")
+    expect(page.get_by_role("button", name="Full screen")).to_be_hidden()
+    sqlite_house.user("grace").bid(gid, amount="12")
+    expect(page.locator("#screen-state")).to_contain_text("€12.00", timeout=30_000)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1920, 1080), (1280, 720), (3840, 2160), (1024, 768)])
+def test_nothing_scrolls_or_is_cut_off_on_a_projector(
+    open_screen: Open, sqlite_house: House, seller: User, width: int, height: int
+) -> None:
+    """Whatever the names and amounts, all of it is on the screen, while the lot is open and when it is over."""
+    gid = seller.auction(
+        name="W" * 200, increment="1", startingPrice="99999999999999000.001", reservePrice="99999999999999999"
+    )
+    for number in range(5):
+        name = "a-very-long-username-of-32-chars" if number % 2 else "grace"
+        assert sqlite_house.user(name).bid(gid, amount=f"9999999999999900{number}.001").is_success
+    page = open_screen(gid, viewport={"width": width, "height": height})
+    for _ in range(2):
+        page.locator("#screen-state .amount").wait_for()
+        assert [width, height] == page.evaluate(
+            "[document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
+        )
+        assert [] == page.evaluate(CUT_OFF)
+        seller.post(f"/auctions/{gid}/close", json={})
+        page.locator(".verdict").wait_for()
+
+
+def test_an_upright_phone_scrolls_only_downwards(open_screen: Open, seller: User) -> None:
+    """At 360 pixels nothing is wider than the screen."""
+    page = open_screen(seller.auction(name="W" * 200), viewport={"width": 360, "height": 740})
+    assert 360 == page.evaluate("document.documentElement.scrollWidth")
+    assert page.evaluate("document.documentElement.scrollHeight >= document.querySelector('.way').offsetHeight")
+
+
+def test_the_button_fills_the_screen(open_screen: Open, seller: User) -> None:
+    """The button is reached by the keyboard, fills the screen and goes; the pointer hides when nobody moves it."""
+    page = open_screen(seller.auction())
+    button = page.get_by_role("button", name="Full screen")
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(button).to_be_hidden()
+    assert page.evaluate("document.fullscreenElement === document.documentElement")
+    page.clock.fast_forward("00:04")
+    assert "none" == page.evaluate("getComputedStyle(document.querySelector('h1')).cursor")
+    page.mouse.move(50, 50)
+    page.mouse.move(90, 90)
+    assert "none" != page.evaluate("getComputedStyle(document.querySelector('h1')).cursor")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(open_screen: Open, sqlite_house: House, seller: User, scheme: str) -> None:
+    """No rule of axe is broken while the lot is open, nor by its result; the code is dark on light in either scheme."""
+    gid = seller.auction(reservePrice="11", endsAt=later(days=1))
+    sqlite_house.user("grace").bid(gid, amount="12")
+    page = open_screen(gid, color_scheme=scheme)
+    found = [broken_rules(page)]
+    over = seller.auction(name="Over")
+    sqlite_house.user("grace").bid(over, amount="12")
+    seller.json("POST", f"/auctions/{over}/close", json={})
+    page.goto(f"/lots/{over}/screen")
+    page.locator(".verdict").evaluate("e => Promise.all(e.getAnimations().map(one => one.finished))")
+    found.append(broken_rules(page))
+    assert [{}, {}] == found
+    assert "rgb(255, 255, 255)" == page.locator(".code").evaluate("e => getComputedStyle(e).backgroundColor")
+
+
+CUT_OFF = """() => [...document.querySelectorAll('.hall .amount data, .hall .leader, .hall .countdown, .hall .verdict, '
+  + '.hall .onward, .hall .last tr, .hall .code, .hall .way a')].filter((e) => {
+    const box = e.getBoundingClientRect();
+    return box.right > innerWidth || box.bottom > innerHeight || box.left < 0 || box.top < 0;
+  }).map((e) => e.outerHTML)"""
