@@ -278,7 +278,9 @@ class Selling:
     @asynccontextmanager
     async def _sent(self, request: Request) -> AsyncIterator[Sent]:
         """The form of a request, with its files for as long as it is looked at."""
-        bytes_max = FILES_BYTES_FACTOR * self._house.photos.bytes_max + TEXT_BYTES_MAX
+        # Whoever has been logged out keeps what they have written; a stranger does not fill the disk.
+        files = 1 if await self._site.viewer(request) is None else FILES_BYTES_FACTOR
+        bytes_max = files * self._house.photos.bytes_max + TEXT_BYTES_MAX
         form = await multipart(request, bytes_max)
         try:
             yield _read(form)
