@@ -232,7 +232,7 @@ def test_a_page_is_in_the_browsers_language(house: House) -> None:
     page = Page(response)
     assert "de-AT" == page.one("html")["lang"] == response.headers["content-language"]
     assert "Anmelden" == page.heading
-    assert {"cookie", "accept-language"} == {name.strip().lower() for name in response.headers["vary"].split(",")}
+    assert {"cookie", "accept-language"} <= {name.strip().lower() for name in response.headers["vary"].split(",")}
 
 
 def test_a_language_is_chosen_in_the_footer(house: House) -> None:
