@@ -18,6 +18,7 @@ LOTS = 22
 SELLER, READER, RIVAL = "harbour.club", "marta.k", "lindqvist"
 """Whose pages are shown, and against whom they bid."""
 OTHERS = ("j.okafor", "yuki.t", "rosalind")
+AGENT = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:145.0) Gecko/20100101 Firefox/145.0"
 AGENTS = (
     "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Mobile Safari/537.36",
     "Mozilla/5.0 (iPad; CPU OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Safari/604.1",
@@ -30,7 +31,9 @@ class Furnished:
 
     def __init__(self, url: str) -> None:
         self.gids: dict[str, str] = {}
-        self._http = httpx.Client(base_url=url, headers={"X-Requested-With": "screenshots"}, timeout=60)
+        self._http = httpx.Client(
+            base_url=url, headers={"X-Requested-With": "screenshots", "User-Agent": AGENT}, timeout=60
+        )
         self._tokens = {name: self._enter(name) for name in (SELLER, READER, RIVAL, *OTHERS)}
         self._pieces = list(itertools.islice(pieces(SEED), LOTS))
         self._clock = self._now()
@@ -60,10 +63,10 @@ class Furnished:
             self._duel(f"other{number}", number % 4, OTHERS)
         self._bid_everywhere()
 
-    def log_in(self, name: str, agent: str = "") -> str:
+    def log_in(self, name: str, agent: str = AGENT) -> str:
         """Log in once more, and return the token."""
         account = {"username": name, "password": PASSWORD}
-        return str(self._ask("POST", "/login", body=account, **{"User-Agent": agent or "screenshots"})["token"])
+        return str(self._ask("POST", "/login", body=account, **{"User-Agent": agent})["token"])
 
     def bid(self, lot: str, name: str, **bid: str) -> None:
         """Bid on a lot in somebody's name."""
@@ -80,7 +83,7 @@ class Furnished:
         self._duel("seller", 11, (RIVAL, READER, *OTHERS))
         self._duel("open", 4, (RIVAL, *OTHERS))
         for lot, bids, winner in (("sold", 9, RIVAL), ("unsold", 5, RIVAL), ("won", 6, READER)):
-            self._duel(lot, bids, (RIVAL, *OTHERS))
+            self._duel(lot, bids, (RIVAL, READER, *OTHERS) if lot == "sold" else (RIVAL, *OTHERS))
             self.bid(lot, winner, maximum="190")
             self._ask("POST", f"/auctions/{self.gids[lot]}/close", self._tokens[SELLER], {})
         for lot in ("fresh", "scheduled", "other3"):

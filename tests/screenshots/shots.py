@@ -30,6 +30,11 @@ class Shot:
     """Whether all of the page is shown, and not only what fits on a screen."""
     german: bool = False
 
+    @property
+    def schemes(self) -> tuple[str, ...]:
+        """The colour schemes it is shown in; another language changes none of them."""
+        return ("light",) if self.german else ("light", "dark")
+
 
 def name_a_limit(page: Page) -> None:
     """Ask to bid up to a limit, and stop at the confirmation."""
