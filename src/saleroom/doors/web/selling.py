@@ -269,7 +269,9 @@ class Selling:
             try:
                 if len(sent.written.photos) + len(found) >= PER_LOT_MAX:
                     raise Invalid({"photo": [Said("too_many_photos", language.gettext(FULL, count=PER_LOT_MAX))]})
-                found.append(await self._house.photos.store(token, await file.read()))
+                # One byte more than allowed is enough to refuse a file.
+                data = await file.read(self._house.photos.bytes_max + 1)
+                found.append(await self._house.photos.store(token, data))
             except Refused as refused:
                 why = words.faults(language, refused).get("photo") if isinstance(refused, Invalid) else None
                 bad.append(Markup("{}: {}").format(name, why or words.refusal(language, refused)))
