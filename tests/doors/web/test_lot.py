@@ -381,6 +381,15 @@ def test_a_page_is_told_what_changed(house: House) -> None:
     assert any(message.startswith("event: time") or "\nevent: time" in message for message in seen)
 
 
+def test_a_page_is_told_every_price(house: House) -> None:
+    """Bid after bid, each in a stream of its own, the page is told the price as it is then."""
+    gid = house.user("ada").auction()
+    for version, (name, amount) in enumerate((("grace", "12"), ("hedy", "20"), ("grace", "35")), 1):
+        house.user(name).bid(gid, amount=amount)
+        seen = messages(house, f"/lots/{gid}/live?after={version}", "lot-panel", None)
+        assert f"€{amount}.00" in seen[-1]
+
+
 def test_a_page_that_comes_back_misses_nothing(house: House) -> None:
     """From behind the version that a page has, or the event it saw last, its stream has all at once, up to the end."""
     gid = house.user("ada").auction()
