@@ -9,7 +9,7 @@ import httpx
 from tests.doors.web.markup import Page
 from tests.doors.web.seller import HOSTILE, Come, preview, publish
 from tests.doors.web.visitor import Visitor, picture
-from tests.fixtures_house import User
+from tests.fixtures_house import ServeHouse, User
 
 
 def test_photos_come_with_the_form(come: Come, seller: User) -> None:
@@ -80,3 +80,15 @@ def test_a_photo_that_goes_up_by_itself_comes_back_as_the_form_has_it(come: Come
     stranger.http.cookies = visitor.http.cookies
     stranger.http.cookies.delete("saleroom_session")
     assert [] == Page(upload(picture(), stranger)).all("img")
+
+
+def test_a_stranger_sends_little(serve_house: ServeHouse) -> None:
+    """Whoever is not logged in sends no more than a text and one photo; a seller's files are looked at, all five."""
+    house = serve_house(photo_bytes_max=100_000)
+    files = [("files", (f"{number}.jpg", b"x" * 90_000, "image/jpeg")) for number in range(5)]
+    answers = []
+    for visitor in (Visitor(house), Visitor(house, house.user("ada"))):
+        answers.append(visitor.http.post("/sell", files=files, headers={"X-Requested-With": "x"}))
+        visitor.http.close()
+    assert 413 == answers[0].status_code
+    assert 5 == len(Page(answers[1]).all("li", class_="refused"))
