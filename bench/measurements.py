@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 
-from bench import bidding, closing, commands, filling, latency, memory, mqtt, outage, peers, reading, streams
+from bench import bidding, closing, commands, filling, latency, memory, mqtt, outage, pages, peers, reading, streams
 from bench.data import AUCTIONS
 from bench.results import Reading
 from bench.stage import Stage
@@ -37,6 +37,10 @@ def _shows(kind: str, size: str) -> Measure:
 
 def _lists(kind: str) -> Measure:
     return partial(reading.lists, kind=KINDS[kind])
+
+
+def _home(kind: str) -> Measure:
+    return partial(pages.home, kind=KINDS[kind])
 
 
 def _textbook(size: str) -> Measure:
@@ -95,6 +99,7 @@ _FORMS: tuple[tuple[str, Callable[..., Measure]], ...] = (
     (r"(pg|sqlite)-(hot|spread)", _bids),
     (r"(pg|sqlite)-show-(hot|spread)", _shows),
     (r"(pg|sqlite)-list", _lists),
+    (r"(pg|sqlite)-home", _home),
     (r"textbook-(hot|spread)", _textbook),
     (r"pg-(hot|spread)-processes-([0-9]+)", _with_processes),
     (r"(pg|sqlite)-(hot|spread)-connections-([0-9]+)", _with_connections),

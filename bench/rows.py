@@ -122,6 +122,26 @@ LINES = (
     ),
     *(
         Line(
+            row="home",
+            measure=f"home, {label}, {DATABASES[kind]}",
+            numerator=f"{kind}-home.{name}_ms",
+            unit="ms",
+            target=100.0,
+            lower_is_better=True,
+        )
+        for kind in DATABASES
+        for name, label in (
+            ("first", "24 of 10,000 lots, first view"),
+            ("price", "by price"),
+            ("deep", "page 41 by end"),
+            ("deep_price", "page 41 by price"),
+            ("search", "a search that finds one"),
+            ("none", "a search that finds none"),
+            ("deep_search", "page 41 of a search, by price"),
+        )
+    ),
+    *(
+        Line(
             row="latency",
             measure=f"p99 / p50 of a bid at half the highest rate, {label}",
             numerator=f"{name}-latency.p99_ms",

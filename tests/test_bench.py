@@ -28,7 +28,7 @@ from tests.needs import need
 
 ROOT = Path(__file__).parents[1]
 MEASURES = [
-    *("hot", "spread", "echo", "sqlite", "peer", "show", "list", "latency", "processes", "closing", "mqtt"),
+    *("hot", "spread", "echo", "sqlite", "peer", "show", "list", "home", "latency", "processes", "closing", "mqtt"),
     *("hot-mqtt", "broker-dead", "mqtt-commands", "full", "memory", "sse", "sse-stalled", "bidders", "auctions"),
 ]
 BIDS = 4
