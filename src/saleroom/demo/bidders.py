@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from decimal import Decimal
 from enum import Enum
 from random import Random
@@ -32,8 +33,10 @@ PEOPLE = (
 _PAUSES = {Temperament.EARLY: 9.0, Temperament.STEADY: 5.0, Temperament.LATE: 2.5}
 """Seconds between two looks round, on average."""
 _LATE_SECONDS = 14.0
-_NEAR_SECONDS = 300.0
-_EARLY_BIDS_MAX = 6
+_SHARES = ((25.0, 1.0), (60.0, 0.85), (180.0, 0.7), (math.inf, 0.5))
+"""Until so many seconds before the end, which share of its worth people bid: a sale is decided in its last minute."""
+_KEEN = 1.15
+"""Who waits for the end wants the lot more than others."""
 _PASSING = frozenset(
     {
         "bid_too_low",
@@ -62,9 +65,10 @@ class Bidder:
         self._market = market
         self._seed = seed
         self._speed = speed
+        self._keenness = _KEEN if temperament is Temperament.LATE else 1.0
         self._chance = Random(f"{name} {seed}")
-        self._limits: set[str] = set()
-        """Lots on which a limit has been named: who was outbid there has had enough."""
+        self._limits: dict[str, float] = {}
+        """On which lots a limit has been named, and at what share of their worth."""
 
     async def run(self) -> None:
         """Look round, bid, wait, without end. Raises CannotGoOn, or Refusal for what no bidder should meet."""
@@ -90,7 +94,7 @@ class Bidder:
         if lot.estimate is None or chance.random() < 0.4:
             return None
         low, high = lot.estimate
-        share = Decimal(str(round(chance.triangular(0.0, 1.25, 0.55), 3)))
+        share = Decimal(str(round(chance.triangular(0.0, 1.25, 0.55) * self._keenness, 3)))
         return tidy(low + (high - low) * share)
 
     def _limit(self, lot: Lot) -> Decimal | None:
@@ -104,18 +108,15 @@ class Bidder:
         ):
             return None
         left = self._left(lot)
-        if self._temperament is Temperament.STEADY:
-            # Who has time does not go to the limit; so there is something left to do at the end.
-            share = 0.6 + 0.4 * max(0.0, 1 - left / _NEAR_SECONDS)
-            worth = tidy(worth * Decimal(str(round(share, 3))))
-        elif lot.gid in self._limits:
-            return None
-        elif self._temperament is Temperament.EARLY:
-            if lot.bids > _EARLY_BIDS_MAX:
+        share = next(share for until, share in _SHARES if left <= until)
+        match self._temperament:
+            case Temperament.EARLY if lot.gid in self._limits and not self._limits[lot.gid] < share == 1:
                 return None
-        elif left > _LATE_SECONDS:
-            return None
-        return worth if worth >= lot.minimum else None
+            case Temperament.LATE if lot.gid in self._limits or left > _LATE_SECONDS:
+                return None
+            case _:
+                limit = tidy(worth * Decimal(str(share)))
+        return limit if limit >= lot.minimum else None
 
     async def _bid(self, lot: Lot, limit: Decimal) -> None:
         assert lot.minimum is not None, "or there is no limit"
@@ -124,7 +125,7 @@ class Bidder:
         elif self._temperament is Temperament.STEADY:
             await self._ask(lot, {"amount": f"{lot.minimum}"})
         else:
-            self._limits.add(lot.gid)
+            self._limits[lot.gid] = next(share for until, share in _SHARES if self._left(lot) <= until)
             await self._ask(lot, {"maximum": f"{limit}"})
 
     async def _ask(self, lot: Lot, bid: dict[str, str]) -> None:

@@ -192,7 +192,7 @@ class _Demo:
             (lot for lot in market.lots.values() if lot.open and lot.ends_at is not None and lot.minimum is not None),
             key=lambda lot: str(lot.ends_at),
         )
-        for lot, generous in zip(lots[1:3], (True, False), strict=False):
+        for lot, generous in zip(lots[1:4], (False, False, True), strict=False):
             await self._bid_as_guest(house, lot, token, generous=generous)
         for lot in lots[2:5]:
             await house.ask("PUT", f"/auctions/{lot.gid}/watch", token)
@@ -200,7 +200,7 @@ class _Demo:
     async def _bid_as_guest(self, house: House, lot: Lot, token: str, *, generous: bool) -> None:
         assert lot.minimum is not None, "it was looked at"
         high = lot.minimum if lot.estimate is None else lot.estimate[1]
-        bid = {"maximum": f"{max(high * 2, lot.minimum)}"} if generous else {"amount": f"{lot.minimum}"}
+        bid = {"maximum": f"{max(high, lot.minimum)}"} if generous else {"amount": f"{lot.minimum}"}
         try:
             await house.ask("POST", f"/auctions/{lot.gid}/bids", token, bid)
         except Refusal as refusal:
