@@ -30,7 +30,8 @@ async def test_a_list_is_ones_own_and_the_latest_comes_first(database: Database)
     assert [gids[1], gids[2], gids[0]] == [one.gid for one in listed]
 
 
-async def test_pages_neither_skip_nor_repeat(database: Database) -> None:
+@pytest.mark.parametrize("gone", [3, 4])
+async def test_pages_neither_skip_nor_repeat(database: Database, gone: int) -> None:
     """The pages of a list go on where the last one ended, also where something is put on the list or taken off meanwhile."""
     ada = await person(database)
     gids = [await sells(database, ada) for _ in range(7)]
@@ -38,7 +39,7 @@ async def test_pages_neither_skip_nor_repeat(database: Database) -> None:
         await database.write(watching.watch, ada.token, gid)
     first, mark = await database.read(watching.watched, ada.token, 3, None)
     await database.write(watching.watch, ada.token, gids[6])
-    await database.write(watching.unwatch, ada.token, gids[3])
+    await database.write(watching.unwatch, ada.token, gids[gone])
     await database.write(watching.unwatch, ada.token, gids[1])
     rest, end = await database.read(watching.watched, ada.token, 3, mark)
     assert [gids[n] for n in (5, 4, 3, 2, 0)] == [one.gid for one in (*first, *rest)]
