@@ -3,10 +3,12 @@
 import asyncio
 
 import pytest
+from sqlalchemy import text
 
 from saleroom.domain.errors import Unauthenticated, UnknownAuction
 from saleroom.service import watching
-from saleroom.storage.database import Database
+from saleroom.storage import watches
+from saleroom.storage.database import Database, Transaction
 from tests.fixtures_database import OpenDatabase
 from tests.service.people import person, sells
 
@@ -72,8 +74,17 @@ async def test_who_and_what_must_be_known(database: Database) -> None:
         await database.read(watching.watched, "AAAAAAAAAAAAAA==", 1, None)
 
 
-async def test_a_star_put_twice_at_once_is_one(open_database: OpenDatabase) -> None:
+async def test_a_star_put_twice_at_once_is_one(open_database: OpenDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     """Several processes that put the same auction on the same list at the same time all succeed, and it is there once."""
+    original = watches.find
+
+    def slow(tx: Transaction, user_id: int, auction_id: int) -> bool:
+        found = original(tx, user_id, auction_id)
+        if not found and tx.dialect == "postgresql":  # so that others come between
+            tx.execute(text("SELECT pg_sleep(0.3)"))
+        return found
+
+    monkeypatch.setattr(watches, "find", slow)
     several = [open_database() for _ in range(4)]
     ada = await person(several[0])
     gid = await sells(several[0], ada)
