@@ -117,3 +117,14 @@ def test_an_end_is_announced(come: Come, seller: User) -> None:
     written = {"endsAt": "2031-07-01T20:00", "zone": "Europe/Berlin"}
     assert 303 == visitor.send(page, f"/sell/{gid}/close", "announce", **written).status_code
     assert "2031-07-01T18:00:00.000000Z" == seller.json("GET", f"/auctions/{gid}")["endsAt"]
+
+
+def test_who_is_logged_out_while_amending_loses_nothing(come: Come, seller: User) -> None:
+    """The form comes back with what was written, and nothing has changed: 401."""
+    visitor = come()
+    gid = sold(visitor, seller)["gid"]
+    form = visitor.page(f"/sell/{gid}")
+    visitor.http.cookies.delete("saleroom_session")
+    back = Page(visitor.send(form, f"/sell/{gid}", "preview", name="Other", files=[("a.jpg", picture())]))
+    assert (401, "Other") == (back.status, back.one("input", name="name")["value"])
+    assert "Clock" == seller.json("GET", f"/auctions/{gid}")["name"]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from decimal import Decimal
 
 import httpx
 import pytest
 
+from saleroom.service import dealings
 from tests.doors.web.markup import Page
 from tests.doors.web.visitor import Visitor
 from tests.fixtures_database import FakeClock
@@ -104,6 +106,19 @@ def test_each_standing_says_what_to_do_next(come: Come, clocked_house: House) ->
         "Longcase clock Not sold The reserve was not met.",
     } == shown
     assert "77" not in come(clocked_house, hedy).page("/mine").main
+
+
+def test_the_limit_of_another_never_leaves_the_use_case(house: House) -> None:
+    """A row has one's own limit where one leads, and none where another one does."""
+    grace, hedy = house.newcomer(), house.newcomer()
+    gid = house.user("ada").auction()
+    grace.bid(gid, maximum="20")
+    hedy.bid(gid, maximum="77")
+    limits = [
+        [row.limit for row in house.read(dealings.bidding, user.token, dealings.LIVE, 20, None).rows]
+        for user in (grace, hedy)
+    ]
+    assert [[None], [Decimal(77)]] == limits
 
 
 def test_what_i_sell(come: Come, clocked_house: House, clock: FakeClock) -> None:
