@@ -23,8 +23,6 @@ from tests.delivery.raw import CONNACK, Raw
 
 Subscribe = Callable[..., Subscriber]
 BIDS = "saleroom/auctions/x/bids"
-
-
 BROKERS: list[MendedBroker] = []
 """Those of the test under way. To look for them among all objects would take hold of what other threads are making."""
 
@@ -44,9 +42,9 @@ def brokers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def remembered() -> list[str]:
     """Return the client ids of those whom the brokers remember, the service aside."""
+    assert BROKERS
     held = [holder.client_id for found in BROKERS for holders in found.subscriptions.values() for holder, _ in holders]
     names = [name for found in BROKERS for name in found.sessions] + held
-    assert BROKERS
     return [name for name in names if name and not name.startswith("service-")]
 
 
