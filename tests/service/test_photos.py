@@ -298,13 +298,15 @@ async def test_a_storm_of_photos_is_turned_away(
 
     monkeypatch.setattr(photos, "make", slow)
     waiting = [asyncio.create_task(taking_in.store(ada.token, PICTURE)) for _ in range(THREADS + WAITING_MAX)]
-    async with asyncio.timeout(30):
-        while not begun:
-            await asyncio.sleep(0.01)
-    with pytest.raises(Busy):
-        await taking_in.store(ada.token, PICTURE)
-    assert THREADS == len(begun)
-    go.set()
+    try:
+        async with asyncio.timeout(30):
+            while not begun:
+                await asyncio.sleep(0.01)
+            with pytest.raises(Busy):
+                await taking_in.store(ada.token, PICTURE)
+        assert THREADS == len(begun)
+    finally:
+        go.set()
     await asyncio.gather(*waiting)
     await taking_in.store(ada.token, PICTURE)
 
