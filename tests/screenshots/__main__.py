@@ -29,7 +29,7 @@ from tests.screenshots.furnished import Furnished
 from tests.screenshots.shots import SHOTS, Shot
 
 FOLDER = Path(__file__).parents[2] / "docs" / "screenshots"
-QUALITY = 60
+QUALITY = 55
 HEIGHT_MAX = 3600
 """Pixels of a page that are kept: what follows on a long one looks the same."""
 PATIENCE_MS = 60_000
@@ -53,7 +53,7 @@ class Device:
     touch: bool = False
 
 
-DEVICES = (Device("desktop", 1280, 800), Device("phone", 360, 740, 1.25, touch=True))
+DEVICES = (Device("desktop", 1280, 800), Device("phone", 360, 740, 1.1, touch=True))
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -29,11 +29,13 @@ class Shot:
     whole: bool = True
     """Whether all of the page is shown, and not only what fits on a screen."""
     german: bool = False
+    light: bool = False
+    """Whether it is shown in light alone, as another page shows the same in dark."""
 
     @property
     def schemes(self) -> tuple[str, ...]:
         """The colour schemes it is shown in; another language changes none of them."""
-        return ("light",) if self.german else ("light", "dark")
+        return ("light",) if self.german or self.light else ("light", "dark")
 
 
 def name_a_limit(page: Page) -> None:
@@ -83,28 +85,28 @@ def mistype(page: Page) -> None:
 
 SHOTS = (
     Shot("home", "Home", "/"),
-    Shot("home-member", "Home of somebody logged in", "/", READER),
-    Shot("home-search", "Search", "/?q=brass"),
+    Shot("home-member", "Home of somebody logged in", "/", READER, light=True),
+    Shot("home-search", "Search", "/?q=brass", light=True),
     Shot("home-nothing", "A search that finds nothing", "/?q=unicorn"),
     Shot("home-empty", "An empty house", "/", empty=True),
     Shot("lot-visitor", "A lot, to a visitor", "/lots/{leading}"),
     Shot("lot-leading", "A lot, to the leader", "/lots/{leading}", READER),
     Shot("lot-outbid", "A lot, to somebody outbid", "/lots/{outbid}", READER),
-    Shot("lot-fresh", "A lot without bids", "/lots/{fresh}", READER),
+    Shot("lot-fresh", "A lot without bids", "/lots/{fresh}", READER, light=True),
     Shot("lot-seller", "A lot, to its seller", "/lots/{seller}", SELLER),
     Shot("lot-soft-close", "A lot whose end has moved", "/lots/{soft}", RIVAL),
     Shot("lot-scheduled", "A lot that is not open yet", "/lots/{scheduled}", READER),
     Shot("lot-sold", "A lot that is sold", "/lots/{sold}"),
     Shot("lot-won", "A lot that one has won", "/lots/{won}", READER),
     Shot("lot-unsold", "A lot whose reserve was not met", "/lots/{unsold}"),
-    Shot("lot-bids", "All bids of a lot", "/lots/{leading}/bids"),
+    Shot("lot-bids", "All bids of a lot", "/lots/{leading}/bids", light=True),
     Shot("bid-confirmation", "A bid to be confirmed", "/lots/{outbid}", READER, name_a_limit),
     Shot("sell", "Sell", "/sell", SELLER, fill_in_a_lot),
     Shot("sell-faults", "Sell, with faults", "/sell", SELLER, make_mistakes),
     Shot("sell-preview", "Sell, the preview", "/sell", SELLER, preview_a_lot),
-    Shot("sell-manage", "A lot of one's own, managed", "/sell/{fresh}", SELLER),
+    Shot("sell-manage", "A lot of one's own, managed", "/sell/{fresh}", SELLER, light=True),
     Shot("mine", "My saleroom: bidding", "/mine", READER),
-    Shot("mine-selling", "My saleroom: selling", "/mine/selling", SELLER),
+    Shot("mine-selling", "My saleroom: selling", "/mine/selling", SELLER, light=True),
     Shot("mine-watching", "My saleroom: watching", "/mine/watching", READER),
     Shot("mine-sessions", "My saleroom: sessions", "/mine/sessions", READER),
     Shot("login", "Log in", "/login"),
