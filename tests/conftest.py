@@ -1,9 +1,11 @@
 """What every test has: the asyncio backend, the fixtures of tests/fixtures_*.py, and a word on what was not tested."""
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 
 from tests.needs import wants
 
@@ -14,6 +16,14 @@ pytest_plugins = sorted(f"tests.{file.stem}" for file in Path(__file__).parent.g
 def anyio_backend() -> str:
     """Async tests run on asyncio, as the service does."""
     return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def logs_as_they_were() -> Iterator[None]:
+    """A command that a test runs in this process sets up the logs; the next test's must not go to its closed output."""
+    yield
+    if structlog.is_configured():
+        structlog.reset_defaults()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -104,7 +104,9 @@ def test_the_house_says_where_it_is_and_ends_well(told: Told) -> None:
     assert re.match(r"saleroom serves on http://127\.0\.0\.1:[0-9]+;", lines[0])
     assert ["database", "sqlite:///saleroom.db"] == lines[1].split()
     assert re.fullmatch(r" +mqtt +mqtt://127\.0\.0\.1:[0-9]+ \(embedded\)", lines[2])
-    assert (0, "") == (told.code, told.log)
+    # Where another broker is on this machine, that is told once.
+    log = [line for line in told.log.splitlines() if "the usual MQTT port is taken" not in line]
+    assert (0, []) == (told.code, log)
 
 
 def test_the_backup_is_whole(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from saleroom.domain.ledger import replay
 from saleroom.service import closing
 from saleroom.service.closing import OUTAGE, Closer, Settled, settle_due, sweep
 from saleroom.service.once import Once, once
+from saleroom.storage import auctions
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.idempotency import KEPT
 from tests.domain.examples import after
@@ -275,6 +276,40 @@ async def test_a_storm_of_soft_closes_does_not_wake_the_closer(
     assert 100 == sum(isinstance(one, AuctionExtended) for one in await logged(database, gid))
     heartbeats = (asyncio.get_running_loop().time() - began) // closing.HEARTBEAT_SECONDS
     assert len(rounds) <= 1 + heartbeats
+
+
+async def test_a_commit_during_a_look_is_no_reason_for_another(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is committed while the closer looks makes it look again at once only where it is due before the next time."""
+    ada = await person(database)
+    now = await database.read(lambda tx: tx.now())
+    later, soon = [
+        await database.read(auctions.get, await sells(database, ada, ends_at=now + timedelta(seconds=seconds)))
+        for seconds in (500, 2)
+    ]
+    assert later is not None
+    assert soon is not None
+    looks: list[int] = []
+    settle = Closer.settle
+
+    async def interrupted(closer: Closer) -> float:
+        seconds = await settle(closer)
+        looks.append(1)
+        closer.expect([later])
+        return max(seconds, 4.0)
+
+    monkeypatch.setattr(Closer, "settle", interrupted)
+    closer = Closer(database)
+    running = asyncio.create_task(closer.run())
+    try:
+        await _until(lambda: len(looks) == 1)
+        await asyncio.sleep(0.5)
+        assert [1] == looks
+        closer.expect([soon])
+        await _until(lambda: len(looks) == 2, seconds=3)
+    finally:
+        running.cancel()
 
 
 async def test_what_is_due_soon_is_read_ahead(open_database: OpenDatabase) -> None:

@@ -87,13 +87,18 @@ class Closer:
         self._reopens = reopens
         self._sooner = asyncio.Event()
         self._wakes_at = float("inf")
+        self._noted = float("inf")
+        """The earliest of what was committed since the last look began, which that look may have seen or not."""
         self._swept_at = float("-inf")
 
     def expect(self, changed: Sequence[Auction]) -> None:
         """Take note of auctions that have just been committed, and wake up earlier where one is due earlier."""
         due = [auction.due_at for auction in changed if auction.due_at is not None]
-        if due and self._database.seconds_until(min(due)) + asyncio.get_running_loop().time() < self._wakes_at:
-            self._sooner.set()
+        if due:
+            at = self._database.seconds_until(min(due)) + asyncio.get_running_loop().time()
+            self._noted = min(self._noted, at)
+            if at < self._wakes_at:
+                self._sooner.set()
 
     async def settle(self) -> float:
         """Settle all that is due now and return in how many seconds to come back. Raises Unavailable."""
@@ -118,9 +123,11 @@ class Closer:
         waits = False
         while True:
             self._sooner.clear()
-            self._wakes_at = float("inf")
+            # Whatever is committed during a look is no reason for another one, unless it is due earlier than that says.
+            self._wakes_at, self._noted = float("-inf"), float("inf")
             try:
-                self._wakes_at = loop.time() + await self.settle()
+                comes_back = loop.time() + await self.settle()
+                self._wakes_at = min(comes_back, self._noted)
                 await self._look_ahead()
                 if loop.time() - self._swept_at > self.SWEEP_SECONDS:
                     self._swept_at = loop.time()

@@ -119,9 +119,9 @@ def test_what_a_picture_is_its_bytes_tell(sqlite_house: House) -> None:
     """Any type of image may be declared; what is declared as anything else is 415."""
     ada = sqlite_house.user("ada")
     for declared in ("image/png", "IMAGE/heic", "image/svg+xml; charset=utf-8"):
-        assert 201 == send(ada, **{"Content-Type": declared}).status_code
+        assert 201 == send(ada, PICTURE, **{"Content-Type": declared}).status_code
     for declared in ("application/json", "application/octet-stream", "multipart/form-data; boundary=x", "", "imagery"):
-        assert (415, "image_expected") == refusal(send(ada, **{"Content-Type": declared}))
+        assert (415, "image_expected") == refusal(send(ada, PICTURE, **{"Content-Type": declared}))
 
 
 def test_who_may_not_send_is_told_before_the_file_is_read(sqlite_house: House) -> None:
