@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+from tests.browser.people import Visitor
+from tests.fixtures_house import House, User
 from tests.needs import need
+
+Enter = Callable[..., Visitor]
 
 ARGUMENTS = [
     "--headless",
@@ -33,3 +38,26 @@ def chromium(sqlite_template: Path) -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def enter(chromium: Browser, sqlite_house: House) -> Iterator[Enter]:
+    """Come to the house with a browser of one's own, with a user's session or as a stranger."""
+    visitors: list[Visitor] = []
+
+    def come(user: User | None = None, **options: Any) -> Visitor:
+        visitors.append(Visitor(chromium, sqlite_house.base, **options))
+        if user is not None:
+            base = sqlite_house.base
+            visitors[-1].page.context.add_cookies([{"name": "saleroom_session", "value": user.token, "url": base}])
+        return visitors[-1]
+
+    yield come
+    for visitor in visitors:
+        visitor.leave()
+
+
+@pytest.fixture
+def seller(sqlite_house: House) -> User:
+    """Somebody whom no other test knows, and whose lots are a list of their own."""
+    return sqlite_house.newcomer()

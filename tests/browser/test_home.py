@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from saleroom.doors.web.home import LOTS_PER_PAGE
 from tests.browser.people import Visitor, broken_rules
@@ -21,24 +21,15 @@ Open = Callable[..., Page]
 
 
 @pytest.fixture
-def open_home(chromium: Browser, sqlite_house: House) -> Iterator[Open]:
+def open_home(enter: Callable[..., Visitor]) -> Open:
     """Open home, or another address of it, in a browser of one's own."""
-    visitors: list[Visitor] = []
 
     def another(path: str = "/", **options: Any) -> Page:
-        visitors.append(Visitor(chromium, sqlite_house.base, **options))
-        visitors[-1].page.goto(path)
-        return visitors[-1].page
+        page = enter(**options).page
+        page.goto(path)
+        return page
 
-    yield another
-    for visitor in visitors:
-        visitor.leave()
-
-
-@pytest.fixture
-def seller(sqlite_house: House) -> User:
-    """Somebody whose lots are the only ones of their list."""
-    return sqlite_house.newcomer()
+    return another
 
 
 def later(**by: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,20 +18,17 @@ Browse = Callable[..., Visitor]
 
 
 @pytest.fixture
-def browse(chromium: Browser, sqlite_house: House) -> Iterator[Browse]:
-    """Open a browser of one's own at the house, as somebody who is logged in or as a stranger."""
-    visitors: list[Visitor] = []
+def browse(enter: Callable[..., Visitor], sqlite_house: House) -> Browse:
+    """Open a page in a browser of one's own, as somebody who has logged in by the form or as a stranger."""
 
-    def come(name: str | None = None, path: str = "/", house: str = "", **options: Any) -> Visitor:
-        visitors.append(Visitor(chromium, house or sqlite_house.base, **options))
+    def come(name: str | None = None, path: str = "/", **options: Any) -> Visitor:
+        visitor = enter(**options)
         if name is not None:
-            visitors[-1].log_in(sqlite_house.user(name).name)
-        visitors[-1].page.goto(path)
-        return visitors[-1]
+            visitor.log_in(sqlite_house.user(name).name)
+        visitor.page.goto(path)
+        return visitor
 
-    yield come
-    for visitor in visitors:
-        visitor.leave()
+    return come
 
 
 def later(**by: float) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.people import Visitor, broken_rules
 from tests.doors.web.visitor import picture
@@ -20,20 +20,15 @@ Browse = Callable[..., Page]
 
 
 @pytest.fixture
-def browse(chromium: Browser, sqlite_house: House) -> Iterator[Browse]:
+def browse(enter: Callable[..., Visitor]) -> Browse:
     """Open a page as somebody, in a browser of one's own."""
-    visitors: list[Visitor] = []
 
     def come(user: User, path: str = "/mine", **options: Any) -> Page:
-        visitors.append(Visitor(chromium, sqlite_house.base, **options))
-        page = visitors[-1].page
-        page.context.add_cookies([{"name": "saleroom_session", "value": user.token, "url": sqlite_house.base}])
+        page = enter(user, **options).page
         page.goto(path)
         return page
 
-    yield come
-    for visitor in visitors:
-        visitor.leave()
+    return come
 
 
 @pytest.fixture

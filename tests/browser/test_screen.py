@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -23,26 +23,16 @@ Open = Callable[..., Page]
 
 
 @pytest.fixture
-def open_screen(chromium: Browser, sqlite_house: House) -> Iterator[Open]:
+def open_screen(enter: Callable[..., Visitor]) -> Open:
     """Open the screen of a lot in a browser of its own, whose clock the test can turn forward."""
-    visitors: list[Visitor] = []
 
     def another(gid: str, query: str = "", **options: Any) -> Page:
-        visitors.append(Visitor(chromium, sqlite_house.base, **options))
-        page = visitors[-1].page
+        page = enter(**options).page
         page.clock.install()
         page.goto(f"/lots/{gid}/screen{query}")
         return page
 
-    yield another
-    for visitor in visitors:
-        visitor.leave()
-
-
-@pytest.fixture
-def seller(sqlite_house: House) -> User:
-    """Somebody whose lots are a sale of their own."""
-    return sqlite_house.newcomer()
+    return another
 
 
 def later(**by: float) -> str:

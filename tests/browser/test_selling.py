@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.people import Visitor, broken_rules
 from tests.doors.web.visitor import picture
@@ -22,26 +22,15 @@ Browse = Callable[..., Page]
 
 
 @pytest.fixture
-def seller(sqlite_house: House) -> User:
-    """Somebody whom no other test knows."""
-    return sqlite_house.newcomer()
-
-
-@pytest.fixture
-def browse(chromium: Browser, sqlite_house: House, seller: User) -> Iterator[Browse]:
+def browse(enter: Callable[..., Visitor], seller: User) -> Browse:
     """Open a page as the seller, in a browser of one's own."""
-    visitors: list[Visitor] = []
 
     def come(path: str = "/sell", **options: Any) -> Page:
-        visitors.append(Visitor(chromium, sqlite_house.base, **options))
-        page = visitors[-1].page
-        page.context.add_cookies([{"name": "saleroom_session", "value": seller.token, "url": sqlite_house.base}])
+        page = enter(seller, **options).page
         page.goto(path)
         return page
 
-    yield come
-    for visitor in visitors:
-        visitor.leave()
+    return come
 
 
 @pytest.fixture
