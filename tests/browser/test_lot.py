@@ -165,6 +165,17 @@ def test_one_buys_at_once(browse: Browse, sqlite_house: House) -> None:
     expect(page.locator("#lot-standing")).to_contain_text("You won this lot for €250.00.")
 
 
+def test_the_first_bid_ends_what_holds_until_then(browse: Browse, sqlite_house: House) -> None:
+    """With the first bid the fixed price is gone from a bidder's page, and the way to change the lot from its seller's."""
+    gid = sqlite_house.user("ada").auction(buyNowPrice="250")
+    bidder, seller = browse("grace", f"/lots/{gid}").page, browse("ada", f"/lots/{gid}").page
+    expect(bidder.get_by_role("button", name="Buy now for €250.00")).to_be_visible()
+    expect(seller.get_by_role("link", name="Edit, cancel or close")).to_be_visible()
+    sqlite_house.user("linus").bid(gid, amount="12")
+    expect(bidder.get_by_role("button", name="Buy now for €250.00")).to_have_count(0, timeout=10_000)
+    expect(seller.get_by_role("link", name="Manage this lot")).to_be_visible(timeout=10_000)
+
+
 def test_a_stranger_is_led_to_the_lot_by_logging_in(browse: Browse, sqlite_house: House) -> None:
     """Who is not logged in sees the least bid, logs in, and is back at the lot."""
     gid = sqlite_house.user("ada").auction(endsAt=later(days=1))

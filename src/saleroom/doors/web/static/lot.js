@@ -9,15 +9,22 @@ function follow() {
 }
 
 document.addEventListener("input", (event) => {
-  if (event.target.dataset?.follows) event.target.dataset.typed = "";
+  if (event.target.closest?.("#lot-box")) event.target.dataset.typed = "";
 });
 
-// Who leads raises a limit, who does not bids: where that has changed, the box is another. Not under the reader's hands.
+// Who leads raises a limit, who does not bids, and the first bid ends what holds until then: where that has changed, the
+// box is another. Not under the reader's hands.
+let asked = "";
 function keepBox() {
   const box = document.getElementById("lot-box");
   const role = document.getElementById("lot-standing")?.dataset.role;
-  if (!box?.dataset.role || !role || (box.dataset.role === "leading") === (role === "leading")) return;
-  if (box.querySelector("form.confirm") || box.contains(document.activeElement)) return;
+  if (!box?.dataset.role || !role) return;
+  const same = (box.dataset.role === "leading") === (role === "leading");
+  const { bids, version } = document.getElementById("lot-panel").dataset;
+  if (same && !(box.dataset.bids === "0" && bids !== "0")) return;
+  if (box.querySelector("form.confirm, [data-typed]") || box.contains(document.activeElement)) return;
+  if (asked === `${role} ${version}`) return; // once for what is known: the box may know more than the page does
+  asked = `${role} ${version}`;
   htmx.ajax("GET", box.dataset.address, { target: "#lot-box", swap: "outerHTML" });
 }
 document.addEventListener("focusout", () => setTimeout(keepBox, 200));
