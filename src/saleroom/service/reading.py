@@ -12,7 +12,7 @@ from msgspec import Struct
 from saleroom.domain.accounts import Account
 from saleroom.domain.auction import Auction, Party
 from saleroom.domain.errors import Refused, Unauthenticated, UnknownAuction
-from saleroom.domain.events import Outcome, SoftClose
+from saleroom.domain.events import Outcome
 from saleroom.domain.views import AuctionView, BidView, auction_view, instant
 from saleroom.service.accounts import authenticate, token_digest
 from saleroom.storage import accounts, auctions, bids, listing
@@ -39,15 +39,6 @@ class MyBid(Struct, frozen=True):
 
     auction: AuctionView
     standing: Standing
-
-
-class Lot(Struct, frozen=True):
-    """All that a lot's page shows; `older` is the number before which the next page of bids starts."""
-
-    auction: AuctionView
-    soft_close: SoftClose | None
-    bids: list[BidView]
-    older: int | None
 
 
 def who(tx: Transaction, token: str) -> Account:
@@ -93,14 +84,6 @@ def several(tx: Transaction, asked: Sequence[Look]) -> list[Any]:
         except (Refused, ValueError) as error:
             answers.append(error)
     return answers
-
-
-def lot(tx: Transaction, gid: str, token: str | None, limit: int, before: int | None) -> Lot:
-    """Return all that a lot's page shows. Raises UnknownAuction, or Unauthenticated for a dead token."""
-    viewer = _viewer(tx, token)
-    found = _found(tx, gid)
-    page, older = history(tx, found, viewer, limit, before)
-    return Lot(_view(found, viewer), found.soft_close, page, older)
 
 
 def auction_list(
