@@ -1,4 +1,5 @@
-"""The command line. It reads settings and prints answers; `compose.py` does the work.
+"""The command line: words become a plan, answers an exit code. What each command does stands in the folder of its name, for
+`serve` in `compose.py`; commands on a house outside the service are in `admin/`.
 
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings. What goes wrong is said in one line on standard error.
 Heavy modules are imported where they are used, so that `--version` and a mistyped command answer at once.
@@ -8,42 +9,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import rich_click as click
 
-from saleroom import __version__
-
-if TYPE_CHECKING:
-    from saleroom.settings import Settings
-
-EXIT_CODES = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings."
-
-PASSWORD_BYTES_MAX = 4096
-"""Longest line read as a password; what a password may be is the house's to say."""
-
-
-class _Command(click.RichCommand):
-    """A command whose options take their help from the table of settings, and only when it is asked for."""
-
-    def get_help(self, ctx: click.Context) -> str:
-        """Fill in what each option's setting says of itself, then render."""
-        from saleroom.settings import explain
-
-        for option in self.params:
-            if isinstance(option, click.Option) and option.help is None and option.name is not None:
-                option.help = explain(option.name)
-        return super().get_help(ctx)
-
-
-def _setting(name: str, metavar: str) -> Callable[[Any], Any]:
-    """A flag for the setting `name`; the settings check its value."""
-    return click.option(f"--{name}", name, metavar=metavar)
-
-
-_database = _setting("database", "URL")
-_config = click.option("--config", metavar="FILE", help="TOML file with settings; docs/settings.md lists them.")
+from saleroom import __version__, options
+from saleroom.admin import commands
+from saleroom.options import EXIT_CODES
 
 
 @click.group(epilog=EXIT_CODES)
@@ -62,14 +34,14 @@ def cli() -> None:
     """
 
 
-@cli.command(cls=_Command, epilog=EXIT_CODES)
-@_setting("host", "ADDRESS")
-@_setting("port", "NUMBER")
-@_database
-@_setting("mqtt", "URL|embedded|off")
-@_setting("workers", "NUMBER")
-@_setting("registration", "open|closed")
-@_config
+@cli.command(cls=options.Command, epilog=EXIT_CODES)
+@options.setting("host", "ADDRESS")
+@options.setting("port", "NUMBER")
+@options.database
+@options.setting("mqtt", "URL|embedded|off")
+@options.setting("workers", "NUMBER")
+@options.setting("registration", "open|closed")
+@options.config
 def serve(config: str | None, **flags: str | None) -> int:
     """Serve the auction house until SIGTERM or Ctrl-C.
 
@@ -82,109 +54,10 @@ def serve(config: str | None, **flags: str | None) -> int:
 
     The database's tables are brought up to date first. What is in flight at the end is finished.
     """
-    settings = _settings(config, **flags)
+    settings = options.read_settings(config, **flags)
     from saleroom import compose
 
     return compose.serve(settings)
-
-
-@cli.command(cls=_Command, epilog=EXIT_CODES)
-@_database
-@click.option(
-    "--to", "revision", default="head", metavar="REVISION", help="Revision to go to. Default: head, the newest."
-)
-@_config
-def migrate(revision: str, config: str | None, database: str | None) -> None:
-    """Bring the database's tables to a revision.
-
-    Examples:
-
-        saleroom migrate
-        saleroom migrate --database sqlite:////srv/saleroom.db
-        saleroom migrate --to 0001
-
-    serve brings them to the newest by itself. An older revision drops what it has no room for.
-    """
-    settings = _settings(config, database=database)
-    from saleroom import compose
-
-    click.echo(compose.migrate(settings, revision))
-
-
-@cli.group(epilog=EXIT_CODES)
-def users() -> None:
-    """Add and list users, set passwords.
-
-    Examples:
-
-        saleroom users add ada
-        saleroom users list
-        saleroom users password ada
-
-    Each command reads the same settings as serve, so that it works on the same database.
-    """
-
-
-@users.command("add", cls=_Command, epilog=EXIT_CODES)
-@click.argument("name")
-@_database
-@_config
-def add_user(name: str, config: str | None, database: str | None) -> None:
-    """Add a user, also where registration is closed.
-
-    Examples:
-
-        saleroom users add ada
-        saleroom users add ada < password.txt
-
-    The password is asked for, or is the first line of standard input where that is no terminal.
-    """
-    settings = _settings(config, database=database)
-    password = _password()
-    from saleroom import compose
-
-    click.echo(compose.add_user(settings, name, password))
-
-
-@users.command("list", cls=_Command, epilog=EXIT_CODES)
-@_database
-@_config
-def list_users(config: str | None, database: str | None) -> None:
-    """List all users.
-
-    Examples:
-
-        saleroom users list
-        saleroom users list --database postgresql://ada:pw@db/saleroom
-
-    One line for each: the name, a tab, and the instant of registration (UTC).
-    """
-    settings = _settings(config, database=database)
-    from saleroom import compose
-
-    for name, created_at in compose.list_users(settings):
-        click.echo(f"{name}\t{created_at}")
-
-
-@users.command("password", cls=_Command, epilog=EXIT_CODES)
-@click.argument("name")
-@_database
-@_config
-def set_password(name: str, config: str | None, database: str | None) -> None:
-    """Set a user's password.
-
-    Examples:
-
-        saleroom users password ada
-        saleroom users password ada < password.txt
-
-    The password is asked for, or is the first line of standard input where that is no terminal.
-    """
-    settings = _settings(config, database=database)
-    password = _password()
-    from saleroom import compose
-
-    click.echo(compose.set_password(settings, name, password))
 
 
 @cli.command("load", epilog="Exit codes: 0 done, 1 a violation, or the run could not be done, 2 wrong usage.")
@@ -293,6 +166,10 @@ def demo_house(**plan: Any) -> int:
         raise click.ClickException(str(error)) from None
 
 
+for _command in commands.COMMANDS:
+    cli.add_command(_command)
+
+
 def main(args: list[str] | None = None) -> int:
     """Run one command and return its exit code. Only a bug leaves a traceback."""
     try:
@@ -313,27 +190,6 @@ def main(args: list[str] | None = None) -> int:
         if isinstance(error, Refused | OSError):
             return _failed(str(error), 1)
         raise
-
-
-def _settings(config: str | None, **flags: str | None) -> Settings:
-    """Read all settings. Raises SettingsError."""
-    from saleroom.settings import load
-
-    return load(flags, os.environ, config)
-
-
-def _password() -> str:
-    """Ask for a new password twice, or take one line of standard input where nobody is there to be asked."""
-    if sys.stdin.isatty():
-        return str(click.prompt("Password", hide_input=True, confirmation_prompt="The same again"))
-    line = sys.stdin.buffer.readline(PASSWORD_BYTES_MAX)
-    try:
-        password = line.removesuffix(b"\n").removesuffix(b"\r").decode()
-    except UnicodeDecodeError:
-        raise click.ClickException("the password on standard input is not UTF-8") from None
-    if not password:
-        raise click.ClickException("no password on standard input: give one as its first line")
-    return password
 
 
 def _failed(message: str, code: int) -> int:

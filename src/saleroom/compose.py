@@ -9,23 +9,21 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import structlog
-from alembic.util import CommandError
 from pydantic import SecretStr
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from saleroom import logs, serving
+from saleroom.admin import opened
 from saleroom.delivery.broker import BrokerAddress, EmbeddedBroker
 from saleroom.delivery.feed import Feed
 from saleroom.delivery.mqtt import MqttSettings, Version
 from saleroom.delivery.relay import Relay
-from saleroom.domain.accounts import Account, parse_password, parse_username
-from saleroom.domain.errors import Fault, Refused
-from saleroom.domain.views import instant
+from saleroom.domain.errors import Refused
 from saleroom.doors import asyncapi, front
 from saleroom.doors.api import openapi, resource
 from saleroom.doors.api.endpoints import offered
@@ -43,15 +41,11 @@ from saleroom.service.passwords import Passwords
 from saleroom.service.photos import Photos
 from saleroom.service.throttle import Registrations
 from saleroom.settings import Settings
-from saleroom.storage import accounts as account_rows
 from saleroom.storage.database import Database
-from saleroom.storage.faults import Unavailable
-from saleroom.storage.migrations import migrate as migrate_tables
 from saleroom.storage.notices import Notices
 from saleroom.storage.sharing import Shared
 
 log = structlog.get_logger()
-R = TypeVar("R")
 
 PUBLIC_FOLDER = Path(__file__).parent / "doors" / "web" / "static"
 RESTART_SECONDS = 1.0
@@ -73,7 +67,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
 
     `broker` None leaves MQTT off. Tests may bring their own `database`, with a clock they can turn.
     """
-    database = database or _database(settings)
+    database = database or opened.database(settings)
     passwords = Passwords()
     photos = Photos(database, settings.photo_bytes_max)
     registrations = Registrations(settings.registrations_per_hour) if settings.registration == "open" else None
@@ -170,7 +164,7 @@ def serve(settings: Settings) -> int:
     Raises Refused or OSError, with a message for people, where the start is impossible.
     """
     logs.configure(settings.log_level, settings.log_format)
-    _run(settings, _with_tables)
+    opened.run(settings, opened.with_tables)
     listener = serving.listen(settings.host, settings.port)
     embedded = _embedded(settings) if settings.mqtt == "embedded" else None
     try:
@@ -188,86 +182,6 @@ def serve(settings: Settings) -> int:
         if embedded is not None:
             embedded.stop()
         listener.close()
-
-
-def migrate(settings: Settings, revision: str = "head") -> str:
-    """Bring the tables to `revision` and return a line that says so. Raises Refused, also for an unknown revision."""
-    reached = _run(settings, lambda database: _with_tables(database, revision))
-    return f"The tables are at revision {reached}."
-
-
-def add_user(settings: Settings, name: str, password: str) -> str:
-    """Add a user, also where registration is closed, and return a line that says so. Raises Refused."""
-    username, password = _well_formed(parse_username(name)), _well_formed(parse_password(password))
-    account = _with_accounts(settings, lambda accounts: accounts.add(username, password))
-    return f"Added {account.username}."
-
-
-def set_password(settings: Settings, name: str, password: str) -> str:
-    """Give a user a new password and return a line that says so. Raises Refused."""
-    username, password = _well_formed(parse_username(name)), _well_formed(parse_password(password))
-    _with_accounts(settings, lambda accounts: accounts.set_password(username, password))
-    return f"{username} has a new password."
-
-
-def list_users(settings: Settings) -> Sequence[tuple[str, str]]:
-    """Return every user's name and the instant of registration, by name. Raises Refused."""
-
-    async def work(database: Database) -> list[Account]:
-        await _with_tables(database)
-        return await database.read(account_rows.list_users)
-
-    return [(account.username, instant(account.created_at)) for account in _run(settings, work)]
-
-
-def _with_accounts(settings: Settings, work: Callable[[Accounts], Awaitable[R]]) -> R:
-    async def with_accounts(database: Database) -> R:
-        await _with_tables(database)
-        passwords = Passwords()
-        try:
-            return await work(Accounts(database, passwords, None))
-        finally:
-            passwords.close()
-
-    return _run(settings, with_accounts)
-
-
-async def _with_tables(database: Database, revision: str = "head") -> str:
-    """Bring the tables to `revision` and return the one reached. Raises Refused for one that is not known."""
-    try:
-        return await database.write(migrate_tables, revision)
-    except CommandError as error:
-        raise Refused(f"cannot bring the tables to revision {revision}: {error}") from error
-
-
-def _run(settings: Settings, work: Callable[[Database], Awaitable[R]]) -> R:
-    """Do `work` on the database outside the service. Raises Refused where the database cannot be used."""
-
-    async def run() -> R:
-        database = _database(settings)
-        try:
-            await database.check()
-            return await work(database)
-        except Unavailable as error:
-            raise Refused(f"cannot use the database {database.shown}: {error}") from error
-        finally:
-            await database.close()
-
-    return asyncio.run(run())
-
-
-def _well_formed(value: str | Fault) -> str:
-    if isinstance(value, Fault):
-        raise Refused(f"this name or password {value.message}")
-    return value
-
-
-def _database(settings: Settings) -> Database:
-    try:
-        pooled = settings.database_pooler == "transaction"
-        return Database(settings.database, pool_size=settings.database_pool_size, pooled=pooled)
-    except ValueError as error:
-        raise Refused(f"database: {error}") from error
 
 
 def _broker(settings: Settings) -> MqttSettings | None:
@@ -323,7 +237,7 @@ def _start_lines(
     mqtt = "off" if broker is None else broker.url if embedded is None else f"{embedded.shown} (embedded)"
     return [
         f"saleroom serves on http://{shown}:{port}{processes}; the API is described at /docs",
-        f"  database  {_database(settings).shown}",
+        f"  database  {opened.database(settings).shown}",
         f"  mqtt      {mqtt}",
     ]
 

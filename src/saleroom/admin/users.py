@@ -1,0 +1,60 @@
+"""Users from the command line: added, listed, given passwords."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from saleroom.admin.opened import run, with_tables
+from saleroom.domain.accounts import Account, parse_password, parse_username
+from saleroom.domain.errors import Fault, Refused
+from saleroom.domain.views import instant
+from saleroom.service.accounts import Accounts
+from saleroom.service.passwords import Passwords
+from saleroom.settings import Settings
+from saleroom.storage import accounts as account_rows
+from saleroom.storage.database import Database
+
+R = TypeVar("R")
+
+
+def add(settings: Settings, name: str, password: str) -> str:
+    """Add a user, also where registration is closed, and return a line that says so. Raises Refused."""
+    username, password = _well_formed(parse_username(name)), _well_formed(parse_password(password))
+    account = _with_accounts(settings, lambda accounts: accounts.add(username, password))
+    return f"Added {account.username}."
+
+
+def set_password(settings: Settings, name: str, password: str) -> str:
+    """Give a user a new password and return a line that says so. Raises Refused."""
+    username, password = _well_formed(parse_username(name)), _well_formed(parse_password(password))
+    _with_accounts(settings, lambda accounts: accounts.set_password(username, password))
+    return f"{username} has a new password."
+
+
+def everyone(settings: Settings) -> Sequence[tuple[str, str]]:
+    """Return every user's name and the instant of registration, by name. Raises Refused."""
+
+    async def work(database: Database) -> list[Account]:
+        await with_tables(database)
+        return await database.read(account_rows.list_users)
+
+    return [(account.username, instant(account.created_at)) for account in run(settings, work)]
+
+
+def _with_accounts(settings: Settings, work: Callable[[Accounts], Awaitable[R]]) -> R:
+    async def with_accounts(database: Database) -> R:
+        await with_tables(database)
+        passwords = Passwords()
+        try:
+            return await work(Accounts(database, passwords, None))
+        finally:
+            passwords.close()
+
+    return run(settings, with_accounts)
+
+
+def _well_formed(value: str | Fault) -> str:
+    if isinstance(value, Fault):
+        raise Refused(f"this name or password {value.message}")
+    return value
