@@ -1,12 +1,12 @@
-"""How hard hypothesis looks: the profile `ci` by default, `long` where HYPOTHESIS_PROFILE says so.
+"""How hard hypothesis looks: the profile `ci` by default, another where HYPOTHESIS_PROFILE says so.
 
 `ci` takes the same examples every time, so that a run says something about the change and not about its luck; `long`
-looks for new ones.
+looks for new ones. `mutation` is `ci` for whom it is enough to know that a test fails.
 """
 
 import os
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 _LENIENT = [HealthCheck.too_slow, HealthCheck.data_too_large]  # the machine that runs them may be busy
 settings.register_profile(
@@ -21,6 +21,7 @@ settings.register_profile(
 settings.register_profile(
     "long", max_examples=5_000, stateful_step_count=100, deadline=None, suppress_health_check=_LENIENT
 )
+settings.register_profile("mutation", settings.get_profile("ci"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 

@@ -46,10 +46,10 @@ SECONDS_MAX = 86_400
 
 
 def _members(raw: bytes) -> Mapping[str, bytes] | None:
-    """Return the members of a nested object, or None where it is none."""
+    """Return the members of a nested object, or None where it is none, or has names that are no Unicode."""
     try:
         return {name: bytes(value) for name, value in _decode_object(raw).items()}
-    except msgspec.ValidationError:
+    except ValueError:
         return None
 
 
