@@ -138,7 +138,9 @@ def test_the_example_of_an_event_is_one() -> None:
     )
     public, _ = event_parts(event)
     gid, version = shown["id"].split("/")
-    assert json.loads(cloud_event(gid, int(version), event, public)) == shown
+    assert cloud_event(gid, int(version), event, public) == {
+        name: value for name, value in shown.items() if name not in ("commitment", "hash")
+    }
 
 
 def test_every_command_is_told() -> None:

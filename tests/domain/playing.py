@@ -11,6 +11,7 @@ from saleroom.domain.bidding import BidRequest
 from saleroom.domain.errors import Invalid, Refused
 from saleroom.domain.events import BidPlaced, Event, SoftClose
 from saleroom.domain.increments import Ladder, Tier
+from saleroom.domain.ledger import enter
 from saleroom.domain.selling import Draft
 from tests.domain.oracle import (
     AUTHOR,
@@ -147,7 +148,7 @@ class Game:
     def __init__(self, lot: Lot, gid: str = "gid") -> None:
         created = selling.create(gid, party(AUTHOR), draft(lot), T0)
         self.log: list[Event] = [created]
-        self.auction = begin(7, created)
+        self.auction, _ = enter(begin(7, created), created)
         self.taken: list[Taken] = []
 
     def do(self, act: Act, now: int) -> str | None:
@@ -157,7 +158,8 @@ class Game:
             events = decide(before, act, at(now))
         except Refused as refused:
             refusal = refusal_code(refused)
-        self.auction = before.after_all(events)
+        for event in events:
+            self.auction, _ = enter(self.auction.after(event), event)
         self.log += events
         self.taken.append(Taken(act, at(now), before, self.auction, tuple(events), refusal))
         return refusal

@@ -106,7 +106,8 @@ def test_outage(example: str, bid_on: bool) -> None:
     rule, since, back, end = OUTAGES[example]
     auction = an_auction(ends_at=END, soft_close=rule)
     auction = _bid_on(auction) if bid_on else auction
-    expected = [] if end is None else [AuctionExtended(at=after(back), ends_at=after(end), reason=Reason.OUTAGE)]
+    moved = AuctionExtended(at=after(back), ends_at=after(end or 0), reason=Reason.OUTAGE, down_since=after(since))
+    expected = [] if end is None else [moved]
     assert expected == reopen_after_outage(auction, after(since), after(back))
 
 
@@ -121,6 +122,6 @@ def test_an_outage_over_start_and_end_opens_first() -> None:
     events = reopen_after_outage(auction, after(10), after(4000))
     assert [
         AuctionOpened(at=after(3000)),
-        AuctionExtended(at=after(4000), ends_at=after(4120), reason=Reason.OUTAGE),
+        AuctionExtended(at=after(4000), ends_at=after(4120), reason=Reason.OUTAGE, down_since=after(10)),
     ] == events
     assert [] == settle(auction.after_all(events), after(4000))

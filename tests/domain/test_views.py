@@ -166,4 +166,4 @@ def test_the_wire_form_is_a_cloud_event() -> None:
             "reserveMet": True,
             "endsAt": "2026-11-21T13:00:00.000000Z",
         },
-    } == msgspec.json.decode(cloud_event("gid", auction.version, bid, public))
+    } == cloud_event("gid", auction.version, bid, public)

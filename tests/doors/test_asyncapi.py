@@ -13,6 +13,7 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT7
 
 from saleroom.delivery.mqtt import MqttSettings
+from saleroom.domain.chain import ZERO
 from saleroom.domain.events import EVENTS
 from saleroom.domain.views import auction_view, cloud_event, event_parts
 from saleroom.doors import asyncapi
@@ -132,7 +133,7 @@ def test_every_event_and_state_of_a_sale_is_as_described(history: History) -> No
     for event in game.log:
         if event.PUBLIC:
             version += 1
-            sent = msgspec.json.decode(cloud_event("gid", version, event, event_parts(event)[0]))
+            sent = {**cloud_event("gid", version, event, event_parts(event)[0]), "commitment": ZERO, "hash": ZERO}
             assert [] == faults(event.TYPE, sent), sent
     assert [] == faults("state", msgspec.to_builtins(auction_view(game.auction)))
 

@@ -129,7 +129,7 @@ async def test_an_outage_over_the_end_reopens(
     gid = await sells(clocked_database, ada, ends_at=after(3600))
     await _down(clocked_database, clock, 3500, 4000)
     assert Settled(0, 1, 120.0) == await clocked_database.write(settle_due)
-    extended = AuctionExtended(at=after(4000), ends_at=after(4120), reason=Reason.OUTAGE)
+    extended = AuctionExtended(at=after(4000), ends_at=after(4120), reason=Reason.OUTAGE, down_since=after(3500))
     assert extended == (await logged(clocked_database, gid))[-1]
     assert ["accepted"] == await bid(clocked_database, bob.bids(gid, "100"))
     clock.now = after(4120)

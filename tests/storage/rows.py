@@ -10,8 +10,7 @@ from saleroom.domain import selling
 from saleroom.domain.auction import Auction, Party
 from saleroom.domain.events import Event
 from saleroom.domain.selling import Draft
-from saleroom.service.recording import advance
-from saleroom.storage import auctions, log
+from saleroom.service.recording import advance, start
 from saleroom.storage.database import Transaction
 from saleroom.storage.tables import users
 from tests.domain.playing import T0, party
@@ -39,9 +38,7 @@ def add_auction(tx: Transaction, author: Party, **terms: Any) -> Auction:
     """Store an auction that began at T0 and its creation in the log; it starts at 100.000 unless `terms` say otherwise."""
     draft = Draft(**{"name": "Longcase clock", "starting_price": Decimal("100.000"), **terms})
     created = selling.create(unique("gid"), author, draft, T0)
-    auction = auctions.insert_auction(tx, created)
-    log.append(tx, [(auction, created)])
-    return auction
+    return start(tx, created)
 
 
 def go_on(tx: Transaction, auction: Auction, events: Iterable[Event]) -> Auction:

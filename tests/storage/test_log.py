@@ -5,7 +5,7 @@ from hypothesis import given
 
 from saleroom.domain.events import AuctionCreated, MaximumRaised
 from saleroom.domain.ledger import replay
-from saleroom.service.recording import steps
+from saleroom.service.recording import start, steps
 from saleroom.storage import auctions, bids, log
 from saleroom.storage.database import Database, Transaction
 from tests.domain.examples import BOB, place
@@ -25,8 +25,7 @@ def store(tx: Transaction, history: History) -> Game:
     game, oracle = Game(history.lot, unique("gid")), Oracle(history.lot)
     [created] = game.log
     assert isinstance(created, AuctionCreated)
-    auction = auctions.insert_auction(tx, created)
-    log.append(tx, [(auction, created)])
+    auction = start(tx, created)
     for now, act in history.acts(oracle):
         oracle.do(act, now)
         game.do(act, now)
@@ -107,7 +106,7 @@ async def test_each_auction_has_numbers_of_its_own(database: Database) -> None:
         add_people(tx)
         several = [add_auction(tx, party(0)) for _ in range(3)]
         taken = [step for auction in several for step in steps(auction, place(auction, "bob 100", "cyd 110")[1])]
-        auctions.save(tx, [auction for auction, _ in taken])
+        auctions.save(tx, [auction for auction, _, _ in taken])
         log.append(tx, taken)
         return [auction.id for auction in several]
 

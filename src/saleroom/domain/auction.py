@@ -6,13 +6,14 @@ States: scheduled -> open -> closed; scheduled or open without bids -> cancelled
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct, structs
 
+from saleroom.domain.chain import Chain
 from saleroom.domain.errors import AuctionClosed as AlreadyClosed
 from saleroom.domain.events import (
     AuctionAmended,
@@ -41,6 +42,7 @@ class Status(StrEnum):
     CANCELLED = "cancelled"
 
 
+_MICROSECOND = timedelta(microseconds=1)
 _OVER = (Status.CLOSED, Status.CANCELLED)
 
 
@@ -55,7 +57,8 @@ class Auction(Struct, frozen=True, kw_only=True):
     """One auction; all money has three decimals, all instants are UTC.
 
     `current_bid` is P, `leader` L and `maximum` M of rules.md (`maximum` >= `current_bid`). `version` numbers the public
-    events without gaps, `position` all of them, the private ones too. `id` is the store's number.
+    events without gaps, `position` all of them, the private ones too. `id` is the store's number,
+    `chain` where its ledger stands (`ledger.enter` moves it on).
     """
 
     id: int
@@ -80,6 +83,7 @@ class Auction(Struct, frozen=True, kw_only=True):
     bid_count: int = 0
     version: int = 1
     position: int = 1
+    chain: Chain = Chain()
 
     @property
     def over(self) -> bool:
@@ -136,14 +140,20 @@ def begin(auction_id: int, event: AuctionCreated) -> Auction:
         ladder=Ladder(event.increment),
         created_at=event.at,
         status=Status(event.status),
+        chain=Chain(event.seed),
         **_terms(event),
     )
 
 
-def refuse_if_over(auction: Auction, now: datetime) -> None:
-    """Raise `AuctionClosed` if the auction is over, or its end has come though nobody has closed it yet."""
-    if auction.over or (auction.ends_at is not None and now >= auction.ends_at):
-        raise AlreadyClosed(endsAt=auction.ends_at)
+def refuse_if_over(auction: Auction, now: datetime, received_at: datetime | None = None) -> None:
+    """Raise `AuctionClosed` if the auction is over, or its end has come though nobody has closed it yet.
+
+    The refusal tells when it was decided, how long after the end, and when the house had the request where that was noted.
+    """
+    end = auction.ends_at
+    late = None if end is None or now < end else (now - end) // _MICROSECOND
+    if auction.over or late is not None:
+        raise AlreadyClosed(endsAt=end, receivedAt=received_at, decidedAt=now, lateMicroseconds=late)
 
 
 def _terms(event: Terms) -> dict[str, Any]:

@@ -16,12 +16,19 @@ from saleroom.domain.errors import (
     BuyNowUnavailable,
     OwnAuction,
 )
-from saleroom.domain.events import AuctionExtended, BidPlaced, Event, MaximumRaised, Reason, ReserveMet
+from saleroom.domain.events import Asked, AuctionExtended, BidPlaced, Event, MaximumRaised, Reason, ReserveMet
 from saleroom.domain.money import LIMIT
 
 
-class BidRequest(Struct, frozen=True):
-    """What a bidder asks for: an `amount` to be shown, a `maximum` to bid up to, or both with amount <= maximum."""
+class _Arrived(Struct, frozen=True, kw_only=True):
+    received_at: datetime | None = None
+
+
+class BidRequest(_Arrived, frozen=True):
+    """What a bidder asks for: an `amount` to be shown, a `maximum` to bid up to, or both with amount <= maximum.
+
+    `received_at` is when the house had it. It decides nothing; it is evidence.
+    """
 
     amount: Decimal | None
     maximum: Decimal | None
@@ -33,13 +40,18 @@ class BidRequest(Struct, frozen=True):
         assert limit is not None, "a request has at least one of the two; the door has checked it"
         return limit
 
+    @property
+    def asked(self) -> Asked | None:
+        """What was asked for, as the log keeps it; None for a purchase, which names no price."""
+        return None if self.amount is self.maximum is None else Asked(self.amount, self.maximum)
+
 
 def place_bid(auction: Auction, bidder: Party, request: BidRequest, now: datetime) -> list[Event]:
     """Return what happens when `bidder` asks for `request` at `now`.
 
     Raises AuctionClosed, AuctionNotStarted, OwnAuction, AlreadyLeading or BidTooLow; then nothing happens.
     """
-    opened, auction = _admit(auction, bidder, now)
+    opened, auction = _admit(auction, bidder, now, request.received_at)
     if auction.leader is not None and auction.leader.id == bidder.id:
         return opened + _raise_own(auction, request, now)
     limit = request.limit
@@ -48,30 +60,30 @@ def place_bid(auction: Auction, bidder: Party, request: BidRequest, now: datetim
         raise BidTooLow(minimumBid=least)
     if auction.leader is None or auction.maximum is None or auction.current_bid is None:
         price = auction.starting_price if request.amount is None else request.amount
-        bids: list[Event] = [_bid(auction, bidder, price, limit, now)]
+        bids: list[Event] = [_bid(auction, bidder, price, limit, now, request)]
     elif limit > auction.maximum:
         bids = _outbid(auction, bidder, request, now)
     else:
-        bids = _held_off(auction, bidder, limit, now)
+        bids = _held_off(auction, bidder, request, now)
     return opened + bids + _soft_close(auction, now)
 
 
-def buy_now(auction: Auction, buyer: Party, now: datetime) -> list[Event]:
+def buy_now(auction: Auction, buyer: Party, now: datetime, received_at: datetime | None = None) -> list[Event]:
     """Return what happens when `buyer` takes the auction at its buy-now price: a bid at that price, and the close.
 
     Raises AuctionClosed, AuctionNotStarted, OwnAuction or BuyNowUnavailable.
     """
-    opened, auction = _admit(auction, buyer, now)
+    opened, auction = _admit(auction, buyer, now, received_at)
     price = auction.buy_now_price
     if price is None or auction.leader is not None:
         raise BuyNowUnavailable(minimumBid=auction.minimum_bid)
-    bid = _bid(auction, buyer, price, price, now)
+    bid = _bid(auction, buyer, price, price, now, BidRequest(None, None, received_at=received_at))
     return [*opened, bid, close(auction.after(bid), now)]
 
 
-def _admit(auction: Auction, bidder: Party, now: datetime) -> tuple[list[Event], Auction]:
+def _admit(auction: Auction, bidder: Party, now: datetime, received_at: datetime | None) -> tuple[list[Event], Auction]:
     """Rule 1, in its order. A scheduled auction whose start has come opens here if the closer has not been by yet."""
-    refuse_if_over(auction, now)
+    refuse_if_over(auction, now, received_at)
     opened = open_if_due(auction, now)
     auction = auction.after_all(opened)
     if auction.status == Status.SCHEDULED:
@@ -90,7 +102,7 @@ def _raise_own(auction: Auction, request: BidRequest, now: datetime) -> list[Eve
     assert leader is not None and maximum is not None and price is not None, "there is a leader"
     if request.maximum is None or request.maximum <= maximum:
         raise AlreadyLeading(minimumBid=auction.minimum_bid)
-    raised = MaximumRaised(at=now, maximum=request.maximum)
+    raised = MaximumRaised(at=now, maximum=request.maximum, received_at=request.received_at)
     lifted = _lift(auction, price, request.maximum)
     if lifted == price:
         return [raised]
@@ -104,29 +116,34 @@ def _outbid(auction: Auction, bidder: Party, request: BidRequest, now: datetime)
     assert leader is not None and maximum is not None and auction.current_bid is not None, "there is a leader"
     bids: list[Event] = []
     if maximum > auction.current_bid:
-        bids.append(_record(auction, leader, maximum, maximum, now, automatic=True))
+        bids.append(_record(auction, leader, maximum, maximum, now))
     price = min(limit, auction.ladder.next_above(maximum) or LIMIT)
     if request.amount is not None:
         price = max(request.amount, price)
-    bids.append(_bid(auction, bidder, price, limit, now))
+    bids.append(_bid(auction, bidder, price, limit, now, request))
     return bids
 
 
-def _held_off(auction: Auction, bidder: Party, limit: Decimal, now: datetime) -> list[Event]:
+def _held_off(auction: Auction, bidder: Party, request: BidRequest, now: datetime) -> list[Event]:
     """Rule 4c: m <= M, the leader stays; at m = M the earlier one keeps the lead at that price."""
-    leader, maximum = auction.leader, auction.maximum
+    leader, maximum, limit = auction.leader, auction.maximum, request.limit
     assert leader is not None and maximum is not None, "there is a leader"
     price = min(maximum, auction.ladder.next_above(limit) or LIMIT)
-    answer = _bid(auction, leader, price, maximum, now, automatic=True)
-    challenge = _record(auction, bidder, limit, limit, now, leading=False, standing=answer.amount)
+    answer = _bid(auction, leader, price, maximum, now)
+    challenge = _record(auction, bidder, limit, limit, now, request, leading=False, standing=answer.amount)
     return [answer, challenge] if limit == maximum else [challenge, answer]
 
 
 def _bid(
-    auction: Auction, bidder: Party, price: Decimal, limit: Decimal, now: datetime, *, automatic: bool = False
+    auction: Auction,
+    bidder: Party,
+    price: Decimal,
+    limit: Decimal,
+    now: datetime,
+    request: BidRequest | None = None,
 ) -> BidPlaced:
     """The bid that leads from here on, lifted to the reserve where the limit reaches it (rule 5)."""
-    return _record(auction, bidder, _lift(auction, price, limit), limit, now, automatic=automatic)
+    return _record(auction, bidder, _lift(auction, price, limit), limit, now, request)
 
 
 def _record(
@@ -135,24 +152,29 @@ def _record(
     amount: Decimal,
     limit: Decimal,
     now: datetime,
+    request: BidRequest | None = None,
     *,
-    automatic: bool = False,
     leading: bool = True,
     standing: Decimal | None = None,
 ) -> BidPlaced:
-    """A bid as the log tells it; `standing` is the price that will stand where this bid does not lead."""
+    """A bid as the log tells it, automatic where there is no `request`.
+
+    `standing` is the price that will stand where this bid does not lead.
+    """
     price = amount if leading else standing
     return BidPlaced(
         at=now,
         amount=amount,
         bidder=bidder.name,
         bidder_id=bidder.id,
-        automatic=automatic,
+        automatic=request is None,
         leading=leading,
         minimum_bid=auction.least_above(price),
         reserve_met=auction.met_at(price),
         ends_at=auction.ends_at,
         maximum=limit,
+        asked=None if request is None else request.asked,
+        received_at=None if request is None else request.received_at,
     )
 
 

@@ -62,4 +62,5 @@ def reopen_after_outage(auction: Auction, down_since: datetime, now: datetime) -
         later = min(later, rule.cap)
     if later <= end or later <= now:
         return []
-    return [*open_if_due(auction, now), AuctionExtended(at=now, ends_at=later, reason=Reason.OUTAGE)]
+    extended = AuctionExtended(at=now, ends_at=later, reason=Reason.OUTAGE, down_since=down_since)
+    return [*open_if_due(auction, now), extended]

@@ -2,6 +2,7 @@
 
 Every decision of the domain is a list of these; `Auction.after` is the one place that says what each of them changes.
 The fields named in `PRIVATE` stay out of the wire form: limits, the reserve and users' numbers are for the replay only.
+Those also named in `SEALED` are committed to by the ledger, and shown by it once the auction is over (docs/ledger.md).
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ class Event(Struct, frozen=True, kw_only=True, rename="camel"):
 
     TYPE: ClassVar[str]
     PRIVATE: ClassVar[frozenset[str]] = frozenset()
+    SEALED: ClassVar[frozenset[str]] = frozenset()
     PUBLIC: ClassVar[bool] = True
     """False where nobody but the replay may learn that it happened."""
 
@@ -54,6 +56,7 @@ class Terms(Event, frozen=True, kw_only=True):
     """What the author of an auction decides, whole; `minimum_bid` and `reserve_met` follow from it."""
 
     PRIVATE: ClassVar[frozenset[str]] = frozenset({"reserve_price"})
+    SEALED: ClassVar[frozenset[str]] = frozenset({"reserve_price"})
 
     name: str
     description: str
@@ -68,16 +71,17 @@ class Terms(Event, frozen=True, kw_only=True):
 
 
 class AuctionCreated(Terms, frozen=True, kw_only=True):
-    """An auction was created by `author`; it is `scheduled` or `open` at once."""
+    """An auction was created by `author`; it is `scheduled` or `open` at once. `seed` is for the salts of its ledger."""
 
     TYPE: ClassVar[str] = "auction.created"
-    PRIVATE: ClassVar[frozenset[str]] = frozenset({"reserve_price", "author_id"})
+    PRIVATE: ClassVar[frozenset[str]] = frozenset({"reserve_price", "author_id", "seed"})
 
     gid: str
     author: str
     author_id: int
     increment: tuple[Tier, ...]
     status: str
+    seed: str = ""
 
 
 class AuctionAmended(Terms, frozen=True, kw_only=True):
@@ -92,15 +96,24 @@ class AuctionOpened(Event, frozen=True, kw_only=True):
     TYPE: ClassVar[str] = "auction.opened"
 
 
+class Asked(Struct, frozen=True):
+    """What a bidder asked for; see `bidding.BidRequest`."""
+
+    amount: Decimal | None
+    maximum: Decimal | None
+
+
 class BidPlaced(Event, frozen=True, kw_only=True):
     """A bid of `amount` was recorded.
 
     `leading`: whether `bidder` leads once this is applied; then `amount` is the price. `automatic`: the service bid on
     behalf of an earlier maximum. `minimum_bid`: the least next bid afterwards. `maximum`: the limit behind the bid.
+    `asked` and `received_at`, when the house had the request, are None on an automatic bid; `asked` also on a purchase.
     """
 
     TYPE: ClassVar[str] = "bid.placed"
-    PRIVATE: ClassVar[frozenset[str]] = frozenset({"bidder_id", "maximum"})
+    PRIVATE: ClassVar[frozenset[str]] = frozenset({"bidder_id", "maximum", "asked"})
+    SEALED: ClassVar[frozenset[str]] = frozenset({"maximum", "asked"})
 
     amount: Decimal
     bidder: str
@@ -111,6 +124,8 @@ class BidPlaced(Event, frozen=True, kw_only=True):
     reserve_met: bool | None
     ends_at: datetime | None
     maximum: Decimal
+    asked: Asked | None = None
+    received_at: datetime | None = None
 
 
 class MaximumRaised(Event, frozen=True, kw_only=True):
@@ -118,9 +133,11 @@ class MaximumRaised(Event, frozen=True, kw_only=True):
 
     TYPE: ClassVar[str] = "maximum.raised"
     PUBLIC: ClassVar[bool] = False
-    PRIVATE: ClassVar[frozenset[str]] = frozenset({"maximum"})
+    PRIVATE: ClassVar[frozenset[str]] = frozenset({"maximum", "received_at"})
+    SEALED: ClassVar[frozenset[str]] = PRIVATE
 
     maximum: Decimal
+    received_at: datetime | None = None
 
 
 class ReserveMet(Event, frozen=True, kw_only=True):
@@ -134,12 +151,13 @@ class ReserveMet(Event, frozen=True, kw_only=True):
 
 
 class AuctionExtended(Event, frozen=True, kw_only=True):
-    """The end moved to `ends_at`, later than before, for this `reason`."""
+    """The end moved to `ends_at`, later than before, for this `reason`; `down_since` is when an outage began."""
 
     TYPE: ClassVar[str] = "auction.extended"
 
     ends_at: datetime
     reason: Reason
+    down_since: datetime | None = None
 
 
 class AuctionClosed(Event, frozen=True, kw_only=True):

@@ -6,10 +6,11 @@ has to be exactly theirs. Several decisions may share one instant, so a decision
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
+from functools import partial
 from typing import Any
 
 from msgspec import Struct, structs
@@ -64,7 +65,7 @@ def retrace(events: Iterable[Event]) -> Trace:
     """
     log = list(events)
     for index, event in enumerate(log):
-        _check_form(index, event)
+        check_form(index, event)
     auction = _begun(log)
     bids: list[Reasoned] = []
     people = _People(auction.author)
@@ -159,8 +160,8 @@ def _outage(auction: Auction, event: AuctionExtended, index: int) -> list[Event]
     if event.down_since is None:
         made = closing.reopen_after_outage(auction, auction.created_at, event.at)
         return [_without(each, "down_since") for each in made]
-    if event.down_since >= event.at:
-        raise Broken(index, "an outage begins before it ends")
+    if event.down_since > event.at:
+        raise Broken(index, "an outage does not begin after its end")
     return closing.reopen_after_outage(auction, event.down_since, event.at)
 
 
@@ -179,28 +180,36 @@ def _bid(auction: Auction, log: list[Event], index: int) -> list[Event]:
         return bidding.place_bid(
             auction, bidder, BidRequest(asked.amount, asked.maximum, received_at=bid.received_at), bid.at
         )
-    if isinstance(two[-1], AuctionClosed) and two[-1].at == bid.at:
-        return bidding.buy_now(auction, bidder, bid.at, bid.received_at)
     return _unasked(auction, log, index, bid)
 
 
 def _unasked(auction: Auction, log: list[Event], index: int, bid: BidPlaced) -> list[Event]:
-    """Decide a bid from before it was written down what was asked for: one of three things, by what came of it."""
-    bidder, limit = Party(bid.bidder_id, bid.bidder), bid.maximum
-    requests = [(None, limit), (limit, None), (bid.amount, limit)]
-    first: list[Event] = []
-    for amount, maximum in requests:
+    """Decide a bid without what was asked for: a purchase, or one from before that was written down.
+
+    Then it is what brings about what has come of it: a purchase, or a bid in one of three forms.
+    """
+    bidder = Party(bid.bidder_id, bid.bidder)
+    following = log[index + 1 : index + 2]
+    tries: list[Callable[[], list[Event]]] = []
+    if following and isinstance(following[0], AuctionClosed) and following[0].at == bid.at:
+        tries.append(partial(bidding.buy_now, auction, bidder, bid.at, bid.received_at))
+    for amount, maximum in ((None, bid.maximum), (bid.maximum, None), (bid.amount, bid.maximum)):
+        request = BidRequest(amount, maximum, received_at=bid.received_at)
+        tries.append(partial(bidding.place_bid, auction, bidder, request, bid.at))
+    said: Refused | list[Event] | None = None
+    for attempt in tries:
         try:
-            made = bidding.place_bid(auction, bidder, BidRequest(amount, maximum, received_at=bid.received_at), bid.at)
-        except Refused:
-            if amount is None:
-                raise  # what is refused up to its limit is refused in any form
+            made = [_without(each, "asked") if isinstance(each, BidPlaced) else each for each in attempt()]
+        except Refused as refusal:
+            said = said or refusal
             continue
-        made = [_without(each, "asked") if isinstance(each, BidPlaced) else each for each in made]
         if made == log[index : index + len(made)]:
             return made
-        first = first or made
-    return first
+        said = said or made
+    if isinstance(said, Refused):
+        raise said
+    assert said is not None, "there are three tries at least"
+    return said
 
 
 def _without(event: Event, name: str) -> Event:
@@ -249,8 +258,8 @@ def _check_times(log: list[Event]) -> None:
             raise Broken(index, "it is earlier than the event before it")
 
 
-def _check_form(index: int, event: Event) -> None:
-    """Raise Broken where an amount, a step or a number of seconds is none that anybody could have asked for."""
+def check_form(index: int, event: Event) -> None:
+    """Raise Broken(index, ...) where an amount, a step or a number of seconds is none that anybody could have asked for."""
     for value in _values(event):
         if isinstance(value, Decimal) and not _is_money(value):
             raise Broken(index, f"{value} is no amount with three decimals")

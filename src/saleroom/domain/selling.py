@@ -47,8 +47,11 @@ class Draft(Struct, frozen=True, kw_only=True):
     increment: Ladder = DEFAULT_LADDER
 
 
-def create(gid: str, author: Party, draft: Draft, now: datetime) -> AuctionCreated:
-    """Return the event that begins an auction. Raises Invalid where the terms contradict each other or the clock."""
+def create(gid: str, author: Party, draft: Draft, now: datetime, seed: str = "") -> AuctionCreated:
+    """Return the event that begins an auction. `gid` and `seed` (64 hexadecimal digits) are drawn by chance.
+
+    Raises Invalid where the terms contradict each other or the clock.
+    """
     _refuse_contradictions(draft, now)
     scheduled = draft.starts_at is not None and draft.starts_at > now
     return AuctionCreated(
@@ -58,6 +61,7 @@ def create(gid: str, author: Party, draft: Draft, now: datetime) -> AuctionCreat
         author_id=author.id,
         increment=draft.increment.tiers,
         status=Status.SCHEDULED if scheduled else Status.OPEN,
+        seed=seed,
         minimum_bid=draft.starting_price,
         reserve_met=None if draft.reserve_price is None else False,
         **{name: getattr(draft, name) for name in TERMS},

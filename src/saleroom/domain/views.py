@@ -19,7 +19,10 @@ from saleroom.domain.events import EVENTS, Event
 
 
 class AuctionView(Struct, frozen=True, kw_only=True, rename="camel"):
-    """An auction as `GET /auctions/{gid}` and the retained MQTT state show it; `reservePrice` to its author only."""
+    """An auction as `GET /auctions/{gid}` and the retained MQTT state show it; `reservePrice` to its author only.
+
+    `head` is the hash of the last event of its ledger.
+    """
 
     gid: str
     name: str
@@ -39,25 +42,31 @@ class AuctionView(Struct, frozen=True, kw_only=True, rename="camel"):
     ends_at: str | None
     created_at: str
     version: int
+    head: str
     reserve_price: str | UnsetType = UNSET
 
 
 class BidView(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A bid of the history; `maximum` only on one's own."""
+    """A bid of the history; `maximum` only on one's own.
+
+    `received_at` is when the house had the request (null for an automatic bid), `placed_at` when it was decided.
+    """
 
     amount: str
     bidder: str
+    received_at: str | None
     placed_at: str
     automatic: bool
     maximum: str | UnsetType = UNSET
 
 
 class BidAnswer(Struct, frozen=True, kw_only=True):
-    """The answer to an accepted bid; `bid` is null where only one's own maximum rose."""
+    """The answer to an accepted bid; `bid` is null where only one's own maximum rose. `receipt` is the house's signature."""
 
     bid: BidView | None
     auction: AuctionView
     leading: bool
+    receipt: str
 
 
 @lru_cache(maxsize=8192)
@@ -77,17 +86,18 @@ def auction_view(auction: Auction, *, own: bool = False) -> AuctionView:
         starting_price=str(auction.starting_price),
         current_bid=_money(auction.current_bid),
         current_bidder=None if auction.leader is None else auction.leader.name,
-        current_bid_at=_instant(auction.current_bid_at),
+        current_bid_at=maybe_instant(auction.current_bid_at),
         minimum_bid=_money(auction.minimum_bid),
         bid_count=auction.bid_count,
         reserve_met=auction.reserve_met,
         buy_now_price=_money(auction.buy_now_price),
         status=auction.status,
         outcome=auction.outcome,
-        starts_at=_instant(auction.starts_at),
-        ends_at=_instant(auction.ends_at),
+        starts_at=maybe_instant(auction.starts_at),
+        ends_at=maybe_instant(auction.ends_at),
         created_at=instant(auction.created_at),
         version=auction.version,
+        head=auction.chain.head,
         reserve_price=str(reserve) if own and reserve is not None else UNSET,
     )
 
@@ -112,20 +122,28 @@ def _members(kind: type[Event]) -> tuple[list[tuple[str, str]], list[tuple[str, 
     return [m for m in members if m[0] not in kind.PRIVATE], [m for m in members if m[0] in kind.PRIVATE]
 
 
-def cloud_event(gid: str, version: int, event: Event, data: Mapping[str, Any]) -> bytes:
-    """Return the wire form of a public event: a CloudEvents 1.0 JSON object (events.md)."""
-    return _encode(
-        {
-            "specversion": "1.0",
-            "id": f"{gid}/{version}",
-            "source": f"/auctions/{gid}",
-            "type": event.TYPE,
-            "time": instant(event.at),
-            "datacontenttype": "application/json",
-            "sequence": version,
-            "data": data,
-        }
-    )
+def sealed_part(kind: type[Event], private: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the ledger commits to of an event's private part, as `event_parts` gives it; all but numbers and seeds."""
+    return {wire: private[wire] for wire in _sealed(kind) if wire in private}
+
+
+@cache
+def _sealed(kind: type[Event]) -> list[str]:
+    return [wire for name, wire in _members(kind)[1] if name in kind.SEALED]
+
+
+def cloud_event(gid: str, version: int, event: Event, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a public event as a CloudEvents 1.0 object (events.md), ready for JSON; the ledger adds its own members."""
+    return {
+        "specversion": "1.0",
+        "id": f"{gid}/{version}",
+        "source": f"/auctions/{gid}",
+        "type": event.TYPE,
+        "time": instant(event.at),
+        "datacontenttype": "application/json",
+        "sequence": version,
+        "data": data,
+    }
 
 
 def event_from_parts(kind: str, at: datetime, public: Mapping[str, Any], private: Mapping[str, Any]) -> Event:
@@ -134,14 +152,12 @@ def event_from_parts(kind: str, at: datetime, public: Mapping[str, Any], private
     return event
 
 
-_encode = msgspec.json.Encoder().encode
-
-
 def _money(amount: Decimal | None) -> str | None:
     return None if amount is None else str(amount)
 
 
-def _instant(at: datetime | None) -> str | None:
+def maybe_instant(at: datetime | None) -> str | None:
+    """Return `at` as the wire writes it, None for None."""
     return None if at is None else instant(at)
 
 

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, cast
 
 import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec import Struct, inspect
 
 from saleroom.domain import bidding, closing, selling
@@ -20,11 +21,14 @@ from saleroom.domain.auction import Auction, Party, Status, begin
 from saleroom.domain.bidding import BidRequest
 from saleroom.domain.errors import Invalid, Refused
 from saleroom.domain.events import EVENTS, BidPlaced, Event
+from saleroom.domain.ledger import Entry, enter
 from saleroom.domain.selling import Draft
-from saleroom.domain.views import BidAnswer, BidView, auction_view, cloud_event, event_parts, instant
+from saleroom.domain.views import BidAnswer, BidView, auction_view, instant, maybe_instant
 from saleroom.doors import problems
 from saleroom.doors.api import schemas
-from saleroom.doors.api.schemas import GID_PATTERN, INSTANT, MONEY, USERNAME, Schema
+from saleroom.doors.api.schemas import GID_PATTERN, HASH, INSTANT, MONEY, USERNAME, Schema
+from saleroom.service.recording import Step, steps
+from saleroom.service.signing import Signer, statement
 
 GID = "k3X9mQ2vTa1_"
 """The auction of all examples."""
@@ -40,6 +44,8 @@ _ENVELOPE: dict[str, tuple[Schema, str]] = {
     "datacontenttype": ({"const": "application/json"}, "What `data` is."),
     "sequence": ({"type": "integer", "minimum": 1}, "Numbers the auction's events from 1, without gaps."),
     "data": ({}, "The facts."),
+    "commitment": ({"type": "string"} | HASH, "Commits to what is hidden until the auction is over."),
+    "hash": ({"type": "string"} | HASH, "The link of the ledger."),
 }
 
 _FIELDS: dict[str, tuple[Schema, str]] = {
@@ -50,6 +56,7 @@ _FIELDS: dict[str, tuple[Schema, str]] = {
     "buyNowPrice": ({}, "The price at which it is sold at once, until the first bid; null where there is none."),
     "cap": ({}, "The end never moves past this; null where nothing bounds it."),
     "description": ({}, "What is sold."),
+    "downSince": ({}, "Since when the house had not been accepting bids; null unless that is the reason."),
     "endsAt": ({}, "When it closes by itself; null where its author closes it."),
     "extension": ({"minimum": 1}, "Seconds from a late bid to the new end."),
     "from": ({}, "The lowest price of the tier."),
@@ -61,6 +68,7 @@ _FIELDS: dict[str, tuple[Schema, str]] = {
     "outcome": ({}, "How it ended."),
     "price": ({}, "The hammer price; null where it was not sold."),
     "reason": ({}, "Why the end moved."),
+    "receivedAt": ({}, "When the house had the request; null for an automatic bid."),
     "reserveMet": ({}, "Whether the price has reached the reserve; null where there is none."),
     "softClose": ({}, "Late bids move the end; null where it stands as announced."),
     "startingPrice": ({}, "The least first bid."),
@@ -154,8 +162,9 @@ def reply_schema(answer: Schema, name: str, status: int) -> Schema:
 
 def event_example(kind: type[Event]) -> Any:
     """Return an event of this kind as it is sent."""
-    auction, event = next((auction, event) for auction, event in _sale() if type(event) is kind)
-    return msgspec.json.decode(cloud_event(auction.gid, auction.version, event, event_parts(event)[0]))
+    return next(
+        msgspec.json.decode(entry.payload) for _, event, entry in _sale() if type(event) is kind and entry.payload
+    )
 
 
 def state_example() -> Any:
@@ -165,15 +174,21 @@ def state_example() -> Any:
 
 def accepted_example() -> Any:
     """Return the reply to a bid that was accepted."""
-    auction, bid = _after_first_bid()
+    step = auction, bid = _after_first_bid()
     shown = BidView(
         amount=str(bid.amount),
         bidder=bid.bidder,
+        received_at=maybe_instant(bid.received_at),
         placed_at=instant(bid.at),
         automatic=bid.automatic,
     )
-    answer = BidAnswer(bid=shown, auction=auction_view(auction), leading=bid.leading)
+    asked = BidRequest(None, bid.maximum, received_at=bid.received_at)
+    receipt = _SIGNER.sign(statement(Party(bid.bidder_id, bid.bidder), asked, [(*step, Entry(None, b""))]))
+    answer = BidAnswer(bid=shown, auction=auction_view(auction), leading=bid.leading, receipt=receipt)
     return {"status": 201, **msgspec.to_builtins(answer)}
+
+
+_SIGNER = Signer(Ed25519PrivateKey.from_private_bytes(b"an example's key, of 32 bytes..."))
 
 
 def refused_example(refused: type[Refused]) -> Any:
@@ -183,6 +198,9 @@ def refused_example(refused: type[Refused]) -> Any:
         "minimumBid": auction.minimum_bid,
         "endsAt": auction.ends_at,
         "startsAt": auction.starts_at,
+        "receivedAt": auction.current_bid_at,
+        "decidedAt": auction.current_bid_at,
+        "lateMicroseconds": 153_421,
         "retryAfter": 1,
     }
     error = (
@@ -194,14 +212,14 @@ def refused_example(refused: type[Refused]) -> Any:
 
 
 def _after_first_bid() -> tuple[Auction, BidPlaced]:
-    return next((auction, event) for auction, event in _sale() if isinstance(event, BidPlaced))
+    return next((auction, event) for auction, event, _ in _sale() if isinstance(event, BidPlaced))
 
 
 @cache
-def _sale() -> tuple[tuple[Auction, Event], ...]:
+def _sale() -> tuple[Step, ...]:
     """Return a sale in which everything happens, and one that was cancelled: each event with the auction after it."""
     opens, (ada, ben, cyd) = datetime(2026, 11, 21, 12, tzinfo=UTC), (Party(1, "ada"), Party(2, "ben"), Party(3, "cyd"))
-    hour, minute = timedelta(hours=1), timedelta(minutes=1)
+    hour, minute, moment = timedelta(hours=1), timedelta(minutes=1), timedelta(milliseconds=3)
     terms = Draft(
         name="Longcase clock",
         starting_price=Decimal("100.000"),
@@ -209,20 +227,23 @@ def _sale() -> tuple[tuple[Auction, Event], ...]:
         starts_at=opens,
         ends_at=opens + hour,
     )
-    created = selling.create(GID, ada, terms, opens - hour)
-    auction = begin(1, created)
-    story: list[tuple[Auction, Event]] = [(auction, created)]
+    created = selling.create(GID, ada, terms, opens - hour, "5a1e" * 16)
+    first, entry = enter(begin(1, created), created)
+    story: list[Step] = [(first, created, entry)]
 
     def happens(events: Iterable[Event]) -> Auction:
-        for event in events:
-            story.append((story[-1][0].after(event), event))
+        story.extend(steps(story[-1][0], events))
         return story[-1][0]
 
-    auction = happens(selling.amend(auction, ada, {"description": "Walnut, about 1740"}, opens - 30 * minute))
-    auction = happens(bidding.place_bid(auction, ben, BidRequest(None, Decimal("120.000")), opens + minute))
-    auction = happens(bidding.place_bid(auction, ben, BidRequest(None, Decimal("200.000")), opens + 2 * minute))
-    auction = happens(bidding.place_bid(auction, cyd, BidRequest(Decimal("160.000"), None), opens + hour - minute))
+    def bids(auction: Auction, bidder: Party, amount: str | None, maximum: str | None, at: datetime) -> Auction:
+        request = BidRequest(
+            *(None if text is None else Decimal(text) for text in (amount, maximum)), received_at=at - moment
+        )
+        return happens(bidding.place_bid(auction, bidder, request, at))
+
+    auction = happens(selling.amend(first, ada, {"description": "Walnut, about 1740"}, opens - 30 * minute))
+    auction = bids(auction, ben, None, "120.000", opens + minute)
+    auction = bids(auction, ben, None, "200.000", opens + 2 * minute)
+    auction = bids(auction, cyd, "160.000", None, opens + hour - minute)
     happens(closing.settle(auction, opens + 2 * hour))
-    cancelled = begin(1, created)
-    [cancellation] = selling.cancel(cancelled, ada, opens - 30 * minute)
-    return (*story, (cancelled.after(cancellation), cancellation))
+    return (*story, *steps(first, selling.cancel(first, ada, opens - 30 * minute)))

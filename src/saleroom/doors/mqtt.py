@@ -100,7 +100,8 @@ class Commands:
         self._rates.take(token_digest(token))
         if self._under_way >= UNDER_WAY_MAX:
             raise Busy("Too many bids at once; nothing was changed; try again in a moment.")
-        request = BidRequest(values.get("amount"), values.get("maximum"))
+        received_at = self._house.database.clock_now()
+        request = BidRequest(values.get("amount"), values.get("maximum"), received_at=received_at)
         once = Once(command_id, digest(*_BIDS, gid, values))
         self._under_way += 1
         try:

@@ -13,13 +13,13 @@ from sqlalchemy.exc import IntegrityError
 from saleroom.domain import selling
 from saleroom.domain.accounts import GID_BYTES, Account
 from saleroom.domain.auction import Auction, Party
+from saleroom.domain.chain import SEED_BYTES
 from saleroom.domain.selling import Draft
 from saleroom.domain.views import auction_view
 from saleroom.service.accounts import authenticate
 from saleroom.service.once import Once, once
 from saleroom.service.photos import put_on
-from saleroom.service.recording import advance, lock_one
-from saleroom.storage import auctions, log
+from saleroom.service.recording import advance, lock_one, start
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import TryAgain
 
@@ -35,12 +35,12 @@ def create(tx: Transaction, token: str, draft: Draft, asked: Once | None, photos
     account = authenticate(tx, token)
 
     def begin() -> bytes:
-        event = selling.create(secrets.token_urlsafe(GID_BYTES), _party(account), draft, tx.now())
+        gid, seed = secrets.token_urlsafe(GID_BYTES), secrets.token_hex(SEED_BYTES)
+        event = selling.create(gid, _party(account), draft, tx.now(), seed)
         try:
-            auction = auctions.insert_auction(tx, event)
+            auction = start(tx, event)
         except IntegrityError as error:
             raise TryAgain("the gid was taken") from error
-        log.append(tx, [(auction, event)])
         if photos:
             put_on(tx, account, auction, photos)
         return _shown(auction)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from saleroom.domain import bidding
 from saleroom.domain.auction import Auction, Party
 from saleroom.domain.bidding import BidRequest
 from saleroom.domain.errors import Refused, Unauthenticated, UnknownAuction
 from saleroom.domain.events import BidPlaced
-from saleroom.domain.views import BidAnswer, BidView, auction_view, instant
+from saleroom.domain.views import BidAnswer, BidView, auction_view, instant, maybe_instant
 from saleroom.service.accounts import authenticate, token_digest
 from saleroom.service.once import Once, once, repeated
 from saleroom.service.recording import Step, lock_one, record, steps
+from saleroom.service.signing import signer, statement
 from saleroom.storage import accounts, auctions, idempotency
 from saleroom.storage.database import Transaction, brief
 from saleroom.storage.idempotency import Kept
@@ -57,13 +59,14 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand]) -> list[bytes | 
                 answers.append(repeated(before, asked))
                 continue
             auction = _found(standing.get(command.gid))
-            made = steps(auction, bidding.place_bid(auction, bidder, command.request, now))
+            request = _received(command.request, now)
+            made = steps(auction, bidding.place_bid(auction, bidder, request, now))
         except Refused as refusal:
             answers.append(refusal)
             continue
         taken += made
         standing[command.gid] = made[-1][0]
-        answer = _answer(bidder.id, made)
+        answer = _answer(tx, bidder, request, made)
         answers.append(answer)
         if asked is not None:
             known[bidder.id, asked.key] = Kept(bidder.id, asked.key, asked.request, answer)
@@ -73,7 +76,7 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand]) -> list[bytes | 
     return answers
 
 
-def buy_now(tx: Transaction, token: str, gid: str, asked: Once | None) -> bytes:
+def buy_now(tx: Transaction, token: str, gid: str, asked: Once | None, received_at: datetime | None = None) -> bytes:
     """Sell the auction to the caller at its buy-now price and close it; return JSON of a `BidAnswer`.
 
     Raises Unauthenticated, UnknownAuction, IdempotencyMismatch, and what `domain.bidding.buy_now` raises.
@@ -82,28 +85,39 @@ def buy_now(tx: Transaction, token: str, gid: str, asked: Once | None) -> bytes:
     auction = lock_one(tx, gid)
 
     def buy() -> bytes:
-        made = steps(auction, bidding.buy_now(auction, Party(buyer.id, buyer.username), tx.now()))
+        now, party = tx.now(), Party(buyer.id, buyer.username)
+        request = _received(BidRequest(None, None, received_at=received_at), now)
+        made = steps(auction, bidding.buy_now(auction, party, now, request.received_at))
         record(tx, made)
-        return _answer(buyer.id, made)
+        return _answer(tx, party, request, made)
 
     return once(tx, buyer, asked, buy)
 
 
-def _answer(bidder_id: int, made: Sequence[Step]) -> bytes:
+def _received(request: BidRequest, now: datetime) -> BidRequest:
+    """Nothing is decided before it was received, whatever the clocks of two machines say."""
+    if request.received_at is None or request.received_at <= now:
+        return request
+    return structs.replace(request, received_at=now)
+
+
+def _answer(tx: Transaction, bidder: Party, request: BidRequest, made: Sequence[Step]) -> bytes:
     """What became of the bid: its own row of the history, the auction after it, and whether the bidder leads."""
     auction = made[-1][0]
-    own = [e for _, e in made if isinstance(e, BidPlaced) and e.bidder_id == bidder_id]
+    own = [e for _, e, _ in made if isinstance(e, BidPlaced) and e.bidder_id == bidder.id]
     bid = None
     if own:
         placed = own[-1]
         bid = BidView(
             amount=str(placed.amount),
             bidder=placed.bidder,
+            received_at=maybe_instant(placed.received_at),
             placed_at=instant(placed.at),
             automatic=placed.automatic,
         )
-    leading = auction.leader is not None and auction.leader.id == bidder_id
-    return _encode(BidAnswer(bid=bid, auction=auction_view(auction), leading=leading))
+    leading = auction.leader is not None and auction.leader.id == bidder.id
+    signed = signer(tx).sign(statement(bidder, request, made))
+    return _encode(BidAnswer(bid=bid, auction=auction_view(auction), leading=leading, receipt=signed))
 
 
 def _known(bidder: Party | None) -> Party:

@@ -74,7 +74,7 @@ def _reopen(tx: Transaction, down_since: datetime, now: datetime) -> int:
     for auction in auctions.lock_ending_between(tx, down_since, now + WINDOW_MAX):
         taken += steps(auction, reopen_after_outage(auction, down_since, now))
     record(tx, taken)
-    return len({auction.id for auction, _ in taken})
+    return len({auction.id for auction, _, _ in taken})
 
 
 class Closer:

@@ -13,7 +13,7 @@ from saleroom.domain.accounts import Account
 from saleroom.domain.auction import Auction, Party
 from saleroom.domain.errors import Refused, Unauthenticated, UnknownAuction
 from saleroom.domain.events import Outcome
-from saleroom.domain.views import AuctionView, BidView, auction_view, instant
+from saleroom.domain.views import AuctionView, BidView, auction_view, instant, maybe_instant
 from saleroom.service.accounts import authenticate, token_digest
 from saleroom.storage import accounts, auctions, bids, listing
 from saleroom.storage.database import Transaction, brief
@@ -118,6 +118,7 @@ def history(
         BidView(
             amount=str(bid.amount),
             bidder=bid.bidder,
+            received_at=maybe_instant(bid.received_at),
             placed_at=instant(bid.placed_at),
             automatic=bid.automatic,
             **({"maximum": str(bid.maximum)} if viewer is not None and viewer.id == bid.bidder_id else {}),

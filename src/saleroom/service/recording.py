@@ -4,31 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from saleroom.domain.auction import Auction
+from saleroom.domain.auction import Auction, begin
 from saleroom.domain.errors import UnknownAuction
-from saleroom.domain.events import AuctionAmended, BidPlaced, Event
+from saleroom.domain.events import AuctionAmended, AuctionCreated, BidPlaced, Event
+from saleroom.domain.ledger import Entry, enter
 from saleroom.storage import auctions, bids, log
 from saleroom.storage.database import Transaction
 
-Step = tuple[Auction, Event]
-"""An event, and its auction as it is right after it."""
+Step = tuple[Auction, Event, Entry]
+"""An event, its auction as it is right after it, and what the ledger holds of it."""
 
 
 def steps(auction: Auction, events: Iterable[Event]) -> list[Step]:
     """Return what each of `events` makes of `auction`, one after the other."""
     taken = []
     for event in events:
-        auction = auction.after(event)
-        taken.append((auction, event))
+        auction, entry = enter(auction.after(event), event)
+        taken.append((auction, event, entry))
     return taken
+
+
+def start(tx: Transaction, created: AuctionCreated) -> Auction:
+    """Write the auction that `created` begins, and return it. Raises IntegrityError where its gid exists already."""
+    auction, entry = enter(begin(0, created), created)
+    auction = auctions.insert_auction(tx, auction)
+    log.append(tx, [(auction, created, entry)])
+    return auction
 
 
 def record(tx: Transaction, taken: Sequence[Step]) -> None:
     """Write what has been decided: the auctions as they are after their last step, the log, and the bids."""
-    amended = any(isinstance(event, AuctionAmended) for _, event in taken)
-    auctions.save(tx, (auction for auction, _ in taken), terms=amended)
+    amended = any(isinstance(event, AuctionAmended) for _, event, _ in taken)
+    auctions.save(tx, (auction for auction, _, _ in taken), terms=amended)
     log.append(tx, taken)
-    bids.add(tx, [(auction, event) for auction, event in taken if isinstance(event, BidPlaced)])
+    bids.add(tx, [(auction, event) for auction, event, _ in taken if isinstance(event, BidPlaced)])
 
 
 def lock_one(tx: Transaction, gid: str) -> Auction:

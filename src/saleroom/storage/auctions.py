@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 from sqlalchemy import Row, Select, bindparam, func, insert, select
 
-from saleroom.domain.auction import Auction, Party, Status, begin
-from saleroom.domain.events import AuctionCreated, Outcome, SoftClose
+from saleroom.domain.auction import Auction, Party, Status
+from saleroom.domain.chain import Chain
+from saleroom.domain.events import Outcome, SoftClose
 from saleroom.domain.increments import Ladder, Tier
 from saleroom.domain.views import auction_view
 from saleroom.storage import bulk
@@ -36,9 +37,8 @@ def ending_rank(auction: Auction) -> int:
     return NO_END_RANK if auction.ends_at is None else (auction.ends_at - _EPOCH) // _MICROSECOND
 
 
-def insert_auction(tx: Transaction, event: AuctionCreated) -> Auction:
-    """Store the auction that `event` begins. Raises IntegrityError where its gid exists already."""
-    auction = begin(0, event)
+def insert_auction(tx: Transaction, auction: Auction) -> Auction:
+    """Store a new auction and return it with its number. Raises IntegrityError where its gid exists already."""
     row = {
         **_state(auction),
         **_terms(auction),
@@ -46,6 +46,7 @@ def insert_auction(tx: Transaction, event: AuctionCreated) -> Auction:
         "author_id": auction.author.id,
         "increment": _encode(auction.ladder.tiers).decode(),
         "created_at": auction.created_at,
+        "seed": auction.chain.seed,
     }
     auction_id = tx.execute(insert(auctions).returning(auctions.c.id), row).scalar_one()
     auction = msgspec.structs.replace(auction, id=auction_id)
@@ -176,6 +177,7 @@ def _auction(row: Row[Any], names: dict[int, str]) -> Auction:
         bid_count=row.bid_count,
         version=row.version,
         position=row.position,
+        chain=Chain(row.seed, row.head, row.hidden),
     )
 
 
@@ -195,6 +197,8 @@ def _state(auction: Auction) -> dict[str, Any]:
         "position": auction.position,
         "price": auction.starting_price if auction.current_bid is None else auction.current_bid,
         "ending_rank": ending_rank(auction),
+        "head": auction.chain.head,
+        "hidden": auction.chain.hidden,
     }
 
 

@@ -27,6 +27,7 @@ class Bid(Struct, frozen=True):
     maximum: Decimal
     automatic: bool
     placed_at: datetime
+    received_at: datetime | None
 
 
 def add(tx: Transaction, placed: Iterable[tuple[Auction, BidPlaced]]) -> None:
@@ -40,6 +41,7 @@ def add(tx: Transaction, placed: Iterable[tuple[Auction, BidPlaced]]) -> None:
             "maximum": bid.maximum,
             "automatic": bid.automatic,
             "placed_at": bid.at,
+            "received_at": bid.received_at,
         }
         for auction, bid in placed
     ]
@@ -53,7 +55,10 @@ def newest(tx: Transaction, auction_id: int, limit: int, before: int | None) -> 
         statement = statement.where(bids.c.number < before)
     rows = tx.execute(statement).all()
     names = usernames(tx, {row.bidder_id for row in rows})
-    return [Bid(r.number, r.bidder_id, names[r.bidder_id], r.amount, r.maximum, r.automatic, r.placed_at) for r in rows]
+    return [
+        Bid(r.number, r.bidder_id, names[r.bidder_id], r.amount, r.maximum, r.automatic, r.placed_at, r.received_at)
+        for r in rows
+    ]
 
 
 def auctions_of_bidder(tx: Transaction, bidder_id: int, limit: int, before: int | None) -> list[int]:

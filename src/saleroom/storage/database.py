@@ -128,9 +128,13 @@ class Database:
         self.memory.learn({}, tx.changed)
         return answer, tx
 
+    def clock_now(self) -> datetime:
+        """Return this process's clock (UTC): good as evidence of when something came, never for deciding."""
+        return datetime.now(UTC) if self.clock is None else self.clock()
+
     def seconds_until(self, instant: datetime) -> float:
         """Return how long `instant` is away by this process's clock: good for sleeping, never for deciding."""
-        return (instant - (self.clock() if self.clock is not None else datetime.now(UTC))).total_seconds()
+        return (instant - self.clock_now()).total_seconds()
 
     async def check(self) -> None:
         """Raise Unavailable where the database cannot be reached, or not safely with these settings."""

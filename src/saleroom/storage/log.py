@@ -12,7 +12,8 @@ from sqlalchemy import Row, Text, cast, func, select, update
 from saleroom.domain.auction import Auction
 from saleroom.domain.errors import UnknownAuction, UnknownEvent
 from saleroom.domain.events import AuctionCancelled, AuctionClosed, Event
-from saleroom.domain.views import cloud_event, event_from_parts, event_parts
+from saleroom.domain.ledger import Entry, Logged
+from saleroom.domain.views import event_from_parts
 from saleroom.storage import auctions as auction_rows
 from saleroom.storage import bulk
 from saleroom.storage.auctions import ending_rank
@@ -20,7 +21,6 @@ from saleroom.storage.database import Transaction, brief
 from saleroom.storage.tables import auctions, events
 
 PAGE_MAX = 500
-_encode = msgspec.json.Encoder().encode
 
 
 class LoggedEvent(Struct, frozen=True):
@@ -56,11 +56,10 @@ class OwedEvent(Struct, frozen=True):
     payload: bytes
 
 
-def append(tx: Transaction, steps: Iterable[tuple[Auction, Event]]) -> None:
-    """Log events, each with its auction as it was right after it."""
+def append(tx: Transaction, steps: Iterable[tuple[Auction, Event, Entry]]) -> None:
+    """Log events, each with its auction as it was right after it, and as the ledger has it."""
     rows = []
-    for auction, event in steps:
-        public, private = event_parts(event)
+    for auction, event, entry in steps:
         rows.append(
             {
                 "auction_id": auction.id,
@@ -68,8 +67,8 @@ def append(tx: Transaction, steps: Iterable[tuple[Auction, Event]]) -> None:
                 "version": auction.version if event.PUBLIC else None,
                 "type": event.TYPE,
                 "at": event.at,
-                "payload": cloud_event(auction.gid, auction.version, event, public) if event.PUBLIC else None,
-                "private": _encode(private),
+                "payload": entry.payload,
+                "private": entry.private,
                 "price": auction.starting_price if auction.current_bid is None else auction.current_bid,
                 "ending_rank": ending_rank(auction),
             }
@@ -79,12 +78,20 @@ def append(tx: Transaction, steps: Iterable[tuple[Auction, Event]]) -> None:
 
 def read(tx: Transaction, auction_id: int) -> list[Event]:
     """Return all events of an auction in order, the private parts too, as `domain.ledger.replay` takes them."""
-    rows = tx.execute(select(events).where(events.c.auction_id == auction_id).order_by(events.c.position))
     log = []
-    for row in rows:
-        public = msgspec.json.decode(row.payload)["data"] if row.payload is not None else {}
-        log.append(event_from_parts(row.type, row.at, public, msgspec.json.decode(row.private)))
+    for event in logged(tx, auction_id):
+        public = msgspec.json.decode(event.payload)["data"] if event.payload is not None else {}
+        log.append(event_from_parts(event.type, event.at, public, event.private))
     return log
+
+
+def logged(tx: Transaction, auction_id: int, after: int = 0, until: int | None = None) -> list[Logged]:
+    """Return an auction's events, the hidden ones too, after position `after` and up to `until`, as they were written."""
+    which = [events.c.auction_id == auction_id, events.c.position > after]
+    if until is not None:
+        which.append(events.c.position <= until)
+    rows = tx.execute(select(events).where(*which).order_by(events.c.position))
+    return [Logged(row.type, row.at, row.payload, msgspec.json.decode(row.private)) for row in rows]
 
 
 @brief

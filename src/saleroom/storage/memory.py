@@ -48,13 +48,14 @@ class Recent(Generic[V]):
 class Memory:
     """The usernames and auctions of one process; see the module for why they are never stale.
 
-    `shown` has the version and the JSON of auctions as anyone may see them.
+    `shown` has the version and the JSON of auctions as anyone may see them, `signer` what the service signs receipts with.
     """
 
     def __init__(self) -> None:
         self.names: Recent[str] = Recent(NAMES_MAX)
         self.auctions: Recent[Auction] = Recent(AUCTIONS_MAX)
         self.shown: Recent[tuple[int, bytes]] = Recent(AUCTIONS_MAX)
+        self.signer: object | None = None
 
     def learn(self, names: Mapping[int, str], auctions: Iterable[Auction]) -> None:
         """Take in what a transaction has read, or written and committed."""

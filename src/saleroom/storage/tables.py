@@ -28,6 +28,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine, UserDefinedType
 
+from saleroom.domain.chain import ZERO
+
 PRECISION, SCALE = 20, 3
 _SQLITE_WIDTH = PRECISION + 1
 
@@ -173,6 +175,9 @@ auctions = Table(
     Column("position", Integer, nullable=False),
     Column("price", Money, nullable=False),
     Column("ending_rank", BigInteger, nullable=False),
+    Column("seed", String, nullable=False, server_default=text("''")),
+    Column("head", String, nullable=False, server_default=text(f"'{ZERO}'")),
+    Column("hidden", String, nullable=False, server_default=text(f"'{ZERO}'")),
     Index("ix_auctions_ending_rank", "ending_rank", "id"),
     Index("ix_auctions_status_ending_rank", "status", "ending_rank", "id"),
     Index("ix_auctions_due_at", "due_at", sqlite_where=_DUE, postgresql_where=_DUE),
@@ -180,7 +185,8 @@ auctions = Table(
     Index("ix_auctions_created_at", "created_at", "id"),
 )
 """`due_at` is the next instant at which the auction changes by itself; `maximum` is the leader's and never shown.
-`price` and `ending_rank` are what lists sort by (see `storage/listing.py`); no index holds a column that each bid changes."""
+`price` and `ending_rank` are what lists sort by (see `storage/listing.py`); no index holds a column that each bid changes.
+`seed`, `head` and `hidden` are where its ledger stands (`domain/chain.py`)."""
 
 bids = Table(
     "bids",
@@ -193,10 +199,12 @@ bids = Table(
     Column("maximum", Money, nullable=False),
     Column("automatic", Boolean, nullable=False),
     Column("placed_at", Instant, nullable=False),
+    Column("received_at", Instant),
     UniqueConstraint("auction_id", "number"),
     Index("ix_bids_bidder_id_auction_id", "bidder_id", "auction_id"),
 )
-"""The history; `number` counts an auction's bids from 1, in the order in which they were recorded.
+"""The history; `number` counts an auction's bids from 1, in the order in which they were recorded. `received_at` is null for
+an automatic bid.
 
 Here and in the log there are no foreign keys: rows are written while that very auction is locked, by a bidder whose token
 has just been found, nothing is ever deleted, and checking took as long as inserting (docs/decisions/0017)."""
@@ -230,6 +238,17 @@ events = Table(
 `payload` is the public wire form (none where `version` is null, as nobody may learn of it), `private` the
 rest of the event; `price` and `ending_rank` are the auction's once it has happened, so that a list can look back.
 `delivered_at` is when the MQTT broker had it, `cleared_at` when the state of the auction that it ended was taken from there."""
+
+signing_keys = Table(
+    "signing_keys",
+    metadata,
+    Column("kid", String, primary_key=True),
+    Column("public", String, nullable=False),
+    Column("private", String),
+    Column("created_at", Instant, nullable=False),
+)
+"""What receipts are signed with, by the newest that has its `private` half here; raw Ed25519 in base64url, as JWK has it.
+`kid` is the thumbprint of RFC 7638. A key whose private half is in a file has none here."""
 
 idempotency = Table(
     "idempotency",

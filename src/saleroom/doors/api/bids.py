@@ -20,14 +20,17 @@ from saleroom.service.bidding import BidCommand
 
 async def place(call: Call) -> Response:
     """POST /auctions/{gid}/bids."""
-    request = BidRequest(call.values.get("amount"), call.values.get("maximum"))
+    request = BidRequest(
+        call.values.get("amount"), call.values.get("maximum"), received_at=call.house.database.clock_now()
+    )
     command = BidCommand(call.token, call.gid, request, call.once)
     return json_response(await call.house.desk.place(command), 201)
 
 
 async def buy(call: Call) -> Response:
     """POST /auctions/{gid}/buy."""
-    body = await call.house.database.write(bidding.buy_now, call.token, call.gid, call.once)
+    database = call.house.database
+    body = await database.write(bidding.buy_now, call.token, call.gid, call.once, database.clock_now())
     return json_response(body, 201)
 
 

@@ -9,16 +9,18 @@ from msgspec import structs
 
 from saleroom.domain import errors as e
 from saleroom.domain.views import AuctionView, BidAnswer
-from saleroom.doors.api import auctions, bids, fields, health, live, photos, watching
+from saleroom.doors.api import auctions, bids, evidence, fields, health, live, photos, watching
 from saleroom.doors.api.account_rows import ACCOUNTS, TEST_USERS
 from saleroom.doors.api.resource import Access, Endpoint
 from saleroom.doors.api.wire import (
     AuctionPage,
     BidPage,
     Health,
+    HouseView,
     PhotosView,
     PhotoView,
     Readiness,
+    TimeView,
 )
 
 _BID_ERRORS = (e.UnknownAuction, e.OwnAuction, e.AuctionClosed, e.AuctionNotStarted)
@@ -239,6 +241,38 @@ _EVENTS = (
     ),
 )
 
+_EVIDENCE = (
+    Endpoint(
+        method="GET",
+        path="/auctions/{gid}/ledger",
+        name="auctionLedger",
+        summary="The ledger of an auction: its events, chained, for anyone to verify",
+        handler=evidence.ledger,
+        tag="evidence",
+        lines=True,
+        errors=(e.UnknownAuction,),
+        about="Once the auction is over, limits and the reserve are opened.",
+    ),
+    Endpoint(
+        method="GET",
+        path="/time",
+        name="time",
+        summary="The clock of the house, by which everything is decided",
+        handler=evidence.time,
+        tag="evidence",
+        answer=TimeView,
+    ),
+    Endpoint(
+        method="GET",
+        path="/.well-known/saleroom.json",
+        name="wellKnown",
+        summary="The public keys that receipts are signed with",
+        handler=evidence.well_known,
+        tag="evidence",
+        answer=HouseView,
+    ),
+)
+
 _SERVICE = (
     Endpoint(
         method="GET",
@@ -290,7 +324,7 @@ def _with_common_errors(endpoint: Endpoint) -> Endpoint:
 
 ENDPOINTS = tuple(
     _with_common_errors(endpoint)
-    for endpoint in (*ACCOUNTS, *_AUCTIONS, *_PHOTOS, *_WATCHING, *_BIDS, *_EVENTS, *_SERVICE, TEST_USERS)
+    for endpoint in (*ACCOUNTS, *_AUCTIONS, *_PHOTOS, *_WATCHING, *_BIDS, *_EVENTS, *_EVIDENCE, *_SERVICE, TEST_USERS)
 )
 """Every endpoint of the API. Errors of every door (forgery filter, sizes, unavailability) are added by `openapi.py`."""
 

@@ -21,6 +21,7 @@ from saleroom.doors.guard import HEADER_BYTES_MAX, SAFE_METHODS
 from saleroom.doors.problems import STATUS
 
 JSON, HTML, EVENTS, IMAGES = "application/json", "text/html", "text/event-stream", "image/*"
+NDJSON = "application/x-ndjson"
 
 _ABOUT = f"""\
 A self-hosted auction house.
@@ -48,6 +49,7 @@ _TAGS = {
     "auctions": "What is sold.",
     "bids": "What is offered for it.",
     "events": "What happens, as it happens.",
+    "evidence": "What anyone can check the house by.",
     "service": "How the service is.",
     "pages": "For people: the home page, the form to log in, the public folder.",
 }
@@ -182,6 +184,8 @@ def _answers(endpoint: Endpoint) -> dict[str, Any]:
     if endpoint.stream:
         good |= {"description": _STREAM, "content": {EVENTS: {"schema": {"type": "string"}}}}
         answers["204"] = {"description": "The auction is over, and there is nothing left to tell."}
+    if endpoint.lines:
+        good["content"] = {NDJSON: {"schema": {"type": "string"}}}
     if endpoint.name == _SHOWN:
         answers["304"] = {"description": "It has not changed.", "headers": headers}
     by_status: dict[int, list[type[Refused]]] = {}

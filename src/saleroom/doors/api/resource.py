@@ -60,6 +60,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     """A row of the table of routes. It gives the route, the reading of the request, and the OpenAPI document.
 
     `form` is what its JSON body may hold; the body of one that takes a `picture` is for its handler to read.
+    `stream` answers with events as they happen, `lines` with NDJSON.
     """
 
     method: str
@@ -79,6 +80,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     once: bool = False
     bare: bool = False
     stream: bool = False
+    lines: bool = False
     about: str = ""
 
 

@@ -125,6 +125,32 @@ class Readiness(Struct, frozen=True):
     owed: int
 
 
+class TimeView(Struct, frozen=True):
+    """What the clock of the house says."""
+
+    time: str
+
+
+class KeyView(Struct, frozen=True):
+    """A public key as a JSON Web Key (RFC 7517, RFC 8037)."""
+
+    kty: str
+    crv: str
+    alg: str
+    use: str
+    kid: str
+    x: str
+
+
+class HouseView(Struct, frozen=True, rename="camel"):
+    """What the house says of itself to whoever checks it."""
+
+    service: str
+    service_version: str
+    ledger_format: int
+    keys: list[KeyView]
+
+
 class ErrorView(Struct, frozen=True):
     """An error: a sentence, or for `validation` each field's faults; beside it a stable code, and facts to act on."""
 

@@ -92,7 +92,8 @@ class Lots:
             return await self._page(request, asked=Asked(None, None, buy=True, key=_new_key()))
         try:
             once = Once(_key(sent), digest("POST", "/auctions/{gid}/buy", gid, {}))
-            body = await self._site.house.database.write(bidding.buy_now, token, gid, once)
+            database = self._site.house.database
+            body = await database.write(bidding.buy_now, token, gid, once, database.clock_now())
         except Refused as refused:
             return await self._refused(request, refused, {})
         return await self._answered(request, body)
@@ -113,7 +114,9 @@ class Lots:
             raise Invalid.one("amount", "required", "is required")
         said = {name: str(value) for name, value in values.items() if value is not None}
         once = Once(_key(sent), digest("POST", "/auctions/{gid}/bids", gid, said))
-        body = await self._site.house.desk.place(BidCommand(token, gid, BidRequest(**values), once))
+        house = self._site.house
+        bid = BidRequest(**values, received_at=house.database.clock_now())
+        body = await house.desk.place(BidCommand(token, gid, bid, once))
         return await self._answered(request, body)
 
     async def _answered(self, request: Request, body: bytes) -> Response:

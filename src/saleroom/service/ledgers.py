@@ -1,0 +1,30 @@
+"""An auction's ledger for anyone to read, page by page (docs/ledger.md)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from saleroom.domain.auction import Auction
+from saleroom.domain.errors import UnknownAuction
+from saleroom.domain.ledger import Lines
+from saleroom.storage import auctions, log
+from saleroom.storage.database import Database, Transaction
+
+PAGE = 500
+"""Events that are read in one transaction."""
+
+
+def standing(tx: Transaction, gid: str) -> Auction:
+    """Return the auction as it is. Raises UnknownAuction."""
+    auction = auctions.get(tx, gid)
+    if auction is None:
+        raise UnknownAuction
+    return auction
+
+
+async def lines(database: Database, auction: Auction) -> AsyncIterator[bytes]:
+    """Yield the ledger of `auction` up to where it was, opened if it was over; some lines at a time. Raises Unavailable."""
+    writer = Lines(auction.chain.seed if auction.over else None)
+    for after in range(0, auction.position, PAGE):
+        page = await database.read(log.logged, auction.id, after, min(after + PAGE, auction.position))
+        yield b"".join(writer.of(page))

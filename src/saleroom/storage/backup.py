@@ -1,0 +1,187 @@
+"""Copies of a SQLite database: made while it is in use, checked, and put in the place of another.
+
+The copy is `VACUUM INTO`: one read transaction, for which no writer waits (docs/decisions/0032 has what it was measured
+against). What is put in place is a file that has been checked; the one before it is kept.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from sqlalchemy import Connection, create_engine, event
+from sqlalchemy.pool import NullPool
+
+from saleroom.storage.database import Transaction
+from saleroom.storage.files import COMPANIONS, beside, publish
+from saleroom.storage.memory import Memory
+
+Progress = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and how much there is; 0 where that is not known."""
+
+TURN = 20_000
+"""Steps of SQLite's machine between two looks at the progress: some milliseconds."""
+OURS = frozenset({"alembic_version", "users", "auctions", "events"})
+"""Tables that every database of ours has had from the first revision on."""
+_LOCK_BYTES = (512, 0x40000000)
+"""The bytes that SQLite locks in a database, however large: PENDING, RESERVED and SHARED of its file format."""
+
+
+class NotOurs(Exception):
+    """The file is not a whole SQLite database of this program; the message says what is wrong with it."""
+
+
+class InUse(Exception):
+    """Another process has the database open."""
+
+
+def copy(source: Path, target: Path, tell: Progress) -> None:
+    """Copy the database as it is at this instant into the empty file `target`; who reads or writes it is not held up.
+
+    Raises NotOurs where there is no SQLite database, OSError where it cannot be read or written, KeyboardInterrupt.
+    """
+    with _connected(source) as connection:
+        size = _number(connection, "page_count") * _number(connection, "page_size")
+        with _watched(connection, lambda: tell("copying", target.stat().st_size, size)):
+            connection.execute("VACUUM INTO ?", (str(target),))
+
+
+def check(file: Path, tell: Progress) -> str:
+    """Return the revision of a database of ours that is whole. Raises NotOurs."""
+    with _connected(file) as connection, _watched(connection, lambda: tell("checking", 0, 0)):
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if OURS - tables:
+            raise NotOurs("it is a SQLite database, but not one of saleroom's")
+        for pragma in ("integrity_check", "foreign_key_check"):
+            found = connection.execute(f"PRAGMA {pragma}").fetchone()
+            if found not in (None, ("ok",)):
+                raise NotOurs(f"it is damaged: {found[0]} ({pragma})")
+        found = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+        if found is None:
+            raise NotOurs("it does not say its revision")
+        return str(found[0])
+
+
+@contextmanager
+def opened(file: Path) -> Iterator[Transaction]:
+    """Begin a transaction on a database that nobody else has open, whatever its name; commit it at the end."""
+
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(file, isolation_level=None)
+        connection.execute("PRAGMA foreign_keys=ON")
+        return connection
+
+    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool, hide_parameters=True)
+
+    @event.listens_for(engine, "begin")
+    def start(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    with engine.begin() as connection:
+        yield Transaction(connection, None, Memory())
+
+
+@contextmanager
+def claimed(database: Path) -> Iterator[None]:
+    """Keep every other process from using the database, and leave it as one file; there must be one.
+
+    Who comes meanwhile waits, and then is refused if the file has been replaced: SQLite notices that it was moved.
+    A damaged database is claimed as well. Raises InUse, OSError.
+    """
+    folded = _folded(database)
+    with database.open("r+b") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, *_LOCK_BYTES)
+        except OSError as error:
+            if error.errno in (errno.EACCES, errno.EAGAIN):
+                raise InUse from error
+            raise
+        if folded and any(Path(f"{database}{suffix}").exists() for suffix in COMPANIONS):
+            raise InUse  # somebody came and went between the two lines above
+        yield
+
+
+def replace(database: Path, by: Path, kept: Path) -> bool:
+    """Put the file `by` in the place of `database`, in one step; what was there is copied to `kept` before.
+
+    Returns whether there was anything. Raises InUse, FileExistsError for `kept`, OSError; then all is as it was.
+    """
+    with suppress(FileExistsError):
+        os.close(os.open(database, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    with claimed(database):
+        before = database.stat()
+        if before.st_size:
+            _keep(database, kept)
+        with suppress(PermissionError):  # only root gives files away; for anybody else they are their own
+            os.chown(by, before.st_uid, before.st_gid)
+        for suffix in COMPANIONS:
+            Path(f"{database}{suffix}").unlink(missing_ok=True)
+        publish(by, database, force=True)
+    return before.st_size > 0
+
+
+def _keep(database: Path, kept: Path) -> None:
+    """Copy the database, last what it is itself: a name that is there is a whole copy."""
+    for suffix in (*COMPANIONS, ""):
+        source = Path(f"{database}{suffix}")
+        if source.exists() and suffix != "-shm":
+            target = Path(f"{kept}{suffix}")
+            with beside(target) as part:
+                shutil.copyfile(source, part)
+                publish(part, target)
+
+
+def _folded(database: Path) -> bool:
+    """Bring what stands beside the database into it; False where it is too damaged for that. Raises InUse, OSError."""
+    with closing(sqlite3.connect(database, timeout=1, isolation_level=None)) as connection:
+        try:
+            # This needs the database for itself alone; every process that has it open in WAL mode has a lock on it.
+            return connection.execute("PRAGMA journal_mode=DELETE").fetchone() == ("delete",)
+        except sqlite3.DatabaseError as error:
+            code = error.sqlite_errorcode & 0xFF
+            if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                raise InUse from error
+            if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+                return False
+            raise OSError(f"{database}: {error}") from error
+
+
+@contextmanager
+def _connected(file: Path) -> Iterator[sqlite3.Connection]:
+    """Open an existing database. Raises NotOurs for what is none, OSError for what SQLite cannot do."""
+    try:
+        # Not read-only: what a killed process has left beside the file belongs to it.
+        writable = "rw" if os.access(file, os.W_OK) else "ro"
+        with closing(
+            sqlite3.connect(f"{file.absolute().as_uri()}?mode={writable}", uri=True, timeout=30)
+        ) as connection:
+            yield connection
+    except sqlite3.DatabaseError as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code == sqlite3.SQLITE_INTERRUPT:
+            raise KeyboardInterrupt from error
+        if code == sqlite3.SQLITE_NOTADB:
+            raise NotOurs("it is not a SQLite database") from error
+        if code == sqlite3.SQLITE_CORRUPT:
+            raise NotOurs(f"it is damaged: {error}") from error
+        raise OSError(f"{file}: {error}") from error
+
+
+@contextmanager
+def _watched(connection: sqlite3.Connection, look: Callable[[], None]) -> Iterator[None]:
+    """Have `look` called while statements run; Ctrl-C during one ends it."""
+    connection.set_progress_handler(look, TURN)
+    try:
+        yield
+    finally:
+        connection.set_progress_handler(None, 0)
+
+
+def _number(connection: sqlite3.Connection, pragma: str) -> int:
+    return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])

@@ -1,0 +1,49 @@
+"""Files that appear whole or not at all, and that nobody but their owner reads."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+COMPANIONS = ("-wal", "-shm", "-journal")
+"""What SQLite keeps beside a database while it is open, or after it was cut off."""
+
+
+@contextmanager
+def beside(file: Path) -> Iterator[Path]:
+    """Make an empty file (mode 0600) in the folder of `file`; it is gone at the end, unless it has got another name.
+
+    Only a process that is killed leaves one behind: `.NAME.….part`. Raises OSError.
+    """
+    part = file.with_name(f".{file.name}.{secrets.token_hex(4)}.part")
+    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    try:
+        yield part
+    finally:
+        for suffix in ("", *COMPANIONS):
+            Path(f"{part}{suffix}").unlink(missing_ok=True)
+
+
+def publish(part: Path, file: Path, *, force: bool = False) -> None:
+    """Give `part` its name in one step, when its bytes are on the disk. Raises FileExistsError unless `force`, OSError."""
+    _sync(part)
+    if not force and file.exists():
+        raise FileExistsError(f"{file} is there already")
+    if not force:
+        with suppress(PermissionError, NotImplementedError):  # a disk that knows no second name for a file
+            os.link(part, file)
+            part.unlink()
+    if part.exists():
+        part.replace(file)
+    _sync(file.parent)
+
+
+def _sync(path: Path) -> None:
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

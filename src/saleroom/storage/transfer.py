@@ -1,0 +1,329 @@
+"""The whole house as lines of JSON, the same from either database; docs/backup.md describes the format.
+
+What is written follows from `tables.py` alone: a new table or column is exported without a word here.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, BinaryIO
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import Boolean, Column, Integer, LargeBinary, String, Table, func, insert, select, text, tuple_
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.sql.elements import ColumnElement
+
+from saleroom.domain.chain import canonical
+from saleroom.domain.views import instant
+from saleroom.storage.database import Transaction
+from saleroom.storage.migrations import current_revision, migrate
+from saleroom.storage.tables import Instant, Money, auctions, leases, metadata, photo_files, signing_keys
+
+FORMAT = "saleroom-export/1"
+LEFT_OUT = frozenset({leases.name})
+COLUMNS_LEFT_OUT = frozenset({"written_by"})
+"""What means something in one database only: which process does what, and PostgreSQL's numbers of transactions."""
+MADE_WITH_THE_TABLES = frozenset({signing_keys.name})
+"""What even an empty house has, and gives up for what is imported."""
+
+BATCH, PHOTO_BATCH = 500, 16
+"""Rows that are in memory at a time; of photos one row may be a megabyte."""
+LINE_BYTES_MAX = 1 << 26
+SAFE_INTEGER_MAX = (1 << 53) - 1
+"""Beyond it a JSON number is not exact for everybody (RFC 8785, 3.2.2.3): such numbers are written as strings."""
+
+Tell = Callable[[int], None]
+_MONEY = re.compile(r"[0-9]{1,17}\.[0-9]{3}")
+_INTEGER = re.compile(r"-?[0-9]{1,19}")
+
+
+class Broken(Exception):
+    """The file is no whole export that fits; `str` says where and why."""
+
+
+class Heads(Struct, frozen=True):
+    """How many auctions there are, and a SHA-256 over the heads of all their ledgers, in hexadecimal digits."""
+
+    auctions: int
+    digest: str
+
+    @classmethod
+    def of(cls, pairs: Iterator[tuple[str, str]]) -> Heads:
+        """Return the digest over `gid head` and a line feed for each auction, by gid."""
+        digest, count = hashlib.sha256(), 0
+        for count, (gid, head) in enumerate(sorted(pairs), 1):  # noqa: B007  # the last number is how many there are
+            digest.update(f"{gid} {head}\n".encode())
+        return cls(count, digest.hexdigest())
+
+
+def heads(tx: Transaction) -> Heads:
+    """Return what the ledgers of all auctions come to."""
+    return Heads.of((row.gid, row.head) for row in tx.execute(select(auctions.c.gid, auctions.c.head)))
+
+
+def tables() -> list[Table]:
+    """Return the tables of an export in its order: each after those it refers to."""
+    return [table for table in metadata.sorted_tables if table.name not in LEFT_OUT]
+
+
+def columns(table: Table) -> list[Column[Any]]:
+    """Return the columns of a table that are exported."""
+    return [column for column in table.columns if column.name not in COLUMNS_LEFT_OUT]
+
+
+def count(tx: Transaction) -> int:
+    """Return how many lines an export would have."""
+    return 2 + sum(tx.execute(select(func.count()).select_from(table)).scalar_one() for table in tables())
+
+
+def export(tx: Transaction) -> Iterator[bytes]:
+    """Yield the lines of an export, as everything is when the first one is taken: the first statement of `tx`."""
+    hashed, counts, ledgers = hashlib.sha256(), dict.fromkeys((table.name for table in tables()), 0), []
+    for line in _lines(tx, counts, ledgers):
+        hashed.update(line)
+        yield line
+    summary = {"counts": counts, "heads": Heads.of(iter(ledgers)).digest, "sha256": hashed.hexdigest()}
+    yield canonical(summary) + b"\n"
+
+
+def freeze(tx: Transaction) -> None:
+    """Have all that follows in `tx` see the database as it is now; it must be the first thing that `tx` does."""
+    if tx.dialect == "postgresql":  # SQLite's transactions do by themselves
+        tx.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"))
+
+
+def _lines(tx: Transaction, counts: dict[str, int], ledgers: list[tuple[str, str]]) -> Iterator[bytes]:
+    yield canonical({"format": FORMAT, "revision": current_revision(tx)}) + b"\n"
+    for table in tables():
+        for row in _rows(tx, table):
+            counts[table.name] += 1
+            if table is auctions:
+                ledgers.append((row["gid"], row["head"]))
+            yield _line(table, row)
+
+
+def _rows(tx: Transaction, table: Table) -> Iterator[Mapping[str, Any]]:
+    """Yield all rows by their primary key, a batch in memory at a time; text in the order of its bytes."""
+    key: list[ColumnElement[Any]] = [
+        column.collate("C") if tx.dialect == "postgresql" and isinstance(column.type, String) else column
+        for column in table.primary_key
+    ]
+    order = select(*columns(table)).order_by(*key).limit(_batch(table))
+    page = tx.execute(order).mappings().all()
+    while page:
+        yield from page
+        last = tuple(page[-1][column.name] for column in table.primary_key)
+        page = tx.execute(order.where(tuple_(*key) > tuple_(*last))).mappings().all()
+
+
+def _batch(table: Table) -> int:
+    return PHOTO_BATCH if table is photo_files else BATCH
+
+
+def _line(table: Table, row: Mapping[str, Any]) -> bytes:
+    written = {column.name: _written(row[column.name]) for column in columns(table)}
+    return canonical({"table": table.name, "row": written}) + b"\n"
+
+
+def _written(value: Any) -> Any:
+    """Return a value of a row as JSON has it."""
+    if isinstance(value, datetime):
+        return instant(value)
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, int) and abs(value) > SAFE_INTEGER_MAX:
+        return str(value)
+    return value
+
+
+def load(tx: Transaction, file: BinaryIO, tell: Tell) -> Heads:
+    """Read a whole export into an empty database, whose tables are made where there are none.
+
+    All of it is checked, the last line last, and what raises has to be rolled back. Raises Broken.
+    """
+    migrate(tx)
+    _refuse_rows(tx)
+    for table in tables():
+        if table.name in MADE_WITH_THE_TABLES:
+            tx.execute(table.delete())
+    lines = _Lines(file, tell)
+    _check_header(lines.next(), current_revision(tx))
+    counts, ledgers = dict.fromkeys((table.name for table in tables()), 0), []
+    for table, rows in _batches(lines):
+        counts[table.name] += len(rows)
+        if table is auctions:
+            ledgers += [(row["gid"], row["head"]) for row in rows]
+        _insert(tx, table, rows, lines.number)
+    told = Heads.of(iter(ledgers))
+    lines.check_summary({"counts": counts, "heads": told.digest})
+    _number_on(tx)
+    if heads(tx) != told:
+        raise Broken("the auctions in the database have other heads than those in the file")
+    return told
+
+
+def _refuse_rows(tx: Transaction) -> None:
+    full = [
+        table.name
+        for table in metadata.sorted_tables
+        if table.name not in MADE_WITH_THE_TABLES and tx.execute(select(table).limit(1)).first() is not None
+    ]
+    if full:
+        raise Broken(f"the house is not empty, and must be: there are rows in {', '.join(full)}")
+
+
+def _check_header(line: bytes, revision: str | None) -> None:
+    header = _object(line, 1)
+    if set(header) != {"format", "revision"} or header["format"] != FORMAT:
+        raise Broken(f'line 1: this is no export: it should say {{"format":"{FORMAT}",…}}')
+    if header["revision"] != revision:
+        raise Broken(
+            f"line 1: the export is of tables at revision {str(header['revision'])[:20]!r}, the database's are at {revision}; "
+            "import it with the saleroom that wrote it, into a new database, and migrate that"
+        )
+
+
+class _Lines:
+    """The lines of a file, counted and hashed; the last one is the summary."""
+
+    def __init__(self, file: BinaryIO, tell: Tell) -> None:
+        self.number = 0
+        self.summary = b""
+        self._file = file
+        self._hashed = hashlib.sha256()
+        self._tell, self._bytes = tell, 0
+
+    def next(self) -> bytes:
+        """Return the next line and take it as one of a row. Raises Broken at the end of the file."""
+        line = self._read()
+        self._hashed.update(line)
+        return line
+
+    def rows(self) -> Iterator[tuple[int, dict[str, Any], bytes]]:
+        """Yield number, object and bytes of each line up to the summary."""
+        while True:
+            line = self._read()
+            found = _object(line, self.number)
+            if "table" not in found:
+                self.summary = line
+                return
+            self._hashed.update(line)
+            yield self.number, found, line
+
+    def check_summary(self, counted: dict[str, Any]) -> None:
+        """Raise Broken unless the summary says what has been read, and is the last line."""
+        expected = canonical({**counted, "sha256": self._hashed.hexdigest()}) + b"\n"
+        if self.summary != expected:
+            raise Broken(f"line {self.number}: the summary does not fit what is above it: a line is changed or missing")
+        if self._file.read(1):
+            raise Broken(f"line {self.number + 1}: there is more after the summary")
+
+    def _read(self) -> bytes:
+        line = self._file.readline(LINE_BYTES_MAX)
+        self.number += 1
+        if not line.endswith(b"\n"):
+            raise Broken(f"line {self.number}: the file is cut off, or no export")
+        self._bytes += len(line)
+        self._tell(self._bytes)
+        return line
+
+
+def _batches(lines: _Lines) -> Iterator[tuple[Table, list[dict[str, Any]]]]:
+    """Yield the rows, checked and in order, a batch of one table at a time."""
+    known = {table.name: (place, table) for place, table in enumerate(tables())}
+    batch: list[dict[str, Any]] = []
+    last: tuple[int, tuple[Any, ...]] = (-1, ())
+    table = auctions
+    for number, found, line in lines.rows():
+        place, named = known.get(str(found["table"]), (-1, None))
+        if named is None:
+            raise Broken(f"line {number}: there is no table {str(found['table'])[:40]!r}")
+        row = _read_row(named, found.get("row"), number)
+        if _line(named, row) != line:
+            raise Broken(f"line {number}: not as an export writes it (RFC 8785, nothing else in the line)")
+        at = (place, tuple(_bytewise(row[column.name]) for column in named.primary_key))
+        if at <= last:
+            raise Broken(f"line {number}: the row is out of order, or there twice")
+        if batch and (named is not table or len(batch) >= _batch(table)):
+            yield table, batch
+            batch = []
+        batch.append(row)
+        table, last = named, at
+    if batch:
+        yield table, batch
+
+
+def _read_row(table: Table, row: Any, number: int) -> dict[str, Any]:
+    wanted = {column.name: column for column in columns(table)}
+    if not isinstance(row, dict) or set(row) != set(wanted):
+        odd = ", ".join(sorted(set(row) ^ set(wanted)))[:200] if isinstance(row, dict) else "row"
+        raise Broken(f"line {number}: a row of {table.name} with other columns than ours: {odd}")
+    try:
+        return {name: None if row[name] is None else _value(column, row[name]) for name, column in wanted.items()}
+    except (ValueError, TypeError):
+        raise Broken(f"line {number}: a value of {table.name} is not of its column's kind") from None
+
+
+def _value(column: Column[Any], value: Any) -> Any:
+    """Return a value of JSON as its column has it; `_line` checks its form. Raises ValueError, TypeError."""
+    kind = column.type
+    if isinstance(kind, Boolean):
+        return _is(bool, value)
+    if isinstance(kind, Integer):
+        return int(value) if isinstance(value, str) and _INTEGER.fullmatch(value) else _is(int, value)
+    if isinstance(kind, Money):
+        return Decimal(_is(str, value) if _MONEY.fullmatch(value) else "")
+    if isinstance(kind, Instant):
+        return datetime.strptime(value, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+    if isinstance(kind, LargeBinary):
+        return base64.b64decode(value, validate=True)
+    return _is(str, value)
+
+
+def _is(kind: type, value: Any) -> Any:
+    if type(value) is not kind:
+        raise TypeError
+    return value
+
+
+def _bytewise(value: Any) -> Any:
+    return value.encode() if isinstance(value, str) else value
+
+
+def _object(line: bytes, number: int) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise Broken(f"line {number}: not a line of an export")
+    return found
+
+
+def _insert(tx: Transaction, table: Table, rows: list[dict[str, Any]], number: int) -> None:
+    try:
+        tx.execute(insert(table), rows)
+    except (DBAPIError, OverflowError) as error:
+        if isinstance(error, DBAPIError) and error.connection_invalidated:
+            raise
+        # What the driver says may repeat values, digests of passwords among them.
+        raise Broken(f"before line {number}: the database refuses a row of {table.name}") from None
+
+
+def _number_on(tx: Transaction) -> None:
+    """Have PostgreSQL number on after the highest there is; SQLite does so by itself."""
+    if tx.dialect != "postgresql":
+        return
+    for table in tables():
+        if "id" in table.columns:
+            sequence = func.pg_get_serial_sequence(table.name, "id")
+            last = select(func.max(table.c.id)).scalar_subquery()
+            tx.execute(select(func.setval(sequence, last)).where(last.is_not(None)))
