@@ -13,9 +13,9 @@ from typing import Any
 
 import structlog
 from pydantic import SecretStr
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.cors import CORSMiddleware
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from saleroom import logs, serving
 from saleroom.admin import opened
@@ -27,6 +27,7 @@ from saleroom.domain.errors import Refused
 from saleroom.doors import asyncapi, front
 from saleroom.doors.api import openapi, resource
 from saleroom.doors.api.endpoints import offered
+from saleroom.doors.connections import CONNECTIONS, Connections
 from saleroom.doors.guard import SecurityHeaders
 from saleroom.doors.house import House
 from saleroom.doors.mqtt import Commands
@@ -39,7 +40,7 @@ from saleroom.service.closing import Closer
 from saleroom.service.desk import Desk
 from saleroom.service.passwords import Passwords
 from saleroom.service.photos import Photos
-from saleroom.service.throttle import Registrations
+from saleroom.service.throttle import FailedLogins, Registrations
 from saleroom.settings import Settings
 from saleroom.storage.database import Database
 from saleroom.storage.notices import Notices
@@ -71,6 +72,12 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
     passwords = Passwords()
     photos = Photos(database, settings.photo_bytes_max)
     registrations = Registrations(settings.registrations_per_hour) if settings.registration == "open" else None
+    failed_logins = FailedLogins(settings.failed_logins_per_hour)
+    connections = Connections(
+        min(settings.connections_max, serving.room_for_connections()),
+        settings.connections_per_address_max,
+        settings.trusted_proxies,
+    )
     closer = Closer(database, reopens=settings.outage_reopens)
     feed = Feed(database, settings.followers_max)
     endpoints = offered(test_users=settings.load_key is not None)
@@ -79,7 +86,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         desk=Desk(database),
         showing=Shared(database, reading.shown),
         looking=Shared(database, reading.several),
-        accounts=Accounts(database, passwords, registrations),
+        accounts=Accounts(database, passwords, registrations, failed_logins),
         photos=photos,
         feed=feed,
         https=(settings.public_url or "").startswith("https://"),
@@ -91,13 +98,13 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
     relay = None if broker is None else Relay(database, broker, Commands(house, broker.prefix))
 
     @asynccontextmanager
-    async def lifespan(_: object) -> AsyncIterator[None]:
+    async def lifespan(_: object) -> AsyncIterator[dict[str, Connections]]:
         parts = _parts(settings, database, closer, feed, relay)
         # What fell due while nobody served is settled before the first request, and an outage noticed.
         await closer.settle()
         tasks = [asyncio.create_task(_kept_running(name, run)) for name, run in parts.items()]
         try:
-            yield
+            yield {CONNECTIONS: connections}
         finally:
             if relay is not None:
                 await relay.stop()
@@ -123,7 +130,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         form_bytes_max=settings.body_bytes_max,
         https=house.https,
     )
-    return SecurityHeaders(_with_cors(app, settings.cors_origins))
+    return SecurityHeaders(_with_cors(app, settings.cors_origins), https=house.https)
 
 
 def _parts(
@@ -277,7 +284,19 @@ def _with_cors(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
     )
 
     async def choose(scope: Scope, receive: Receive, send: Send) -> None:
-        named = scope["type"] == "http" and Headers(scope=scope).get("origin") in allowed
-        await (cors if named else app)(scope, receive, send)
+        if scope["type"] == "http" and Headers(scope=scope).get("origin") in allowed:
+            await cors(scope, receive, send)
+        else:
+            await app(scope, receive, varied(send))
+
+    def varied(send: Send) -> Send:
+        """Have caches keep this answer apart from the one that a named origin gets."""
+
+        async def send_varied(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).add_vary_header("Origin")
+            await send(message)
+
+        return send_varied
 
     return choose

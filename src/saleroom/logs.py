@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import re
 import sys
 from collections.abc import MutableMapping
-from typing import Any
+from typing import Any, TextIO
 
 import structlog
+from structlog.typing import ExcInfo
 
 SECRET_KEYS = frozenset({"token", "password", "authorization", "cookie", "digest"})
+_NOT_PLAIN = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+"""What could end a line, steer a terminal, or make a text look like another."""
 
 
 def configure(level: str, style: str) -> None:
@@ -18,15 +23,14 @@ def configure(level: str, style: str) -> None:
     renderer: Any = (
         structlog.processors.JSONRenderer()
         if style == "json"
-        else structlog.dev.ConsoleRenderer(
-            colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
-        )
+        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=_traceback)
     )
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         _without_secrets,
+        _plainly,
     ]
     structlog.configure(
         processors=[*shared, *([structlog.processors.format_exc_info] if style == "json" else []), renderer],
@@ -49,3 +53,22 @@ def _without_secrets(_: object, __: str, event: MutableMapping[str, Any]) -> Mut
     for key in event.keys() & SECRET_KEYS:
         event[key] = "[hidden]"
     return event
+
+
+def _plainly(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Write out what is not plain text in what others have sent, such as a path: a line of the log is one line."""
+    for key, value in event.items():
+        if isinstance(value, str):
+            event[key] = _NOT_PLAIN.sub(_written_out, value)
+    return event
+
+
+def _traceback(out: TextIO, exc_info: ExcInfo) -> None:
+    """Write a traceback for people, as plain as everything else."""
+    text = io.StringIO()
+    structlog.dev.plain_traceback(text, exc_info)
+    out.write("\n".join(_NOT_PLAIN.sub(_written_out, line) for line in text.getvalue().split("\n")))
+
+
+def _written_out(mark: re.Match[str]) -> str:
+    return mark[0].encode("unicode_escape").decode()

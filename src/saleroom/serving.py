@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import resource
 import signal
 import socket
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import cast
 
@@ -24,6 +25,10 @@ GRACEFUL_SECONDS_MAX = 20
 KEEP_ALIVE_SECONDS = 75
 PARENT_SECONDS = 1.0
 START_SECONDS_MAX = 60.0
+UNREAD_SECONDS_MAX = 60
+"""How long the kernel keeps what it has sent and nobody acknowledges, or what it cannot send as nobody reads."""
+FILES_RESERVED = 256
+"""Files that are not for connections: the database, its pool, the broker, the log, pictures that come in."""
 _PARENT = "SALEROOM_INTERNAL_PARENT"
 
 
@@ -40,6 +45,8 @@ def _bound(family: int, address: tuple[str, int], *options: int) -> socket.socke
     listener = socket.socket(family, socket.SOCK_STREAM)
     for option in (socket.SO_REUSEADDR, *options):
         listener.setsockopt(socket.SOL_SOCKET, option, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; a connection that is accepted inherits it
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_SECONDS_MAX * 1000)
     try:
         listener.bind(address)
     except OSError:
@@ -51,6 +58,18 @@ def _bound(family: int, address: tuple[str, int], *options: int) -> socket.socke
 def _cannot_listen(host: str, port: int, error: OSError) -> OSError:
     reason = error.strerror or str(error)
     return OSError(f"cannot listen on {host} port {port}: {reason}; choose another with --host or --port")
+
+
+def room_for_connections() -> int:
+    """Return how many connections this process can hold and still open a file, once it may open all that the system lets it.
+
+    Where a process has no number left it can accept nobody, and SQLite cannot open its journal: every bid would fail.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):  # some systems let nobody have what they name as the limit
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        soft = hard
+    return sys.maxsize if soft == resource.RLIM_INFINITY else max(soft - FILES_RESERVED, soft // 2)
 
 
 def _config(

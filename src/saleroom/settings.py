@@ -102,6 +102,9 @@ class Settings(BaseModel):
         "open", description="open lets everybody register; closed leaves it to `saleroom users add`."
     )
     registrations_per_hour: Number = Field(300, ge=1, description="Registrations that one address may make in an hour.")
+    failed_logins_per_hour: Number = Field(
+        600, ge=10, description="Failed logins that one address may have in an hour, whatever the names."
+    )
     body_bytes_max: Number = Field(65536, ge=1024, le=2**24, description="Largest request body, in bytes.")
     photo_bytes_max: Number = Field(
         20_000_000, ge=100_000, le=100_000_000, description="Largest file of a photo, in bytes."
@@ -119,6 +122,18 @@ class Settings(BaseModel):
     outage_reopens: bool = Field(True, description="Whether auctions that ended during an outage get time again.")
     followers_max: Number = Field(
         10_000, ge=1, le=1_000_000, description="Readers of server-sent events that each process serves at a time."
+    )
+    connections_max: Number = Field(
+        20_000,
+        ge=10,
+        le=1_000_000,
+        description="Connections that each process keeps, as far as it may open so many files.",
+    )
+    connections_per_address_max: Number = Field(
+        2_000,
+        ge=1,
+        le=1_000_000,
+        description="Connections from one address that each process keeps; a trusted proxy has any.",
     )
     load_key: SecretStr | None = Field(
         None, description="Key with which `saleroom load` gets test users; 16 characters or more. Without it: none."

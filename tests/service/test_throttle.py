@@ -29,7 +29,7 @@ def clock() -> Seconds:
 @pytest.fixture
 def logins(clock: Seconds) -> FailedLogins:
     """A throttle that knows nobody yet."""
-    return FailedLogins(clock)
+    return FailedLogins(600, clock)
 
 
 def wait(logins: FailedLogins, username: str = "ada", address: str = "here") -> int:
@@ -143,8 +143,8 @@ def test_buckets_that_are_full_again_are_forgotten(clock: Seconds, monkeypatch: 
     for number in range(1000):
         rates.take(f"{number}")
         clock.now += 1
-    assert 1 == len(rates._full_at)
+    assert 1 == len(rates._buckets._full_at)
     monkeypatch.setattr(throttle, "ENTRIES_MAX", 5)
     for number in range(100):
         rates.take(f"{number}")
-    assert ["95", "96", "97", "98", "99"] == list(rates._full_at)
+    assert ["95", "96", "97", "98", "99"] == list(rates._buckets._full_at)

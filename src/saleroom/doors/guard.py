@@ -61,6 +61,8 @@ JSON_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
 )
 """What is left of them for JSON, where nothing is a document: each header costs a bid a microsecond on the way out."""
+HTTPS_HEADERS = ((b"strict-transport-security", b"max-age=31536000"),)
+"""Of a house that people reach by https. Its subdomains are not spoken for: they may be somebody else's."""
 IS_JSON = "saleroom.is_json"
 """In the scope of a request whose answer, whatever it is, has no body but JSON."""
 
@@ -70,8 +72,10 @@ Answer = Callable[[Scope, Problem], Response]
 class SecurityHeaders:
     """ASGI middleware around everything else: every answer gets the security headers, and a new page's cookie."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, https: bool = False) -> None:
         self._app = app
+        self._json = JSON_HEADERS + (HTTPS_HEADERS if https else ())
+        self._others = SECURITY_HEADERS + (HTTPS_HEADERS if https else ())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on, and add to the answer."""
@@ -79,7 +83,7 @@ class SecurityHeaders:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = message["headers"]
-                headers += JSON_HEADERS if IS_JSON in scope else SECURITY_HEADERS
+                headers += self._json if IS_JSON in scope else self._others
                 if (cookie := scope.get("saleroom.forgery_cookie")) is not None:
                     headers.append((b"set-cookie", cookie))
             await send(message)
@@ -113,7 +117,8 @@ class Guard:
 
     async def _check(self, scope: Scope, receive: Receive) -> Receive:
         """Raise what refuses the request, or return the `receive` to go on with."""
-        if sum(map(len, chain.from_iterable(scope["headers"]))) > HEADER_BYTES_MAX:
+        size = len(scope["raw_path"]) + len(scope["query_string"])
+        if size + sum(map(len, chain.from_iterable(scope["headers"]))) > HEADER_BYTES_MAX:
             raise HeadersTooLarge(limit=HEADER_BYTES_MAX)
         if scope["method"] in SAFE_METHODS or header(scope, b"x-requested-with") is not None:
             return receive

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Callable
 from datetime import datetime
 
+import structlog
 from msgspec import Struct
 
 from saleroom.domain.accounts import TOKEN_BYTES, Account, expiry
@@ -20,11 +21,14 @@ from saleroom.domain.errors import (
     UsernameTaken,
 )
 from saleroom.service.passwords import Passwords
-from saleroom.service.throttle import FailedLogins, Registrations
+from saleroom.service.throttle import FailedLogins, Registrations, network
 from saleroom.storage import accounts
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import TryAgain
 
+log = structlog.get_logger()
+
+FAILED_LOGINS_PER_HOUR = 600
 AGENT_MAX = 80
 """Characters of what a device is called."""
 TEST_NAME_BYTES = 8
@@ -59,33 +63,48 @@ class Session(Struct, frozen=True):
 class Accounts:
     """The use cases that need a password's digest; each database access in them is one transaction."""
 
-    def __init__(self, database: Database, passwords: Passwords, registrations: Registrations | None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        passwords: Passwords,
+        registrations: Registrations | None,
+        failed_logins: FailedLogins | None = None,
+    ) -> None:
         """Take None for `registrations` where the house lets nobody register."""
         self._database = database
         self._passwords = passwords
         self._registrations = registrations
-        self._failed_logins = FailedLogins()
+        self._failed_logins = failed_logins or FailedLogins(FAILED_LOGINS_PER_HOUR)
 
     async def register(self, username: str, password: str, address: str) -> Account:
         """Return the new account. Raises RegistrationClosed, UsernameTaken, TooManyRequests or Busy."""
         if self._registrations is None:
             raise RegistrationClosed
         self._registrations.take(address)
-        digest = await self._passwords.digest(password)
-        return await self._database.write(register, username, digest)
+        digest = await self._passwords.digest(password, network(address))
+        account = await self._database.write(register, username, digest)
+        log.info("somebody registered", user=username, address=address)
+        return account
 
     async def log_in(self, username: str, password: str, address: str, agent: str = "") -> IssuedToken:
         """Return a new token for a device called `agent`. Raises InvalidAuthentication, TooManyRequests or Busy."""
         username = username.lower() if username.isascii() and "\0" not in username else ""
-        self._failed_logins.check(username, address)
+        with self._failed_logins.attempt(username, address):
+            account, digest = await self._verified(username, password, address)
+        newer = await self._passwords.digest(password) if self._passwords.is_outdated(digest) else None
+        token = await self._database.write(issue_token, account.id, newer, agent=agent)
+        log.info("somebody logged in", user=username, address=address)
+        return token
+
+    async def _verified(self, username: str, password: str, address: str) -> tuple[Account, str]:
+        """Return the account and its digest. Raises InvalidAuthentication after the same work, whatever is wrong, or Busy."""
         login = await self._database.read(accounts.find_login, username)
         digest = None if login is None else login.password_digest
-        if not await self._passwords.verify(digest, password) or login is None or digest is None:
-            self._failed_logins.failed(username, address)
+        if not await self._passwords.verify(digest, password, network(address)) or login is None or digest is None:
+            # Of a name that is not known nothing is logged: people type their password there.
+            log.info("a login failed", user="unknown" if login is None else username, address=address)
             raise InvalidAuthentication
-        self._failed_logins.succeeded(username, address)
-        newer = await self._passwords.digest(password) if self._passwords.is_outdated(digest) else None
-        return await self._database.write(issue_token, login.account.id, newer, agent=agent)
+        return login.account, digest
 
     async def set_password(self, username: str, password: str) -> None:
         """Replace a user's password. Raises UnknownUser."""

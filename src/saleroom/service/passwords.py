@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -17,6 +18,8 @@ R = TypeVar("R")
 THREADS = 2
 WAITING_MAX = 64
 """Beyond it a login is answered `busy` at once instead of queueing for seconds."""
+SHARE_MAX = (THREADS + WAITING_MAX) // 2
+"""How many of these one place to come from may have: the others are for others."""
 
 
 class Passwords:
@@ -25,17 +28,17 @@ class Passwords:
     def __init__(self) -> None:
         self._hasher = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1, type=Type.ID)
         self._pool = ThreadPoolExecutor(THREADS, "passwords")
-        self._under_way = 0
+        self._under_way: Counter[str] = Counter()
         # Verified where there is no digest, so that an unknown user costs the same time as a wrong password.
         self._decoy = self._hasher.hash("no user has this password")
 
-    async def digest(self, password: str) -> str:
-        """Return the digest to store. Raises Busy."""
-        return await self._run(lambda: self._hasher.hash(password))
+    async def digest(self, password: str, place: str = "") -> str:
+        """Return the digest to store; `place` is where it comes from, if anywhere. Raises Busy."""
+        return await self._run(lambda: self._hasher.hash(password), place)
 
-    async def verify(self, digest: str | None, password: str) -> bool:
+    async def verify(self, digest: str | None, password: str, place: str = "") -> bool:
         """Return whether `password` belongs to `digest`; without a digest never, in the same time. Raises Busy."""
-        return await self._run(lambda: self._matches(digest, password))
+        return await self._run(lambda: self._matches(digest, password), place)
 
     def is_outdated(self, digest: str) -> bool:
         """Return whether `digest` was made with other parameters than today's."""
@@ -52,11 +55,13 @@ class Passwords:
             return False
         return digest is not None
 
-    async def _run(self, work: Callable[[], R]) -> R:
-        if self._under_way >= THREADS + WAITING_MAX:
+    async def _run(self, work: Callable[[], R], place: str = "") -> R:
+        if self._under_way.total() >= THREADS + WAITING_MAX or (place and self._under_way[place] >= SHARE_MAX):
             raise Busy("Too many logins at once; try again in a moment.")
-        self._under_way += 1
+        self._under_way[place] += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._pool, work)
         finally:
-            self._under_way -= 1
+            self._under_way[place] -= 1
+            if not self._under_way[place]:
+                del self._under_way[place]
