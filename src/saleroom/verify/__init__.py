@@ -1,0 +1,1 @@
+"""`saleroom verify`: a ledger checked without the house that wrote it."""
