@@ -47,6 +47,7 @@ def test_a_new_auction_is_the_contracts_example() -> None:
         "endsAt": None,
         "createdAt": "2026-11-21T12:00:00.000000Z",
         "version": 1,
+        "head": "0" * 64,
     }
     assert list(expected.items()) == list(seen(an_auction()).items())
 
@@ -126,8 +127,8 @@ def test_nothing_private_is_in_the_wire_form(history: History) -> None:
     """Reserve, limits and users' numbers are in no public part, and a raise has no public part to send."""
     for event in play(history).log:
         public, private = event_parts(event)
-        assert set() == set(public) & {"reservePrice", "maximum", "bidderId", "authorId"}
-        assert {"reserve_price", "maximum", "bidder_id", "author_id"} >= event.PRIVATE
+        assert set() == set(public) & {"reservePrice", "maximum", "bidderId", "authorId", "asked", "seed"}
+        assert {"reserve_price", "maximum", "bidder_id", "author_id", "asked", "seed", "received_at"} >= event.PRIVATE
         assert len(event.PRIVATE) == len(private)
         assert (event.TYPE != "maximum.raised") == event.PUBLIC
 
@@ -165,5 +166,6 @@ def test_the_wire_form_is_a_cloud_event() -> None:
             "minimumBid": "110.000",
             "reserveMet": True,
             "endsAt": "2026-11-21T13:00:00.000000Z",
+            "receivedAt": None,
         },
     } == cloud_event("gid", auction.version, bid, public)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from saleroom.domain.auction import Auction
 from saleroom.domain.bidding import BidRequest
+from saleroom.domain.chain import Chain
 from saleroom.domain.errors import Refused
 from saleroom.domain.ledger import replay
 from saleroom.service.bidding import BidCommand, place_bids
@@ -29,11 +30,11 @@ async def test_an_answer(clocked_database: Database, clock: FakeClock) -> None:
     first, second = await clocked_database.write(place_bids, [bob.bids(gid, "up to 155.5"), cy.bids(gid, "150")])
     at = "2026-11-21T12:00:00.000000Z"
     assert {
-        "bid": {"amount": "140.000", "bidder": "bob", "placedAt": at, "automatic": False},
+        "bid": {"amount": "140.000", "bidder": "bob", "receivedAt": None, "placedAt": at, "automatic": False},
         "leading": True,
     } == {name: read(first)[name] for name in ("bid", "leading")}
     assert {
-        "bid": {"amount": "150.000", "bidder": "cy.", "placedAt": at, "automatic": False},
+        "bid": {"amount": "150.000", "bidder": "cy.", "receivedAt": None, "placedAt": at, "automatic": False},
         "leading": False,
     } == {name: read(second)[name] for name in ("bid", "leading")}
     assert ("140.000", "150.000", 2) == tuple(
@@ -143,11 +144,14 @@ def _said(answer: bytes | Refused, gids: list[str]) -> Any:
     if isinstance(answer, Refused):
         return answer.code, answer.facts
     said = msgspec.json.decode(answer)
-    return said | {"auction": said["auction"] | {"gid": gids.index(said["auction"]["gid"])}}
+    return said | {
+        "auction": said["auction"] | {"gid": gids.index(said["auction"]["gid"]), "head": None},
+        "receipt": None,
+    }
 
 
 def _bare(auction: Auction) -> Auction:
-    return msgspec.structs.replace(auction, id=0, gid="")
+    return msgspec.structs.replace(auction, id=0, gid="", chain=Chain())
 
 
 @FEW

@@ -4,12 +4,14 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
+import asyncpg
 import pytest
-from sqlalchemy import Column, Integer, MetaData, String, Table, insert, select, text, update
+from sqlalchemy import Column, Integer, MetaData, String, Table, insert, make_url, select, text, update
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.util import await_only
 
 from saleroom.domain.auction import Auction
+from saleroom.storage import postgresql
 from saleroom.storage.database import PASSING_TRIES, Database, Transaction, parse_url
 from saleroom.storage.faults import TryAgain, Unavailable
 from tests.domain.playing import party
@@ -192,6 +194,64 @@ async def test_connections_that_were_all_ended_are_replaced(open_database: OpenD
     assert 8 <= int((await other.read(lambda tx: tx.execute(END_OTHERS))).scalar_one())
     answers = await asyncio.gather(*(database.read(lambda tx: tx.execute(text("SELECT 1"))) for _ in range(8)))
     assert [1] * 8 == [answer.scalar_one() for answer in answers]
+
+
+@POSTGRESQL
+async def test_a_database_that_is_read_only(open_database: OpenDatabase) -> None:
+    """What cannot be written is Unavailable; as soon as it can, it is, by a connection that does not lead to the standby."""
+    database, admin = open_database(pool_size=1), open_database()
+    await database.write(_begin)
+    name = make_url(str(database.url)).database
+    await admin.write(_order, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    await admin.write(lambda tx: tx.execute(END_OTHERS))
+    for _ in range(2):
+        with pytest.raises(Unavailable, match="read-only"):
+            await database.write(_increment)
+    assert 0 == await database.read(_count)
+    await admin.write(_order, f"ALTER DATABASE {name} SET default_transaction_read_only = off")
+    assert 1 == await database.write(_increment)
+
+
+@POSTGRESQL
+async def test_a_lock_that_somebody_holds(
+    monkeypatch: pytest.MonkeyPatch, database: Database, open_database: OpenDatabase
+) -> None:
+    """Who waits too long for what somebody else has locked gives up and is told so, and nothing is written."""
+    monkeypatch.setitem(postgresql._IMPATIENT["server_settings"], "lock_timeout", "100ms")
+    impatient = open_database()
+    await database.write(_begin)
+    holding, held = asyncio.Event(), asyncio.Event()
+
+    def hold(tx: Transaction) -> None:
+        tx.execute(text("LOCK TABLE counters IN ACCESS EXCLUSIVE MODE"))
+        holding.set()
+        await_only(held.wait())
+
+    holder = asyncio.create_task(database.write(hold))
+    await holding.wait()
+    with pytest.raises(Unavailable, match="lock timeout"):
+        await impatient.write(_increment)
+    held.set()
+    await holder
+    assert 1 == await impatient.write(_increment)
+
+
+@POSTGRESQL
+async def test_a_server_without_room_for_another_connection(open_database: OpenDatabase) -> None:
+    """Where the server takes no more connections the database is Unavailable, and there again as soon as it does."""
+    database, admin = open_database(), open_database()
+    taken: list[asyncpg.Connection] = []
+    try:
+        with pytest.raises(asyncpg.TooManyConnectionsError):
+            for _ in range(500):
+                taken.append(await asyncpg.connect(database.url.set(drivername="postgresql").render_as_string(False)))
+        with pytest.raises(Unavailable, match="clients already"):
+            await database.read(lambda tx: tx.execute(text("SELECT 1")))
+    finally:
+        for connection in taken:
+            await connection.close()
+    await admin.write(_begin)
+    assert 1 == await database.write(_increment)
 
 
 @pytest.fixture

@@ -142,7 +142,7 @@ def _folded(database: Path) -> bool:
     with closing(sqlite3.connect(database, timeout=1, isolation_level=None)) as connection:
         try:
             # This needs the database for itself alone; every process that has it open in WAL mode has a lock on it.
-            return connection.execute("PRAGMA journal_mode=DELETE").fetchone() == ("delete",)
+            return bool(connection.execute("PRAGMA journal_mode=DELETE").fetchone() == ("delete",))
         except sqlite3.DatabaseError as error:
             code = error.sqlite_errorcode & 0xFF
             if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable
 from typing import TypeVar
 
-from sqlalchemy import URL, Connection, text
+from sqlalchemy import URL, Connection, ExceptionContext, event, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import create_async_engine
@@ -16,8 +16,14 @@ from saleroom.storage.faults import TryAgain, Unavailable
 R = TypeVar("R")
 
 _PASSING_SQLSTATES = frozenset({"40001", "40P01"})
-_AWAY_SQLSTATES = ("08", "28", "3D", "53", "57P0")
-"""Connection lost or refused, wrong password, no such database, no resources, shutting down."""
+_AWAY_SQLSTATES = ("08", "25P0", "28", "3D", "53", "57P0", "58")
+"""Connection lost or refused, idle for too long, wrong password, no such database, no resources (such as a full disk),
+shutting down, an error of the machine (such as a disk's)."""
+_REFUSED_SQLSTATES = frozenset({"25006", "55P03", "57014"})
+"""Read-only, a lock not had in time, cancelled by somebody: trying again at once would not help."""
+_READ_ONLY = "25006"
+_LOCK_SECONDS_MAX = 10
+"""How long a statement waits for a lock that somebody else holds, such as a repair; the house's own last milliseconds."""
 _STRANGE_STATEMENTS = frozenset({"26000", "42P05"})
 """A prepared statement that is not there, or there already: the session is another one."""
 _POOLER_FOUND = (
@@ -26,6 +32,8 @@ _POOLER_FOUND = (
 )
 _UNNAMED = {"statement_cache_size": 0}
 """Without its cache the driver gives a statement no name, and sends its text along with each execution."""
+_IMPATIENT = {"server_settings": {"lock_timeout": f"{_LOCK_SECONDS_MAX}s"}}
+"""A pooler between would refuse this."""
 
 
 class Postgresql:
@@ -38,8 +46,9 @@ class Postgresql:
     def __init__(self, url: URL, pool_size: int, *, pooled: bool) -> None:
         self._pooled = pooled
         self._engine = create_async_engine(
-            url, pool_size=pool_size, max_overflow=0, pool_timeout=10, connect_args=_UNNAMED if pooled else {}
+            url, pool_size=pool_size, max_overflow=0, pool_timeout=10, connect_args=_UNNAMED if pooled else _IMPATIENT
         )
+        event.listen(self._engine.sync_engine, "handle_error", _leave_read_only)
 
     async def run(self, work: Callable[[Connection], R], *, writes: bool, brief: bool = False) -> R:
         """Run `work` in a transaction; a second time where its connection is lost before the commit, which undoes it."""
@@ -68,6 +77,8 @@ class Postgresql:
             raise TryAgain(f"PostgreSQL: {type(error.orig).__name__}") from error
         if state in _STRANGE_STATEMENTS and not self._pooled:
             raise Unavailable(f"PostgreSQL: {_POOLER_FOUND}") from error
+        if state in _REFUSED_SQLSTATES:
+            raise Unavailable(f"PostgreSQL: {error.orig}") from error
         if error.connection_invalidated or state.startswith(_AWAY_SQLSTATES):
             if step == "work":
                 raise TryAgain(f"PostgreSQL: {error.orig}") from error
@@ -94,3 +105,9 @@ class Postgresql:
     async def close(self) -> None:
         """Give all connections back."""
         await self._engine.dispose()
+
+
+def _leave_read_only(context: ExceptionContext) -> None:
+    """Have connections that turn out to be read-only replaced: after a fail-over they lead to what is now the standby."""
+    if getattr(context.original_exception, "sqlstate", None) == _READ_ONLY:
+        context.is_disconnect = True

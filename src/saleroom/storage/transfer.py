@@ -8,14 +8,27 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, BinaryIO
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Boolean, Column, Integer, LargeBinary, String, Table, func, insert, select, text, tuple_
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Integer,
+    LargeBinary,
+    RowMapping,
+    String,
+    Table,
+    func,
+    insert,
+    select,
+    text,
+    tuple_,
+)
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ColumnElement
 
@@ -54,7 +67,7 @@ class Heads(Struct, frozen=True):
     digest: str
 
     @classmethod
-    def of(cls, pairs: Iterator[tuple[str, str]]) -> Heads:
+    def of(cls, pairs: Iterable[tuple[str, str]]) -> Heads:
         """Return the digest over `gid head` and a line feed for each auction, by gid."""
         digest, count = hashlib.sha256(), 0
         for count, (gid, head) in enumerate(sorted(pairs), 1):  # noqa: B007  # the last number is how many there are
@@ -79,23 +92,29 @@ def columns(table: Table) -> list[Column[Any]]:
 
 def count(tx: Transaction) -> int:
     """Return how many lines an export would have."""
-    return 2 + sum(tx.execute(select(func.count()).select_from(table)).scalar_one() for table in tables())
+    return 2 + sum(int(tx.execute(select(func.count()).select_from(table)).scalar_one()) for table in tables())
 
 
-def export(tx: Transaction) -> Iterator[bytes]:
-    """Yield the lines of an export, as everything is when the first one is taken: the first statement of `tx`."""
-    hashed, counts, ledgers = hashlib.sha256(), dict.fromkeys((table.name for table in tables()), 0), []
+def export(tx: Transaction, write: Callable[[bytes], object]) -> Heads:
+    """Write an export line by line, and return what its ledgers come to; `freeze` makes the lines agree with each other."""
+    hashed, counts = hashlib.sha256(), _nothing()
+    ledgers: list[tuple[str, str]] = []
     for line in _lines(tx, counts, ledgers):
         hashed.update(line)
-        yield line
-    summary = {"counts": counts, "heads": Heads.of(iter(ledgers)).digest, "sha256": hashed.hexdigest()}
-    yield canonical(summary) + b"\n"
+        write(line)
+    written = Heads.of(ledgers)
+    write(canonical({"counts": counts, "heads": written.digest, "sha256": hashed.hexdigest()}) + b"\n")
+    return written
 
 
 def freeze(tx: Transaction) -> None:
     """Have all that follows in `tx` see the database as it is now; it must be the first thing that `tx` does."""
     if tx.dialect == "postgresql":  # SQLite's transactions do by themselves
         tx.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"))
+
+
+def _nothing() -> dict[str, int]:
+    return {str(table.name): 0 for table in tables()}
 
 
 def _lines(tx: Transaction, counts: dict[str, int], ledgers: list[tuple[str, str]]) -> Iterator[bytes]:
@@ -108,7 +127,7 @@ def _lines(tx: Transaction, counts: dict[str, int], ledgers: list[tuple[str, str
             yield _line(table, row)
 
 
-def _rows(tx: Transaction, table: Table) -> Iterator[Mapping[str, Any]]:
+def _rows(tx: Transaction, table: Table) -> Iterator[RowMapping]:
     """Yield all rows by their primary key, a batch in memory at a time; text in the order of its bytes."""
     key: list[ColumnElement[Any]] = [
         column.collate("C") if tx.dialect == "postgresql" and isinstance(column.type, String) else column
@@ -126,9 +145,9 @@ def _batch(table: Table) -> int:
     return PHOTO_BATCH if table is photo_files else BATCH
 
 
-def _line(table: Table, row: Mapping[str, Any]) -> bytes:
-    written = {column.name: _written(row[column.name]) for column in columns(table)}
-    return canonical({"table": table.name, "row": written}) + b"\n"
+def _line(table: Table, row: Mapping[str, Any] | RowMapping) -> bytes:
+    written = {str(column.name): _written(row[column.name]) for column in columns(table)}
+    return canonical({"table": str(table.name), "row": written}) + b"\n"
 
 
 def _written(value: Any) -> Any:
@@ -156,13 +175,13 @@ def load(tx: Transaction, file: BinaryIO, tell: Tell) -> Heads:
             tx.execute(table.delete())
     lines = _Lines(file, tell)
     _check_header(lines.next(), current_revision(tx))
-    counts, ledgers = dict.fromkeys((table.name for table in tables()), 0), []
+    counts, ledgers = _nothing(), []
     for table, rows in _batches(lines):
         counts[table.name] += len(rows)
         if table is auctions:
             ledgers += [(row["gid"], row["head"]) for row in rows]
         _insert(tx, table, rows, lines.number)
-    told = Heads.of(iter(ledgers))
+    told = Heads.of(ledgers)
     lines.check_summary({"counts": counts, "heads": told.digest})
     _number_on(tx)
     if heads(tx) != told:
@@ -280,7 +299,9 @@ def _value(column: Column[Any], value: Any) -> Any:
     if isinstance(kind, Integer):
         return int(value) if isinstance(value, str) and _INTEGER.fullmatch(value) else _is(int, value)
     if isinstance(kind, Money):
-        return Decimal(_is(str, value) if _MONEY.fullmatch(value) else "")
+        if not _MONEY.fullmatch(value):
+            raise ValueError
+        return Decimal(value)
     if isinstance(kind, Instant):
         return datetime.strptime(value, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
     if isinstance(kind, LargeBinary):

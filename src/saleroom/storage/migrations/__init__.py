@@ -7,6 +7,7 @@ from pathlib import Path
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
 from saleroom.storage.database import Transaction
@@ -20,6 +21,7 @@ def migrate(tx: Transaction, revision: str = "head") -> str:
     Processes that start at the same time wait for each other. Raises alembic.util.CommandError for an unknown revision.
     """
     if tx.dialect == "postgresql":
+        tx.execute(text("SET LOCAL lock_timeout = 0"))  # another process's migration may take long
         tx.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
     current = current_revision(tx)
     step = command.downgrade if _is_older(revision, current) else command.upgrade
@@ -32,11 +34,21 @@ def current_revision(tx: Transaction) -> str | None:
     return MigrationContext.configure(tx.connection).get_current_revision()
 
 
+def newest_revision() -> str:
+    """Return the revision that `migrate` goes to unless it is told another one."""
+    return ScriptDirectory.from_config(_configuration()).get_current_head() or "base"
+
+
 def configuration(tx: Transaction) -> Config:
     """Return alembic's configuration for running inside `tx`."""
+    config = _configuration()
+    config.attributes["connection"] = tx.connection
+    return config
+
+
+def _configuration() -> Config:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent))
-    config.attributes["connection"] = tx.connection
     return config
 
 

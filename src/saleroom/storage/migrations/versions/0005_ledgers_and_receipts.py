@@ -91,12 +91,12 @@ def _chain_everything() -> None:
     bind = op.get_bind()
     order = sa.select(_events).order_by(_events.c.auction_id, _events.c.position)
     for auction_id, log in groupby(bind.execute(order).all(), key=lambda row: row.auction_id):
-        seed = secrets.token_hex(32)
-        rows, head, hidden = [], _ZERO, _ZERO
+        seed, rows, head, hidden = secrets.token_hex(32), [], _ZERO, _ZERO
         for row in log:
             payload, private = row.payload, json.loads(row.private)
             event = None if payload is None else json.loads(payload)
             _complete(row.type, event, private, seed)
+            seed = private.get("seed", seed)
             sealed = {name: private[name] for name in _SEALED.get(row.type, ())}
             if event is None:
                 hidden = _link(hidden, {"data": sealed, "time": _instant(row.at), "type": row.type})
@@ -105,7 +105,7 @@ def _chain_everything() -> None:
                 event["commitment"] = _link(salt, {"data": sealed, "hidden": hidden})
                 event["hash"] = head = _link(head, event)
                 hidden, payload = _ZERO, _canonical(event)
-            rows.append({"key": row.id, "payload": payload, "private": json.dumps(private).encode()})
+            rows.append({"key": row.id, "payload": payload, "private": _compact(private)})
         changed = sa.update(_events).where(_events.c.id == sa.bindparam("key"))
         bind.execute(changed.values(payload=sa.bindparam("payload"), private=sa.bindparam("private")), rows)
         chain = {"seed": seed, "head": head, "hidden": hidden}
@@ -113,12 +113,12 @@ def _chain_everything() -> None:
 
 
 def _complete(kind: str, event: dict[str, Any] | None, private: dict[str, Any], seed: str) -> None:
-    """Add the members that events have from this revision on; a hash of before must not be hashed again."""
+    """Add the members that events have from this revision on; what an earlier stay at it has left must not be hashed again."""
     if event is not None:
         event.pop("hash", None)
         event.pop("commitment", None)
     if kind == "auction.created":
-        private["seed"] = seed
+        private.setdefault("seed", seed)
     elif kind == "maximum.raised":
         private.setdefault("receivedAt", None)
     elif kind == "bid.placed":
@@ -133,6 +133,10 @@ def _link(previous: str, value: Any) -> str:
 
 def _canonical(value: Any) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _compact(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def _instant(at: datetime) -> str:
