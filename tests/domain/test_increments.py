@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from saleroom.domain import increments
 from saleroom.domain.increments import DEFAULT_LADDER, TIERS_MAX, Tier, fixed, ladder_faults
 from saleroom.domain.money import LIMIT
 from tests.domain.playing import ladder, money, units
@@ -23,6 +24,17 @@ DEFAULT = [
 def test_default_ladder(price: str, step: str) -> None:
     """The default ladder is the rules' table, and a price on the edge belongs to the tier that starts there."""
     assert Decimal(step) == DEFAULT_LADDER.step_at(Decimal(price))
+
+
+def test_the_default_ladder_has_seven_tiers_and_no_more() -> None:
+    """The rules' table, row by row, each amount with three decimals; it is a ladder, and made but once."""
+    rows = [
+        *(("0.000", "0.010"), ("1.000", "0.100"), ("10.000", "1.000"), ("100.000", "10.000")),
+        *(("1000.000", "100.000"), ("10000.000", "1000.000"), ("100000.000", "10000.000")),
+    ]
+    assert rows == [(str(tier.start), str(tier.step)) for tier in increments._default().tiers]
+    assert DEFAULT_LADDER == increments._default()
+    assert [] == ladder_faults(DEFAULT_LADDER.tiers)
 
 
 @given(ladders(), st.integers(0, 500_000) | st.integers(0, 10**20 - 1))

@@ -214,6 +214,36 @@ def test_closing_now_after_an_unnoticed_start_opens_first() -> None:
         assert isinstance(events[0], AuctionOpened)
 
 
+@pytest.mark.parametrize(("reserve", "met"), [(None, None), ("100", False)])
+def test_what_is_created_tells_of_its_reserve(reserve: str | None, met: bool | None) -> None:
+    """Without a reserve there is none to be met; with one it is not met yet, whatever it is."""
+    draft = Draft(name="Stool", starting_price=eur("100"), reserve_price=None if reserve is None else eur(reserve))
+    assert met is selling.create("gid", ADA, draft, T0).reserve_met
+
+
+def test_who_comes_too_late_or_too_early_is_told_the_instant() -> None:
+    """A start that stands, a start to come, and an end that stands are facts of the refusals that they lead to."""
+    started, ahead, ending = an_auction(starts_at=T0), an_auction(starts_at=START), an_auction(ends_at=END)
+    refused = [
+        refusal(selling.amend, started, ADA, {"starts_at": START}, after(1)),
+        refusal(selling.close_now, ahead, ADA, after(1)),
+        refusal(selling.close_now, ending, ADA, after(1)),
+        refusal(selling.announce_end, ending, ADA, after(9999), after(1)),
+    ]
+    facts: list[dict[str, datetime]] = [{"startsAt": T0}, {"startsAt": START}, *[{"endsAt": END}] * 2]
+    assert facts == [None if one is None else one.facts for one in refused]
+
+
+def _rearrange(auction: Auction, author: Party, now: datetime) -> object:
+    selling.refuse_unless_amendable(auction, author, now)
+    return None
+
+
+def test_its_author_may_rearrange_what_may_be_amended() -> None:
+    """What belongs to an auction may be changed by its author until the first bid."""
+    assert _rearrange(an_auction(ends_at=END), ADA, after(1)) is None
+
+
 def _amend(auction: Auction, author: Party, now: datetime) -> object:
     return selling.amend(auction, author, {"name": "Bracket clock"}, now)
 
@@ -238,12 +268,27 @@ def _bid_on() -> Auction:
 
 Act = Callable[[Auction, Party, datetime], object]
 MAY: list[tuple[Act, Callable[[], Auction], Party, datetime, str]] = [
-    *((act, an_auction, BOB, T0, "not_author") for act in (_amend, selling.cancel, _announce, selling.close_now)),
-    *((act, _closed, BOB, T0, "not_author") for act in (_amend, selling.cancel, _announce, selling.close_now)),
-    *((act, _closed, ADA, T0, "auction_closed") for act in (_amend, selling.cancel, _announce, selling.close_now)),
-    *((act, _cancelled, ADA, T0, "auction_closed") for act in (_amend, selling.cancel, _announce, selling.close_now)),
-    *((act, _bid_on, ADA, END, "auction_closed") for act in (_amend, selling.cancel, _announce, selling.close_now)),
-    *((act, _bid_on, ADA, after(1), "has_bids") for act in (_amend, selling.cancel)),
+    *(
+        (act, an_auction, BOB, T0, "not_author")
+        for act in (_amend, _rearrange, selling.cancel, _announce, selling.close_now)
+    ),
+    *(
+        (act, _closed, BOB, T0, "not_author")
+        for act in (_amend, _rearrange, selling.cancel, _announce, selling.close_now)
+    ),
+    *(
+        (act, _closed, ADA, T0, "auction_closed")
+        for act in (_amend, _rearrange, selling.cancel, _announce, selling.close_now)
+    ),
+    *(
+        (act, _cancelled, ADA, T0, "auction_closed")
+        for act in (_amend, _rearrange, selling.cancel, _announce, selling.close_now)
+    ),
+    *(
+        (act, _bid_on, ADA, END, "auction_closed")
+        for act in (_amend, _rearrange, selling.cancel, _announce, selling.close_now)
+    ),
+    *((act, _bid_on, ADA, after(1), "has_bids") for act in (_amend, _rearrange, selling.cancel)),
     *((act, _bid_on, ADA, after(1), "ends_by_itself") for act in (_announce, selling.close_now)),
     (selling.close_now, lambda: an_auction(starts_at=START), ADA, after(1), "auction_not_started"),
 ]
