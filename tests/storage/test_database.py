@@ -217,7 +217,7 @@ async def test_a_lock_that_somebody_holds(
     monkeypatch: pytest.MonkeyPatch, database: Database, open_database: OpenDatabase
 ) -> None:
     """Who waits too long for what somebody else has locked gives up and is told so, and nothing is written."""
-    monkeypatch.setitem(postgresql._IMPATIENT["server_settings"], "lock_timeout", "100ms")
+    monkeypatch.setattr(postgresql, "LOCK_SECONDS_MAX", 0.1)
     impatient = open_database()
     await database.write(_begin)
     holding, held = asyncio.Event(), asyncio.Event()
@@ -240,11 +240,16 @@ async def test_a_lock_that_somebody_holds(
 async def test_a_server_without_room_for_another_connection(open_database: OpenDatabase) -> None:
     """Where the server takes no more connections the database is Unavailable, and there again as soon as it does."""
     database, admin = open_database(), open_database()
+    url = database.url.set(drivername="postgresql").render_as_string(hide_password=False)
     taken: list[asyncpg.Connection] = []
+
+    async def take_all() -> None:
+        while True:
+            taken.append(await asyncpg.connect(url))
+
     try:
         with pytest.raises(asyncpg.TooManyConnectionsError):
-            for _ in range(500):
-                taken.append(await asyncpg.connect(database.url.set(drivername="postgresql").render_as_string(False)))
+            await take_all()
         with pytest.raises(Unavailable, match="clients already"):
             await database.read(lambda tx: tx.execute(text("SELECT 1")))
     finally:

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable
 from typing import TypeVar
 
-from sqlalchemy import URL, Connection, ExceptionContext, event, text
+from sqlalchemy import URL, AdaptedConnection, Connection, ExceptionContext, event, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import create_async_engine
@@ -22,7 +22,7 @@ shutting down, an error of the machine (such as a disk's)."""
 _REFUSED_SQLSTATES = frozenset({"25006", "55P03", "57014"})
 """Read-only, a lock not had in time, cancelled by somebody: trying again at once would not help."""
 _READ_ONLY = "25006"
-_LOCK_SECONDS_MAX = 10
+LOCK_SECONDS_MAX = 10.0
 """How long a statement waits for a lock that somebody else holds, such as a repair; the house's own last milliseconds."""
 _STRANGE_STATEMENTS = frozenset({"26000", "42P05"})
 """A prepared statement that is not there, or there already: the session is another one."""
@@ -32,8 +32,6 @@ _POOLER_FOUND = (
 )
 _UNNAMED = {"statement_cache_size": 0}
 """Without its cache the driver gives a statement no name, and sends its text along with each execution."""
-_IMPATIENT = {"server_settings": {"lock_timeout": f"{_LOCK_SECONDS_MAX}s"}}
-"""A pooler between would refuse this."""
 
 
 class Postgresql:
@@ -46,9 +44,11 @@ class Postgresql:
     def __init__(self, url: URL, pool_size: int, *, pooled: bool) -> None:
         self._pooled = pooled
         self._engine = create_async_engine(
-            url, pool_size=pool_size, max_overflow=0, pool_timeout=10, connect_args=_UNNAMED if pooled else _IMPATIENT
+            url, pool_size=pool_size, max_overflow=0, pool_timeout=10, connect_args=_UNNAMED if pooled else {}
         )
         event.listen(self._engine.sync_engine, "handle_error", _leave_read_only)
+        if not pooled:
+            event.listen(self._engine.sync_engine, "connect", _be_impatient)
 
     async def run(self, work: Callable[[Connection], R], *, writes: bool, brief: bool = False) -> R:
         """Run `work` in a transaction; a second time where its connection is lost before the commit, which undoes it."""
@@ -111,3 +111,8 @@ def _leave_read_only(context: ExceptionContext) -> None:
     """Have connections that turn out to be read-only replaced: after a fail-over they lead to what is now the standby."""
     if getattr(context.original_exception, "sqlstate", None) == _READ_ONLY:
         context.is_disconnect = True
+
+
+def _be_impatient(connection: AdaptedConnection, _: object) -> None:
+    """Set how long to wait for locks. Not when the connection is asked for: a pooler between may refuse that."""
+    connection.run_async(lambda driver: driver.execute(f"SET lock_timeout = {round(1000 * LOCK_SECONDS_MAX)}"))
