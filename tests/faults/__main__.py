@@ -10,7 +10,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,26 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from tests.faults import table, trial
+from tests.faults.judging import faults
+from tests.faults.places import place
 from tests.faults.trial import Outcome, Trial
-from tests.fixtures_database import _postgresql_database, embedded_server
+from tests.fixtures_database import embedded_server
 from tests.needs import need
 
 BIDS = 10_000
+HEADINGS = (
+    "deaths",
+    "bids",
+    "sent again",
+    "told",
+    "duplicates",
+    "missing",
+    "out of order",
+    "doubled",
+    "lots",
+    "closed wrong",
+    "other",
+)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -83,23 +98,15 @@ def _planned(only: str, on: str) -> Iterator[tuple[Trial, str]]:
 
 def _try(one: Trial, where: str, bids: int, server: Any) -> Found:
     started = time.monotonic()
-    outcome, faults = None, []
-    with tempfile.TemporaryDirectory(prefix="saleroom-faults-") as folder, _database(where, folder, server) as url:
+    outcome, found = None, []
+    with tempfile.TemporaryDirectory(prefix="saleroom-faults-") as folder:
         try:
-            outcome = asyncio.run(trial.run(one, Path(folder), where, url, bids, server=server))
-            faults = outcome.faults
+            with place(where, Path(folder), server, on_disk=one.on_disk) as there:
+                outcome = asyncio.run(trial.run(one, Path(folder), where, there, bids))
+            found = outcome.faults
         except Exception as error:  # noqa: BLE001  # one that cannot be run is a fault, and the others go on
-            faults = [f"could not be run: {error}\n{''.join(traceback.format_exception(error))}"]
-    return Found(one.name, where, outcome, faults, time.monotonic() - started)
-
-
-@contextmanager
-def _database(where: str, folder: str, server: Any) -> Iterator[str]:
-    if where == "sqlite":
-        yield f"sqlite:///{folder}/saleroom.db"
-    else:
-        with contextmanager(_postgresql_database)(server.get_uri(), "template0") as url:
-            yield url
+            found = [f"could not be run: {error}\n{''.join(traceback.format_exception(error))}"]
+    return Found(one.name, where, outcome, found, time.monotonic() - started)
 
 
 def _progress(console: Console) -> Progress:
@@ -117,17 +124,7 @@ def _show(console: Console, found: Found) -> None:
 
 def _table(found: list[Found]) -> Table:
     shown = Table("trial", "on", title="What was told of the log, over all subscribers or readers of a trial")
-    for heading in (
-        "deaths",
-        "bids",
-        "sent again",
-        "told",
-        "duplicates",
-        "missing",
-        "out of order",
-        "doubled",
-        "other",
-    ):
+    for heading in HEADINGS:
         shown.add_column(heading, justify="right")
     shown.add_column("noted")
     for one in found:
@@ -154,6 +151,8 @@ def _row(found: Found, outcome: Outcome | None) -> list[str]:
         missing,
         disordered,
         doubled,
+        outcome.closed.auctions,
+        sum(faults(outcome.closed).values()),
         other,
     ]
     noted = ", ".join(f"{what}: {number}" for what, number in outcome.notes.items())

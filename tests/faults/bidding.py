@@ -5,8 +5,9 @@ import random
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from itertools import count
+from itertools import count, cycle
 from typing import Any
 
 import aiohttp
@@ -14,26 +15,52 @@ import aiohttp
 from tests.faults.house import LOAD_KEY, SECONDS_MAX
 
 TERMS = {"name": "Longcase clock", "startingPrice": "1.000", "increment": "0.001"}
+RESERVES = (None, "1.010", "999.000")
+"""None, one that is soon met, and one that never is."""
+SOFT_SECONDS = 1
 TWICE = 0.05
 """How many bids are sent twice at once, by the same key."""
+BOTH = "both"
+"""Begins such a key."""
 ANSWER_SECONDS_MAX = 10.0
+RECEIPTS_EACH = 25
+"""Of so many receipts one is kept, to be verified."""
+
+
+@dataclass
+class Lot:
+    """An auction of the storm, and the amounts to bid on it, each above the one before."""
+
+    gid: str
+    amounts: Iterator[Decimal] = field(default_factory=lambda: (Decimal(1000 + number) / 1000 for number in count()))
 
 
 @dataclass
 class Storm:
-    """Bidders on some auctions of the house at `url`, two on each, until `wanted` bids are acknowledged and it is `calm`."""
+    """Bidders on some auctions of the house at `url`, two on each, until `wanted` bids are acknowledged and it is `calm`.
+
+    With `lot_seconds`, the least and the most, each lot ends by itself after so long, and the next one takes its place.
+    """
 
     url: str
     broker_port: int
     wanted: int
     auctions: int = 20
+    lot_seconds: tuple[float, float] | None = None
     gids: list[str] = field(default_factory=list)
+    """Every auction that the house has acknowledged."""
     accepted: list[tuple[str, str, str]] = field(default_factory=list)
     """The bids that the house has acknowledged: gid, bidder, amount."""
     faults: list[str] = field(default_factory=list)
     """What the bidders saw that may not be."""
     repeats: int = 0
     """How often a request was sent again because its answer never came, or was 503."""
+    unavailable: int = 0
+    """How often the answer was 503."""
+    unanswered: list[datetime] = field(default_factory=list)
+    """When bids were decided whose answer never came: only a repetition got it."""
+    receipts: list[str] = field(default_factory=list)
+    """Some of the receipts for accepted bids."""
     pace: float = 0.0
     """Seconds that each bidder rests between two bids, on average."""
     calm: asyncio.Event = field(default_factory=asyncio.Event)
@@ -50,16 +77,14 @@ class Storm:
         stack.push_async_callback(self._http.close)
         users = (await self._once("POST", "/test-users", LOAD_KEY, {"count": 2 * self.auctions + 1}))["users"]
         self._seller, *self._bidders = [user["token"] for user in users]
-        for _ in range(self.auctions):
-            self.gids.append((await self._once("POST", "/auctions", self._seller, TERMS))["gid"])
+        self._terms = cycle(RESERVES)
+        self._lots = [await self._next_lot() for _ in range(self.auctions)]
 
     async def run(self) -> None:
         """Bid until there are enough, and all trouble is over."""
-        amounts = {gid: (Decimal(1000 + number) / 1000 for number in count()) for gid in self.gids}
-        pairs = zip(self._bidders, [gid for gid in self.gids for _ in range(2)], strict=True)
         async with asyncio.TaskGroup() as group:
-            for token, gid in pairs:
-                group.create_task(self._bid(token, gid, amounts[gid]))
+            for number, token in enumerate(self._bidders):
+                group.create_task(self._bid(token, number // 2))
 
     async def more(self, bids: int) -> None:
         """Wait until so many more bids are acknowledged."""
@@ -69,21 +94,49 @@ class Storm:
                 await asyncio.sleep(0.01)
 
     async def close(self) -> list[dict[str, Any]]:
-        """Close all auctions, and return them as they are then shown."""
+        """Close all auctions, or wait for their ends, and return them as they are then shown."""
         for gid in self.gids:
-            await self._settled("POST", f"/auctions/{gid}/close", self._seller, {}, f"close-{gid}")
-        return [await self._once("GET", f"/auctions/{gid}", None, None) for gid in self.gids]
+            if self.lot_seconds is None:
+                await self._settled("POST", f"/auctions/{gid}/close", self._seller, {}, f"close-{gid}")
+        return [await self._over(gid) for gid in self.gids]
 
-    async def _bid(self, token: str, gid: str, amounts: Iterator[Decimal]) -> None:
+    async def _over(self, gid: str) -> dict[str, Any]:
+        async with asyncio.timeout(SECONDS_MAX):
+            while True:
+                status, shown = await self._settled("GET", f"/auctions/{gid}", None, None, None)
+                if status == 200 and shown["status"] == "closed":
+                    return dict(shown)
+                await asyncio.sleep(0.1)
+
+    async def _next_lot(self) -> Lot:
+        """Begin an auction. Where the house was away until its end, it could not be made, and another one is."""
+        while True:
+            terms: dict[str, Any] = dict(TERMS)
+            if self.lot_seconds is not None:
+                ends = datetime.now(UTC) + timedelta(seconds=random.uniform(*self.lot_seconds))
+                soft = {"window": SOFT_SECONDS, "extension": SOFT_SECONDS, "cap": _instant(ends + timedelta(seconds=2))}
+                terms |= {"endsAt": _instant(ends), "softClose": random.choice([None, soft])}
+                terms |= {"reservePrice": next(self._terms)}
+            key = f"lot-{random.getrandbits(64)}"
+            status, said = await self._settled("POST", "/auctions", self._seller, terms, key)
+            if status == 201:
+                self.gids.append(said["gid"])
+                return Lot(said["gid"])
+
+    async def _bid(self, token: str, place: int) -> None:
         for turn in count():
             if len(self.accepted) >= self.wanted and self.calm.is_set():
                 return
-            body = {"amount": str(next(amounts))}
+            lot = self._lots[place]
+            body = {"amount": str(next(lot.amounts))}
             times = 2 if random.random() < TWICE else 1
-            sent = [self._settled("POST", f"/auctions/{gid}/bids", token, body, f"bid-{turn}") for _ in range(times)]
+            key = f"{'bid' if times == 1 else BOTH}-{turn}"
+            sent = [self._settled("POST", f"/auctions/{lot.gid}/bids", token, body, key) for _ in range(times)]
             answers = await asyncio.gather(*sent)
             if bid := self._the_one(answers):
-                self._note(gid, bid)
+                self._note(lot.gid, bid)
+            elif any(said.get("code") == "auction_closed" for _, said in answers) and self._lots[place] is lot:
+                self._lots[place] = await self._next_lot()
             if self.pace:
                 await asyncio.sleep(random.uniform(0, 2 * self.pace))
 
@@ -101,19 +154,40 @@ class Storm:
     def _note(self, gid: str, bid: dict[str, Any]) -> None:
         self.accepted.append((gid, bid["bidder"], bid["amount"]))
 
-    async def _settled(self, method: str, path: str, token: str, body: Any, key: str) -> tuple[int, Any]:
+    async def _settled(
+        self, method: str, path: str, token: str | None, body: Any, key: str | None
+    ) -> tuple[int, dict[str, Any]]:
         """Ask again until the answer is no fault of the way."""
+        tries: list[datetime] = []
         while True:
+            tries.append(datetime.now(UTC))
             try:
                 async with self._http.request(method, path, json=body, headers=_headers(token, key)) as answer:
                     said = await answer.json()
-                    if answer.status != 503:
-                        assert answer.status in {200, 201, 409}, (answer.status, said)
+                    if answer.status in {200, 201, 400, 409}:
+                        self._keep(said, key, tries)
                         return answer.status, said
+                    self._unsettled(answer.status, answer.headers.get("Retry-After"), said)
+                    tries.pop()  # it was answered
             except (aiohttp.ClientError, OSError, TimeoutError):
                 pass  # the house is away; the key will tell what became of the request
             self.repeats += 1
-            await asyncio.sleep(random.uniform(0.02, 0.1))
+            await asyncio.sleep(random.uniform(0.05, 0.25))
+
+    def _unsettled(self, status: int, retry_after: str | None, said: Any) -> None:
+        """Count an answer that settles nothing: 503 with a time to come back is the only one that may be."""
+        self.unavailable += status == 503
+        if status != 503 or not (retry_after or "").isdecimal():
+            self.faults.append(f"answered {status}, Retry-After {retry_after}: {said}")
+
+    def _keep(self, said: dict[str, Any], key: str | None, tries: Sequence[datetime]) -> None:
+        """Keep a receipt now and then, and take note of a bid that was decided for an attempt that got no answer."""
+        alone = len(tries) > 1 and not (key or "").startswith(BOTH)
+        bid = said.get("bid") if alone else None
+        if bid and (decided := datetime.fromisoformat(bid["placedAt"])) < tries[-1]:
+            self.unanswered.append(decided)
+        if "receipt" in said and random.randrange(RECEIPTS_EACH) == 0:
+            self.receipts.append(said["receipt"])
 
     async def _once(self, method: str, path: str, token: str | None, body: Any) -> Any:
         async with self._http.request(method, path, json=body, headers=_headers(token, None)) as answer:
@@ -124,3 +198,7 @@ class Storm:
 def _headers(token: str | None, key: str | None) -> dict[str, str]:
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     return headers if key is None else {**headers, "Idempotency-Key": key}
+
+
+def _instant(at: datetime) -> str:
+    return at.isoformat().replace("+00:00", "Z")

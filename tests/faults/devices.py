@@ -44,8 +44,10 @@ class DeviceStorm(Storm):
             task = asyncio.create_task(self._listen(client))
             stack.callback(task.cancel)
 
-    async def _settled(self, method: str, path: str, token: str, body: Any, key: str) -> tuple[int, Any]:
-        if not path.endswith("/bids"):
+    async def _settled(
+        self, method: str, path: str, token: str | None, body: Any, key: str | None
+    ) -> tuple[int, dict[str, Any]]:
+        if token is None or not path.endswith("/bids"):
             return await super()._settled(method, path, token, body, key)
         kind = random.randrange(2)
         key = f"device{kind}/{self._bidders.index(token)}/{key}"

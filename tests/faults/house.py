@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
@@ -47,12 +48,16 @@ class _Mortal(Served):
 
 
 class House:
-    """`saleroom serve` under watch; `deaths` counts how often its process, or one of its processes, was killed."""
+    """`saleroom serve` under watch; `deaths` counts how often its process, or one of its processes, was killed.
+
+    `endings` are the spans in which it was told to end in order, from the signal until it was gone.
+    """
 
     def __init__(self, folder: Path, *, hasty: bool = True, dawdles: float = 0, **settings: str) -> None:
         self.port = quiet_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.deaths = 0
+        self.endings: list[tuple[datetime, datetime]] = []
         self.logs: list[str] = []
         self._folder = folder
         self._armed = folder / "armed"
@@ -61,6 +66,8 @@ class House:
         self._settings = {"load_key": LOAD_KEY, **settings, **tested}
         self.several = settings.get("workers", "1") != "1"
         self._served: Served | None = None
+        self._lives = 0
+        self._ending: datetime | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["House"]:
@@ -78,7 +85,7 @@ class House:
         """Let it die when it next comes to `point`, and wait until it has and serves again."""
         await asyncio.to_thread(mortal.arm, self._armed, point)
         came = f"the house came to the point where {mortal.POINTS[point]}"
-        seen = self.deaths
+        seen = self._lives
         await until(lambda: not self._armed.exists(), came, SECONDS_MAX)
         if self.several:
             self.deaths += 1
@@ -91,10 +98,17 @@ class House:
             await until(lambda: bool(self.processes()), "one of its processes runs", SECONDS_MAX)
             self.kill_one(random.choice(self.processes()))
             return
-        seen = self.deaths
+        seen = self._lives
         assert self._served is not None, "it was started"
         for process in [*self.processes(), self._served.process.pid]:
             psutil.Process(process).send_signal(signal.SIGKILL)
+        await self._back(seen)
+
+    async def ended(self) -> None:
+        """End it in order, as a service manager does, and wait until it serves again."""
+        assert self._served is not None, "it was started"
+        seen, self._ending = self._lives, datetime.now(UTC)
+        self._served.process.send_signal(signal.SIGTERM)
         await self._back(seen)
 
     def kill_one(self, process: int) -> None:
@@ -126,14 +140,20 @@ class House:
             if self._served.process.poll() is None:
                 await asyncio.sleep(0.01)
                 continue
-            assert self._served.process.returncode == -signal.SIGKILL, self._served.told()
+            due = -signal.SIGKILL if self._ending is None else 0
+            assert self._served.process.returncode == due, self._served.told()
             await asyncio.to_thread(self._served.wait)
             self.logs.append(self._served.log())
+            if self._ending is None:
+                self.deaths += 1
+            else:
+                self.endings.append((self._ending, datetime.now(UTC)))
+                self._ending = None
             await self._start()
-            self.deaths += 1
+            self._lives += 1
 
     async def _back(self, seen: int) -> None:
-        await until(lambda: self.deaths > seen or self._watching.done(), "the house serves again", SECONDS_MAX)
+        await until(lambda: self._lives > seen or self._watching.done(), "the house serves again", SECONDS_MAX)
         if self._watching.done():
             await self._watching
 

@@ -1,11 +1,13 @@
 """The judge: what the log says, what bidders were told and what a subscriber was told go in; what is wrong comes out."""
 
 import json
+import re
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from itertools import pairwise
+from typing import Any
 
 from sqlalchemy import select
 
@@ -46,9 +48,27 @@ class Recorded:
     """Bids that are in the log more often than they were acknowledged, or were never acknowledged at all."""
 
 
-def faults(verdict: Told | Recorded) -> dict[str, int]:
+@dataclass(frozen=True)
+class Closed:
+    """What became of the auctions. `auctions` is their number; everything below it must be 0."""
+
+    auctions: int
+    unknown: int
+    """Auctions in the log that nobody was told of, or the other way round."""
+    unclosed: int
+    """Auctions without a close, or whose row does not say so."""
+    repeated: int
+    """Events after a close, a second close among them."""
+    disagreeing: int
+    """Closes whose outcome, winner, price or instant do not follow from the bids and the end, or are not the row's."""
+    late: int
+    """Bids at or after the end of their auction."""
+
+
+def faults(verdict: Told | Recorded | Closed) -> dict[str, int]:
     """Return what must be 0 and is not."""
-    counted = [field.name for field in fields(verdict) if field.name not in {"received", "duplicates", "bids"}]
+    harmless = {"received", "duplicates", "bids", "auctions"}
+    counted = [field.name for field in fields(verdict) if field.name not in harmless]
     return {name: number for name in counted if (number := getattr(verdict, name))}
 
 
@@ -150,3 +170,69 @@ def judge_told(
         unknown=counted["unknown"],
         stale=counted["stale"],
     )
+
+
+Row = tuple[str, str | None, str | None]
+"""An auction's status, outcome, and current bid as it is on the wire."""
+
+
+def read_rows(tx: Transaction) -> dict[str, Row]:
+    """Read what the auctions' own rows say about their end: gid -> row."""
+    chosen = select(auctions.c.gid, auctions.c.status, auctions.c.outcome, auctions.c.current_bid)
+    return {
+        row.gid: (row.status, row.outcome, None if row.current_bid is None else f"{row.current_bid:.3f}")
+        for row in tx.execute(chosen)
+    }
+
+
+def judge_closes(log: Log, rows: Mapping[str, Row], gids: Iterable[str]) -> Closed:
+    """Compare each auction's close with its bids, its end and its row; `gids` are those that the house has acknowledged."""
+    counted: Counter[str] = Counter()
+    for gid, payloads in log.items():
+        counted.update(_close(rows.get(gid), [json.loads(payload) for payload in payloads]))
+    known = set(gids)
+    return Closed(
+        auctions=len(known),
+        unknown=len(known ^ log.keys()),
+        unclosed=counted["unclosed"],
+        repeated=counted["repeated"],
+        disagreeing=counted["disagreeing"],
+        late=counted["late"],
+    )
+
+
+def _close(row: Row | None, said: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a word for each thing that is wrong with one auction's end."""
+    ends_at: str | None = None
+    leading: Mapping[str, Any] | None = None
+    for number, event in enumerate(said, 1):
+        data = event["data"]
+        if event["type"] == "auction.closed":
+            outcome = "no_bids" if leading is None else "reserve_not_met" if leading["reserveMet"] is False else "sold"
+            sold = leading if outcome == "sold" else None
+            due = (outcome, sold and sold["bidder"], sold and sold["amount"])
+            if due != (data["outcome"], data["winner"], data["price"]) or event["time"] != (ends_at or event["time"]):
+                yield "disagreeing"
+            if row is not None and row[1:] != (outcome, leading and leading["amount"]):
+                yield "disagreeing"
+            yield from ["repeated"] * (len(said) - number)
+            if row is None or row[0] != "closed":
+                yield "unclosed"
+            return
+        if event["type"] == "bid.placed":
+            if ends_at is not None and event["time"] >= ends_at:
+                yield "late"
+            leading = data if data["leading"] else leading
+        ends_at = data.get("endsAt", ends_at)
+    yield "unclosed"
+
+
+def tracebacks(logged: str) -> list[str]:
+    """Return the end of each traceback."""
+    blocks = re.findall(r"^Traceback .*\n((?:[ ].*\n)+.*)$", logged, re.MULTILINE)
+    return [" / ".join(line.strip() for line in block.splitlines()[-7:]) for block in blocks]
+
+
+def cut_short(unanswered: Iterable[datetime], endings: Sequence[tuple[datetime, datetime]]) -> list[datetime]:
+    """Return those of `unanswered`, when bids without an answer were decided, that fall into an end in order."""
+    return [at for at in unanswered if any(since <= at <= until for since, until in endings)]

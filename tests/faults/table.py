@@ -1,6 +1,6 @@
 """All trials: what goes wrong, how often, and on which databases."""
 
-from tests.faults import troubles
+from tests.faults import databases, troubles
 from tests.faults.devices import DeviceStorm
 from tests.faults.mortal import POINTS
 from tests.faults.trial import AUTOSAVE, ON_POSTGRESQL, ON_SQLITE, ON_TWO, Trial
@@ -9,11 +9,31 @@ DROPS = ("max_queued_messages 1000",)
 """Mosquitto's own default; the other trials let it hold what it has to."""
 DROPS_EARLY = ("max_queued_messages 100",)
 DAWDLES_SECONDS = 0.01
+LOT_SECONDS = (3.0, 12.0)
 EVENT_POINTS = [point for point in POINTS if not point.startswith("reply")]
 
+KILLS = (
+    Trial("200 kills", troubles.deaths_in_turn(*EVENT_POINTS), times=200, lot_seconds=LOT_SECONDS),
+    *(Trial(f"killed: {point}", troubles.death(point), lot_seconds=LOT_SECONDS) for point in EVENT_POINTS),
+    Trial("killed at random", troubles.death_by_chance, times=20, lot_seconds=LOT_SECONDS),
+)
+"""The house dies, while lots end by themselves."""
+
+DATABASE = (
+    Trial("disk full", databases.full_disk, on_disk=True, lot_seconds=LOT_SECONDS),
+    Trial("database read-only", databases.read_only, on_disk=True, lot_seconds=LOT_SECONDS),
+    Trial("disk slow", databases.slow_disk, on_disk=True, lot_seconds=LOT_SECONDS),
+    Trial("connections taken", databases.no_connections, on=ON_POSTGRESQL, lot_seconds=LOT_SECONDS),
+    Trial("pool exhausted", databases.locked_table, times=2, on=ON_POSTGRESQL, lot_seconds=LOT_SECONDS),
+    Trial("database connections ended", troubles.lost_connections, times=10, on=ON_POSTGRESQL, lot_seconds=LOT_SECONDS),
+    Trial("database restarted", troubles.restarted_server, times=5, on=ON_POSTGRESQL, lot_seconds=LOT_SECONDS),
+    Trial("PostgreSQL killed", databases.killed_server, times=10, on=ON_POSTGRESQL, lot_seconds=LOT_SECONDS),
+    Trial("backend killed", databases.killed_backend, times=10, on=ON_POSTGRESQL, lot_seconds=LOT_SECONDS),
+)
+"""The database cannot be written to, or dies."""
+
 OUT = (
-    *(Trial(f"killed: {point}", troubles.death(point)) for point in EVENT_POINTS),
-    Trial("killed at random", troubles.death_by_chance, times=20),
+    Trial("ended in order", troubles.end_in_order, times=20, lot_seconds=LOT_SECONDS),
     Trial("lease holder killed", troubles.death_of_the_holder, times=3, on=ON_TWO, hasty=False),
     Trial("broker killed", troubles.broker_death, states=False),
     Trial("broker with memory killed", troubles.broker_death_with_memory, broker=AUTOSAVE, states=False),
@@ -21,8 +41,6 @@ OUT = (
     Trial("way to broker reset", troubles.cut, times=20),
     Trial("way to broker half open", troubles.half_open, times=3),
     Trial("slow subscriber", troubles.frozen_subscriber, times=1, broker=DROPS),
-    Trial("database connections ended", troubles.lost_connections, times=10, on=ON_POSTGRESQL),
-    Trial("database restarted", troubles.restarted_server, times=5, on=ON_POSTGRESQL),
 )
 """From the log to a subscriber over MQTT."""
 
@@ -49,7 +67,7 @@ COMMANDS = (
 )
 """From a device over MQTT to the log and back."""
 
-FULL = (*OUT, *STREAMS, *COMMANDS)
+FULL = (*KILLS, *DATABASE, *OUT, *STREAMS, *COMMANDS)
 
 
 def _short_streams(on: tuple[str, ...], dawdles: float) -> Trial:
@@ -58,13 +76,29 @@ def _short_streams(on: tuple[str, ...], dawdles: float) -> Trial:
 
 
 SHORT = (
-    Trial("killed at every point", troubles.death(*EVENT_POINTS), times=1, on=ON_SQLITE),
+    Trial("killed at every point", troubles.death(*EVENT_POINTS), times=1, on=ON_SQLITE, lot_seconds=LOT_SECONDS),
     Trial("killed", troubles.death("event sent", "event acknowledged", "mark written"), times=1, on=ON_TWO),
     Trial(
         "lease and connections",
         troubles.in_turn(troubles.death_of_the_holder, troubles.lost_connections),
         times=1,
         on=ON_TWO,
+    ),
+    Trial(
+        "disk and end",
+        troubles.in_turn(databases.full_disk, databases.read_only, databases.slow_disk, troubles.end_in_order),
+        times=1,
+        on=(*ON_SQLITE, *ON_TWO),
+        on_disk=True,
+        lot_seconds=LOT_SECONDS,
+    ),
+    Trial(
+        "connections and backends",
+        troubles.in_turn(databases.no_connections, databases.killed_backend, databases.killed_server),
+        times=1,
+        on=ON_POSTGRESQL[:1],
+        on_disk=True,
+        lot_seconds=LOT_SECONDS,
     ),
     Trial("broker killed", troubles.broker_death, times=1, states=False, on=ON_SQLITE),
     Trial(

@@ -1,30 +1,40 @@
 """What is told and recorded of a storm of bids, whatever fails in the middle of it: every trial in small."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.faults import table, trial
+from tests.faults.places import Place, place
 from tests.faults.trial import Trial
 
 BIDS = 300
 PACE_SECONDS = 0.1
 
 
-@pytest.mark.parametrize(
-    ("short", "where", "database_kind"),
-    [
-        pytest.param(short, where, "sqlite" if where == "sqlite" else "postgresql", id=f"{short.name}-{where}")
-        for short in table.SHORT
-        for where in short.on
-    ],
-    indirect=["database_kind"],
-)
+TRIALS = [pytest.param((short, where), id=f"{short.name}-{where}") for short in table.SHORT for where in short.on]
+
+
+@pytest.fixture(params=TRIALS)
+def trial_somewhere(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Trial, str, Place]]:
+    """A trial, where it takes place, and that place."""
+    short, where = request.param
+    own = where == "sqlite" or short.on_disk
+    server = None if own else request.getfixturevalue("postgresql_server")
+    with place(where, tmp_path, server, on_disk=short.on_disk) as there:
+        yield short, where, there
+
+
 async def test_nothing_is_missing_out_of_order_or_doubled(
-    short: Trial, where: str, bare_database_url: str, tmp_path: Path
+    trial_somewhere: tuple[Trial, str, Place], tmp_path: Path
 ) -> None:
-    """Every event of the log arrives, in order within its auction; each acknowledged bid is in the log exactly once."""
-    outcome = await trial.run(short, tmp_path, where, bare_database_url, BIDS, pace=PACE_SECONDS)
+    """Every event of the log arrives, in order within its auction; each acknowledged bid is in the log exactly once.
+
+    Each auction is closed once, as its bids say; and what cannot be written is answered 503, with a time to come back.
+    """
+    short, where, there = trial_somewhere
+    outcome = await trial.run(short, tmp_path, where, there, BIDS, pace=PACE_SECONDS)
     print(f"\n{outcome}")  # noqa: T201  # for -s
     assert [] == outcome.faults
     assert outcome.recorded.bids >= BIDS

@@ -1,9 +1,9 @@
 """One trial: a house, a broker, those who listen, a storm of bids, some trouble in the middle of it, and the verdict."""
 
 import asyncio
+import importlib
 import json
 import math
-import re
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
@@ -14,24 +14,31 @@ from pathlib import Path
 from typing import Any
 
 from saleroom.storage import log
-from saleroom.storage.database import Database
+from saleroom.storage.database import Database, Transaction
 from tests.delivery.equipment import Mosquitto, Subscriber, until
 from tests.faults import readers as reading
 from tests.faults.bidding import Storm
 from tests.faults.house import SECONDS_MAX, House, quiet_port
 from tests.faults.judging import (
+    Closed,
     Log,
     Recorded,
+    Row,
     Told,
+    cut_short,
     faults,
+    judge_closes,
     judge_read,
     judge_records,
     judge_told,
     read_acknowledged,
     read_log,
     read_order,
+    read_rows,
+    tracebacks,
 )
 from tests.faults.link import Link
+from tests.faults.places import Place, SmallDisk
 from tests.faults.readers import Reader
 from tests.violations import violations
 
@@ -61,6 +68,8 @@ class Scene:
     """How many bids to let pass between two faults."""
     server: Any
     """The embedded PostgreSQL server, where the trial may stop it."""
+    disk: SmallDisk | None
+    """The file system that holds the database, where it has one of its own."""
     subscribers: list[Subscriber] = field(default_factory=list)
     readers: list[Reader] = field(default_factory=list)
     onlookers: list[Subscriber] = field(default_factory=list)
@@ -93,6 +102,10 @@ class Trial:
     cuts: int = 0
     """How often each of those is cut off at least."""
     storm: type[Storm] = Storm
+    lot_seconds: tuple[float, float] | None = None
+    """How long each lot lasts, at least and at most; None where lots have no end."""
+    on_disk: bool = False
+    """Whether the database has a small disk of its own, which can be filled, sealed and frozen."""
     broker: tuple[str, ...] = ()
     """Lines of the broker's configuration."""
     states: bool = True
@@ -106,6 +119,7 @@ class Outcome:
     told: list[Told]
     """One for each subscriber and reader."""
     recorded: Recorded
+    closed: Closed
     deaths: int
     repeats: int
     """Requests that bidders sent again."""
@@ -115,25 +129,36 @@ class Outcome:
     @property
     def faults(self) -> list[str]:
         """Whatever should not be, in words; nothing is what there should be."""
-        verdicts: list[Told | Recorded] = [*self.told, self.recorded]
+        verdicts: list[Told | Recorded | Closed] = [*self.told, self.recorded, self.closed]
         return [f"{n} {name}" for verdict in verdicts for name, n in faults(verdict).items()] + self.violations
 
 
-async def run(
-    trial: Trial, folder: Path, where: str, database_url: str, bids: int, *, pace: float = 0, server: Any = None
-) -> Outcome:
+@dataclass(frozen=True)
+class _Kept:
+    """What the database holds when all is over."""
+
+    log: dict[str, list[bytes]]
+    order: list[str]
+    """The events' ids in the order of the table."""
+    excused: set[str]
+    """Ids of events that may be lost."""
+    rows: dict[str, Row]
+    violations: list[str]
+
+
+async def run(trial: Trial, folder: Path, where: str, place: Place, bids: int, *, pace: float = 0) -> Outcome:
     """Run `trial` with at least so many acknowledged bids, and judge it. Fails where its fault could not be brought about."""
     async with AsyncExitStack() as stack:
         broker = stack.enter_context(_broker(folder, trial.broker))
         to_broker = await _link(stack, broker.port)
         mqtt = f"mqtt://127.0.0.1:{to_broker.port}"
         workers = "2" if where in ON_TWO else "1"
-        settings = {"database": database_url, "workers": workers, "mqtt": mqtt}
+        settings = {"database": place.url, "workers": workers, "mqtt": mqtt}
         house = House(folder, hasty=trial.hasty, dawdles=trial.dawdles, **settings)
         to_house = await _link(stack, house.port)
-        storm = trial.storm(house.url, broker.port, bids, pace=pace)
+        storm = trial.storm(house.url, broker.port, bids, pace=pace, lot_seconds=trial.lot_seconds)
         step = max(1, bids // (trial.times + 1))
-        scene = Scene(house, storm, broker, to_broker, to_house, database_url, step, server)
+        scene = Scene(house, storm, broker, to_broker, to_house, place.url, step, place.server, place.disk)
         for version in trial.subscribers:
             scene.subscribers.append(_subscriber(broker, version))
             stack.callback(scene.subscribers[-1].close)
@@ -152,32 +177,47 @@ async def _weather(trial: Trial, scene: Scene) -> Outcome:
             group.create_task(storm.run())
             group.create_task(_trouble(trial, scene))
         shown = await storm.close()
-        logged, order, excused, found = await _delivered(scene)
+        kept = await _delivered(scene)
     finally:
         for task in readings:
             task.cancel()
         ends = await asyncio.gather(*readings, return_exceptions=True)
-    found += [f"a reader failed: {end}" for end in ends if isinstance(end, Exception)]
-    told = [
-        judge_told(logged, subscriber.messages, states=trial.states, excused=excused)
-        for subscriber in scene.subscribers
-    ]
-    if scene.forgotten:
-        strictly = [judge_told(logged, subscriber.messages) for subscriber in scene.subscribers]
-        scene.notes["lost with the broker"] = sum(told.missing for told in strictly)
-    for reader in scene.readers:
-        due = [name for name in order if reader.gid in {None, name.partition("/")[0]}]
-        told.append(judge_read(logged, due, reader.ids, reader.data))
-    found += [line for subscriber in scene.subscribers for line in _last_states(subscriber, shown)]
-    found += [
-        f"a reader of {reader.gid} was not told the end" for reader in scene.readers if reader.gid and not reader.over
-    ]
-    found += [f"a traceback in the house's log: … {end}" for end in _tracebacks(scene.house.log())]
-    found += storm.faults
-    await _thaw(scene, logged)
+    told = list(_judged(trial, scene, kept))
+    found = [*kept.violations, *(f"a reader failed: {end}" for end in ends if isinstance(end, Exception))]
+    found += _found(scene, shown)
+    await _thaw(scene, kept.log)
+    scene.notes["answered 503"] = storm.unavailable
     if scene.readers:
         scene.notes["readers cut off"] = sum(reader.cuts for reader in scene.readers)
-    return Outcome(told, judge_records(logged, storm.accepted), scene.house.deaths, storm.repeats, found, scene.notes)
+    recorded = judge_records(kept.log, storm.accepted)
+    closed = judge_closes(kept.log, kept.rows, storm.gids)
+    return Outcome(told, recorded, closed, scene.house.deaths, storm.repeats, found, scene.notes)
+
+
+def _judged(trial: Trial, scene: Scene, kept: _Kept) -> Iterator[Told]:
+    """Yield the verdict on each subscriber and reader."""
+    for subscriber in scene.subscribers:
+        yield judge_told(kept.log, subscriber.messages, states=trial.states, excused=kept.excused)
+    if scene.forgotten:
+        strictly = [judge_told(kept.log, subscriber.messages) for subscriber in scene.subscribers]
+        scene.notes["lost with the broker"] = sum(told.missing for told in strictly)
+    for reader in scene.readers:
+        due = [name for name in kept.order if reader.gid in {None, name.partition("/")[0]}]
+        yield judge_read(kept.log, due, reader.ids, reader.data)
+
+
+def _found(scene: Scene, shown: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield whatever else should not be, in words."""
+    for subscriber in scene.subscribers:
+        yield from _last_states(subscriber, shown)
+    for reader in scene.readers:
+        if reader.gid and not reader.over:
+            yield f"a reader of {reader.gid} was not told the end"
+    for end in tracebacks(scene.house.log()):
+        yield f"a traceback in the house's log: … {end}"
+    for decided in cut_short(scene.storm.unanswered, scene.house.endings):
+        yield f"a bid was decided at {decided}, while the house ended in order, and not answered"
+    yield from scene.storm.faults
 
 
 async def _trouble(trial: Trial, scene: Scene) -> None:
@@ -189,11 +229,8 @@ async def _trouble(trial: Trial, scene: Scene) -> None:
     scene.storm.calm.set()
 
 
-async def _delivered(scene: Scene) -> tuple[dict[str, list[bytes]], list[str], set[str], list[str]]:
-    """Wait until nothing is owed and all who listen are quiet.
-
-    Returns the log, the ids in the order of the table, those that may be lost, and the violations that the rows show.
-    """
+async def _delivered(scene: Scene) -> _Kept:
+    """Wait until nothing is owed and all who listen are quiet, and return what is kept then."""
     database = Database(scene.database_url)
     try:
         if scene.subscribers:
@@ -212,7 +249,8 @@ async def _delivered(scene: Scene) -> tuple[dict[str, list[bytes]], list[str], s
             due = len(order) if reader.gid is None else len(logged[reader.gid]) + 1
             await _quiet(partial(_read, reader), due)
         excused = await database.read(read_acknowledged, scene.forgotten)
-        return logged, order, excused, await database.read(violations)
+        broken = await database.read(violations) + await database.read(_unproven)
+        return _Kept(logged, order, excused, await database.read(read_rows), broken)
     finally:
         await database.close()
 
@@ -255,10 +293,13 @@ def _last_states(subscriber: Subscriber, shown: list[dict[str, Any]]) -> Iterato
             yield f"the last state of {auction['gid']} is not the last"
 
 
-def _tracebacks(logged: str) -> list[str]:
-    """Return the end of each traceback."""
-    blocks = re.findall(r"^Traceback .*\n((?:[ ].*\n)+.*)$", logged, re.MULTILINE)
-    return [" / ".join(line.strip() for line in block.splitlines()[-7:]) for block in blocks]
+def _unproven(tx: Transaction) -> list[str]:
+    """Return what the ledgers show to be wrong."""
+    try:
+        verifying = importlib.import_module("saleroom.service.verifying")
+    except ModuleNotFoundError:
+        return []
+    return [f"the ledger: {fault}" for fault in verifying.faults_of(tx)]
 
 
 async def _link(stack: AsyncExitStack, target: int) -> Link:

@@ -5,6 +5,7 @@ import random
 import subprocess
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import cycle
 from typing import Any
 
 import asyncpg
@@ -49,6 +50,22 @@ async def death_by_chance(scene: Scene) -> None:
     """The house is killed, whatever it is about to do."""
     await asyncio.sleep(random.uniform(0, 0.2))
     await scene.house.killed()
+
+
+def deaths_in_turn(*points: str) -> Trouble:
+    """One death a time: now at the next of `points`, now by chance."""
+    turns = cycle(part for point in points for part in (death(point), death_by_chance))
+
+    async def die(scene: Scene) -> None:
+        await next(turns)(scene)
+
+    return die
+
+
+async def end_in_order(scene: Scene) -> None:
+    """The house is told to end, in the middle of all the bids; it ends with 0 within its time, and is started again."""
+    await scene.house.ended()
+    scene.notes["ended in order"] = scene.notes.get("ended in order", 0) + 1
 
 
 async def death_of_the_holder(scene: Scene) -> None:

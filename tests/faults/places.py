@@ -1,0 +1,115 @@
+"""Where a house keeps its data in a trial: a file, a PostgreSQL server, or either on a small disk of its own."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.fixtures_database import _postgresql_database, embedded_server
+from tests.needs import missing, need
+
+SQLITE_BYTES = 64 * 2**20
+POSTGRESQL_BYTES = 384 * 2**20
+BLOCK_BYTES = 2**20
+
+
+class SmallDisk:
+    """A file system of its own in a file, mounted at `folder`: it can be filled to the last byte, sealed, and frozen."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._ballast = folder / "ballast"
+
+    def fill(self) -> None:
+        """Leave no room for a single byte more."""
+        with self._ballast.open("wb", buffering=0) as ballast:
+            size = BLOCK_BYTES
+            while size:
+                try:
+                    while ballast.write(b"\1" * size) == size:
+                        pass
+                except OSError:
+                    pass
+                size //= 2
+            os.fsync(ballast.fileno())
+
+    def empty(self) -> None:
+        """Make room again."""
+        self._ballast.unlink()
+
+    def freeze(self) -> None:
+        """Let every write wait until `thaw`, as a disk that does not answer does."""
+        _run(need("fsfreeze"), "--freeze", self.folder)
+
+    def thaw(self) -> None:
+        """Let writes go on."""
+        _run(need("fsfreeze"), "--unfreeze", self.folder)
+
+
+def seal(*files: Path) -> None:
+    """Let nobody write to `files`, not even root, nor who has them open."""
+    _run(need("chattr"), "+i", *files)
+
+
+def unseal(*files: Path) -> None:
+    """Let them be written to again."""
+    _run(need("chattr"), "-i", *files)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the data is: the database's URL, and where the trial may lay its hands on them, its server and its disk."""
+
+    url: str
+    server: Any = None
+    disk: SmallDisk | None = None
+
+
+@contextmanager
+def place(where: str, folder: Path, server: Any, *, on_disk: bool) -> Iterator[Place]:
+    """Yield a place for `where`, an empty one.
+
+    `server` is a PostgreSQL server, or its URL; with a small disk the place has a server of its own there.
+    """
+    sqlite = where == "sqlite"
+    with small_disk(SQLITE_BYTES if sqlite else POSTGRESQL_BYTES) if on_disk else nullcontext() as disk:
+        if sqlite:
+            yield Place(f"sqlite:///{disk.folder if disk else folder}/saleroom.db", disk=disk)
+            return
+        with embedded_server(disk.folder) if disk else nullcontext(server) as used:
+            address = used if isinstance(used, str) else used.get_uri()
+            with contextmanager(_postgresql_database)(address, "template0") as url:
+                yield Place(url, used, disk)
+
+
+@contextmanager
+def small_disk(size: int) -> Iterator[SmallDisk]:
+    """Mount a new file system of so many bytes; it is gone afterwards. Only root can."""
+    # Not below pytest's own folder, which is closed to PostgreSQL's user.
+    folder = Path(tempfile.mkdtemp(prefix="saleroom-disk-"))
+    image, mounted = folder / "image", folder / "disk"
+    mounted.mkdir()
+    with image.open("wb") as file:
+        file.truncate(size)
+    try:
+        _run(need("mkfs.ext4"), "-q", "-m", "0", "-O", "^has_journal", image)
+        _run(need("mount"), "-o", "loop", image, mounted)
+    except subprocess.CalledProcessError as error:
+        missing("a small disk", f"a file system in a file cannot be mounted: {error.stderr}")
+    disk = SmallDisk(mounted)
+    try:
+        yield disk
+    finally:
+        with suppress(subprocess.CalledProcessError):
+            disk.thaw()
+        _run(need("umount"), "--lazy", mounted)
+        shutil.rmtree(folder)
+
+
+def _run(*command: str | Path) -> None:
+    subprocess.run(command, check=True, capture_output=True, text=True)
