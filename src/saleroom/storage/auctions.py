@@ -39,7 +39,15 @@ def ending_rank(auction: Auction) -> int:
 
 def insert_auction(tx: Transaction, auction: Auction) -> Auction:
     """Store a new auction and return it with its number. Raises IntegrityError where its gid exists already."""
-    row = {
+    auction_id = tx.execute(insert(auctions).returning(auctions.c.id), row_of(auction)).scalar_one()
+    auction = msgspec.structs.replace(auction, id=auction_id)
+    tx.changed.append(auction)
+    return auction
+
+
+def row_of(auction: Auction) -> dict[str, Any]:
+    """Return every column of an auction but its number, by name."""
+    return {
         **_state(auction),
         **_terms(auction),
         "gid": auction.gid,
@@ -48,10 +56,6 @@ def insert_auction(tx: Transaction, auction: Auction) -> Auction:
         "created_at": auction.created_at,
         "seed": auction.chain.seed,
     }
-    auction_id = tx.execute(insert(auctions).returning(auctions.c.id), row).scalar_one()
-    auction = msgspec.structs.replace(auction, id=auction_id)
-    tx.changed.append(auction)
-    return auction
 
 
 def lock(tx: Transaction, gids: Iterable[str]) -> dict[str, Auction]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from msgspec import Struct
 from sqlalchemy import select
@@ -32,20 +33,22 @@ class Bid(Struct, frozen=True):
 
 def add(tx: Transaction, placed: Iterable[tuple[Auction, BidPlaced]]) -> None:
     """Record bids, each with its auction as it was right after it."""
-    rows = [
-        {
-            "auction_id": auction.id,
-            "number": auction.bid_count,
-            "bidder_id": bid.bidder_id,
-            "amount": bid.amount,
-            "maximum": bid.maximum,
-            "automatic": bid.automatic,
-            "placed_at": bid.at,
-            "received_at": bid.received_at,
-        }
-        for auction, bid in placed
-    ]
+    rows = [row_of(auction, bid) for auction, bid in placed]
     bulk.insert(tx, bids, rows)
+
+
+def row_of(auction: Auction, bid: BidPlaced) -> dict[str, Any]:
+    """Return every column of a bid but its number in the table, by name; `auction` is as it was right after it."""
+    return {
+        "auction_id": auction.id,
+        "number": auction.bid_count,
+        "bidder_id": bid.bidder_id,
+        "amount": bid.amount,
+        "maximum": bid.maximum,
+        "automatic": bid.automatic,
+        "placed_at": bid.at,
+        "received_at": bid.received_at,
+    }
 
 
 def newest(tx: Transaction, auction_id: int, limit: int, before: int | None) -> list[Bid]:

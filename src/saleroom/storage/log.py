@@ -58,22 +58,23 @@ class OwedEvent(Struct, frozen=True):
 
 def append(tx: Transaction, steps: Iterable[tuple[Auction, Event, Entry]]) -> None:
     """Log events, each with its auction as it was right after it, and as the ledger has it."""
-    rows = []
-    for auction, event, entry in steps:
-        rows.append(
-            {
-                "auction_id": auction.id,
-                "position": auction.position,
-                "version": auction.version if event.PUBLIC else None,
-                "type": event.TYPE,
-                "at": event.at,
-                "payload": entry.payload,
-                "private": entry.private,
-                "price": auction.starting_price if auction.current_bid is None else auction.current_bid,
-                "ending_rank": ending_rank(auction),
-            }
-        )
+    rows = [row_of(*step) for step in steps]
     bulk.insert(tx, events, rows, {"written_by": "pg_current_xact_id()"} if tx.dialect == "postgresql" else None)
+
+
+def row_of(auction: Auction, event: Event, entry: Entry) -> dict[str, Any]:
+    """Return the columns of an event as it is logged, by name; `auction` is as it was right after it."""
+    return {
+        "auction_id": auction.id,
+        "position": auction.position,
+        "version": auction.version if event.PUBLIC else None,
+        "type": event.TYPE,
+        "at": event.at,
+        "payload": entry.payload,
+        "private": entry.private,
+        "price": auction.starting_price if auction.current_bid is None else auction.current_bid,
+        "ending_rank": ending_rank(auction),
+    }
 
 
 def read(tx: Transaction, auction_id: int) -> list[Event]:
