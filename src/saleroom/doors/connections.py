@@ -31,8 +31,8 @@ class Connections:
         self._trusted = [ipaddress.ip_network(one) for one in trusted]
         self._open: Counter[str] = Counter()
         self._count = 0
-        self._refused = 0
-        self._told = False
+        self._refused: Counter[str] = Counter()
+        self._told: set[str] = set()
 
     def enter(self, address: str) -> str:
         """Count one from `address`, and return what `leave` takes. Raises Busy. Call it in the event loop."""
@@ -63,15 +63,17 @@ class Connections:
         return "" if any(known in trusted for trusted in self._trusted) else network(address)
 
     def _refuse(self, reason: str, place: str) -> None:
-        self._refused += 1
-        if not self._told:
+        self._refused[reason] += 1
+        if reason not in self._told:
             self._tell(reason, place)
         raise Busy("Too many connections; close some, or try again in a moment.")
 
     def _tell(self, reason: str, place: str) -> None:
-        """Say what is refused, and at most every `TELL_SECONDS`."""
-        self._told = self._refused > 0
-        if self._told:
-            log.warning("connections are refused", reason=reason, network=place, refused=self._refused)
-            self._refused = 0
+        """Say what is refused, and at most every `TELL_SECONDS`; `place` is where the first came from."""
+        refused = self._refused.pop(reason, 0)
+        if refused:
+            self._told.add(reason)
+            log.warning("connections are refused", reason=reason, network=place, refused=refused)
             asyncio.get_running_loop().call_later(TELL_SECONDS, self._tell, reason, place)
+        else:
+            self._told.discard(reason)

@@ -146,6 +146,8 @@ def text(at_least: int, at_most: int, *, lines: bool = False) -> Parse:
             )
         if any(_is_forbidden(character, lines=lines) for character in value):
             faults.append(Fault("text_characters", "must not contain control or direction-override characters"))
+        elif _PILE.search(_marks(value)) or (value and not any(map(_is_visible, value))):
+            faults.append(Fault("text_characters", "must show something, and not pile up marks on a character"))
         return faults or value
 
     return parse
@@ -214,11 +216,24 @@ INSTANT_SCHEMA: dict[str, Any] = {
 }
 
 
+def _is_visible(character: str) -> bool:
+    return unicodedata.category(character)[0] not in "CMZ" and character not in _BLANKS
+
+
+def _marks(text: str) -> str:
+    """Return what each character is: `m` for a mark that is put on the one before."""
+    return "" if text.isascii() else "".join("m" if unicodedata.combining(character) else " " for character in text)
+
+
 def _is_forbidden(character: str, *, lines: bool) -> bool:
     if lines and character in "\n\r\t":
         return False
     return character in _DIRECTION_OVERRIDES or unicodedata.category(character) in ("Cc", "Cs")
 
 
+_PILE = re.compile("m{9}")
+"""More marks on one character than any script writes; a hundred of them would cover the lines above and below."""
+_BLANKS = "\u115f\u1160\u3164\uffa0\u2800"
+"""Letters and a symbol that show nothing."""
 _decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_string = msgspec.json.Decoder(str).decode

@@ -1,0 +1,113 @@
+"""What attacks need: raw connections from any address of this machine, and a sale that must go on meanwhile."""
+
+import contextlib
+import json
+import socket
+import statistics
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.faults import mortal
+from tests.process import PASSWORD, Client, Served
+
+HERE, THERE, ELSEWHERE, PROXY = "127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4"
+"""Addresses of this machine: for a house they are different ones."""
+BID_SECONDS_MAX = 1.0
+HASTE = {
+    "saleroom.doors.protocol:HEAD_SECONDS_MAX": 1.0,
+    "saleroom.doors.protocol:STALL_SECONDS": 0.7,
+    "saleroom.doors.guard:BODY_SECONDS_MAX": 1.0,
+    "saleroom.serving:UNREAD_SECONDS_MAX": 2,
+    "saleroom.serving:KEEP_ALIVE_SECONDS": 2,
+}
+"""The same house with less patience, so that a test need not wait for it."""
+
+
+class Hasty(Served):
+    """A house without patience; a setting is given as for any other."""
+
+    program = (sys.executable, str(mortal.__file__))
+
+    def __init__(self, folder: Path, *arguments: str, **settings: str) -> None:
+        told = {"test_constants": json.dumps(HASTE), "test_armed": str(folder / "armed")}
+        super().__init__(folder, *arguments, **({"mqtt": "off"} | told | settings))
+        self.port = int(self.url.rpartition(":")[2])
+
+
+def dial(house: Hasty, source: str = THERE, receive_bytes: int = 0) -> socket.socket:
+    """Connect from an address of this machine, with a small buffer for what comes where `receive_bytes` says so."""
+    connection = socket.socket()
+    connection.settimeout(10)
+    if receive_bytes:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+    connection.bind((source, 0))
+    connection.connect((HERE, house.port))
+    return connection
+
+
+def rest(connection: socket.socket) -> bytes:
+    """Return what comes until the house hangs up."""
+    answer = b""
+    with contextlib.suppress(ConnectionResetError):
+        while part := connection.recv(65536):
+            answer += part
+    return answer
+
+
+def asked(house: Hasty, request: bytes, source: str = THERE) -> bytes:
+    """Return what the house says to these bytes until it hangs up."""
+    with dial(house, source) as connection:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            connection.sendall(request)
+        return rest(connection)
+
+
+def client(house: Served, source: str) -> httpx.Client:
+    """Return an HTTP client at an address of this machine."""
+    transport = httpx.HTTPTransport(local_address=source)
+    return httpx.Client(base_url=house.url, transport=transport, headers={"X-Requested-With": "test"}, timeout=30)
+
+
+def credentials(name: str, password: str = PASSWORD) -> dict[str, Any]:
+    """Return what a login or a registration sends."""
+    return {"json": {"username": name, "password": password}}
+
+
+_numbers = count(1)
+
+
+@contextlib.contextmanager
+def sale(house: Served) -> Iterator[None]:
+    """Have somebody bid all the time, from another address. Every bid must be taken, and at least half of them at once."""
+    people = Client(house.url)
+    number = next(_numbers)
+    seller, bidders = people.enter(f"seller{number}"), [people.enter(f"bidder{number}.{one}") for one in (1, 2)]
+    gid, over, seconds, refused = people.sell(seller, increment="1"), threading.Event(), [], []
+
+    def bid() -> None:
+        amounts = count(100)
+        while not over.wait(0.03):
+            begun, amount = time.perf_counter(), next(amounts)
+            answer = people.ask("POST", f"/auctions/{gid}/bids", bidders[amount % 2], {"amount": str(amount)})
+            seconds.append(time.perf_counter() - begun)
+            if answer.status_code != 201:
+                refused.append(answer.text)
+
+    thread = threading.Thread(target=bid)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        people.close()
+    assert [] == refused
+    assert seconds, "nobody bid"
+    assert statistics.median(seconds) < BID_SECONDS_MAX, f"the slowest bid took {max(seconds):.2f} s"

@@ -1,0 +1,188 @@
+"""Connections that ask for nothing, for ever, or are too many: they end, and the sale goes on meanwhile."""
+
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.abuse.attack import ELSEWHERE, HASTE, HERE, PROXY, THERE, Hasty, asked, client, dial, rest, sale
+from tests.process import wait_until
+
+MANY = 100
+EACH_MAX, ALL_MAX = 120, 300
+GET = b"GET /healthz HTTP/1.1\r\nHost: x\r\n"
+PATIENCE_SECONDS = 12.0
+"""Until the house must have hung up: far more than it gives in `HASTE`, for a machine that is busy."""
+
+
+@pytest.fixture(scope="module")
+def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hasty]:
+    """A house for all of these tests."""
+    house = Hasty(
+        tmp_path_factory.mktemp("abuse"),
+        connections_max=str(ALL_MAX),
+        connections_per_address_max=str(EACH_MAX),
+        trusted_proxies=PROXY,
+    )
+    yield house
+    house.kill()
+
+
+def held(house: Hasty, source: str = THERE) -> int:
+    """Return how many connections of an address the process of the house holds."""
+    open_now = psutil.Process(house.process.pid).net_connections("tcp4")
+    return sum(1 for one in open_now if one.raddr and one.raddr.ip == source)
+
+
+def kept(house: Hasty, source: str = THERE) -> int:
+    """Return how many connections the house or the kernel still keeps for it: also those that only wait to be read."""
+    all_now = psutil.net_connections("tcp4")
+    return sum(
+        1
+        for one in all_now
+        if one.raddr and one.raddr.ip == source and one.laddr.port == house.port and one.status != psutil.CONN_TIME_WAIT
+    )
+
+
+def trickle(connections: list[socket.socket], piece: bytes) -> bool:
+    """Send a piece over each connection, and return whether the house has hung up on all of them."""
+    for connection in list(connections):
+        try:
+            connection.sendall(piece)
+        except (BrokenPipeError, ConnectionResetError):
+            connections.remove(connection)
+        time.sleep(0.2 / MANY)
+    return not connections
+
+
+LOGIN = b"POST /login HTTP/1.1\r\nHost: x\r\nX-Requested-With: x\r\nContent-Type: application/json\r\n"
+TRICKLES = {
+    "blank lines": (b"", b"\r\n"),
+    "a head": (GET + b"X-Slow: ", b"a"),
+    "blank lines after an answer": (GET + b"\r\n", b"\r\n"),
+    "a body that nobody reads": (b"POST /logout HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n", b"a"),
+    "a body": (LOGIN + b"Content-Length: 60000\r\n\r\n", b" "),
+}
+
+
+def test_what_trickles_in_ends(hasty: Hasty) -> None:
+    """Connections that send a byte now and then, wherever in a request, are all hung up on; bids are taken meanwhile."""
+    with sale(hasty), ExitStack() as stack:
+        trickling = {}
+        for kind, (begin, _) in TRICKLES.items():
+            trickling[kind] = [stack.enter_context(dial(hasty)) for _ in range(MANY // len(TRICKLES))]
+            for connection in trickling[kind]:
+                connection.sendall(begin)
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while left := [kind for kind, some in trickling.items() if not trickle(some, TRICKLES[kind][1])]:
+            assert time.monotonic() < deadline, f"still open: {left}"
+    wait_until(lambda: held(hasty) == 0)
+
+
+def test_a_head_that_does_not_arrive_is_told(hasty: Hasty) -> None:
+    """Whoever stops in the middle of a head is answered 408 in JSON; who says nothing at all is just hung up on."""
+    head, _, body = asked(hasty, GET + b"X-Half: ").partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
+    assert b"connection: close" in head
+    assert b'"code":"request_timeout"' in body
+    assert b"" == asked(hasty, b"")
+
+
+def test_silent_connections_end(hasty: Hasty) -> None:
+    """Connections over which nothing is ever asked do not stay, and neither do idle ones; bids are taken meanwhile."""
+    with sale(hasty), ExitStack() as stack:
+        silent = [stack.enter_context(dial(hasty)) for _ in range(MANY)]
+        idle = stack.enter_context(dial(hasty))
+        idle.sendall(GET + b"\r\n")
+        assert idle.recv(1000).startswith(b"HTTP/1.1 200 ")
+        assert {b""} == {rest(connection) for connection in [*silent, idle]}
+
+
+def test_a_slow_but_honest_client_is_served(hasty: Hasty) -> None:
+    """The patience is for each head: a connection lives on, as long as whole requests come over it."""
+    with dial(hasty) as connection:
+        for _ in range(4):
+            connection.sendall(GET)
+            time.sleep(HASTE["saleroom.doors.protocol:HEAD_SECONDS_MAX"] / 2)
+            connection.sendall(b"\r\n")
+            assert connection.recv(1000).startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.parametrize(
+    ("path", "more"),
+    [("/assets/vendor/swagger-ui-bundle.js", b""), ("/openapi.json", b"Connection: close\r\n")],
+    ids=["a large one", "a small and last one"],
+)
+def test_who_does_not_read_is_hung_up_on(hasty: Hasty, path: str, more: bytes) -> None:
+    """An answer is not kept for readers that take nothing of it, whatever its size; bids are taken meanwhile."""
+    with sale(hasty), ExitStack() as stack:
+        for _ in range(20):
+            connection = stack.enter_context(dial(hasty, receive_bytes=4096))
+            connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n".encode() + more + b"\r\n")
+        wait_until(lambda: kept(hasty) == 20)
+        wait_until(lambda: kept(hasty) == 0)
+
+
+def test_who_reads_slowly_gets_everything(hasty: Hasty) -> None:
+    """A reader that takes a little all the time is served to the end, far beyond the time that one without patience has."""
+    with dial(hasty, receive_bytes=4096) as connection:
+        connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        answer = b""
+        while part := connection.recv(16_000):
+            answer += part
+            time.sleep(0.02)
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert b"content-length: %d\r\n" % len(body) in head.lower() + b"\r\n"
+
+
+def test_one_address_has_its_share(hasty: Hasty) -> None:
+    """Beyond it a connection of that address is told so and closed; others come in, and so does the address once some end."""
+    with sale(hasty), ExitStack() as stack:
+        taken = [stack.enter_context(dial(hasty)) for _ in range(EACH_MAX)]
+        wait_until(lambda: held(hasty) == EACH_MAX)
+        head, _, body = asked(hasty, b"").partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
+        assert b"retry-after: 1" in head
+        assert b'"code":"busy"' in body
+        assert b"HTTP/1.1 200 OK" in asked(hasty, GET + b"Connection: close\r\n\r\n", ELSEWHERE)
+        for connection in taken[:5]:
+            connection.close()
+        wait_until(lambda: b"HTTP/1.1 200 OK" in asked(hasty, GET + b"Connection: close\r\n\r\n"))
+    assert "too many from one network" in hasty.log()
+
+
+def test_all_together_have_their_share(hasty: Hasty) -> None:
+    """Beyond the limit for all nobody comes in; a trusted proxy has no limit of its own. The sale goes on over what is open."""
+    with client(hasty, HERE) as known:
+        assert 200 == known.get("/healthz").status_code
+        with sale(hasty), ExitStack() as stack:
+            for _ in range(ALL_MAX):
+                stack.enter_context(dial(hasty, PROXY))
+            wait_until(lambda: held(hasty, PROXY) > EACH_MAX)
+            assert asked(hasty, b"", ELSEWHERE).startswith(b"HTTP/1.1 503 ")
+            assert 200 == known.get("/healthz").status_code
+    wait_until(lambda: held(hasty, PROXY) == 0)
+    assert "too many in all" in hasty.log()
+
+
+class Narrow(Hasty):
+    """A house that may open few files."""
+
+    program = ("prlimit", "--nofile=400:400", *Hasty.program)
+
+
+def test_files_are_left_for_the_database(tmp_path: Path) -> None:
+    """However many connections come, some files are not for them: bids are still written."""
+    house = Narrow(tmp_path, connections_per_address_max="1000")
+    try:
+        with sale(house), ExitStack() as stack:
+            for _ in range(450):
+                stack.enter_context(dial(house))
+            assert held(house) <= 200
+        assert "internal error" not in house.log() and "unavailable" not in house.log()
+    finally:
+        house.kill()

@@ -1,0 +1,163 @@
+"""Passwords, names and tokens that are guessed: what one address may try, what others notice, and what an answer gives away."""
+
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from saleroom.service.accounts import FAILED_LOGINS_PER_HOUR
+from saleroom.service.throttle import FREE_FAILURES
+from saleroom.settings import Settings
+from tests.abuse.attack import ELSEWHERE, HERE, THERE, Hasty, client, credentials, sale
+from tests.process import PASSWORD
+
+FAILURES_MAX = 30
+REGISTRATIONS_MAX = 20
+LOAD_KEY = "a key is sixteen long".replace(" ", "-")
+TOKENS = 300
+BOTS = [f"127.0.1.{number}" for number in range(1, 41)]
+
+
+@pytest.fixture(scope="module")
+def guessed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hasty]:
+    """A house for all of these tests, where ada and bob have accounts."""
+    house = Hasty(
+        tmp_path_factory.mktemp("guessed"),
+        failed_logins_per_hour=str(FAILURES_MAX),
+        registrations_per_hour=str(REGISTRATIONS_MAX),
+        load_key=LOAD_KEY,
+    )
+    with client(house, HERE) as people:
+        for name in ("ada", "bob"):
+            assert 201 == people.post("/users", **credentials(name)).status_code
+    yield house
+    house.kill()
+
+
+def told(answer: httpx.Response) -> tuple[int, str, dict[str, str]]:
+    """Return all of an answer that could tell one from another."""
+    return answer.status_code, answer.text, {name: value for name, value in answer.headers.items() if name != "date"}
+
+
+def test_the_default_is_the_one_of_the_settings() -> None:
+    """What a house without settings allows is what the settings say."""
+    assert FAILED_LOGINS_PER_HOUR == Settings.model_fields["failed_logins_per_hour"].default
+
+
+def test_a_list_of_names_is_tried_from_one_address(guessed: Hasty) -> None:
+    """Of thousands of stolen passwords an address may try a few; who has logged in from there still does, others anywhere."""
+    with client(guessed, THERE) as hall, client(guessed, ELSEWHERE) as home, sale(guessed):
+        assert 200 == hall.post("/login", **credentials("ada")).status_code
+        tried = Counter(hall.post("/login", **credentials(f"name{number}")).status_code for number in range(100))
+        assert FAILURES_MAX <= tried[422] <= FAILURES_MAX + 2
+        assert 100 == tried[422] + tried[429]
+        refused = hall.post("/login", **credentials("bob"))
+        assert (429, "too_many_requests") == (refused.status_code, refused.json()["code"])
+        assert 1 <= int(refused.headers["Retry-After"]) <= 3600 // FAILURES_MAX
+        assert 200 == hall.post("/login", **credentials("ada")).status_code
+        assert 200 == home.post("/login", **credentials("bob")).status_code
+
+
+def test_one_name_is_tried_from_many_addresses(guessed: Hasty) -> None:
+    """Each address has five tries and then waits; whose name it is logs in from their own address as if nothing was."""
+    with sale(guessed), client(guessed, "127.0.2.1") as owner, ThreadPoolExecutor(4) as pool:
+
+        def attack(source: str) -> Counter[int]:
+            with client(guessed, source) as bot:
+                return Counter(bot.post("/login", **credentials("bob", "guess")).status_code for _ in range(8))
+
+        attacks = [pool.submit(attack, source) for source in BOTS[:6]]
+        assert 200 == owner.post("/login", **credentials("bob")).status_code
+        assert all(one.result()[422] <= FREE_FAILURES + 1 for one in attacks)
+        assert 200 == owner.post("/login", **credentials("bob")).status_code
+
+
+def test_tries_at_once_do_not_share_a_delay(guessed: Hasty) -> None:
+    """Who has to wait gains nothing by sending all tries together: one is looked at, the others are refused."""
+    with client(guessed, BOTS[20]) as bot, ThreadPoolExecutor(16) as pool:
+
+        def guess(_: int) -> int:
+            return bot.post("/login", **credentials("ada", "guess")).status_code
+
+        assert {422} == {guess(number) for number in range(FREE_FAILURES)}
+        tried: Counter[int] = Counter()
+        while not tried[422]:  # until the delay of a second is over
+            tried.update(pool.map(guess, range(16)))
+        assert 1 == tried[422]
+
+
+def test_registrations_in_masses(guessed: Hasty) -> None:
+    """One address makes so many accounts; the next one is told when, others register, and the sale goes on."""
+    with client(guessed, THERE) as flood, client(guessed, ELSEWHERE) as home, sale(guessed):
+        made = Counter(flood.post("/users", **credentials(f"mass{number}")).status_code for number in range(24))
+        assert {201: REGISTRATIONS_MAX, 429: 24 - REGISTRATIONS_MAX} == made
+        assert 1 <= int(flood.post("/users", **credentials("another")).headers["Retry-After"]) <= 3600
+        assert 201 == home.post("/users", **credentials("newcomer")).status_code
+
+
+def test_tokens_that_are_guessed(guessed: Hasty) -> None:
+    """Guesses of whatever form have one answer, which says nothing, and cost the sale nothing."""
+    guesses = [
+        "A" * 15 + "=",
+        "x",
+        "=" * 500,
+        "' OR 1=1 --",
+        "\u00ff",
+        *(f"{number:014d}==" for number in range(TOKENS)),
+    ]
+    with client(guessed, THERE) as bot, sale(guessed):
+        answers = [bot.get("/me", headers={b"Authorization": f"Bearer {guess}".encode("latin-1")}) for guess in guesses]
+    assert 1 == len({str(told(answer)) for answer in answers})
+    assert 401 == answers[0].status_code
+
+
+def test_an_answer_does_not_tell_who_is_known(guessed: Hasty) -> None:
+    """A name that nobody has, a wrong password, and a user without one: the same status, body and headers, on both doors."""
+    with client(guessed, BOTS[30]) as asking:
+        key = {"Authorization": f"Bearer {LOAD_KEY}"}
+        without = asking.post("/test-users", headers=key, json={"count": 1}).json()["users"][0]["username"]
+        names = ("nobody.at.all", "ada", without, "ADA", "ad\u00e4", "a\0da", "ada ", "x" * 60_000)
+        answers = [asking.post("/login", **credentials(name, "a wrong one")) for name in names]
+        assert 1 == len({str(told(answer)) for answer in answers})
+        assert (422, {"message": "Invalid authentication"}) == (answers[0].status_code, answers[0].json())
+        pages = [asking.post("/session", data={"username": name, "password": "a wrong one"}) for name in names[:3]]
+        shown = {page.text.replace(name, "?") for page, name in zip(pages, names, strict=False)}
+        assert 1 == len({page.status_code for page in pages}) == len({_unmasked(page) for page in shown})
+
+
+def _unmasked(page: str) -> str:
+    """Return a page without the token of its form, which reads differently each time."""
+    head, found, tail = page.partition('name="csrfToken" value="')
+    return head + tail.partition('"')[2] if found else page
+
+
+def test_a_session_is_not_taken_over(guessed: Hasty) -> None:
+    """A session that somebody else has put into the browser is replaced by the login, and never becomes the reader's."""
+    with client(guessed, BOTS[31]) as attacker, client(guessed, BOTS[32]) as victim:
+        planted = attacker.post("/login", **credentials("bob")).json()["token"]
+        for before in (planted, "planted"):
+            victim.cookies.set("saleroom_session", before)
+            answer = victim.post("/session", data={"username": "ada", "password": PASSWORD})
+            assert 303 == answer.status_code
+            after = answer.headers["set-cookie"].partition("saleroom_session=")[2].partition(";")[0]
+            assert before != after
+            who = victim.get("/me", headers={"Authorization": f"Bearer {after}"}).json()
+            assert "ada" == who["username"]
+        assert "bob" == attacker.get("/me", headers={"Authorization": f"Bearer {planted}"}).json()["username"]
+
+
+def test_every_login_is_in_the_log(guessed: Hasty) -> None:
+    """Who logged in, who failed and from where is told; a name that nobody has is not, as people type passwords there."""
+    with client(guessed, BOTS[33]) as asking:
+        asking.post("/login", **credentials("ada"))
+        asking.post("/login", **credentials("ada", "a wrong one"))
+        asking.post("/login", **credentials("my-secret-password"))
+    log = guessed.log()
+    lines = [line for line in log.splitlines() if f"address={BOTS[33]} " in line]
+    assert ["somebody logged in", "a login failed", "a login failed"] == [
+        line[40:].split("  ")[0].strip() for line in lines
+    ]
+    assert ["user=ada", "user=ada", "user=unknown"] == [line.split()[-1] for line in lines]
+    assert "my-secret-password" not in log and PASSWORD not in log
