@@ -136,6 +136,55 @@ def watch_house(url: str, json: bool, screen: bool, **given: Any) -> int:
         raise click.ClickException(str(error)) from None
 
 
+@cli.command(
+    "verify", epilog="Exit codes: 0 all is in order; 1 it is not, or cannot be read; 2 wrong usage or settings."
+)
+@click.argument("ledger", metavar="[FILE|URL]", required=False)
+@click.option("--receipt", metavar="TEXT|FILE", help="A receipt, or a file with it or with the answer to a bid.")
+@click.option("--key", metavar="FILE|URL", help="The house's keys, for --receipt. Default: asked of the URL's house.")
+@click.option(
+    "--database",
+    metavar="[URL]",
+    is_flag=False,
+    flag_value="",
+    help="Check a database, by default that of the settings.",
+)
+@click.option("--json", is_flag=True, help="Say it as one JSON object.")
+@options.config
+def verify_ledger(
+    ledger: str | None, receipt: str | None, key: str | None, database: str | None, json: bool, config: str | None
+) -> int:
+    """Verify an auction's ledger without trusting the house, or a whole database.
+
+    Examples:
+
+        saleroom verify sale.ndjson
+        saleroom verify https://bids.example/auctions/k3X9mQ2vTa1_ --receipt receipt.txt
+        saleroom verify sale.ndjson --receipt receipt.txt --key https://bids.example
+        saleroom verify --database
+
+    It checks the chain of hashes, decides every event once more by the rules, and says who won, at which price, and why each
+    bid was decided as it was; or the first line where the ledger breaks. docs/ledger.md tells how.
+    """
+    if database is not None:
+        if ledger is not None or receipt is not None or key is not None:
+            raise click.UsageError("--database takes no ledger and no receipt: a house's own database is checked whole")
+        settings = options.read_settings(config, database=database or None)
+        from saleroom.admin import verifying
+
+        return verifying.verify(settings, json=json, say=click.echo)
+    if ledger is None:
+        raise click.UsageError("nothing to verify: give a ledger's file, an auction's address, or --database")
+    from saleroom.verify import command
+
+    try:
+        return command.run(command.plan(ledger, receipt, key), json=json)
+    except command.WrongUsage as error:
+        raise click.UsageError(str(error)) from None
+    except command.FAILED as error:
+        raise click.ClickException(str(error)) from None
+
+
 @cli.command("demo", epilog="Exit codes: 0 ended by Ctrl-C or SIGTERM; 1 the house could not be shown; 2 wrong usage.")
 @click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="Address to listen on. Default: 127.0.0.1.")
 @click.option(
