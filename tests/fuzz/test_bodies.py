@@ -45,7 +45,9 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "id": st.text("abc/:~", max_size=9),
     "after": st.sampled_from(["0", "k3X9mQ2vTa1_/7", "a/1", "a/0"]),
     "cursor": st.builds(Mark, nasty(), st.integers(0, 2**63 - 1), nasty()).map(
-        lambda mark: write_cursor([as_bytes(mark.key).decode("latin-1"), mark.id, as_bytes(mark.horizon).decode("latin-1")])
+        lambda mark: write_cursor(
+            [as_bytes(mark.key).decode("latin-1"), mark.id, as_bytes(mark.horizon).decode("latin-1")]
+        )
     )
     | st.integers().map(write_cursor),
     "status": st.sampled_from(["open", "closed", "Open"]),

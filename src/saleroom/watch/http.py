@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
-from datetime import datetime
 from typing import NoReturn, TypeVar
 from urllib.parse import quote
 
@@ -138,7 +137,7 @@ class HttpWatch:
         name, _, value = text.partition(" ")
         if name == "time":
             try:
-                self._sale.clock.heard(msgspec.convert(value.strip(), datetime))
+                self._sale.clock.heard(msgspec.convert(value.strip(), lots.Instant))
             except msgspec.ValidationError:
                 self._no_house()
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
+
+T = TypeVar("T")
+Instant = Annotated[datetime, Meta(tz=True)]
+"""An instant that says its offset, as all of a house's do; others cannot be held against a clock."""
 
 
 class Lot(Struct, frozen=True, rename="camel"):
@@ -23,8 +27,8 @@ class Lot(Struct, frozen=True, rename="camel"):
     minimum_bid: str | None = None
     bid_count: int = 0
     outcome: str | None = None
-    starts_at: datetime | None = None
-    ends_at: datetime | None = None
+    starts_at: Instant | None = None
+    ends_at: Instant | None = None
 
     @property
     def over(self) -> bool:
@@ -42,7 +46,7 @@ class Happening(Struct, frozen=True):
     id: str
     source: str
     type: str
-    time: datetime
+    time: Instant
     sequence: int
     data: dict[str, Any]
 
@@ -64,10 +68,22 @@ class LotPage(Struct, frozen=True):
     next: str | None
 
 
-read_lot = msgspec.json.Decoder(Lot).decode
-read_page = msgspec.json.Decoder(LotPage).decode
-read_event = msgspec.json.Decoder(Happening).decode
-"""These raise msgspec.DecodeError for anything else."""
+def _reader(kind: type[T]) -> Callable[[bytes | str], T]:
+    """Return what reads a `kind`, and raises msgspec.DecodeError for anything else."""
+    decode = msgspec.json.Decoder(kind).decode
+
+    def read(said: bytes | str) -> T:
+        try:
+            return decode(said)
+        except (UnicodeDecodeError, RecursionError) as error:
+            raise msgspec.DecodeError(type(error).__name__) from None
+
+    return read
+
+
+read_lot = _reader(Lot)
+read_page = _reader(LotPage)
+read_event = _reader(Happening)
 
 
 def first_lot(event: Happening) -> Lot | None:
@@ -116,6 +132,6 @@ def _text(value: object) -> str | None:
 
 def _instant(value: object) -> datetime | None:
     try:
-        return None if value is None else msgspec.convert(value, datetime)
+        return None if value is None else msgspec.convert(value, Instant)
     except msgspec.ValidationError:
         return None

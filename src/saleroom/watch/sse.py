@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 LINE_BYTES_MAX = 1 << 20
 """An event of a house has a few hundred bytes; one with a long description 40 KiB."""
+RETRY_DIGITS_MAX = 9
+"""Eleven days, in milliseconds; a number without an end is none."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class Parser:
                 self._data.append(value)
             case "id" if "\0" not in value:
                 self._id, self._has_id = value, True
-            case "retry" if value.isascii() and value.isdigit():
+            case "retry" if value.isascii() and value.isdigit() and len(value) <= RETRY_DIGITS_MAX:
                 self.retry_ms = int(value)
             case _:  # `event`, which a house does not send, and what the standard says to ignore
                 pass
