@@ -1,7 +1,7 @@
 """How long a login takes for a name that nobody has, for a wrong password, and for a user without one.
 
-Run it by `python -m tests.abuse.timing`. The tries of the three kinds take turns in random order, each from an address of its own,
-as one address would soon have to wait.
+Run it by `python -m tests.abuse.timing`. The tries of the three kinds take turns in random order, each from an address of its
+own, as one address would soon have to wait.
 """
 
 import random

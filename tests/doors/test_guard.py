@@ -183,6 +183,42 @@ def test_cors_headers_for_named_origins_only(serve_house: ServeHouse) -> None:
         assert {} == cors(house.stranger.get("/auctions", headers={"Origin": origin}))
 
 
+def test_caches_keep_origins_apart(serve_house: ServeHouse) -> None:
+    """Where any origin is named, each answer says that it depends on it; else a cache would give one's to another."""
+    stranger = serve_house(cors_origins=(ORIGIN,)).stranger
+    for path in ("/auctions", "/", "/nowhere"):
+        for origin in ({}, {"Origin": "https://evil.example"}, {"Origin": ORIGIN}):
+            assert "origin" in stranger.get(path, headers=origin).headers["vary"].lower()
+
+
+def test_browsers_stay_with_https(serve_house: ServeHouse, sqlite_house: House) -> None:
+    """A house that people reach by https says for a year that it has no other address; one without says nothing of it."""
+    house = serve_house(public_url="https://bids.example")
+    for path in ("/", "/auctions", "/nowhere", "/assets/none"):
+        assert "max-age=31536000" == house.stranger.get(path).headers["strict-transport-security"]
+        assert "strict-transport-security" not in sqlite_house.stranger.get(path).headers
+
+
+@pytest.mark.parametrize("name", ["Host", "X-Forwarded-Host", "Forwarded", "X-Original-URL"])
+def test_no_header_leads_away(sqlite_house: House, name: str) -> None:
+    """What a client claims of where it is is no address, and so is in no page."""
+    gid = sqlite_house.user("ada").gid()
+    for named in ("evil.example/x", 'x"><script>', "evil b", "evil:99999999", "http://evil", "[::evil", "evil\u00fc"):
+        for path in (f"/lots/{gid}/screen", f"/lots/{gid}"):
+            answer = sqlite_house.plain.get(path, headers={name.encode(): named.encode("latin-1")})
+            assert "evil" not in answer.text and "<script>" not in answer.text
+
+
+def test_the_public_address_is_nobodys_to_say(serve_house: ServeHouse) -> None:
+    """Where `public_url` is set no page has the Host of its request."""
+    house = serve_house(public_url="https://bids.example")
+    gid = house.user("ada").auction()
+    for path in (f"/lots/{gid}", f"/lots/{gid}/screen", "/"):
+        shown = house.plain.get(path, headers={"Host": "evil.example"}).text
+        assert "evil.example" not in shown
+    assert "bids.example" in house.plain.get(f"/lots/{gid}/screen", headers={"Host": "evil.example"}).text
+
+
 def test_cors_answers_have_the_security_headers_and_errors_the_cors_headers(serve_house: ServeHouse) -> None:
     """A named origin's page can read errors as well, also the filter's, and a preflight is as secure as any answer."""
     house = serve_house(cors_origins=(ORIGIN,))
