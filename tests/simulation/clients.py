@@ -1,0 +1,243 @@
+"""Who asks: bidders and authors, who repeat what nobody answered, over HTTP as it were, and by devices over MQTT."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from saleroom.domain.bidding import BidRequest
+from saleroom.domain.errors import Busy, Refused, Unauthenticated
+from saleroom.service import accounts, auctions, bidding
+from saleroom.service.bidding import BidCommand
+from saleroom.service.once import Once
+from saleroom.storage.faults import Unavailable
+from tests.domain.oracle import SECOND, Amend, Bid
+from tests.domain.playing import at, changed, draft, money, refusal_code
+from tests.histories import LEADER, Relative
+from tests.histories import Step as Told
+from tests.simulation.broker import PREFIX
+from tests.simulation.judge import request_key
+from tests.simulation.model import Standing, micros
+from tests.simulation.plan import NewLot, Step, Way, absolute
+from tests.simulation.world import Process, World, told
+
+PATIENCE = 2.0
+"""Seconds after which a client repeats what nobody answered."""
+NEAR_MAX = 12.0
+"""The longest that a step waits for the instant that it wants to be near."""
+ANSWER_SECONDS_MAX = 120.0
+LOST: Any = object()
+"""In place of an answer that does not come."""
+
+
+class Client:
+    """One request, with all that happens to it until it is answered."""
+
+    def __init__(self, world: World, entry: Step | NewLot) -> None:
+        self._world = world
+        self._tokens = world.tokens
+        self._gids = world.gids
+        self._entry = entry
+        self._who = entry.who
+        self._chance = world.chance(f"client {entry.number}")
+        self._key = f"k{entry.number:03}"
+
+    async def run(self) -> None:
+        """Ask until there is an answer. Returns at once where the lot is not there."""
+        entry = self._entry
+        if isinstance(entry, NewLot):
+            answer = await self._ask(self._creation(entry))
+            if isinstance(answer, bytes):
+                self._gids[entry.lot] = msgspec.json.decode(answer)["gid"]
+            return
+        if not entry.lot:
+            await self._log_out(entry)
+            return
+        gid = self._gids.get(entry.lot)
+        if gid is None:
+            return
+        await self._wait_for(gid)
+        if entry.what == "look":
+            await self._look(gid)
+        elif entry.way.door == "mqtt":
+            await self._ask_by_device(gid)
+        else:
+            await self._ask(self._request(gid))
+
+    def _standing(self, gid: str) -> Standing:
+        return self._world.judge.model.auctions[gid]
+
+    def _way(self) -> Way:
+        return self._entry.way if isinstance(self._entry, Step) else _PASSES
+
+    async def _wait_for(self, gid: str) -> None:
+        """Wait for the instant that the step wants to be near, which may move meanwhile."""
+        assert isinstance(self._entry, Step)
+        near, began = self._entry.near, self._world.loop.time()
+        while near is not None and self._world.loop.time() - began < NEAR_MAX:
+            now = micros(self._world.clock())
+            wait = (near.instant(self._standing(gid).oracle, now) - now) / SECOND
+            if wait <= 0:
+                return
+            await asyncio.sleep(min(wait, NEAR_MAX))
+
+    def _creation(self, entry: NewLot) -> Callable[[Process], Awaitable[Any]]:
+        terms = absolute(entry.terms, micros(self._world.clock()))
+        token, once = self._tokens[entry.who], Once(self._key, _digest(terms))
+        return lambda process: process.database.write(auctions.create, token, draft(terms), once)
+
+    async def _log_out(self, entry: Step) -> None:
+        """End the session, or all of them; a request under way may find its token dead. Then come back."""
+        token = self._tokens[entry.who]
+        use_case = accounts.log_out if entry.what == "log out" else accounts.end_all
+        self._key = request_key(use_case.__name__, (token,))
+        await self._ask(lambda process: process.database.write(use_case, token))
+        if self._tokens[entry.who] == token:
+            await self._log_in()
+
+    async def _log_in(self) -> None:
+        """Get a new token. A try whose answer is lost leaves one that nobody knows."""
+        user = self._world.users[self._who]
+        self._key = request_key("issue_token", (user,))
+        issued = await self._ask(lambda process: process.database.write(accounts.issue_token, user))
+        if issued is not LOST:
+            self._tokens[self._who] = issued.value
+
+    def _request(self, gid: str) -> Callable[[Process], Awaitable[Any]]:
+        """Return the request of a step, made absolute now: a repeat asks for the very same."""
+        entry, now = self._entry, micros(self._world.clock())
+        assert isinstance(entry, Step)
+        if entry.what == "bid":
+            command = self._command(gid, entry)
+            return lambda process: process.desk.place(_received(command, process))
+        token, once = self._tokens[entry.who], Once(self._key, _digest(entry))
+        changes = tuple((name, _shifted(name, value, now)) for name, value in entry.changes)
+        if entry.what == "buy":
+            return lambda process: process.database.write(
+                bidding.buy_now, token, gid, once, process.database.clock_now()
+            )
+        if entry.what in ("announce", "close"):
+            ends = at(dict(changes)["ends"]) if changes else None
+            return lambda process: process.database.write(auctions.close, token, gid, ends, once)
+        if entry.what == "cancel":
+            self._key = request_key("cancel", (token, gid))
+            return lambda process: process.database.write(auctions.cancel, token, gid)
+        terms = changed(Amend(0, changes))
+        self._key = request_key("amend", (token, gid, terms))
+        return lambda process: process.database.write(auctions.amend, token, gid, terms)
+
+    def _command(self, gid: str, entry: Step) -> BidCommand:
+        standing = self._standing(gid)
+        if entry.who == LEADER:
+            leader = standing.oracle.leader
+            self._who = 2 if leader is None else standing.who(leader)
+        bid = Told(Relative("now", 0), "bid", 1, entry.amount, entry.maximum).resolve(standing.oracle, 0)[1]
+        assert isinstance(bid, Bid)
+        request = BidRequest(*(None if m is None else money(m) for m in (bid.amount, bid.maximum)))
+        return BidCommand(self._tokens[self._who], gid, request, Once(self._key, _digest((self._who, bid))))
+
+    async def _ask(self, request: Callable[[Process], Awaitable[Any]]) -> Any:
+        """Send a request until it is answered, and return the answer."""
+        way, deadline = self._way(), self._world.loop.time() + ANSWER_SECONDS_MAX
+        while self._world.loop.time() < deadline:
+            answer = await self._attempt(request, way, self._key)
+            way = _PASSES
+            if answer is not LOST and not isinstance(answer, Unavailable | Busy):
+                self._world.trace(f"client {self._key[:30]} is told {_said(answer)}")
+                if isinstance(answer, Unauthenticated) and not self._key.startswith("issue"):
+                    await self._log_in()
+                return answer
+            await asyncio.sleep(self._chance.choice((0.0, 0.1, 0.7)))
+        self._world.judge.fail("whoever repeats is answered", f"{self._key} was not, in {ANSWER_SECONDS_MAX} s")
+        return LOST
+
+    async def _attempt(self, request: Callable[[Process], Awaitable[Any]], way: Way, key: str | None) -> Any:
+        """Send a request, as `way` says, and return the answer that comes in time, or LOST."""
+        copies = [self._send(request, way.delay, key, lost=way.lost)]
+        if way.twice is not None:
+            copies.append(self._send(request, way.delay + way.twice, key, lost=False))
+        tasks = [asyncio.get_running_loop().create_task(copy) for copy in copies]
+        done, _ = await asyncio.wait(tasks, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+        return LOST if way.unanswered else next((task.result() for task in tasks if task in done), LOST)
+
+    async def _send(
+        self, request: Callable[[Process], Awaitable[Any]], delay: float, key: str | None, *, lost: bool
+    ) -> Any:
+        """Send one copy; nothing comes back where it, or the process, is lost. What comes is known to the judge by `key`."""
+        await asyncio.sleep(delay + self._chance.choice((0.0, 0.0, 0.01, 0.03)))
+        serving = self._world.serving()
+        if lost or not serving:
+            await asyncio.sleep(0.05 if not lost else PATIENCE + 1)
+            return LOST
+        answer = await self._chance.choice(serving).serve(request)
+        if isinstance(answer, Exception) and not isinstance(answer, Refused | Unavailable):
+            self._world.judge.fail("no internal error", f"{self._key}: {told(answer)}")
+        elif key is not None and not isinstance(answer, Unavailable | Busy):
+            self._world.judge.told(key, answer)
+        await asyncio.sleep(self._chance.choice((0.0, 0.01)))
+        return answer
+
+    async def _look(self, gid: str) -> None:
+        """Read the auction: never older than the question, and never something that was not committed."""
+        judge = self._world.judge
+        least = max(judge.states[gid])
+        answer = await self._attempt(lambda process: process.showing.ask((gid, None)), self._way(), None)
+        if answer is not LOST and not isinstance(answer, Exception):
+            versions = [version for version, state in judge.states[gid].items() if state == answer.json]
+            if not versions or versions[-1] < least:
+                judge.fail("a look shows what is committed, and is never older than the question", f"{gid}: {answer}")
+
+    async def _ask_by_device(self, gid: str) -> None:
+        """Publish a command until there is an answer to its id."""
+        assert isinstance(self._entry, Step)
+        command = self._command(gid, self._entry)
+        asked = {"amount": command.request.amount, "maximum": command.request.maximum}
+        told = {name: str(value) for name, value in asked.items() if value is not None}
+        payload = msgspec.json.encode({"token": command.token, "id": self._key, **told})
+        topic = f"{PREFIX}replies/{self._key}"
+        broker, way = self._world.broker, self._entry.way
+        await asyncio.sleep(way.delay)
+        deadline = self._world.loop.time() + ANSWER_SECONDS_MAX
+        while self._world.loop.time() < deadline:
+            future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+            broker.replies.setdefault(topic, []).append(future)
+            for _ in range(1 if way.twice is None else 2):  # the broker may deliver it twice
+                broker.ask(f"{PREFIX}auctions/{gid}/bids", payload)
+            await asyncio.wait({future}, timeout=PATIENCE)
+            if future.done() and self._device_told(future.result()):
+                return
+        self._world.judge.fail("whoever repeats is answered", f"{self._key} was not, in {ANSWER_SECONDS_MAX} s")
+
+    def _device_told(self, reply: bytes) -> bool:
+        """Check an answer, and return whether it is final."""
+        status = msgspec.json.decode(reply)["status"]
+        if status == 201:
+            self._world.judge.told(self._key, b"{" + reply.removeprefix(b'{"status":201,'))
+        elif status not in (429, 503):
+            self._world.judge.told(self._key, msgspec.json.decode(reply)["code"])
+        return status not in (429, 503)
+
+
+_PASSES = Way()
+
+
+def _received(command: BidCommand, process: Process) -> BidCommand:
+    """Return the command as a door of this process hands it over."""
+    request = msgspec.structs.replace(command.request, received_at=process.database.clock_now())
+    return msgspec.structs.replace(command, request=request)
+
+
+def _shifted(name: str, value: Any, now: int) -> Any:
+    return now + value if name in ("starts", "ends") and value is not None else value
+
+
+def _digest(what: object) -> bytes:
+    return hashlib.sha256(repr(what).encode()).digest()
+
+
+def _said(answer: Any) -> str:
+    return refusal_code(answer) if isinstance(answer, Refused) else str(answer)[:120]

@@ -1,0 +1,222 @@
+"""The judge: sees each commit, each message and each answer at the moment it happens, and stops the run at the first breach.
+
+It reads the database by a connection of its own, without anything that a process of the house remembers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, select
+
+from saleroom.domain.auction import Auction
+from saleroom.domain.errors import Refused
+from saleroom.domain.events import BidPlaced, Event
+from saleroom.domain.ledger import Logged, enter, replay
+from saleroom.domain.views import auction_view, event_from_parts
+from saleroom.storage import auctions, log
+from saleroom.storage.database import Transaction
+from saleroom.storage.faults import TryAgain, Unavailable
+from saleroom.storage.memory import Memory
+from saleroom.storage.tables import events
+from tests.domain.oracle import Row
+from tests.domain.playing import refusal_code, seen, units
+from tests.simulation.model import Differs, Model
+from tests.simulation.properties import Watched
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Breach(Exception):
+    """What does not hold, as `kind`, and how it showed."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(f"{kind}: {text}")
+        self.kind, self.text = kind, text
+
+
+@dataclass
+class Known:
+    """An auction as its log has told it so far."""
+
+    auction: Auction
+    types: list[str]
+    bids: list[BidPlaced] = field(default_factory=list)
+    watched: Watched = field(default_factory=Watched)
+
+    def note(self, history: Iterable[Event]) -> None:
+        """Take in what was added to the log."""
+        for event in history:
+            self.types.append(event.TYPE)
+            if isinstance(event, BidPlaced):
+                self.bids.append(event)
+
+
+class Judge:
+    """See the module. `tell` is called with a `Breach`; `trace` with a line for all that is decided."""
+
+    def __init__(
+        self, begun: Callable[[], Connection], last: Callable[[], int], tell: Callable[[Breach], None]
+    ) -> None:
+        """Take how to read the database, and the number of the last row of its log."""
+        self.model = Model()
+        self.trace: Callable[[str], None] = lambda _: None
+        self.commits = 0
+        self.payloads: dict[tuple[str, int], bytes] = {}
+        """Every public event that is committed, by gid and version."""
+        self.order: list[tuple[str, int]] = []
+        """The same in the order of the log."""
+        self.states: dict[str, dict[int, bytes]] = {}
+        """What anybody could see of each auction once a transaction was over, by gid and version."""
+        self.known: dict[str, Known] = {}
+        self._begun = begun
+        self._last = last
+        self._tell = tell
+        self._last_row = 0
+        self._answers: dict[str, list[Any]] = {}
+        """What was decided for each request, by its key: the answer that was committed, or the code of the refusal."""
+
+    def fail(self, kind: str, text: str) -> None:
+        """Report that `kind` does not hold."""
+        self._tell(Breach(kind, text))
+
+    def refused(self, use_case: str, args: tuple[Any, ...], error: Exception, now: datetime) -> None:
+        """Take note of a transaction that raised and was rolled back."""
+        if isinstance(error, TryAgain | Unavailable):
+            return
+        if not isinstance(error, Refused):
+            self.fail("no internal error", f"{use_case} raised {error!r}")
+            return
+        self._decide(use_case, args, error, now)
+        self._note(use_case, args, error)
+
+    def committed(self, use_case: str, args: tuple[Any, ...], answer: Any, now: datetime) -> None:
+        """Take note of a transaction that has just been committed, and look at all that it has changed."""
+        self.commits += 1
+        self._decide(use_case, args, answer, now)
+        self._note(use_case, args, answer)
+        self._look(use_case, args, now)
+
+    def _decide(self, use_case: str, args: tuple[Any, ...], answer: Any, now: datetime) -> None:
+        self.trace(f"{use_case} {_short(args)} -> {_short(answer)}")
+        try:
+            self.model.decided(use_case, args, answer, now)
+        except Differs as differs:
+            self.fail("every decision is the one the rules give in the order of the log", f"{use_case}: {differs}")
+
+    def _note(self, use_case: str, args: tuple[Any, ...], answer: Any) -> None:
+        if use_case == "place_bids":
+            for command, one in zip(args[0], answer, strict=True):
+                self._answers.setdefault(command.once.key, []).append(_plain(one))
+        else:
+            self._answers.setdefault(request_key(use_case, args), []).append(_plain(answer))
+
+    def told(self, key: str, answer: Any) -> None:
+        """Take note of what a client was told: only what was decided for it, and an acceptance only once it is committed."""
+        if _plain(answer) not in self._answers.get(key, []):
+            self.fail("what is acknowledged is committed", f"{key} was told {_short(answer)}, which was not decided")
+
+    def _look(self, use_case: str, args: tuple[Any, ...], now: datetime) -> None:
+        last = self._last()
+        if last == self._last_row:
+            return
+        if use_case in ("mark_delivered", "mark_cleared", "hold", "release", "log_out", "end_all", "issue_token"):
+            self.fail("only decisions are logged", f"{use_case} added {last - self._last_row} events")
+        literal = {c.request.amount for c in args[0]} if use_case == "place_bids" else set()
+        with self._begun() as connection:
+            tx = Transaction(connection, lambda: now, Memory())
+            new = select(events.c.auction_id).where(events.c.id > self._last_row).distinct()
+            for auction in sorted(auctions.by_ids(tx, tx.execute(new).scalars().all()), key=lambda one: one.id):
+                self._changed(tx, auction, literal, now)
+            order = select(events.c.auction_id, events.c.version).where(events.c.id > self._last_row)
+            gids = {known.auction.id: gid for gid, known in self.known.items()}
+            rows = tx.execute(order.order_by(events.c.id)).all()
+        self.order += [(gids[row.auction_id], row.version) for row in rows if row.version is not None]
+        self._last_row = last
+
+    def _changed(self, tx: Transaction, auction: Auction, literal: set[Any], now: datetime) -> None:
+        known = self.known.get(auction.gid)
+        new = log.logged(tx, auction.id, after=0 if known is None else known.auction.position)
+        history = [_event(one) for one in new]
+        if known is None:
+            known = self.known[auction.gid] = Known(replay(auction.id, history[:1]), [history[0].TYPE])
+            self._payload(known.auction, new[0])
+            history, new = history[1:], new[1:]
+        state = known.auction
+        for event, one in zip(history, new, strict=True):
+            after, entry = enter(state.after(event), event)
+            for fault in known.watched.faults(state, event, after, now):
+                self.fail("the properties of the rules", f"{auction.gid}: {fault}")
+            if entry.payload != one.payload:
+                self.fail(
+                    "the ledger holds", f"{auction.gid}/{after.version}: {one.payload!r}, and not {entry.payload!r}"
+                )
+            state = after
+            self._payload(state, one)
+        known.auction = state
+        known.note(history)
+        if state != auction:
+            self.fail("replaying the log gives the stored state", f"{auction.gid}: {state} is not {auction}")
+        for fault in known.watched.after_decision(state, literal):
+            self.fail("the properties of the rules", f"{auction.gid}: {fault}")
+        self._agrees(known)
+        self.states.setdefault(auction.gid, {})[auction.version] = _encode(auction_view(auction))
+
+    def _payload(self, state: Auction, one: Logged) -> None:
+        if one.payload is not None:
+            self.payloads[state.gid, state.version] = one.payload
+
+    def _agrees(self, known: Known) -> None:
+        """The naive model, fed with the same decisions in the same order, stands where the auction stands."""
+        auction = known.auction
+        standing = self.model.auctions.get(auction.gid)
+        if standing is None:
+            self.fail("the oracle agrees", f"nobody was told of {auction.gid}")
+            return
+        people = self.model.people
+        rows = [
+            Row(standing.who(people[bid.bidder_id]), units(bid.amount), units(bid.maximum), bid.automatic)
+            for bid in known.bids
+        ]
+        told = seen(auction, rows, known.types)
+        told["leader"] = None if auction.leader is None else standing.who(people[auction.leader.id])
+        mine = standing.oracle.seen()
+        if mine != told:
+            differs = {name: (mine[name], told[name]) for name in mine if mine[name] != told[name]}
+            self.fail("the oracle agrees", f"{auction.gid}, (the oracle's, the house's): {differs}")
+
+    def unfinished(self, now: datetime) -> list[str]:
+        """Return the auctions that should have changed by themselves by `now`, and have not."""
+        due = {gid: known.auction.due_at for gid, known in self.known.items()}
+        return [gid for gid, at in due.items() if at is not None and at <= now]
+
+    def last_versions(self) -> dict[str, int]:
+        """Return each auction's version."""
+        return {gid: known.auction.version for gid, known in self.known.items()}
+
+
+def _event(one: Logged) -> Event:
+    public = {} if one.payload is None else msgspec.json.decode(one.payload)["data"]
+    return event_from_parts(one.type, one.at, public, one.private)
+
+
+def request_key(use_case: str, args: tuple[Any, ...]) -> str:
+    """Return the key by which a request other than a bid is known: its Idempotency-Key, or what it asks."""
+    for value in args:
+        key = getattr(value, "key", None)
+        if key is not None:
+            return str(key)
+    return f"{use_case} {args!r}"
+
+
+def _plain(answer: Any) -> Any:
+    return refusal_code(answer) if isinstance(answer, Refused) else answer
+
+
+def _short(value: Any) -> str:
+    text = refusal_code(value) if isinstance(value, Refused) else str(value)
+    return text if len(text) <= 400 else f"{text[:400]}..."

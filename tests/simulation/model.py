@@ -1,0 +1,224 @@
+"""What a house should do, one decision after the other: tokens, Idempotency-Keys, the heartbeat, an `Oracle` for each auction.
+
+It is fed with what the real house decides, in the order of its commits, and says what should have come of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from saleroom.domain.bidding import BidRequest
+from saleroom.domain.errors import Refused
+from saleroom.domain.events import SoftClose
+from saleroom.domain.selling import Draft
+from saleroom.service.bidding import BidCommand
+from saleroom.service.once import Once
+from tests.domain.oracle import (
+    Act,
+    Amend,
+    Announce,
+    Bid,
+    Buy,
+    Cancel,
+    CloseNow,
+    Lot,
+    Oracle,
+    Outage,
+    Settle,
+    Soft,
+    contradictions,
+)
+from tests.domain.playing import T0, refusal_code, units
+
+OUTAGE = timedelta(seconds=10)
+MICROSECOND = timedelta(microseconds=1)
+Answer = bytes | Refused | None
+
+
+class Differs(Exception):
+    """The house did what it should not have done."""
+
+
+@dataclass
+class Token:
+    """A token as the house gave it out; `person` is a number of `PEOPLE`."""
+
+    person: int
+    expires_at: datetime
+    dead: bool = False
+
+
+@dataclass
+class Standing:
+    """An auction by the rules; the oracle's people are those of `PEOPLE`, with its author and number 0 exchanged."""
+
+    author: int
+    oracle: Oracle
+
+    def who(self, person: int) -> int:
+        """Return a person as the oracle numbers them, or back: it is the same either way."""
+        return {self.author: 0, 0: self.author}.get(person, person)
+
+
+@dataclass
+class Model:
+    """See the module."""
+
+    tokens: dict[str, Token] = field(default_factory=dict)
+    kept: dict[tuple[int, str], tuple[bytes, bytes]] = field(default_factory=dict)
+    """By person and key: what was asked, and the answer."""
+    auctions: dict[str, Standing] = field(default_factory=dict)
+    heartbeat: datetime | None = None
+    people: dict[int, int] = field(default_factory=dict)
+    """From a user's number in the database to their place in `PEOPLE`."""
+    _checked: set[str] = field(default_factory=set)
+
+    def decided(self, use_case: str, args: tuple[Any, ...], answer: Any, now: datetime) -> None:
+        """Take in one transaction that was committed, or refused. Raises Differs where it should have gone otherwise."""
+        match use_case, args:
+            case "place_bids", (commands, *_):
+                self._place_bids(commands, answer, now)
+            case "buy_now", (token, gid, once, *_):
+                self._once(token, once, answer, now, lambda person: self._act(gid, person, Buy(0), now))
+            case "create", (token, draft, once, *_):
+                self._once(token, once, answer, now, lambda person: self._create(person, draft, answer, now))
+            case "close", (token, gid, ends_at, once, *_):
+                act = CloseNow(0) if ends_at is None else Announce(0, micros(ends_at))
+                self._once(token, once, answer, now, lambda person: self._act(gid, person, act, now))
+            case "amend", (token, gid, changes):
+                amend = Amend(0, tuple(_term(name, value) for name, value in changes.items()))
+                self._once(token, None, answer, now, lambda person: self._act(gid, person, amend, now))
+            case "cancel", (token, gid):
+                self._once(token, None, answer, now, lambda person: self._act(gid, person, Cancel(0), now))
+            case "log_out" | "end_all", (token,):
+                self._once(token, None, answer, now, lambda person: self._end(use_case, token, person))
+            case "issue_token", (user, *_):
+                self.tokens[answer.value] = Token(self.people[user], answer.expires_at)
+            case "settle_due", _:
+                self._settle(now)
+
+    def person(self, token: str, now: datetime) -> int | None:
+        """Return whose token it is, or None for a dead one."""
+        known = self.tokens.get(token)
+        return None if known is None or known.dead or now >= known.expires_at else known.person
+
+    def _place_bids(self, commands: Sequence[BidCommand], answers: Sequence[Answer], now: datetime) -> None:
+        for command, answer in zip(commands, answers, strict=True):
+            self._once(command.token, command.once, answer, now, lambda person, c=command: self._bid(c, person, now))
+            if isinstance(answer, bytes) and command.once is not None:
+                self._same_auction(command, answer)
+
+    def _once(self, token: str, once: Once | None, answer: Answer, now: datetime, act: Any) -> None:
+        """Let `act(person)` happen once for each key, and hold its code (None: accepted) against `answer`."""
+        person = self.person(token, now)
+        if person is None:
+            expect("unauthenticated", answer, "a dead token")
+            return
+        before = None if once is None else self.kept.get((person, once.key))
+        if once is not None and before is not None:
+            if before[0] != once.request:
+                expect("idempotency_mismatch", answer, "a key for another request")
+            elif before[1] != answer:
+                raise Differs(f"a repeat of {once.key} was answered {said(answer)}, and at first {said(before[1])}")
+            return
+        code = act(person)
+        expect(code, answer, f"{'a request' if once is None else once.key}")
+        if once is not None and code is None:
+            assert isinstance(answer, bytes)
+            self.kept[person, once.key] = once.request, answer
+
+    def _bid(self, command: BidCommand, person: int, now: datetime) -> str | None:
+        request: BidRequest = command.request
+        bid = Bid(0, *(None if m is None else units(m) for m in (request.amount, request.maximum)))
+        return self._act(command.gid, person, bid, now)
+
+    def _act(self, gid: str, person: int, act: Any, now: datetime) -> str | None:
+        standing = self.auctions.get(gid)
+        if standing is None:
+            return "unknown_auction"
+        acting: Act = type(act)(**{**act.__dict__, "who": standing.who(person)})
+        return standing.oracle.do(acting, micros(now))
+
+    def _same_auction(self, command: BidCommand, answer: bytes) -> None:
+        """A bid's first answer shows its auction as it is right after it; a repeat is the same, and was compared."""
+        assert command.once is not None
+        told = msgspec.json.decode(answer)
+        standing = self.auctions[command.gid]
+        key = f"checked {command.once.key}"
+        if key not in self._checked:
+            self._checked.add(key)
+            shown = told["auction"]
+            mine = (_wire(standing.oracle.price), len(standing.oracle.rows), standing.oracle.status)
+            if mine != (shown["currentBid"], shown["bidCount"], shown["status"]):
+                raise Differs(f"{command.once.key} was told {shown}, and it should be {mine}")
+
+    def _create(self, person: int, draft: Draft, answer: Answer, now: datetime) -> str | None:
+        lot = Lot(
+            starting=units(draft.starting_price),
+            soft_close=_soft(draft.soft_close),
+            tiers=tuple((units(tier.start), units(tier.step)) for tier in draft.increment.tiers),
+            **dict(_term(name, getattr(draft, name)) for name in _TERMS),
+        )
+        faults = contradictions(lot, micros(now))
+        if faults is None and isinstance(answer, bytes):
+            oracle = Oracle(lot)
+            oracle.status = "scheduled" if lot.starts is not None and lot.starts > micros(now) else "open"
+            self.auctions[msgspec.json.decode(answer)["gid"]] = Standing(person, oracle)
+        return faults
+
+    def _end(self, use_case: str, token: str, person: int) -> None:
+        for value, one in self.tokens.items():
+            if value == token or (use_case == "end_all" and one.person == person):
+                one.dead = True
+
+    def _settle(self, now: datetime) -> None:
+        before = self.heartbeat
+        self.heartbeat = now if before is None else max(before, now)
+        for standing in self.auctions.values():
+            if before is not None and now - before > OUTAGE:
+                standing.oracle.do(Outage(micros(before)), micros(now))
+            standing.oracle.do(Settle(), micros(now))
+
+
+def expect(code: str | None, answer: Answer, what: str) -> None:
+    """Raise Differs where `answer` is not what `code` says: a refusal, or None for what is accepted."""
+    got = refusal_code(answer) if isinstance(answer, Refused) else None
+    if got != code:
+        raise Differs(f"{what} was {got or 'accepted'}, and should have been {code or 'accepted'}")
+
+
+def said(answer: Answer) -> str:
+    """Return an answer for people."""
+    return answer.code if isinstance(answer, Refused) else str(answer)
+
+
+def micros(instant: datetime) -> int:
+    """Return an instant as the oracles have it: microseconds since T0."""
+    return (instant - T0) // MICROSECOND
+
+
+_TERMS = {"reserve_price": "reserve", "buy_now_price": "buy_now", "starts_at": "starts", "ends_at": "ends"}
+
+
+def _term(name: str, value: Any) -> tuple[str, Any]:
+    """Return a term of an auction, by its name and value, as the oracle has it."""
+    ours = {**_TERMS, "starting_price": "starting"}.get(name, name)
+    if isinstance(value, Decimal):
+        return ours, units(value)
+    if isinstance(value, datetime):
+        return ours, micros(value)
+    return ours, _soft(value) if isinstance(value, SoftClose) else value
+
+
+def _soft(rule: SoftClose | None) -> Soft | None:
+    return None if rule is None else Soft(rule.window, rule.extension, None if rule.cap is None else micros(rule.cap))
+
+
+def _wire(thousandths: int | None) -> str | None:
+    return None if thousandths is None else str(Decimal(thousandths).scaleb(-3))

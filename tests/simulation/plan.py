@@ -1,0 +1,315 @@
+"""What a seed stands for: who does what and when, and what goes wrong. A plan is data, and each entry of it can be left out.
+
+Amounts and instants are relative to the lot as it stands when the entry's turn comes, so that an entry means something whatever
+was left out before it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from random import Random
+from typing import Any
+
+from tests.domain.oracle import DEFAULT_TIERS, SECOND, Lot, Soft
+from tests.histories import LEADER, PEOPLE, Relative
+
+LASTS = 36.0
+"""Seconds in which entries begin."""
+
+
+class Trouble(StrEnum):
+    """What can go wrong."""
+
+    KILLED = "killed"
+    STOPPED = "stopped in order"
+    OUTAGE = "all processes killed"
+    CRASH_BEFORE_COMMIT = "crashes before a commit"
+    CRASH_AFTER_COMMIT = "crashes after a commit"
+    CRASH_BEFORE_MARK = "crashes before it has marked what was acknowledged"
+    CRASH_AFTER_MARK = "crashes after it has marked what was acknowledged"
+    COMMIT_LOST = "the database is lost before a commit"
+    COMMIT_UNKNOWN = "the database is lost after a commit, and the process does not know of it"
+    DATABASE_AWAY = "no database"
+    SLOW = "stands still"
+    SLOW_COMMITS = "slow commits"
+    CLOSER_LATE = "all closers stand still"
+    CLOCK_BACK = "the clock steps back"
+    BROKER_AWAY = "no broker"
+    BROKER_FORGETS = "the broker restarts without its memory"
+    ACK_LOST = "the connection breaks before an acknowledgement"
+    RESET = "the connection to the broker is reset"
+    SILENCE = "nothing passes to or from the broker"
+
+
+@dataclass(frozen=True)
+class NewLot:
+    """An auction is created; its instants are microseconds from this entry's time. `lot` is its number."""
+
+    number: int
+    at: float
+    lot: int
+    who: int
+    terms: Lot
+
+    def __str__(self) -> str:
+        return f"{PEOPLE[self.who]} creates lot {self.lot}: {_terms(self.terms)}"
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a request fares the first time; from the second on it passes."""
+
+    door: str = "http"
+    delay: float = 0.0
+    lost: bool = False
+    unanswered: bool = False
+    twice: float | None = None
+    """Sent once more after so many seconds, whatever becomes of the first."""
+
+    def __str__(self) -> str:
+        words = [
+            "" if self.door == "http" else f"over {self.door.upper()}",
+            f"{self.delay} s late" if self.delay else "",
+            "lost at first" if self.lost else "",
+            "its answer lost at first" if self.unanswered else "",
+            "" if self.twice is None else f"twice, {self.twice} s apart",
+        ]
+        return ", ".join(word for word in words if word)
+
+
+@dataclass(frozen=True)
+class Step:
+    """Somebody asks for something. `near`: once it is time, wait for this instant of the lot."""
+
+    number: int
+    at: float
+    what: str
+    who: int
+    lot: int = 0
+    amount: Relative | None = None
+    maximum: Relative | None = None
+    near: Relative | None = None
+    changes: tuple[tuple[str, Any], ...] = ()
+    way: Way = Way()
+
+    def __str__(self) -> str:
+        who = "whoever leads" if self.who == LEADER else PEOPLE[self.who]
+        asked = [f"{name} {_near(at)}" for name, at in (("amount", self.amount), ("maximum", self.maximum)) if at]
+        if self.changes:
+            asked.append(", ".join(f"{name}={value}" for name, value in self.changes))
+        on = f" lot {self.lot}" if self.lot else ""
+        when = "" if self.near is None else f" at {_near(self.near)} us"
+        way = f" ({self.way})" if str(self.way) else ""
+        return f"{who}: {self.what}{on}{' ' if asked else ''}{', '.join(asked)}{when}{way}"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something goes wrong; `seconds` is how long it lasts, or by how much."""
+
+    number: int
+    at: float
+    what: Trouble
+    process: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"FAULT process {self.process}, {self.seconds} s: {self.what.value}"
+
+
+Entry = NewLot | Step | Fault
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All of a seed. `policies` says what kind of bidder each of `PEOPLE` is."""
+
+    seed: int
+    processes: int
+    policies: tuple[str, ...]
+    entries: tuple[Entry, ...]
+
+    def keeping(self, numbers: set[int]) -> Plan:
+        """Return the plan with these entries only."""
+        return replace(self, entries=tuple(entry for entry in self.entries if entry.number in numbers))
+
+    def lines(self) -> list[str]:
+        """Say all of it, an entry a line, in order of time."""
+        ordered = sorted(self.entries, key=lambda entry: (entry.at, entry.number))
+        return [f"{entry.number:4}  {entry.at:6.2f} s  {entry}" for entry in ordered]
+
+
+def plan(seed: int) -> Plan:
+    """Return what `seed` stands for."""
+    chance = Random(f"plan {seed}")
+    processes = chance.choice((1, 2, 2, 3))
+    policies = tuple(chance.choice(POLICIES) for _ in PEOPLE)
+    lots = [_new_lot(chance, lot) for lot in range(1, chance.choice((2, 3, 4)) + 1)]
+    entries: list[Entry] = list(lots)
+    while len(entries) < len(lots) + chance.choice((26, 34, 42)):
+        entries.append(_step(chance, policies, lots))
+    entries += [_fault(chance, processes) for _ in range(chance.choice((0, 2, 3, 4, 6)))]
+    return Plan(seed, processes, policies, tuple(replace(entry, number=n) for n, entry in enumerate(entries, 1)))
+
+
+POLICIES = ("nibbler", "proxy", "sniper", "jumper", "fool", "keen")
+"""Who bids the least there is, who says a maximum once in a while, who waits for the last moment, who bids far more than
+needed, who bids what is refused, and who raises as soon as they lead."""
+
+
+def _new_lot(chance: Random, lot: int) -> NewLot:
+    starting = chance.choice((0, 500, 1_000, 9_990, 99_999, 100_000))
+    reserve = chance.choice((None, None, 0, 1_000, 25_000))
+    reserve = None if reserve is None else starting + reserve
+    buy_now = chance.choice((None, None, None, 30_000, 500_000))
+    buy_now = None if buy_now is None else (reserve or starting) + buy_now
+    starts = chance.choice((None, None, None, -SECOND, 3 * SECOND, 7 * SECOND))
+    ends = chance.choice((None, 9, 14, 14, 20, 20, 26, 30))
+    ends = None if ends is None else max(starts or 0, 0) + ends * SECOND
+    soft: Soft | None = chance.choice((None, Soft(120, 120), Soft(3, 3), Soft(5, 2), Soft(6, 8), Soft(2, 6)))
+    if soft is not None and ends is not None and (soft.window == 120 or chance.random() < 0.5):
+        soft = replace(soft, cap=ends + chance.choice((0, 1, SECOND, 4 * SECOND, 15 * SECOND)))
+    tiers = chance.choice((DEFAULT_TIERS, DEFAULT_TIERS, ((0, 1_000),), ((0, 7_777), (20_000, 100), (90_000, 50_000))))
+    return NewLot(
+        0, _moment(chance, 4.0), lot, chance.randrange(2), Lot(starting, reserve, buy_now, soft, starts, ends, tiers)
+    )
+
+
+def _step(chance: Random, policies: tuple[str, ...], lots: list[NewLot]) -> Step:
+    kinds = ("bid",) * 30 + ("look",) * 4 + ("buy",) * 2 + ("log out", "log out everywhere")
+    what = chance.choice((*kinds, "amend", "amend", "cancel", "announce", "announce", "close"))
+    lot = chance.choice(lots)
+    at = _within(chance, lot)
+    who = chance.randrange(len(PEOPLE))
+    if what == "bid":
+        return _bid(chance, policies, at, lot)
+    if what.startswith("log"):
+        return Step(0, at, what, who, way=_way(chance, mqtt=False))
+    if what in ("look", "buy"):
+        return Step(0, at, what, who, lot.lot, way=_way(chance, mqtt=False))
+    step = Step(0, at, what, lot.who if chance.random() < 0.9 else who, lot.lot, way=_way(chance, mqtt=False))
+    if what == "amend":
+        return replace(step, changes=_changes(chance))
+    if what == "announce":
+        return replace(step, changes=(("ends", chance.choice((-1, 1, 5 * SECOND, 12 * SECOND))),))
+    return step
+
+
+def _bid(chance: Random, policies: tuple[str, ...], at: float, lot: NewLot) -> Step:
+    who = chance.choice((0, 1, 2, 2, 3, 3, 4, 4, LEADER))
+    if who == lot.who and chance.random() < 0.8:
+        who = (who + 1) % len(PEOPLE)
+    policy = policies[who] if who != LEADER else "keen"
+    amount: Relative | None = None
+    maximum: Relative | None = None
+    near = None
+    match policy:
+        case "nibbler":
+            amount = Relative("least", 0)
+        case "proxy" | "sniper":
+            maximum = Relative(chance.choice(("least", "least", "maximum")), chance.choice((0, 10, 2_500, 20_000)))
+        case "jumper":
+            amount, maximum = Relative("least", chance.choice((5_000, 40_000))), Relative("least", 60_000)
+        case "fool":
+            amount = Relative(chance.choice(("least", "price", "maximum")), chance.choice((-1, 0, -1_000)))
+        case _:
+            maximum = Relative("maximum", chance.choice((0, 1, 1_000, 30_000)))
+    if policy == "sniper" or chance.random() < 0.15:
+        delta = chance.choice((0, -1, 0, -10_000, -SECOND, -2 * SECOND, 1, 10_000))
+        near = Relative(chance.choice(("end", "end", "end", "start", "window", "cap")), delta)
+    return Step(0, at, "bid", who, lot.lot, amount, maximum, near, way=_way(chance, mqtt=True))
+
+
+def _way(chance: Random, *, mqtt: bool) -> Way:
+    door = "mqtt" if mqtt and chance.random() < 0.2 else "http"
+    if chance.random() < 0.6:
+        return Way(door)
+    return Way(
+        door,
+        delay=chance.choice((0.0, 0.0, 0.02, 0.5, 2.5, 7.0)),
+        lost=chance.random() < 0.2,
+        unanswered=chance.random() < 0.4,
+        twice=chance.choice((None, 0.0, 0.01, 3.0)),
+    )
+
+
+def _changes(chance: Random) -> tuple[tuple[str, Any], ...]:
+    changes: tuple[tuple[str, Any], ...] = (
+        ("starting", chance.choice((0, 2_000, 50_000))),
+        ("reserve", chance.choice((None, 1_000, 90_000))),
+        ("buy_now", chance.choice((None, 90_000, 200_000))),
+        ("soft_close", chance.choice((None, Soft(4, 4), Soft(1, 9)))),
+        ("starts", chance.choice((None, 0, 4 * SECOND))),
+        ("ends", chance.choice((None, 6 * SECOND, 15 * SECOND, -SECOND))),
+    )
+    return (chance.choice(changes),)
+
+
+_WEIGHTS = {
+    Trouble.KILLED: 3,
+    Trouble.STOPPED: 1,
+    Trouble.OUTAGE: 3,
+    Trouble.CRASH_BEFORE_COMMIT: 2,
+    Trouble.CRASH_AFTER_COMMIT: 3,
+    Trouble.CRASH_BEFORE_MARK: 2,
+    Trouble.CRASH_AFTER_MARK: 1,
+    Trouble.COMMIT_LOST: 1,
+    Trouble.COMMIT_UNKNOWN: 2,
+    Trouble.DATABASE_AWAY: 2,
+    Trouble.SLOW: 3,
+    Trouble.SLOW_COMMITS: 2,
+    Trouble.CLOSER_LATE: 2,
+    Trouble.CLOCK_BACK: 2,
+    Trouble.BROKER_AWAY: 2,
+    Trouble.BROKER_FORGETS: 1,
+    Trouble.ACK_LOST: 2,
+    Trouble.RESET: 1,
+    Trouble.SILENCE: 1,
+}
+
+
+def _fault(chance: Random, processes: int) -> Fault:
+    what = chance.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
+    seconds = chance.choice((0.0, 0.5, 2.0, 4.0, 9.0, 14.0))
+    if what is Trouble.OUTAGE:
+        seconds = chance.choice((3.0, 9.99, 10.5, 12.0, 18.0))
+    elif what is Trouble.CLOCK_BACK:
+        seconds = chance.choice((0.001, 0.5, 3.0, 6.0))
+    return Fault(0, _moment(chance, LASTS), what, chance.randrange(1, processes + 1), seconds)
+
+
+def _moment(chance: Random, until: float) -> float:
+    """An instant of hundredths of a second: what is coarse meets by chance."""
+    return chance.randrange(int(until * 100)) / 100
+
+
+def _within(chance: Random, lot: NewLot) -> float:
+    """An instant in the life of a lot, or a little after it."""
+    ends = LASTS if lot.terms.ends is None else lot.at + lot.terms.ends / SECOND + 3
+    return round(lot.at + _moment(chance, max(1.0, ends - lot.at)), 2)
+
+
+def _near(near: Relative) -> str:
+    return near.anchor if not near.delta else f"{near.anchor} {'+' if near.delta > 0 else '-'} {abs(near.delta)}"
+
+
+def _terms(lot: Lot) -> str:
+    def seconds(value: int | None) -> str:
+        return "none" if value is None else f"{value / SECOND:g} s"
+
+    soft, steps = lot.soft_close, "default" if lot.tiers == DEFAULT_TIERS else lot.tiers
+    closes = "none" if soft is None else f"{soft.window} s for {soft.extension} s, cap {seconds(soft.cap)}"
+    return (
+        f"starting {lot.starting}, reserve {lot.reserve}, buy now {lot.buy_now}, soft close {closes}, "
+        f"starts {seconds(lot.starts)}, ends {seconds(lot.ends)}, steps {steps}"
+    )
+
+
+def absolute(terms: Lot, now: int) -> Lot:
+    """Return terms with the instants that they have when they are handed in at `now`."""
+    soft = terms.soft_close
+    if soft is not None and soft.cap is not None:
+        soft = replace(soft, cap=now + soft.cap)
+    starts = None if terms.starts is None else now + terms.starts
+    return replace(terms, soft_close=soft, starts=starts, ends=None if terms.ends is None else now + terms.ends)

@@ -1,0 +1,216 @@
+"""Faults as people make them, each planted from outside into the code of the house: the simulator has to find every one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import wraps
+from typing import Any
+from unittest.mock import patch
+
+from msgspec import structs
+
+from saleroom.delivery import outbox
+from saleroom.domain import auction as auctions_as_values
+from saleroom.domain import bidding, closing
+from saleroom.domain.errors import AuctionClosed
+from saleroom.service import bidding as use_cases
+from saleroom.service import closing as closer
+from saleroom.service import desk, recording
+from saleroom.storage import accounts, auctions, idempotency
+from saleroom.storage.log import LoggedEvent
+from tests.simulation.world import PROCESS
+
+PLANTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {}
+"""By name: each plants its fault for as long as its context lasts."""
+
+
+def plant(make: Callable[[], Any]) -> Callable[[], AbstractContextManager[Any]]:
+    """Add a plant, under its docstring's first line."""
+    planted: Callable[[], AbstractContextManager[Any]] = make
+    PLANTS[(make.__doc__ or "").strip().rstrip(".")] = planted
+    return planted
+
+
+@plant
+@contextmanager
+def published_before_commit() -> Iterator[None]:
+    """Events are handed to readers before their commit."""
+    record = recording.record
+
+    def early(tx: Any, taken: Any) -> None:
+        record(tx, taken)
+        process = PROCESS.get()
+        for auction, event, entry in taken:
+            last = event.TYPE in ("auction.closed", "auction.cancelled")
+            for follower in process.feed._by_gid.get(auction.gid, ()) if entry.payload else ():
+                follower.push([LoggedEvent(0, auction.gid, auction.version, entry.payload, last)])
+
+    with patch.object(use_cases, "record", early):
+        yield
+
+
+@plant
+@contextmanager
+def late_by_an_instant() -> Iterator[None]:
+    """A bid at the very end is taken: `>` instead of `>=`."""
+
+    def refuse_if_over(auction: Any, now: Any, received_at: Any = None) -> None:
+        if auction.over or (auction.ends_at is not None and now > auction.ends_at):
+            raise AuctionClosed(endsAt=auction.ends_at)
+
+    with patch.object(bidding, "refuse_if_over", refuse_if_over):
+        yield
+
+
+@plant
+@contextmanager
+def stale_auction() -> Iterator[None]:
+    """A locked auction is taken from memory, without a look at its position."""
+    lock = auctions.lock
+
+    def from_memory(tx: Any, gids: Any) -> Any:
+        wanted = set(gids)
+        known = {one.gid: one for one in list(tx.memory.auctions._values.values()) if one.gid in wanted}
+        return known | lock(tx, wanted - set(known))
+
+    with patch.object(auctions, "lock", from_memory):
+        yield
+
+
+@plant
+@contextmanager
+def cached_token() -> Iterator[None]:
+    """A process that has seen a token goes on believing it."""
+    read = accounts.parties_by_token
+
+    def cached(tx: Any, digests: Any, now: Any) -> Any:
+        seen = PROCESS.get().__dict__.setdefault("seen", {})
+        seen.update(read(tx, digests, now))
+        return {digest: seen[digest] for digest in digests if digest in seen}
+
+    with patch.object(accounts, "parties_by_token", cached):
+        yield
+
+
+@plant
+def forgotten_key() -> Any:
+    """An Idempotency-Key is not kept."""
+    return patch.object(idempotency, "keep", lambda tx, kept, now: None)
+
+
+@plant
+@contextmanager
+def equal_bid_leads() -> Iterator[None]:
+    """A bid at the leader's limit takes the lead: `>=` instead of `>`."""
+    held_off = bidding._held_off
+
+    def overtaken(auction: Any, bidder: Any, request: Any, now: Any) -> Any:
+        decide = bidding._outbid if request.limit == auction.maximum else held_off
+        return decide(auction, bidder, request, now)
+
+    with patch.object(bidding, "_held_off", overtaken):
+        yield
+
+
+@plant
+@contextmanager
+def past_the_cap() -> Iterator[None]:
+    """The soft close goes past its cap."""
+    soft_close = bidding._soft_close
+
+    def uncapped(auction: Any, now: Any) -> Any:
+        rule = auction.soft_close and structs.replace(auction.soft_close, cap=None)
+        return soft_close(structs.replace(auction, soft_close=rule), now)
+
+    with patch.object(bidding, "_soft_close", uncapped):
+        yield
+
+
+@plant
+@contextmanager
+def answered_before_commit() -> Iterator[None]:
+    """A bid is acknowledged before its commit."""
+
+    async def decide(self: desk.Desk, batch: Any) -> None:
+        @wraps(use_cases.place_bids)
+        def hasty(tx: Any, commands: Any) -> Any:
+            answers = use_cases.place_bids(tx, commands)
+            desk._tell(batch, answers)
+            return answers
+
+        await self._database.write(hasty, [bid for bid, _ in batch])
+
+    with patch.object(desk.Desk, "_decide", decide):
+        yield
+
+
+@plant
+@contextmanager
+def marked_before_acknowledged() -> Iterator[None]:
+    """The outbox marks what the broker has not acknowledged yet."""
+
+    async def at_once(*messages: Any) -> None:
+        for message in messages:
+            message.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    with patch.object(outbox, "acknowledged", at_once):
+        yield
+
+
+@plant
+@contextmanager
+def closed_late() -> Iterator[None]:
+    """The closer closes as of now, and not as of the auction's own end."""
+    close = closing.close
+
+    def settle(auction: Any, now: Any) -> Any:
+        events = closing.open_if_due(auction, now)
+        auction = auction.after_all(events)
+        if auction.status == auctions_as_values.Status.OPEN and auction.ends_at is not None and now >= auction.ends_at:
+            events.append(close(auction, now))
+        return events
+
+    with patch.object(closer, "settle", settle):
+        yield
+
+
+@plant
+@contextmanager
+def outage_unnoticed() -> Iterator[None]:
+    """What is due is closed before the outage is noticed."""
+    settle_due = closer.settle_due
+
+    @wraps(settle_due)
+    def hasty(tx: Any, *, reopens: bool = True) -> Any:
+        due = auctions.lock_due(tx, tx.now(), 1)
+        return settle_due(tx, reopens=reopens and not due)
+
+    with patch.object(closer, "settle_due", hasty):
+        yield
+
+
+@plant
+@contextmanager
+def remembered_before_commit() -> Iterator[None]:
+    """A process remembers an auction before its commit."""
+    save = auctions.save
+
+    def early(tx: Any, changed: Any, *, terms: bool = True) -> None:
+        save(tx, changed, terms=terms)
+        tx.memory.learn({}, tx.changed)
+
+    with patch.object(auctions, "save", early):
+        yield
+
+
+@plant
+@contextmanager
+def states_not_repeated() -> Iterator[None]:
+    """A broker that has lost its memory is not given the states again."""
+
+    def done(self: Any) -> None:
+        self.done = True
+
+    with patch.object(outbox._LostStates, "__init__", done):
+        yield

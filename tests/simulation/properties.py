@@ -1,0 +1,108 @@
+"""The properties of the rules ("Properties" in the rules of an auction), each held against one event after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+
+from saleroom.domain.auction import Auction, Status
+from saleroom.domain.events import (
+    AuctionAmended,
+    AuctionClosed,
+    AuctionExtended,
+    AuctionOpened,
+    BidPlaced,
+    Event,
+    MaximumRaised,
+    Outcome,
+)
+
+
+@dataclass
+class Watched:
+    """One auction as its log tells it: the limits that everybody has named, and what has lifted the price."""
+
+    limits: dict[int, tuple[Decimal, int]] = field(default_factory=dict)
+    """By bidder: the highest limit, and minus the place in the log where it was named."""
+    lifts: set[Decimal | None] = field(default_factory=set)
+    closes: int = 0
+
+    def faults(self, before: Auction, event: Event, after: Auction, now: datetime) -> Iterator[str]:
+        """Yield what `event` breaks, which was decided at `now` and took the auction from `before` to `after`."""
+        if before.over:
+            yield f"{event.TYPE} after the end"
+        self._note(before, event)
+        yield from self._price(before, event, after)
+        yield from _time(before, event, after, now)
+        if isinstance(event, AuctionClosed):
+            self.closes += 1
+            yield from self._close(before, event)
+
+    def _note(self, before: Auction, event: Event) -> None:
+        bidder, limit = None, None
+        if isinstance(event, BidPlaced):
+            bidder, limit = event.bidder_id, event.maximum
+        elif isinstance(event, MaximumRaised) and before.leader is not None:
+            bidder, limit = before.leader.id, event.maximum
+        if bidder is not None and limit is not None and limit > self.limits.get(bidder, (Decimal(-1), 0))[0]:
+            self.limits[bidder] = limit, -before.position
+
+    def _price(self, before: Auction, event: Event, after: Auction) -> Iterator[str]:
+        price, leader, maximum = after.current_bid, after.leader, after.maximum
+        if price is None or leader is None or maximum is None:
+            return
+        if before.current_bid is not None and price < before.current_bid:
+            yield f"the price fell from {before.current_bid} to {price}"
+        if price > maximum:
+            yield f"the price {price} is above the leader's limit {maximum}"
+        if leader == after.author:
+            yield "the author leads"
+        if isinstance(event, MaximumRaised) and price not in (before.current_bid, before.reserve_price):
+            yield "a raise of one's own limit lifted the price beyond the reserve"
+
+    def after_decision(self, auction: Auction, literal: set[Decimal | None]) -> Iterator[str]:
+        """Yield what does not hold once a decision is complete; `literal` are the amounts that were asked for."""
+        self.lifts |= literal | {auction.starting_price, auction.reserve_price, auction.buy_now_price}
+        if auction.leader is None or auction.current_bid is None:
+            return
+        best = max(self.limits, key=lambda bidder: self.limits[bidder])
+        if (best, self.limits[best][0]) != (auction.leader.id, auction.maximum):
+            yield f"{auction.leader.id} leads at {auction.maximum}; the highest limit, {self.limits[best][0]}, is {best}'s"
+        rivals = [limit for bidder, (limit, _) in self.limits.items() if bidder != auction.leader.id]
+        second = max(rivals, default=None)
+        within = second is not None and auction.current_bid <= second + auction.ladder.step_at(second)
+        if not within and auction.current_bid not in self.lifts:
+            yield f"the price {auction.current_bid} is more than a step above the second limit, {second}"
+
+    def _close(self, before: Auction, event: AuctionClosed) -> Iterator[str]:
+        if self.closes > 1:
+            yield "closed twice"
+        met = before.reserve_price is None or (before.current_bid or Decimal(-1)) >= before.reserve_price
+        sold = before.leader is not None and met
+        leader = None if before.leader is None or not sold else before.leader.name
+        wanted = Outcome.SOLD if sold else Outcome.NO_BIDS if before.leader is None else Outcome.RESERVE_NOT_MET
+        if (event.outcome, event.winner) != (wanted, leader):
+            yield f"closed as {event.outcome} to {event.winner}, and it is {wanted} to {leader}"
+        if event.price != (before.current_bid if sold else None):
+            yield f"the hammer price is {event.price}, and the price was {before.current_bid}"
+
+
+def _time(before: Auction, event: Event, after: Auction, now: datetime) -> Iterator[str]:
+    cap = None if after.soft_close is None else after.soft_close.cap
+    if before.ends_at is not None and not isinstance(event, AuctionAmended):
+        if after.ends_at is None or after.ends_at < before.ends_at:
+            yield f"the end moved back from {before.ends_at} to {after.ends_at}"
+        if isinstance(event, BidPlaced) and event.at >= before.ends_at:
+            yield f"a bid at {event.at}, and the end was at {before.ends_at}"
+    if isinstance(event, AuctionExtended) and cap is not None and event.ends_at > cap:
+        yield f"the end moved past the cap to {event.ends_at}"
+    if isinstance(event, BidPlaced) and before.status != Status.OPEN:
+        yield f"a bid while the auction was {before.status}"
+    if isinstance(event, AuctionClosed):
+        own = before.ends_at if before.ends_at is not None and now >= before.ends_at else now
+        if event.at != own:
+            yield f"closed as of {event.at}, and its own end was {own}"
+    elif event.at != now and not (isinstance(event, AuctionOpened) and event.at == before.starts_at):
+        yield f"{event.TYPE} is dated {event.at}, and was decided at {now}"

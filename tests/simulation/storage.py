@@ -1,0 +1,192 @@
+"""The real storage on a real file of SQLite, run inline: each transaction at one instant, its commit a little later.
+
+All processes of a world share the file and its engines: a connection holds nothing beyond its transaction, and what SQLAlchemy
+has once compiled serves every seed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from sqlalchemy import Connection, Engine, make_url
+
+from saleroom.storage import sqlite
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.faults import Unavailable
+from saleroom.storage.migrations import migrate
+from tests.simulation.plan import Trouble
+
+if TYPE_CHECKING:
+    from tests.simulation.world import Process
+
+R = TypeVar("R")
+Asked = tuple[Callable[..., Any], tuple[Any, ...]]
+ASKED: ContextVar[Asked] = ContextVar("asked")
+MARKS = ("mark_delivered", "mark_cleared")
+
+
+class File:
+    """A file of SQLite with the tables, emptied for each seed; in memory, where the machine has a place for that."""
+
+    def __init__(self) -> None:
+        memory = Path("/dev/shm")  # noqa: S108  # the folder is made there under a name that nobody can guess
+        self._folder = Path(tempfile.mkdtemp(prefix="saleroom-simulation-", dir=memory if memory.is_dir() else None))
+        self.path = self._folder / "saleroom.db"
+        self._template = self._folder / "template.db"
+        self.url = f"sqlite:///{self.path}"
+        asyncio.run(_migrated(f"sqlite:///{self._template}"))
+        url = make_url(self.url).set(drivername="sqlite")
+        self.writer: Engine = sqlite._engine(url, "BEGIN IMMEDIATE", 0)
+        self.reader: Engine = sqlite._engine(url, "BEGIN", 0)
+        self._looks: sqlite3.Connection | None = None
+
+    def fresh(self) -> None:
+        """Empty the database."""
+        self._let_go()
+        for suffix in ("-wal", "-shm"):
+            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+        shutil.copy(self._template, self.path)
+        self._looks = sqlite3.connect(self.path, isolation_level=None)
+
+    def begun(self) -> Connection:
+        """Return a connection that has begun to read; it is closed by whoever asks."""
+        connection = self.reader.connect()
+        connection.begin()
+        return connection
+
+    def last_row(self) -> int:
+        """Return the number of the last event of the log, 0 where there is none."""
+        assert self._looks is not None
+        return int(self._looks.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()[0])
+
+    def remove(self) -> None:
+        """Leave nothing behind."""
+        self._let_go()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _let_go(self) -> None:
+        self.writer.dispose()
+        self.reader.dispose()
+        if self._looks is not None:
+            self._looks.close()
+
+
+class SimDatabase(Database):
+    """The real thing over `Inline`, which learns from it which use case a transaction is for."""
+
+    def __init__(self, process: Process) -> None:
+        super().__init__(process.world.file.url, clock=process.world.clock)
+        self._engine = Inline(process)
+
+    async def _run(
+        self, use_case: Callable[..., R], args: tuple[Any, ...], kwargs: dict[str, Any], *, writes: bool
+    ) -> tuple[R, Transaction]:
+        ASKED.set((use_case, args))
+        return await super()._run(use_case, args, kwargs, writes=writes)
+
+
+class Inline(sqlite.Sqlite):
+    """Transactions of one process; what goes wrong in them is what the world has in store for it."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._world = process.world
+        self._chance = process.world.chance(f"database of {process.name}")
+        self._open: Connection | None = None
+
+    async def run(self, work: Callable[[Connection], R], *, writes: bool, brief: bool) -> R:
+        """Run `work` in a transaction. Raises Unavailable where the world says so."""
+        self._refuse_if_away()
+        if not writes:
+            with self._world.file.begun() as connection:
+                answer = work(connection)
+            await self._dawdle((0.0, 0.0, 0.001))
+            return answer
+        use_case, args = ASKED.get()
+        await self._world.turns.take(self._process)
+        try:
+            answer = await self._write(work, use_case.__name__, args)
+        finally:
+            if self._world.turns.holder is self._process:
+                self._world.turns.give_back()
+        await self._dawdle((0.0, 0.0, 0.001, 0.01))
+        return answer
+
+    async def _write(self, work: Callable[[Connection], R], use_case: str, args: tuple[Any, ...]) -> R:
+        self._refuse_if_away()
+        now = self._world.clock()
+        self._open = self._world.file.writer.connect()
+        try:
+            self._open.begin()
+            try:
+                answer = work(self._open)
+            except Exception as error:
+                self._end(commits=False)
+                self._world.judge.refused(use_case, args, error, now)
+                raise
+            slow = (0.3, 1.5, 4.0) if self._world.slow_commits else (0.0, 0.0, 0.0, 0.002, 0.02)
+            await self._dawdle(slow)
+            await self._before_commit(use_case)
+            self._end(commits=True)
+            self._world.judge.committed(use_case, args, cast("tuple[Any, Transaction]", answer)[0], now)
+            await self._after_commit(use_case)
+            return answer
+        finally:
+            self.abandon()
+
+    async def _before_commit(self, use_case: str) -> None:
+        if self._takes(Trouble.CRASH_BEFORE_MARK if use_case in MARKS else Trouble.CRASH_BEFORE_COMMIT):
+            await self._die()
+        if self._world.database_away or self._takes(Trouble.COMMIT_LOST):
+            raise Unavailable("the connection to the database was lost")
+
+    async def _after_commit(self, use_case: str) -> None:
+        if self._takes(Trouble.CRASH_AFTER_MARK if use_case in MARKS else Trouble.CRASH_AFTER_COMMIT):
+            await self._die()
+        if self._takes(Trouble.COMMIT_UNKNOWN):
+            raise Unavailable("the connection to the database was lost during the commit")
+
+    def _takes(self, trouble: Trouble) -> bool:
+        return self._process.takes(trouble)
+
+    async def _die(self) -> None:
+        self._process.die()
+        await asyncio.get_running_loop().create_future()  # never: the process is dead
+
+    def _end(self, *, commits: bool) -> None:
+        assert self._open is not None
+        if commits:
+            self._open.commit()
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Roll back what is not committed."""
+        connection, self._open = self._open, None
+        if connection is not None:
+            with suppress(Exception):
+                connection.close()
+
+    def _refuse_if_away(self) -> None:
+        if self._world.database_away or self._world.over:
+            raise Unavailable("no database")
+
+    async def _dawdle(self, seconds: tuple[float, ...]) -> None:
+        """Take some time; never is the answer there at once, so that what is ready is done first."""
+        await asyncio.sleep(self._chance.choice(seconds))
+
+    async def close(self) -> None:
+        """The engines are the world's."""
+
+
+async def _migrated(url: str) -> None:
+    database = Database(url)
+    await database.write(migrate)
+    await database.close()

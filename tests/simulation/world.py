@@ -1,0 +1,310 @@
+"""The world of one seed: processes of a house on one database, a broker, a clock, and what goes wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import traceback
+from collections.abc import Awaitable, Callable
+from contextvars import Context, ContextVar, copy_context
+from datetime import datetime, timedelta
+from types import SimpleNamespace
+from typing import Any, cast
+
+from saleroom import compose
+from saleroom.delivery.feed import Feed
+from saleroom.delivery.mqtt import MqttSettings
+from saleroom.delivery.relay import Relay
+from saleroom.doors.house import House
+from saleroom.doors.mqtt import RATE_BURST, RATE_PER_SECOND, Commands
+from saleroom.service import reading
+from saleroom.service.closing import Closer
+from saleroom.service.desk import Desk
+from saleroom.service.throttle import TokenRates
+from saleroom.storage.faults import Unavailable
+from saleroom.storage.sharing import Shared
+from tests.domain.playing import T0
+from tests.simulation.broker import PREFIX, Broker
+from tests.simulation.judge import Breach, Judge
+from tests.simulation.loop import STRAND, Strand, VirtualLoop
+from tests.simulation.plan import Fault, Plan, Trouble
+from tests.simulation.storage import File, SimDatabase
+from tests.simulation.turns import Turns
+
+WORLD: ContextVar[World] = ContextVar("world")
+PROCESS: ContextVar[Process] = ContextVar("process")
+RESTARTS = 0.7
+"""Seconds until a process that has crashed is started again."""
+_SETTINGS: Any = SimpleNamespace(database_pooler="none")
+_ARMED = frozenset(
+    {
+        Trouble.CRASH_BEFORE_COMMIT,
+        Trouble.CRASH_AFTER_COMMIT,
+        Trouble.CRASH_BEFORE_MARK,
+        Trouble.CRASH_AFTER_MARK,
+        Trouble.COMMIT_LOST,
+        Trouble.COMMIT_UNKNOWN,
+    }
+)
+
+
+class World:
+    """See the module. `failed` is done with the first breach; `lines` tells what happened where somebody wants to know."""
+
+    def __init__(self, plan: Plan, file: File, loop: VirtualLoop, *, traces: bool = False) -> None:
+        self.plan = plan
+        self.file = file
+        self.loop = loop
+        self.failed: asyncio.Future[None] = loop.create_future()
+        self.lines: list[str] = []
+        self.over = False
+        self.calm = False
+        """Once nothing goes wrong any more."""
+        self.database_away = False
+        self.slow_commits = False
+        self.turns = Turns()
+        self._traces = traces
+        self._offset = timedelta()
+        self.judge = Judge(file.begun, file.last_row, self.fail)
+        self.judge.trace = self.trace
+        self.broker = Broker(self)
+        self.processes: dict[int, Process] = {}
+        self.processes_ever: list[Process] = []
+        self.users: list[int] = []
+        """Users' numbers in the database, in the order of `PEOPLE`."""
+        self.tokens: list[str] = []
+        """The token that each of them has."""
+        self.gids: dict[int, str] = {}
+        """By lot."""
+        self._away: dict[str, int] = {}
+
+    def clock(self) -> datetime:
+        """Return the time of the database's clock, which is the house's."""
+        return T0 + timedelta(seconds=self.loop.time()) + self._offset
+
+    def chance(self, name: str) -> random.Random:
+        """Return what decides by chance for `name` alone: leaving out another's entry changes nothing for it."""
+        return random.Random(f"{self.plan.seed} {name}")
+
+    def trace(self, line: str) -> None:
+        """Note what happened."""
+        if self._traces:
+            process = PROCESS.get(None)
+            self.lines.append(f"{self.loop.time():9.4f} {'' if process is None else process.name:4} {line}")
+
+    def fail(self, breach: Exception) -> None:
+        """Stop with the first breach."""
+        if not self.failed.done():
+            self.trace(f"BREACH {breach}")
+            self.failed.set_exception(breach)
+
+    def current(self) -> Process:
+        """Return the process in which this is asked."""
+        return PROCESS.get()
+
+    def later(self, at: float, act: Callable[[], object]) -> None:
+        """Have something happen at an instant, outside all processes."""
+        self.loop.call_at(at, act, context=self.context())
+
+    def context(self) -> Context:
+        """Return a context outside all processes."""
+        context = Context()
+        context.run(WORLD.set, self)
+        return context
+
+    def start(self, number: int) -> None:
+        """Start process `number` of the house, anew where it has died."""
+        if not self.over:
+            process = self.processes[number] = Process(self, number, len(self.processes_ever) + 1)
+            self.processes_ever.append(process)
+            process.start()
+
+    def serving(self, number: int | None = None) -> list[Process]:
+        """Return the processes that accept requests, or that one if it does."""
+        return [one for one in self.processes.values() if one.up and number in (None, one.number)]
+
+    def strike(self, fault: Fault) -> None:
+        """Let something go wrong."""
+        self.trace(f"{fault}")
+        process = self.processes[fault.process]
+        what, until = fault.what, self.loop.time() + fault.seconds
+        if what in _ARMED:
+            process.armed[what] = process.armed.get(what, 0) + 1
+        elif what is Trouble.KILLED:
+            process.die(fault.seconds)
+        elif what is Trouble.STOPPED:
+            process.stop(fault.seconds)
+        elif what is Trouble.OUTAGE:
+            for one in self.processes.values():
+                one.die(fault.seconds)
+        elif what is Trouble.SLOW:
+            process.strand.pause(fault.seconds)
+        elif what is Trouble.CLOSER_LATE:
+            for one in self.processes.values():
+                one.closer.pause(fault.seconds)
+        elif what is Trouble.CLOCK_BACK:
+            self._offset -= timedelta(seconds=fault.seconds)
+        elif what is Trouble.ACK_LOST:
+            self.broker.acks_to_lose += 1
+        elif what is Trouble.RESET:
+            self.broker.cut()
+        else:
+            self._lasting(what, until)
+
+    def _lasting(self, what: Trouble, until: float) -> None:
+        """Begin what ends by itself at `until`, unless the same began once more meanwhile."""
+        changes: dict[Trouble, tuple[Callable[[], object], Callable[[], object]]] = {
+            Trouble.DATABASE_AWAY: (
+                lambda: self._set("database_away", True),
+                lambda: self._set("database_away", False),
+            ),
+            Trouble.SLOW_COMMITS: (lambda: self._set("slow_commits", True), lambda: self._set("slow_commits", False)),
+            Trouble.BROKER_AWAY: (lambda: self.broker.away(forgets=False), lambda: setattr(self.broker, "up", True)),
+            Trouble.BROKER_FORGETS: (lambda: self.broker.away(forgets=True), lambda: setattr(self.broker, "up", True)),
+            Trouble.SILENCE: (
+                lambda: setattr(self.broker, "silent", True),
+                lambda: setattr(self.broker, "silent", False),
+            ),
+        }
+        begin, end = changes[what]
+        name = "broker" if what in (Trouble.BROKER_AWAY, Trouble.BROKER_FORGETS) else what.value
+        self._away[name] = self._away.get(name, 0) + 1
+
+        def over() -> None:
+            self._away[name] -= 1
+            if not self._away[name]:
+                end()
+
+        begin()
+        self.later(until, over)
+
+    def _set(self, name: str, value: bool) -> None:
+        setattr(self, name, value)
+
+
+class Process:
+    """One process of the house: the parts of `saleroom.compose`, wired as there, until it dies."""
+
+    def __init__(self, world: World, number: int, incarnation: int) -> None:
+        self.world = world
+        self.number = number
+        self.name = f"{number}.{incarnation}"
+        self.up = False
+        self.armed: dict[Trouble, int] = {}
+        self.strand = Strand(world.loop)
+        self.closer = Strand(world.loop, self.strand)
+        self.context = self._context(self.strand)
+        self.database = SimDatabase(self)
+        self.desk = Desk(self.database)
+        self.showing = Shared(self.database, reading.shown)
+        self.feed = Feed(self.database, 100)
+        self._closer = Closer(self.database)
+        house: Any = SimpleNamespace(desk=self.desk, database=self.database)
+        commands = Commands(cast("House", house), PREFIX)
+        commands._rates = TokenRates(RATE_PER_SECOND, RATE_BURST, world.loop.time)
+        self.relay = Relay(self.database, MqttSettings("broker", 1883), commands)
+        self.relay._holder = self.name
+        self._tasks: list[asyncio.Task[Any]] = []
+
+    def _context(self, strand: Strand) -> Context:
+        context = self.world.context()
+        context.run(STRAND.set, strand)
+        context.run(PROCESS.set, self)
+        return context
+
+    def start(self) -> None:
+        """Begin to serve."""
+        self._task(self._serve(), self.context)
+
+    async def _serve(self) -> None:
+        """As the lifespan in `saleroom.compose` does: what fell due while nobody served comes before the first request."""
+        parts = compose._parts(_SETTINGS, self.database, self._closer, self.feed, self.relay)
+        self.database.after_commit.append(lambda _: self._tell_others())
+        try:
+            await self._closer.settle()
+        except Unavailable:
+            self.die()
+            return
+        self.up = True
+        for name, run in parts.items():
+            context = self._context(self.closer) if name == "closer" else copy_context()
+            self._task(compose._kept_running(name, self._watched(name, run)), context)
+
+    def _tell_others(self) -> None:
+        """As `storage/notices.py` does on PostgreSQL; every third is lost."""
+        for other in self.world.serving():
+            if other is not self and self.world.judge.commits % 3:
+                self.world.loop.call_later(0.005, other.look, context=other.context)
+
+    def look(self) -> None:
+        """Hear that another process has committed something."""
+        self.feed.wake()
+        self.relay.wake()
+
+    def _watched(self, name: str, run: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
+        async def watched() -> None:
+            try:
+                await run()
+            except Exception as error:
+                if not self.world.over:
+                    self.world.fail(Breach("no internal error", f"{name} failed: {told(error)}"))
+                raise
+
+        return watched
+
+    def _task(self, work: Any, context: Context) -> None:
+        self._tasks.append(self.world.loop.create_task(work, context=context))
+
+    def serve(self, work: Callable[[Process], Awaitable[Any]]) -> asyncio.Future[Any]:
+        """Do something in this process; the future is never done where the process dies before the answer."""
+        future: asyncio.Future[Any] = self.world.loop.create_future()
+
+        async def serve() -> None:
+            try:
+                answer = await work(self)
+            except Exception as error:  # noqa: BLE001  # handed to whoever asked
+                answer = error
+            if not future.done():
+                future.set_result(answer)
+
+        if not self.world.over:
+            self._task(serve(), self.context)
+        return future
+
+    def takes(self, trouble: Trouble) -> bool:
+        """Whether this is in store for the process, here and now."""
+        left = self.armed.get(trouble, 0)
+        if left and not self.world.calm:
+            self.armed[trouble] = left - 1
+            self.world.trace(trouble.value)
+            return True
+        return False
+
+    def die(self, seconds: float = RESTARTS) -> None:
+        """End at once, as by `kill -9`, and come again in so many seconds."""
+        if self.strand.dead:
+            return
+        self.world.trace(f"process {self.name} dies")
+        self.strand.dead, self.up = True, False
+        cast("Any", self.database._engine).abandon()
+        if self.world.turns.holder is self:
+            self.world.turns.give_back()
+        self.world.broker.lost_process(self)
+        self.world.later(self.world.loop.time() + seconds, lambda: self.world.start(self.number))
+
+    def stop(self, seconds: float) -> None:
+        """End as by SIGTERM: finish what is under way, say goodbye to the broker, hand on the lease."""
+        if not self.up:
+            return
+        self.up = False
+
+        async def stop() -> None:
+            await self.relay.stop()
+            self.die(seconds)
+
+        self._task(stop(), self.context)
+
+
+def told(error: Exception) -> str:
+    """Return an error with the way it came."""
+    return "".join(traceback.format_exception(error))
