@@ -110,8 +110,9 @@ def as_json_broken(line: int | None, reason: str) -> bytes:
     return msgspec.json.encode(broken)
 
 
-def show(ledger: Ledger, notes: list[str], out: TextIO = sys.stdout) -> None:
-    """Show all that was found out: a table on a terminal, else a line for each bid."""
+def show(ledger: Ledger, notes: list[str], out: TextIO | None = None) -> None:
+    """Show all that was found out on `out`, by default standard output: a table on a terminal, else a line for each bid."""
+    out = sys.stdout if out is None else out
     console = Console(file=out, highlight=False, soft_wrap=not out.isatty())
     console.print(Text(plain(f"{ledger.name} ({ledger.gid})"), style="bold"))
     console.print(Text(plain(result(ledger)), style="bold"))

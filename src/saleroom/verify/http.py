@@ -89,9 +89,13 @@ class _House:
     async def ledger(self, url: str, progress: Callable[[int], None]) -> BinaryIO:
         """Return a ledger as a file that is gone once it is closed."""
         file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY_BYTES_MAX)  # noqa: SIM115  # whoever reads it closes it
-        async for chunk in self._chunks(url, "application/x-ndjson", LEDGER_BYTES_MAX):
-            file.write(chunk)
-            progress(file.tell())
+        try:
+            async for chunk in self._chunks(url, "application/x-ndjson", LEDGER_BYTES_MAX):
+                file.write(chunk)
+                progress(file.tell())
+        except BaseException:
+            file.close()
+            raise
         file.seek(0)
         return cast("BinaryIO", file)
 
