@@ -7,7 +7,7 @@ import statistics
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ HASTE = {
 class Hasty(Served):
     """A house without patience; a setting is given as for any other."""
 
-    program = (sys.executable, str(mortal.__file__))
+    program: Sequence[str | Path] = (sys.executable, str(mortal.__file__))
 
     def __init__(self, folder: Path, *arguments: str, **settings: str) -> None:
         told = {"test_constants": json.dumps(HASTE), "test_armed": str(folder / "armed")}

@@ -21,7 +21,7 @@ from saleroom.domain.errors import (
     UsernameTaken,
 )
 from saleroom.service.accounts import Accounts, authenticate, issue_token, log_out, new_token_value, set_digest
-from saleroom.service.passwords import THREADS, WAITING_MAX, Passwords
+from saleroom.service.passwords import SHARE_MAX, THREADS, WAITING_MAX, Passwords
 from saleroom.service.throttle import FREE_FAILURES, Registrations
 from saleroom.storage import accounts as rows
 from saleroom.storage.database import Database, Transaction
@@ -242,6 +242,23 @@ async def test_a_storm_of_logins_is_turned_away() -> None:
     go.set()
     assert all(await asyncio.gather(*waiting))
     assert not await passwords.verify(None, PASSWORD)
+    passwords.close()
+
+
+async def test_one_place_has_half_of_the_waiting_room() -> None:
+    """Whoever fills it from one network is told so, and somebody from another still gets in; all of it is given back."""
+    passwords, go = Passwords(), threading.Event()
+    flood = [asyncio.create_task(passwords._run(go.wait, "there")) for _ in range(SHARE_MAX)]
+    await asyncio.sleep(0)
+    with pytest.raises(Busy):
+        await passwords.verify(None, PASSWORD, "there")
+    other = asyncio.create_task(passwords.verify(None, PASSWORD, "here"))
+    await asyncio.sleep(0)
+    assert not other.done()
+    go.set()
+    assert all(await asyncio.gather(*flood)) and not await other
+    assert not await passwords.verify(None, PASSWORD, "there")
+    assert not passwords._under_way
     passwords.close()
 
 

@@ -5,9 +5,16 @@ from contextlib import suppress
 
 import pytest
 
-from saleroom.domain.errors import TooManyRequests
+from saleroom.domain.errors import Busy, InvalidAuthentication, TooManyRequests
 from saleroom.service import throttle
-from saleroom.service.throttle import FREE_FAILURES, FailedLogins, Registrations, TokenRates
+from saleroom.service.throttle import (
+    FREE_FAILURES,
+    KEY_CHARACTERS_MAX,
+    FailedLogins,
+    Registrations,
+    TokenRates,
+    network,
+)
 
 
 class Seconds:
@@ -98,6 +105,69 @@ def test_the_memory_is_bounded(logins: FailedLogins, monkeypatch: pytest.MonkeyP
         for _ in range(FREE_FAILURES):
             logins.failed(name, "here")
     assert ["ada", "cy", "dee"] == [name for name in ("ada", "bob", "cy", "dee") if wait(logins, name)]
+
+
+def test_a_network_has_only_so_many_failures(clock: Seconds) -> None:
+    """Whatever the names, and whichever address of one home; who has been there before, and every other place, is free."""
+    logins = FailedLogins(60, clock)
+    logins.succeeded("ada", "2001:db8::1")
+    for number in range(60):
+        assert 0 == wait(logins, f"name{number}", f"2001:db8::{number:x}")
+        logins.failed(f"name{number}", f"2001:db8::{number:x}")
+    assert 60 == wait(logins, "bob", "2001:db8::ffff")
+    assert (0, 0) == (wait(logins, "ada", "2001:db8::2"), wait(logins, "bob", "2001:db8:0:1::1"))
+    clock.now += 60.5
+    assert 0 == wait(logins, "bob", "2001:db8::1")
+    logins.failed("bob", "2001:db8::1")
+    assert 60 == wait(logins, "cy", "2001:db8::1")
+
+
+def test_only_failures_count_for_a_network(clock: Seconds) -> None:
+    """A hall where all log in rightly never waits, and neither does a busy house: a login that was turned away is none."""
+    logins = FailedLogins(10, clock)
+    for number in range(1000):
+        with logins.attempt(f"name{number}", "hall"):
+            pass
+        with suppress(Busy), logins.attempt(f"name{number}", "hall"):
+            raise Busy
+    assert 0 == wait(logins, "another", "hall")
+
+
+def test_one_try_at_a_time_after_the_free_ones(clock: Seconds) -> None:
+    """Once there is a delay, a try that is under way is waited for: its failure may make the next one wait."""
+    logins = FailedLogins(600, clock)
+    for _ in range(FREE_FAILURES):
+        logins.failed("ada", "there")
+    clock.now += 1.5
+    with suppress(InvalidAuthentication), logins.attempt("ada", "there"):
+        assert 1 == wait(logins, "ada", "there")
+        assert 0 == wait(logins, "ada", "here")
+        raise InvalidAuthentication
+    assert 2 == wait(logins, "ada", "there")
+    assert not logins._under_way
+
+
+def test_names_fill_no_memory(logins: FailedLogins) -> None:
+    """Of a name that is longer than any can be, only the beginning is kept."""
+    logins.failed("x" * 60_000, "here")
+    assert KEY_CHARACTERS_MAX == max(len(name) for name, _ in logins._failures)
+
+
+@pytest.mark.parametrize(
+    ("address", "place"),
+    [
+        ("203.0.113.7", "203.0.113.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::", "2001:db8:1:2::/64"),
+        ("::ffff:203.0.113.7", "203.0.113.7"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("unknown", "unknown"),
+        ("not:an:address", "not:an:address"),
+    ],
+)
+def test_networks(address: str, place: str) -> None:
+    """An IPv4 address is a place of its own; of IPv6 the first 64 bits are, which one home has."""
+    assert place == network(address)
 
 
 def test_registrations_per_address() -> None:
