@@ -60,6 +60,9 @@ class Contract:
         if is_stream:
             assert "text/event-stream" in content, about
             return
+        if "application/x-ndjson" in content:
+            assert "application/x-ndjson" == response.headers.get("content-type"), about
+            return
         assert "application/json" == response.headers.get("content-type"), about
         schema = _absolute(content["application/json"]["schema"])
         faults = [error.message for error in self._validator(schema).iter_errors(response.json())]

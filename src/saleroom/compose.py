@@ -8,6 +8,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ from saleroom.doors.mqtt import Commands
 from saleroom.doors.protocol import Http
 from saleroom.doors.web.assets import Assets
 from saleroom.doors.web.pages import Pages
-from saleroom.service import reading
+from saleroom.service import reading, signing
 from saleroom.service.accounts import Accounts
 from saleroom.service.closing import Closer
 from saleroom.service.desk import Desk
@@ -101,6 +102,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
     async def lifespan(_: object) -> AsyncIterator[dict[str, Connections]]:
         parts = _parts(settings, database, closer, feed, relay)
         # What fell due while nobody served is settled before the first request, and an outage noticed.
+        await _take_key(database, settings.signing_key_file)
         await closer.settle()
         tasks = [asyncio.create_task(_kept_running(name, run)) for name, run in parts.items()]
         try:
@@ -131,6 +133,18 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         https=house.https,
     )
     return SecurityHeaders(_with_cors(app, settings.cors_origins), https=house.https)
+
+
+async def _prepare(database: Database, key_file: Path | None) -> None:
+    """Bring the tables up to date, and make the key where its file is missing, before several processes read it."""
+    await opened.with_tables(database)
+    await _take_key(database, key_file)
+
+
+async def _take_key(database: Database, file: Path | None) -> None:
+    """Sign receipts with the key in `file`, where there is to be one."""
+    if file is not None:
+        database.memory.signer = await database.write(signing.use_file, file)
 
 
 def _parts(
@@ -171,7 +185,7 @@ def serve(settings: Settings) -> int:
     Raises Refused or OSError, with a message for people, where the start is impossible.
     """
     logs.configure(settings.log_level, settings.log_format)
-    opened.run(settings, opened.with_tables)
+    opened.run(settings, partial(_prepare, key_file=settings.signing_key_file))
     listener = serving.listen(settings.host, settings.port)
     embedded = _embedded(settings) if settings.mqtt == "embedded" else None
     try:

@@ -135,6 +135,10 @@ class Settings(BaseModel):
         le=1_000_000,
         description="Connections from one address that each process keeps; a trusted proxy has any.",
     )
+    signing_key_file: Path | None = Field(
+        None,
+        description="File (PEM, Ed25519) of the key that receipts are signed with; made where missing. None: the database.",
+    )
     load_key: SecretStr | None = Field(
         None, description="Key with which `saleroom load` gets test users; 16 characters or more. Without it: none."
     )

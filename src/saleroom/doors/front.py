@@ -130,12 +130,12 @@ class Switch:
         """Pass on."""
         app = None
         if scope["type"] == "http":
+            app = self._resources.get(scope["path"])
             parts = scope["path"].split("/")
-            if len(parts) > 2 and parts[2]:
+            if app is None and len(parts) > 2 and parts[2]:
                 scope["path_params"] = {"gid": parts[2]}
                 parts[2] = "{gid}"
                 app = self._resources.get("/".join(parts))
-            app = app or self._resources.get(scope["path"])
         await (app or self._router)(scope, receive, send)
 
 

@@ -26,7 +26,7 @@ def test_a_lot_is_amended_by_the_form_that_made_it(come: Come, seller: User) -> 
     assert (303, f"/lots/{lot['gid']}") == (answer.status_code, answer.headers["location"])
     amended = seller.json("GET", f"/auctions/{lot['gid']}")
     changed = {"description": "Oak, about 1780", "startingPrice": "120.000", "buyNowPrice": "900.000"}
-    assert lot | changed | {"minimumBid": "120.000", "version": amended["version"]} == amended
+    assert lot | changed | {"minimumBid": "120.000", "version": amended["version"], "head": amended["head"]} == amended
     photos = seller.json("GET", f"/auctions/{lot['gid']}/photos")["photos"]
     assert [second, first] == [one["id"] for one in photos]
 

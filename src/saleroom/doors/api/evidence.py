@@ -23,7 +23,6 @@ async def ledger(call: Call) -> Response:
     headers = {
         "Cache-Control": "no-cache",
         "Content-Disposition": f'attachment; filename="{auction.gid}.ndjson"',
-        "X-Content-Type-Options": "nosniff",
     }
     lines = _nothing() if call.request.method == "HEAD" else ledgers.lines(call.house.database, auction)
     return StreamingResponse(lines, media_type=NDJSON, headers=headers)

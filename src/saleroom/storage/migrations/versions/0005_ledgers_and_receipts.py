@@ -8,7 +8,7 @@ import hashlib
 import hmac
 import json
 import secrets
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import groupby
 from typing import Any
 
@@ -82,9 +82,8 @@ def _make_a_key() -> None:
         "kid": _text(hashlib.sha256(thumbprint.encode()).digest()),
         "public": public,
         "private": _text(key.private_bytes_raw()),
-        "created_at": datetime.now(UTC),
     }
-    op.get_bind().execute(sa.insert(sa.table("signing_keys", *columns)), row)
+    op.get_bind().execute(sa.insert(sa.table("signing_keys", *columns)).values(created_at=sa.func.now()), row)
 
 
 def _chain_everything() -> None:
