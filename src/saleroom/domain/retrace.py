@@ -71,6 +71,8 @@ def retrace(events: Iterable[Event]) -> Trace:
     people = _People(auction.author)
     index = 1
     while index < len(log):
+        if log[index].at < log[index - 1].at:
+            raise Broken(index, "it is earlier than the event before it")
         made = _decide(auction, log, index)
         _compare(log, index, made)
         for at in range(index, index + len(made)):
@@ -78,7 +80,6 @@ def retrace(events: Iterable[Event]) -> Trace:
         bids += reasons(auction, made, index)
         auction = auction.after_all(made)
         index += len(made)
-    _check_times(log)
     return Trace(auction, bids)
 
 
@@ -250,12 +251,6 @@ def _shown(value: Any) -> str:
         case Enum():
             return repr(value.value)
     return repr(value)
-
-
-def _check_times(log: list[Event]) -> None:
-    for index in range(1, len(log)):
-        if log[index].at < log[index - 1].at:
-            raise Broken(index, "it is earlier than the event before it")
 
 
 def check_form(index: int, event: Event) -> None:
