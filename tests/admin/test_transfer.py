@@ -1,0 +1,272 @@
+"""Export and import: the same house in either database, or nothing at all."""
+
+import asyncio
+import hashlib
+import io
+import json
+import random
+import re
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, inspect, select
+
+from saleroom.admin import transfers
+from saleroom.cli import main
+from saleroom.domain.chain import canonical
+from saleroom.storage import transfer
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.tables import metadata, users
+from saleroom.storage.transfer import Broken
+from tests.admin import furnished
+from tests.fixtures_database import _postgresql_database
+from tests.process import PROGRAM, environment
+from tests.storage.rows import add_author
+
+ROOT = Path(__file__).parents[2]
+SQLITE = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
+Say = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def empty(database_kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URL of an empty database of the other kind than the test's own, without tables."""
+    if database_kind == "postgresql":
+        yield f"sqlite:///{tmp_path}/other.db"
+    else:
+        yield from _postgresql_database(request.getfixturevalue("postgresql_server"), "template0")
+
+
+@pytest.fixture(scope="module")
+def exported(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
+    """The lines of an export of a furnished house."""
+    folder = tmp_path_factory.mktemp("exported")
+    (folder / "house.db").write_bytes(sqlite_template.read_bytes())
+    url = f"sqlite:///{folder}/house.db"
+    furnished.furnish(url)
+    assert 0 == main(["export", str(folder / "house.ndjson"), "--database", url])
+    return (folder / "house.ndjson").read_bytes().splitlines(keepends=True)
+
+
+def test_the_same_bytes_from_either_database(database_url: str, empty: str, tmp_path: Path, capfd: Say) -> None:
+    """A house goes from one database to the other, is the same there to the byte and by its ledgers, and sells on."""
+    gid = furnished.furnish(database_url)
+    first, second = tmp_path / "first.ndjson", tmp_path / "second.ndjson"
+    assert 0 == main(["export", str(first), "--database", database_url])
+    assert 0 == main(["import", str(first), "--database", empty])
+    assert 0 == main(["export", str(second), "--database", empty])
+    assert first.read_bytes() == second.read_bytes()
+    said = capfd.readouterr().out.splitlines()
+    assert 1 == len({line.partition(" (in ")[0] for line in said}), "the ledgers come to the same everywhere"
+    assert re.fullmatch(r"auctions: 7, ledger heads: [0-9a-f]{64}", said[0].partition(" (in ")[0])
+    assert ["the database", "the file", "the file", "the database"] == [
+        line[line.index("(in ") + 4 : -1] for line in said[:4]
+    ]
+    assert 0o600 == first.stat().st_mode & 0o777
+    before, after = furnished.counted(database_url), furnished.counted(empty)
+    assert {**before, "leases": 0} == after
+    assert [] == [name for name, count in before.items() if not count], "the house has some of everything"
+    assert "accepted" == furnished.bids_more(empty, gid)
+    assert "accepted" == furnished.bids_more(empty, furnished.sells_more(empty))
+    assert [] == furnished.faults(empty)
+
+
+def test_what_an_export_holds(exported: list[bytes]) -> None:
+    """The format is the one of docs/backup.md: each line canonical, money and big numbers as strings, digests as told."""
+    assert exported == [canonical(json.loads(line)) + b"\n" for line in exported]
+    rows = [json.loads(line) for line in exported[1:-1]]
+    named = {row["row"]["name"] for row in rows if row["table"] == "auctions"}
+    prices = {row["row"]["starting_price"] for row in rows if row["table"] == "auctions"}
+    assert (furnished.HOSTILE in named, "99999999999999999.999" in prices) == (True, True)
+    assert all(isinstance(row["row"]["ending_rank"], str) for row in rows if row["table"] == "auctions")
+    assert set() == {row["table"] for row in rows} ^ set(metadata.tables) - {"leases"} - {"leases"}
+    assert not any("written_by" in row["row"] for row in rows)
+    summary = json.loads(exported[-1])
+    heads = sorted(f"{row['row']['gid']} {row['row']['head']}\n" for row in rows if row["table"] == "auctions")
+    assert hashlib.sha256("".join(heads).encode()).hexdigest() == summary["heads"]
+    assert hashlib.sha256(b"".join(exported[:-1])).hexdigest() == summary["sha256"]
+
+
+def test_what_is_left_out_is_told() -> None:
+    """docs/backup.md names each table and each column that an export leaves out."""
+    text = (ROOT / "docs" / "backup.md").read_text()
+    assert [] == [name for name in transfer.LEFT_OUT | transfer.COLUMNS_LEFT_OUT if name not in text]
+
+
+def summed(lines: list[bytes]) -> list[bytes]:
+    """Return the lines with a summary that fits them, as somebody would who wants to deceive."""
+    rows = [json.loads(line) for line in lines[1:-1]]
+    counts = dict.fromkeys(json.loads(lines[-1])["counts"], 0)
+    for row in rows:
+        counts[row["table"]] += 1
+    heads = transfer.Heads.of((row["row"]["gid"], row["row"]["head"]) for row in rows if row["table"] == "auctions")
+    sha256 = hashlib.sha256(b"".join(lines[:-1])).hexdigest()
+    return [*lines[:-1], canonical({"counts": counts, "heads": heads.digest, "sha256": sha256}) + b"\n"]
+
+
+def row_of(lines: list[bytes], table: str) -> int:
+    """Return which line has the first row of a table."""
+    return next(place for place, line in enumerate(lines) if f'"table":"{table}"'.encode() in line)
+
+
+def changed(lines: list[bytes], table: str, **values: object) -> list[bytes]:
+    """Return the lines with other values in the first row of a table, and a summary that fits."""
+    place = row_of(lines, table)
+    found = json.loads(lines[place])
+    line = canonical({"row": {**found["row"], **values}, "table": table}) + b"\n"
+    return summed([*lines[:place], line, *lines[place + 1 :]])
+
+
+def swapped(lines: list[bytes]) -> list[bytes]:
+    """Return the lines with two users the other way round, and a summary that fits."""
+    place = row_of(lines, "users")
+    return summed([*lines[:place], lines[place + 1], lines[place], *lines[place + 2 :]])
+
+
+BROKEN: dict[str, tuple[Callable[[list[bytes]], list[bytes]], str]] = {
+    "empty": (lambda _: [], "line 1: the file is cut off, or no export"),
+    "no export": (lambda _: [b"name,price\n", b"clock,100\n"], "line 1: not a line of an export"),
+    "other JSON": (lambda lines: [b'{"hello":"world"}\n', *lines[1:]], "line 1: this is no export"),
+    "packed": (lambda _: [b"\x1f\x8b\x08\x00\n"], "line 1: not a line of an export"),
+    "another revision": (lambda lines: [lines[0].replace(b"00", b"01"), *lines[1:]], "migrate"),
+    "cut off": (lambda lines: lines[:-1], "the file is cut off"),
+    "cut off in a line": (lambda lines: [*lines[:5], lines[5][:20]], "line 6: the file is cut off"),
+    "a line is missing": (lambda lines: [*lines[:4], *lines[5:]], "the summary does not fit"),
+    "twice": (
+        lambda lines: summed([*lines[:4], lines[3], *lines[4:]]),
+        "line 5: the row is out of order, or there twice",
+    ),
+    "out of order": (swapped, "the row is out of order"),
+    "more after the end": (lambda lines: [*lines, b"\n"], "there is more after the summary"),
+    "spaces": (lambda lines: [*lines[:2], b" " + lines[2], *lines[3:]], "line 3: not as an export writes it"),
+    "an unknown table": (lambda lines: [lines[0], b'{"row":{},"table":"leases"}\n', lines[-1]], "no table 'leases'"),
+    "an unknown column": (lambda lines: changed(lines, "users", shoe_size=43), "other columns than ours: shoe_size"),
+    "text for a number": (lambda lines: changed(lines, "bids", number="one"), "not of its column's kind"),
+    "money in cents": (lambda lines: changed(lines, "bids", amount="1.2345"), "not of its column's kind"),
+    "another instant": (
+        lambda lines: changed(lines, "users", created_at="2026-11-21T12:00:00Z"),
+        "not of its column's kind",
+    ),
+    "nothing": (lambda lines: changed(lines, "users", username=None), "the database refuses a row of users"),
+    "nobody's": (lambda lines: changed(lines, "watches", user_id=99), "the database refuses a row of watches"),
+    "another price": (lambda lines: changed(lines, "bids", amount="1.000"), "the ledgers in the file do not verify"),
+    "another head": (lambda lines: changed(lines, "auctions", head="0" * 64), "the ledgers in the file do not verify"),
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_what_is_broken_imports_nothing(how: str, exported: list[bytes], tmp_path: Path, capfd: Say) -> None:
+    """A file that is cut off, changed, foreign or a lie is refused in a line that says where, and nothing is imported."""
+    mangle, told = BROKEN[how]
+    file = tmp_path / "house.ndjson"
+    file.write_bytes(b"".join(mangle(exported)))
+    url = f"sqlite:///{tmp_path}/new.db"
+    assert 1 == main(["import", str(file), "--database", url])
+    said = capfd.readouterr().err
+    assert ("saleroom: nothing is imported: ", 1) == (said[:31], len(said.splitlines()))
+    assert told in said
+    assert "argon" not in said, "nor is anything of it repeated"
+    assert [] == asyncio.run(tables_of(url))
+
+
+async def tables_of(url: str) -> list[str]:
+    """Return the names of the tables that there are."""
+    database = Database(url)
+    try:
+        return await database.read(lambda tx: inspect(tx.connection).get_table_names())
+    finally:
+        await database.close()
+
+
+@SQLITE
+async def test_no_changed_byte_goes_unnoticed(database: Database, exported: list[bytes]) -> None:
+    """Whichever byte of an export is another one, it is refused."""
+    whole, chance = b"".join(exported), random.Random(6)
+
+    def load(tx: Transaction, data: bytes) -> None:
+        transfer.load(tx, io.BytesIO(data), lambda _: None)
+
+    for _ in range(40):
+        data = bytearray(whole)
+        data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        with pytest.raises(Broken):
+            await database.write(load, bytes(data))
+    await database.write(load, whole)
+
+
+def test_only_an_empty_house_is_filled(database_url: str, exported: list[bytes], tmp_path: Path, capfd: Say) -> None:
+    """A house in which there is anything, or that has only served, is left as it is."""
+    (tmp_path / "house.ndjson").write_bytes(b"".join(exported))
+    assert 0 == main(["import", str(tmp_path / "house.ndjson"), "--database", database_url])
+    before = furnished.counted(database_url)
+    assert 1 == main(["import", str(tmp_path / "house.ndjson"), "--database", database_url])
+    assert "the house is not empty, and must be: there are rows in" in capfd.readouterr().err
+    assert before == furnished.counted(database_url)
+
+
+async def test_an_export_is_of_one_instant(database: Database, database_url: str) -> None:
+    """What is committed while an export is written is not in it: it is the house as it was when it began."""
+    await furnished.furnish_it(database_url)
+    lines: dict[str, list[bytes]] = {}
+
+    async def export(name: str, disturbed: bool) -> None:
+        lines[name] = []
+
+        def write(line: bytes) -> None:
+            if disturbed and not lines[name]:
+                other = threading.Thread(target=furnished.sells_more, args=[database_url])
+                other.start()
+                other.join()
+            lines[name].append(line)
+
+        def work(tx: Transaction) -> None:
+            transfer.freeze(tx)
+            transfer.export(tx, write)
+
+        await database.read(work)
+
+    for name, disturbed in (("before", False), ("meanwhile", True), ("after", False)):
+        await export(name, disturbed)
+    assert lines["before"] == lines["meanwhile"]
+    assert lines["before"] != lines["after"]
+
+
+def test_from_one_command_to_the_other(exported: list[bytes], tmp_path: Path) -> None:
+    """A house goes through a pipe; a file that is there already is replaced with --force only."""
+    (tmp_path / "house.ndjson").write_bytes(b"".join(exported))
+    assert 0 == main(["import", str(tmp_path / "house.ndjson"), "--database", f"sqlite:///{tmp_path}/a.db"])
+    export = f"{PROGRAM} export - --database sqlite:///a.db"
+    pipe = f"{export} | tee b.ndjson | {PROGRAM} import - --database sqlite:///b.db"
+    done = subprocess.run(
+        ["sh", "-c", pipe], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=True
+    )
+    assert (2, 2) == (len(done.stdout.splitlines()), len(done.stderr.splitlines())), (
+        "what is said is apart from the file"
+    )
+    assert b"".join(exported) == (tmp_path / "b.ndjson").read_bytes()
+    again = ["export", str(tmp_path / "b.ndjson"), "--database", f"sqlite:///{tmp_path}/b.db"]
+    assert (1, 0) == (main(again), main([*again, "--force"]))
+    assert [] == list(tmp_path.glob(".*")), "no half of a file is left"
+
+
+@SQLITE
+async def test_what_is_stopped_is_not_committed(database: Database) -> None:
+    """Ctrl-C during an import undoes it, although the thread that does it cannot be stopped."""
+    reached, go_on = threading.Event(), threading.Event()
+
+    def work(tx: Transaction, _: object, look: transfers.Look) -> None:
+        add_author(tx)
+        reached.set()
+        go_on.wait(10)
+        look()
+
+    task = asyncio.create_task(transfers._once(database.write, work))
+    await asyncio.to_thread(reached.wait, 10)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    go_on.set()
+    assert 0 == await database.write(lambda tx: tx.execute(select(func.count()).select_from(users)).scalar_one())
