@@ -10,7 +10,7 @@ import pytest
 from saleroom.service.accounts import FAILED_LOGINS_PER_HOUR
 from saleroom.service.throttle import FREE_FAILURES
 from saleroom.settings import Settings
-from tests.abuse.attack import ELSEWHERE, HERE, THERE, Hasty, client, credentials, sale
+from tests.abuse.attack import ELSEWHERE, HERE, PROXY, THERE, Hasty, client, credentials, sale
 from tests.process import PASSWORD
 
 FAILURES_MAX = 30
@@ -28,6 +28,7 @@ def guessed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hasty]:
         failed_logins_per_hour=str(FAILURES_MAX),
         registrations_per_hour=str(REGISTRATIONS_MAX),
         load_key=LOAD_KEY,
+        trusted_proxies=PROXY,
     )
     with client(house, HERE) as people:
         for name in ("ada", "bob"):
@@ -86,6 +87,19 @@ def test_tries_at_once_do_not_share_a_delay(guessed: Hasty) -> None:
         while not tried[422]:  # until the delay of a second is over
             tried.update(pool.map(guess, range(16)))
         assert 1 == tried[422]
+
+
+def test_nobody_says_where_they_come_from(guessed: Hasty) -> None:
+    """Only a trusted proxy is believed, and only what it has added itself, which is the last: a client may write the rest."""
+
+    def failures(source: str, said: str) -> list[int]:
+        with client(guessed, source) as bot:
+            forged = ({"X-Forwarded-For": said.format(number), "X-Real-IP": f"192.0.2.{number}"} for number in range(8))
+            return [bot.post("/login", **credentials("bob", "guess"), headers=one).status_code for one in forged]
+
+    for source, said in ((BOTS[34], "192.0.2.{}"), (PROXY, "192.0.2.{}, 203.0.113.5")):
+        assert 429 in failures(source, said)
+    assert [422] * 8 == failures(PROXY, "203.0.113.5, 198.51.100.{}")
 
 
 def test_registrations_in_masses(guessed: Hasty) -> None:

@@ -185,10 +185,13 @@ async def test_logging_out_ends_one_session_everywhere(open_database: OpenDataba
     assert ada.account == await there.read(authenticate, other.value)
 
 
-async def test_a_new_password(house: Accounts) -> None:
-    """After a change the new password counts and the old one does not; an unknown user has none to change."""
+async def test_a_new_password(house: Accounts, database: Database) -> None:
+    """After a change the new password counts and the old one does not, nor any session; an unknown user has none to change."""
     await house.add("ada", PASSWORD)
+    before = await house.log_in("ada", PASSWORD, HERE)
     await house.set_password("ada", "battery staple")
+    with pytest.raises(Unauthenticated):
+        await database.read(authenticate, before.value)
     await house.log_in("ada", "battery staple", HERE)
     with pytest.raises(InvalidAuthentication):
         await house.log_in("ada", PASSWORD, HERE)

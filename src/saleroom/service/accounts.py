@@ -107,7 +107,7 @@ class Accounts:
         return login.account, digest
 
     async def set_password(self, username: str, password: str) -> None:
-        """Replace a user's password. Raises UnknownUser."""
+        """Replace a user's password, and end all their sessions. Raises UnknownUser."""
         digest = await self._passwords.digest(password)
         await self._database.write(set_digest, username, digest)
 
@@ -125,11 +125,12 @@ def register(tx: Transaction, username: str, digest: str) -> Account:
 
 
 def set_digest(tx: Transaction, username: str, digest: str) -> None:
-    """Replace a user's digest. Raises UnknownUser."""
+    """Replace a user's digest, and end all their sessions: whoever stole the old password may be in. Raises UnknownUser."""
     login = accounts.find_login(tx, username)
     if login is None:
         raise UnknownUser
     accounts.set_digest(tx, login.account.id, digest)
+    accounts.delete_sessions(tx, login.account.id)
 
 
 def new_token_value() -> str:
