@@ -36,8 +36,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
 def on_a_database(examples: int) -> settings:
-    """How examples run that share the database of their test: so many in `ci`, ten times as many in `long`."""
-    many = settings.get_current_profile_name() == "long"
+    """How examples run that share the database of their test: so many in `ci`, ten times as many in `long` and `fuzz`."""
+    many = settings.get_current_profile_name() in ("long", "fuzz")
     return settings(
         max_examples=examples * 10 if many else examples,
         suppress_health_check=[*_LENIENT, HealthCheck.function_scoped_fixture],

@@ -1,0 +1,206 @@
+"""HTTP as nobody should speak it: requests with something done to their bytes, and odd headers, to every address."""
+
+import json
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import h11
+import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from saleroom.doors.api.endpoints import ENDPOINTS
+from tests import pictures
+from tests.fixtures_house import House, User
+from tests.fixtures_hypothesis import on_a_database
+from tests.fuzz.mangling import mangled, mangled_text, nasty, nasty_bytes
+from tests.fuzz.test_bodies import members, written
+
+SILENCE_SECONDS_MAX = 0.3
+"""How long a house may say nothing before we take it that it waits for more."""
+BOUNDARY = "xYzZy"
+PAGES = (
+    *(
+        ("GET", path)
+        for path in ("/", "/lots/{gid}", "/lots/{gid}/bids", "/lots/{gid}/box", "/lots/{gid}/screen", "/docs")
+    ),
+    *(
+        ("GET", path)
+        for path in ("/lots/{gid}/qr.svg", "/sell", "/sell/{gid}", "/mine", "/mine/selling", "/mine/sessions")
+    ),
+    *(
+        ("GET", path)
+        for path in ("/login", "/register", "/language/de", "/assets/x.css", "/photos/x/400.webp", "/nowhere")
+    ),
+    *(
+        ("POST", path)
+        for path in ("/session", "/register", "/sell", "/sell/{gid}", "/lots/{gid}/bid", "/lots/{gid}/buy")
+    ),
+    *(("POST", path) for path in ("/lots/{gid}/watch", "/mine/sessions/end", "/sell/{gid}/close", "/sell/photos")),
+)
+STREAMS = ("/events", "/auctions/{gid}/events")
+ENDING = ("/me/token", "/me/sessions")
+"""Addresses that would log the user out that all requests are sent by."""
+
+parts = st.sampled_from(
+    ["name", "startingPrice", "photo", "csrfToken", "maximum", "amount", "username", "password", "endsAt"]
+)
+uploads = st.lists(
+    st.builds(
+        lambda name, value, file: (
+            f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{name}"{file}\r\n\r\n'.encode() + value + b"\r\n"
+        ),
+        parts,
+        st.sampled_from([b"12.50", b"Clock", pictures.plain((20, 20))]),
+        st.sampled_from(["", '; filename="a.jpg"\r\nContent-Type: image/jpeg', "; filename*=UTF-8''%ff"]),
+    ),
+    max_size=5,
+).map(lambda found: b"".join(found) + f"--{BOUNDARY}--\r\n".encode())
+fields = st.dictionaries(parts, st.sampled_from(["12,50", "Clock", "%ff", "%00", "+", "9" * 30]), max_size=5).map(
+    lambda found: "&".join(f"{name}={value}" for name, value in found.items()).encode()
+)
+TYPES = {
+    "application/json": None,
+    "application/x-www-form-urlencoded": fields,
+    f"multipart/form-data; boundary={BOUNDARY}": uploads,
+    "image/jpeg": st.just(pictures.plain((20, 20))),
+}
+HEADERS: dict[str, st.SearchStrategy[str]] = {
+    "Authorization": st.sampled_from(["Bearer x", "Bearer", "", "Basic YTpi", "Bearer " + "A" * 3000]),
+    "Idempotency-Key": st.sampled_from(["", "a", "k" * 255, "k" * 256, "ü"]),
+    "If-None-Match": st.sampled_from(['"1"', 'W/"1"', "*", '"', '"a", "b",,', "1"]),
+    "If-Modified-Since": st.sampled_from(["Sat, 21 Nov 2026 12:00:00 GMT", "yesterday"]),
+    "Range": st.sampled_from(
+        ["bytes=0-10", "bytes=-1", "bytes=5-1", "bytes=0-1,3-4", "bytes=" + "0-0," * 300, "lines=1-2"]
+    ),
+    "If-Range": st.sampled_from(['"1"', "x"]),
+    "Accept-Language": st.sampled_from(["de-CH,de;q=0.9", "*;q=0", "x-y", "en;q=٣"]),
+    "Accept": st.sampled_from(["text/html", "*/*;q=x", "application/json"]),
+    "Accept-Encoding": st.sampled_from(["br", "gzip;q=0, *", "identity;q=0"]),
+    "Cookie": st.sampled_from(["saleroom_session=x", "saleroom_language=de", "=;=;", '"', "a=" + "b" * 3000]),
+    "Content-Type": st.sampled_from(
+        [*TYPES, "text/plain", "multipart/form-data", "application/json; charset=utf-16", "/"]
+    ),
+    "Last-Event-ID": st.sampled_from(["0", "a/1", "{gid}/1", "x"]),
+    "Host": st.sampled_from(["localhost", "a.example:80", "[::1]", "a b", "x" * 300]),
+    "Origin": st.sampled_from(["https://a.example", "null"]),
+    "User-Agent": st.sampled_from(["Mozilla/5.0 Firefox/140.0", "curl/8"]),
+    "X-Forwarded-For": st.sampled_from(["1.2.3.4", "::1, x", "%"]),
+    "X-CSRF-Token": st.sampled_from(["00", "x", "a" * 129]),
+    "X-Requested-With": st.sampled_from(["x", ""]),
+    "Content-Length": st.sampled_from(["0", "1", "-1", "+5", "٣", "99999999999", "9" * 30, "5, 5"]),
+    "Transfer-Encoding": st.sampled_from(["chunked", "identity", "gzip, chunked", "xchunked"]),
+    "Expect": st.sampled_from(["100-continue", "x"]),
+    "Upgrade": st.sampled_from(["websocket", "h2c"]),
+    "Connection": st.sampled_from(["close", "keep-alive", "upgrade"]),
+    "HX-Request": st.just("true"),
+}
+queries = st.dictionaries(
+    st.sampled_from(["limit", "cursor", "after", "q", "sort", "status", "author", "page"]),
+    st.sampled_from(["1", "0", "-1", "9" * 30, "x", "ending", "%ff", "%00", "W10", "WyIxIiwxLCIxIl0", "%F0%9F%92%A9"]),
+    max_size=3,
+).map(lambda found: "&".join(f"{name}={value}" for name, value in found.items()))
+LATIN = re.compile(r"[^\x20-\x7e\x80-\xff]")
+
+
+@st.composite
+def requests(draw: st.DrawFn, gid: str, token: str) -> bytes:
+    """A request to some address, that a house would mostly take."""
+    rows = [(row.method, row.path, row.form) for row in ENDPOINTS if row.path not in (*STREAMS, *ENDING)]
+    method, path, form = draw(st.sampled_from([*rows, *((method, path, None) for method, path in PAGES)]))
+    path, query = re.sub(r"\{.*?\}", gid, path), draw(queries)
+    usual = "application/json" if form is not None else "application/x-www-form-urlencoded"
+    kind = draw(st.sampled_from([*[usual] * 8, *TYPES]))
+    of_type = TYPES[kind]
+    body = b""
+    if method in ("POST", "PATCH", "PUT"):
+        body = draw(of_type if of_type is not None else members(() if form is None else form.fields).map(written))
+    headers = {
+        "Host": "localhost",
+        "Authorization": f"Bearer {token}",
+        "X-Requested-With": "fuzz",
+        "Content-Type": kind,
+    }
+    for name in draw(st.lists(st.sampled_from(list(HEADERS)), max_size=4, unique=True)):
+        headers[name] = LATIN.sub("", draw(HEADERS[name] | mangled_text(HEADERS[name]) | nasty()).replace("{gid}", gid))
+    headers.setdefault("Content-Length", str(len(body)))
+    if draw(st.integers(0, 9)) == 0:
+        method = draw(st.sampled_from(["HEAD", "OPTIONS", "DELETE", "PATCH", "TRACE", "CONNECT", "GET", "get", "FOO"]))
+    lines = [
+        f"{method} {path}{'?' * bool(query)}{query} HTTP/1.1",
+        *(f"{name}: {value}" for name, value in headers.items()),
+    ]
+    return "\r\n".join(lines).encode("latin-1", "replace") + b"\r\n\r\n" + body
+
+
+def answers(house: House, sent: bytes) -> Iterator[tuple[int, dict[str, str], bytes]]:
+    """Send bytes, and yield each answer in full: status, headers, body. What waits for more is not answered."""
+    last = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    reader = h11.Connection(h11.CLIENT)
+    received = b""
+    with socket.create_connection(("127.0.0.1", house.port), timeout=5) as line, suppress(OSError):
+        line.sendall(sent + last)
+        line.settimeout(SILENCE_SECONDS_MAX)
+        while piece := line.recv(65_536):
+            received += piece
+    method = sent.split(b" ", 1)[0][:20]
+    while received.startswith(b"HTTP/1.1 "):
+        reader = h11.Connection(h11.CLIENT)
+        reader.send(h11.Request(method="HEAD" if method == b"HEAD" else "GET", target="/", headers=[("Host", "x")]))
+        reader.send(h11.EndOfMessage())
+        reader.receive_data(received)
+        head: Any = None
+        body = b""
+        while True:
+            event = reader.next_event()
+            if isinstance(event, h11.Response):
+                head = event
+            elif isinstance(event, h11.Data):
+                body += bytes(event.data)
+            elif isinstance(event, h11.InformationalResponse):
+                continue
+            else:
+                break
+        if head is None or not isinstance(event, h11.EndOfMessage):
+            return
+        yield head.status_code, {name.decode(): value.decode("latin-1") for name, value in head.headers}, body
+        received, method = bytes(reader.trailing_data[0]), b"GET"
+
+
+def well_formed(status: int, headers: dict[str, str], body: bytes) -> None:
+    """No answer is of the house's own failing, none may be sniffed, and one that says it is JSON is."""
+    assert status < 500, body
+    assert "nosniff" == headers.get("x-content-type-options")
+    assert "traceback" not in body.decode("utf-8", "replace").lower()
+    if headers.get("content-type") == "application/json" and body:
+        said = json.loads(body)
+        if status >= 400:
+            assert said["message"]
+
+
+@pytest.fixture(scope="module")
+def seller(house: House) -> User:
+    """Who sends all of it."""
+    return house.newcomer()
+
+
+@on_a_database(120)
+@given(data=st.data())
+def test_a_request_is_answered_below_500(house: House, seller: User, data: st.DataObject) -> None:
+    """Any request, whole or damaged, has an answer that is well-formed, and the house goes on."""
+    sent = data.draw(mangled(requests(seller.gid(), seller.token)) | requests(seller.gid(), seller.token), label="sent")
+    for number, (status, headers, body) in enumerate(answers(house, sent)):
+        event(f"answer {number}: {status}")
+        well_formed(status, headers, body)
+
+
+@on_a_database(20)
+@given(st.lists(nasty_bytes() | st.binary(max_size=60), min_size=1, max_size=5).map(b"".join))
+def test_what_is_no_http_is_refused(house: House, sent: bytes) -> None:
+    """Bytes of any kind are refused, or waited with, and the next client is served."""
+    for status, headers, body in answers(house, sent):
+        well_formed(status, headers, body)
+    assert 200 == house.plain.get("/healthz").status_code
