@@ -45,6 +45,12 @@ def test_sizes_have_bounds(width: int, height: int) -> None:
     assert fits is (size_fault(width, height) is None)
 
 
+@pytest.mark.parametrize("size", [(10_000, 6_000), (6_000, 10_000), (16, 128), (128, 16), (16, 16)])
+def test_sizes_on_the_bounds_are_taken(size: tuple[int, int]) -> None:
+    """Just so many pixels, just so narrow, just so small: that is taken."""
+    assert size_fault(*size) is None
+
+
 @pytest.mark.parametrize("ids", [[], ["a"], [str(n) for n in range(PER_LOT_MAX)]])
 def test_lists_that_a_lot_can_have(ids: list[str]) -> None:
     """A lot has none to twelve photos."""

@@ -301,6 +301,14 @@ def test_what_an_author_may_not(act: Act, auction: Callable[[], Auction], who: P
     assert code == (refused and refused.code)
 
 
+@pytest.mark.parametrize("seed", ["", "5" * 64])
+def test_what_is_created_keeps_its_seed(seed: str) -> None:
+    """The seed of an auction's salts is in the event that begins it, as it was drawn."""
+    draft = Draft(name="Stool", starting_price=eur("0"))
+    created = selling.create("gid", ADA, draft, T0, seed) if seed else selling.create("gid", ADA, draft, T0)
+    assert seed == created.seed
+
+
 def test_a_draft_needs_no_more_than_a_name_and_a_price() -> None:
     """Name and starting price are enough to sell."""
     created = selling.create("gid", ADA, Draft(name="Stool", starting_price=eur("0")), T0)
