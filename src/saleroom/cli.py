@@ -144,6 +144,7 @@ def watch_house(url: str, json: bool, screen: bool, **given: Any) -> int:
 @click.option("--key", metavar="FILE|URL", help="The house's keys, for --receipt. Default: asked of the URL's house.")
 @click.option(
     "--database",
+    "own",
     metavar="[URL]",
     is_flag=False,
     flag_value="",
@@ -152,7 +153,7 @@ def watch_house(url: str, json: bool, screen: bool, **given: Any) -> int:
 @click.option("--json", is_flag=True, help="Say it as one JSON object.")
 @options.config
 def verify_ledger(
-    ledger: str | None, receipt: str | None, key: str | None, database: str | None, json: bool, config: str | None
+    ledger: str | None, receipt: str | None, key: str | None, own: str | None, json: bool, config: str | None
 ) -> int:
     """Verify an auction's ledger without trusting the house, or a whole database.
 
@@ -166,10 +167,10 @@ def verify_ledger(
     It checks the chain of hashes, decides every event once more by the rules, and says who won, at which price, and why each
     bid was decided as it was; or the first line where the ledger breaks. docs/ledger.md tells how.
     """
-    if database is not None:
+    if own is not None:
         if ledger is not None or receipt is not None or key is not None:
             raise click.UsageError("--database takes no ledger and no receipt: a house's own database is checked whole")
-        settings = options.read_settings(config, database=database or None)
+        settings = options.read_settings(config, database=own or None)
         from saleroom.admin import verifying
 
         return verifying.verify(settings, json=json, say=click.echo)

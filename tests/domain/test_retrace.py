@@ -29,9 +29,9 @@ from saleroom.domain.events import (
 from saleroom.domain.increments import Tier
 from saleroom.domain.ledger import replay
 from saleroom.domain.reasons import conclusion
-from saleroom.domain.retrace import Broken, Trace, retrace
+from saleroom.domain.retrace import Broken, retrace
 from saleroom.domain.selling import Draft, announce_end, create
-from tests.domain.examples import ADA, BOB, BY_NAME, CY, after, eur, said
+from tests.domain.examples import ADA, BOB, BY_NAME, after, eur, said
 from tests.domain.playing import T0, play
 from tests.histories import History, histories
 
@@ -391,11 +391,3 @@ def test_beyond_the_calendar() -> None:
     )  # fmt: skip
     where = broken([*story.log, bid])
     assert (1, "its amounts or instants are beyond what the rules can reckon with") == where
-
-
-def test_trace_is_a_value() -> None:
-    """Retracing twice gives the same."""
-    log = Story().bids("bob 100").bids("cyd up to 300", seconds=2).log
-    assert isinstance(retrace(log), Trace)
-    assert retrace(log) == retrace(iter(log))
-    assert CY.name == "cyd"

@@ -1,5 +1,7 @@
 """Reading a ledger: what is untouched is accepted, and every change is found, at its line."""
 
+import hashlib
+import json
 import random
 from collections.abc import Callable
 from typing import Any
@@ -230,6 +232,44 @@ def test_the_price_of_a_running_auction_rises() -> None:
         lines[3]["event"]["data"]["amount"] = "99.000"
 
     assert (4, "the price rises with each bid that leads, and was 100.000 before") == broken(forged(running(), change))
+
+
+def test_what_was_written_before_a_member_was_known_is_good() -> None:
+    """A ledger from before events had a member that says nothing is as good as it was: its hashes are for good."""
+
+    def old(lines: list[Json]) -> None:
+        for line in lines:
+            for members in (line["event"]["data"], line["opened"]["data"]):
+                for name in ("downSince", "receivedAt", "asked"):
+                    if members.get(name, "") is None:
+                        del members[name]
+
+    lines = forged(closed(), old)
+    assert b"".join(lines) != b"".join(closed())
+    assert verified(b"".join(lines)).trace is not None
+
+
+def test_the_document_is_enough_to_verify_a_chain() -> None:
+    """docs/ledger.md says all that one needs: here with Python's own json and hashlib, and nothing of the house's."""
+
+    def canonical(value: Any) -> bytes:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+    def link(previous: str, value: Any) -> str:
+        return hashlib.sha256(previous.encode() + b"\n" + canonical(value)).hexdigest()
+
+    head = "0" * 64
+    for number, raw in enumerate(closed(), 1):
+        line = json.loads(raw)
+        assert raw == canonical(line) + b"\n"
+        happened, shown = line["event"], line["opened"]
+        assert number == happened["sequence"]
+        hidden = "0" * 64
+        for each in shown["hidden"]:
+            hidden = link(hidden, each)
+        assert happened["commitment"] == link(shown["salt"], {"data": shown["data"], "hidden": hidden})
+        head = link(head, {name: value for name, value in happened.items() if name != "hash"})
+        assert head == happened["hash"]
 
 
 def test_events_after_the_end_are_found() -> None:
