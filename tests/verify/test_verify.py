@@ -1,8 +1,10 @@
 """`saleroom verify` as people run it: on files, on a running house, on a database."""
 
 import io
+import itertools
 import json
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -307,6 +309,30 @@ def test_progress_is_for_those_who_wait() -> None:
         progress._next = 0
         progress.say("read 2.0 MB")
     assert "" == pipe.getvalue()
+
+
+def test_a_house_that_serves_is_verified(verify: Verify, clocked_house: House) -> None:
+    """Bids that come in while it is checked are no faults: it is checked as it is at one moment."""
+    ada, bob = clocked_house.user("ada"), clocked_house.user("bob")
+    gids = [ada.auction() for _ in range(20)]
+    over = threading.Event()
+
+    def bidding() -> None:
+        for count in itertools.count(10):
+            for gid in gids:
+                if over.is_set():
+                    return
+                bob.bid(gid, maximum=str(count))
+
+    storm = threading.Thread(target=bidding)
+    storm.start()
+    try:
+        checked = [verify("--database", clocked_house.settings.database) for _ in range(5)]
+    finally:
+        over.set()
+        storm.join()
+    assert [(0, "")] * 5 == [(done.code, done.err) for done in checked]
+    assert len({done.out.splitlines()[0] for done in checked}) > 1, "nothing came in meanwhile"
 
 
 def test_a_database_is_verified(verify: Verify, clocked_house: House, clock: FakeClock) -> None:
