@@ -146,7 +146,7 @@ def test_everybody_is_told_how_they_stand(house: House) -> None:
     grace.bid(gid, maximum="30")
     hedy.bid(gid, amount="20")
     grace.bid(gid, maximum="60")
-    assert "You lead at €21.00. Your limit is €60.00, which nobody else can see." == standing(
+    assert "You lead at €21.00. Your limit is €60.00, which nobody else can see before the end." == standing(
         page(house, f"/lots/{gid}", grace)
     )
     assert "You were outbid. grace leads at €21.00." == standing(page(house, f"/lots/{gid}", hedy))

@@ -183,7 +183,7 @@ _TERMS = (
     ),
     _instant("startsAt", "starts_at", "When bidding opens; at once without it."),
     _instant("endsAt", "ends_at", "When it closes by itself; without it its author closes it."),
-    _money("reservePrice", "reserve_price", "Not sold below this; never shown to others.", nullable=True),
+    _money("reservePrice", "reserve_price", "Not sold below this; not shown to others before the end.", nullable=True),
     _money("buyNowPrice", "buy_now_price", "Sold at once at this price, until the first bid.", nullable=True),
     Field(
         name="softClose",
