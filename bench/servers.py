@@ -215,7 +215,7 @@ class House(Program):
         super().__init__(
             [*command, "--workers", str(workers), "--mqtt", mqtt],
             folder / "house.log",
-            plain | {"PYTHONUNBUFFERED": "1"},
+            plain | {"PYTHONUNBUFFERED": "1", "SALEROOM_CONNECTIONS_PER_ADDRESS_MAX": "1000000"},
         )
         try:
             deadline = time.monotonic() + START_SECONDS_MAX

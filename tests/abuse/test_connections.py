@@ -127,10 +127,27 @@ def test_who_does_not_read_is_hung_up_on(hasty: Hasty, path: str, more: bytes) -
         wait_until(lambda: kept(hasty) == 0)
 
 
+def test_who_reads_next_to_nothing_is_hung_up_on(hasty: Hasty) -> None:
+    """A reader that takes a little, so that the kernel is content, and less than it must, is not waited for either."""
+    with ExitStack() as stack:
+        readers = [stack.enter_context(dial(hasty, receive_bytes=4096)) for _ in range(5)]
+        for connection in readers:
+            connection.sendall(b"GET /assets/vendor/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n")
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while readers:
+            assert time.monotonic() < deadline, f"{len(readers)} are still served"
+            for connection in list(readers):
+                try:
+                    connection.recv(800)
+                except ConnectionResetError:
+                    readers.remove(connection)
+            time.sleep(0.3)
+
+
 def test_who_reads_slowly_gets_everything(hasty: Hasty) -> None:
     """A reader that takes a little all the time is served to the end, far beyond the time that one without patience has."""
-    with dial(hasty, receive_bytes=4096) as connection:
-        connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    with dial(hasty, receive_bytes=16_384) as connection:
+        connection.sendall(b"GET /assets/vendor/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         answer = b""
         while part := connection.recv(16_000):
             answer += part

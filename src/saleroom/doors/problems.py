@@ -51,7 +51,7 @@ class BodyTooLarge(Problem):
 
 
 class HeadersTooLarge(Problem):
-    """The headers are too large; the fact `limit` gives the bytes allowed for all of them together."""
+    """The headers are too large; the fact `limit` gives the bytes allowed for the address and all of them together."""
 
     code = "headers_too_large"
 
