@@ -8,6 +8,7 @@ from sqlalchemy import Row, select
 
 from saleroom.domain.auction import begin
 from saleroom.domain.events import AuctionCreated, BidPlaced, Event
+from saleroom.domain.ledger import replay
 from saleroom.storage import auctions as auction_rows
 from saleroom.storage import log
 from saleroom.storage.database import Transaction
@@ -57,7 +58,7 @@ def _of_log(tx: Transaction, row: Row[Any], history: Sequence[Row[Any]]) -> Iter
         if isinstance(event, BidPlaced) and state.ends_at is not None and event.at >= state.ends_at:
             yield f"a bid at {event.at}, and the end was at {state.ends_at}"
         state = state.after(event)
-    if auction_rows.get(tx, row.gid) != state:
+    if auction_rows.get(tx, row.gid) != replay(row.id, [first, *rest]):
         yield "the log does not give the stored auction"
     told = [_facts(event) for event in rest if isinstance(event, BidPlaced)]
     if [(b.bidder_id, b.amount, b.maximum, b.automatic, b.placed_at) for b in history] != told:

@@ -93,6 +93,10 @@ class Storm:
             while len(self.accepted) < enough:
                 await asyncio.sleep(0.01)
 
+    async def keys(self) -> dict[str, Any]:
+        """Return the house's public keys."""
+        return dict(await self._once("GET", "/.well-known/saleroom.json", None, None))
+
     async def close(self) -> list[dict[str, Any]]:
         """Close all auctions, or wait for their ends, and return them as they are then shown."""
         for gid in self.gids:

@@ -1,5 +1,6 @@
 """The judge: what the log says, what bidders were told and what a subscriber was told go in; what is wrong comes out."""
 
+import base64
 import json
 import re
 from collections import Counter
@@ -9,6 +10,8 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from sqlalchemy import select
 
 from saleroom.storage.database import Transaction
@@ -225,6 +228,35 @@ def _close(row: Row | None, said: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             leading = data if data["leading"] else leading
         ends_at = data.get("endsAt", ends_at)
     yield "unclosed"
+
+
+def judge_receipts(log: Log, keys: Mapping[str, Any], receipts: Iterable[str]) -> list[str]:
+    """Return what is wrong with receipts (docs/ledger.md): not signed by one of `keys`, or for what the log does not hold."""
+    signers = {key["kid"]: Ed25519PublicKey.from_public_bytes(_decoded(key["x"])) for key in keys["keys"]}
+    return [f"a receipt {fault}: {text}" for text in receipts if (fault := _refuted(log, signers, text))]
+
+
+def _refuted(log: Log, signers: Mapping[str, Ed25519PublicKey], text: str) -> str:
+    header, payload, signature = text.split(".")
+    try:
+        signer = signers[json.loads(_decoded(header))["kid"]]
+        signer.verify(_decoded(signature), f"{header}.{payload}".encode())
+    except (InvalidSignature, KeyError):
+        return "is not signed by the house"
+    said = json.loads(_decoded(payload))
+    events = [json.loads(event) for event in log.get(said["gid"], [])[: said["sequence"]]]
+    if len(events) < said["sequence"] or events[-1]["hash"] != said["hash"]:
+        return "is for another ledger"
+    bids = [
+        (event["data"]["bidder"], event["data"]["amount"], event["time"])
+        for event in events
+        if "amount" in event["data"]
+    ]
+    return "" if (said["bidder"], said["amount"], said["decidedAt"]) in bids else "is for a bid that is not there"
+
+
+def _decoded(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
 def tracebacks(logged: str) -> list[str]:

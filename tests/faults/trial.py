@@ -1,7 +1,6 @@
 """One trial: a house, a broker, those who listen, a storm of bids, some trouble in the middle of it, and the verdict."""
 
 import asyncio
-import importlib
 import json
 import math
 import time
@@ -13,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from saleroom.service import verifying
 from saleroom.storage import log
 from saleroom.storage.database import Database, Transaction
 from tests.delivery.equipment import Mosquitto, Subscriber, until
@@ -29,6 +29,7 @@ from tests.faults.judging import (
     faults,
     judge_closes,
     judge_read,
+    judge_receipts,
     judge_records,
     judge_told,
     read_acknowledged,
@@ -185,8 +186,9 @@ async def _weather(trial: Trial, scene: Scene) -> Outcome:
     told = list(_judged(trial, scene, kept))
     found = [*kept.violations, *(f"a reader failed: {end}" for end in ends if isinstance(end, Exception))]
     found += _found(scene, shown)
+    found += judge_receipts(kept.log, await storm.keys(), storm.receipts)
     await _thaw(scene, kept.log)
-    scene.notes["answered 503"] = storm.unavailable
+    scene.notes |= {"answered 503": storm.unavailable, "receipts": len(storm.receipts)}
     if scene.readers:
         scene.notes["readers cut off"] = sum(reader.cuts for reader in scene.readers)
     recorded = judge_records(kept.log, storm.accepted)
@@ -295,10 +297,6 @@ def _last_states(subscriber: Subscriber, shown: list[dict[str, Any]]) -> Iterato
 
 def _unproven(tx: Transaction) -> list[str]:
     """Return what the ledgers show to be wrong."""
-    try:
-        verifying = importlib.import_module("saleroom.service.verifying")
-    except ModuleNotFoundError:
-        return []
     return [f"the ledger: {fault}" for fault in verifying.faults_of(tx)]
 
 

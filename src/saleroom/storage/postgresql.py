@@ -6,7 +6,9 @@ import secrets
 from collections.abc import Callable
 from typing import TypeVar
 
-from sqlalchemy import URL, AdaptedConnection, Connection, ExceptionContext, event, text
+import asyncpg
+from sqlalchemy import URL, Connection, ExceptionContext, event, text
+from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import create_async_engine
@@ -46,7 +48,7 @@ class Postgresql:
         self._engine = create_async_engine(
             url, pool_size=pool_size, max_overflow=0, pool_timeout=10, connect_args=_UNNAMED if pooled else {}
         )
-        event.listen(self._engine.sync_engine, "handle_error", _leave_read_only)
+        event.listen(self._engine.sync_engine, "handle_error", _leave)
         if not pooled:
             event.listen(self._engine.sync_engine, "connect", _be_impatient)
 
@@ -107,12 +109,21 @@ class Postgresql:
         await self._engine.dispose()
 
 
-def _leave_read_only(context: ExceptionContext) -> None:
-    """Have connections that turn out to be read-only replaced: after a fail-over they lead to what is now the standby."""
-    if getattr(context.original_exception, "sqlstate", None) == _READ_ONLY:
+def _leave(context: ExceptionContext) -> None:
+    """Have connections replaced that are of no more use.
+
+    A read-only one leads to what is the standby after a fail-over. An error of the driver's own is what it says where the
+    server ends the connection while a statement begins.
+    """
+    error = context.original_exception
+    own = isinstance(error.__cause__, asyncpg.InternalClientError)
+    if own or getattr(error, "sqlstate", None) == _READ_ONLY:
         context.is_disconnect = True
 
 
-def _be_impatient(connection: AdaptedConnection, _: object) -> None:
+def _be_impatient(connection: DBAPIConnection, _: object) -> None:
     """Set how long to wait for locks. Not when the connection is asked for: a pooler between may refuse that."""
-    connection.run_async(lambda driver: driver.execute(f"SET lock_timeout = {round(1000 * LOCK_SECONDS_MAX)}"))
+    cursor = connection.cursor()
+    cursor.execute(f"SET lock_timeout = {round(1000 * LOCK_SECONDS_MAX)}")
+    cursor.close()
+    connection.commit()
