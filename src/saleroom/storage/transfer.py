@@ -292,13 +292,15 @@ def _read_row(table: Table, row: Any, number: int) -> dict[str, Any]:
         odd = ", ".join(sorted(set(row) ^ set(wanted)))[:200] if isinstance(row, dict) else "row"
         raise Broken(f"line {number}: a row of {table.name} with other columns than ours: {odd}")
     try:
-        return {name: None if row[name] is None else _value(column, row[name]) for name, column in wanted.items()}
+        return {name: _value(column, row[name]) for name, column in wanted.items()}
     except (ValueError, TypeError):
         raise Broken(f"line {number}: a value of {table.name} is not of its column's kind") from None
 
 
 def _value(column: Column[Any], value: Any) -> Any:
     """Return a value of JSON as its column has it; `_line` checks its form. Raises ValueError, TypeError."""
+    if value is None and column.nullable:
+        return None
     kind = column.type
     if isinstance(kind, Boolean):
         return _is(bool, value)
