@@ -1,0 +1,192 @@
+"""Files that claim to prove something: ledgers, receipts, keys, exports."""
+
+import asyncio
+import io
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from saleroom.domain.chain import canonical
+from saleroom.storage import transfer
+from saleroom.storage.database import Database, Transaction
+from saleroom.verify import display, receipts, source
+from saleroom.verify.reading import Damaged, Ledger
+from tests.admin import furnished
+from tests.fixtures_hypothesis import on_a_database
+from tests.fuzz.mangling import any_json, bounded, mangled, nasty
+from tests.verify import test_reading as ledgers
+from tests.verify import test_receipts as signed
+from tests.verify.ledgers import Json, forged, verified
+
+OVER, RUNNING = ledgers.closed(), ledgers.running()
+RECEIPT = signed.signed()
+
+
+def read(raw: bytes) -> Ledger | None:
+    """Return a ledger, or None where it is damaged; what is said of it can be shown either way."""
+    try:
+        ledger = verified(raw)
+    except Damaged as error:
+        display.as_json_broken(error.line, error.reason)
+        return None
+    display.as_json(ledger, [])
+    display.show(ledger, [], io.StringIO())
+    return ledger
+
+
+@given(mangled(st.sampled_from([b"".join(OVER), b"".join(RUNNING)])))
+def test_a_ledger_is_whole_or_damaged(raw: bytes) -> None:
+    """Whatever a file holds, it is one of the two ledgers, the beginning of the one that runs, or damaged at a line."""
+    with bounded():
+        ledger = read(raw)
+    assert ledger is None or raw == b"".join(OVER) or raw == b"".join(RUNNING[: len(ledger.hashes)])
+
+
+def places(value: Any, at: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    """Return the way to each value within JSON."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [at, *(place for name, one in inner for place in places(one, (*at, name)))]
+
+
+def put(value: Any, at: tuple[str | int, ...], new: Any) -> None:
+    """Put something else in one place of JSON."""
+    for name in at[:-1]:
+        value = value[name]
+    value[at[-1]] = new
+
+
+WAYS = [place for place in places([msgspec.json.decode(line) for line in OVER]) if len(place) >= 3]
+values = any_json() | st.sampled_from(["1.000", "bob", "2026-11-21T12:00:00.000000Z", "0" * 64, 0, 1, True])
+
+
+@given(st.lists(st.tuples(st.integers(0, len(WAYS) - 1), values), min_size=1, max_size=3))
+def test_a_forged_ledger_is_read_or_damaged(changes: list[tuple[int, Any]]) -> None:
+    """With any value in any place, and all hashes made anew to fit it, a ledger is read or damaged, and nothing else."""
+
+    def change(told: list[Json]) -> None:
+        for place, new in changes:
+            put(told, WAYS[place], new)
+
+    try:
+        lines = forged(OVER, change)
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError):
+        return  # the forger cannot write it
+    with bounded():
+        read(b"".join(lines))
+
+
+@given(mangled(st.just(RECEIPT.encode())))
+def test_a_receipt_stands_or_is_refuted(raw: bytes) -> None:
+    """Only the receipt that was signed is one."""
+    text = raw.decode("latin-1")
+    with bounded():
+        try:
+            receipt = receipts.opened(text, signed.KEYS)
+        except receipts.Refuted:
+            return
+    assert RECEIPT == text
+    assert receipt.bidder == "cyd"
+
+
+key = {"kty": "OKP", "crv": "Ed25519", "x": signed.SIGNER.public, "kid": signed.SIGNER.kid}
+
+
+@given(mangled(st.just(msgspec.json.encode({"keys": [key]}))) | any_json().map(msgspec.json.encode))
+def test_keys_are_read_or_refused(raw: bytes) -> None:
+    """Whatever a house says of its keys, they are keys or none; with any of them a receipt is opened or refuted."""
+    with bounded():
+        try:
+            receipts.opened(RECEIPT, source.keys_of(raw, "here"))
+        except (source.CannotRead, receipts.Refuted):
+            return
+
+
+@given(nasty())
+def test_addresses_to_verify_are_read_or_refused(text: str) -> None:
+    """The address of an auction, or a refusal."""
+    for address in (text, f"http://{text}/auctions/{text}", f"https://a.example/auctions/{text}"):
+        with bounded():
+            try:
+                found = source.lot(address)
+            except source.WrongUsage:
+                continue
+        assert found.gid
+
+
+class Export(list[bytes]):
+    """The lines of an export, which nobody wants to see in the report of a failure."""
+
+    def __repr__(self) -> str:
+        return f"Export of {len(self)} lines"
+
+
+@pytest.fixture(scope="module")
+def exported(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Export:
+    """The lines of an export of a furnished house."""
+    file = tmp_path_factory.mktemp("exported") / "house.db"
+    file.write_bytes(sqlite_template.read_bytes())
+    furnished.furnish(f"sqlite:///{file}")
+
+    async def export() -> Export:
+        database, lines = Database(f"sqlite:///{file}"), Export()
+        await database.read(transfer.export, lines.append)
+        await database.close()
+        return lines
+
+    return asyncio.run(export())
+
+
+class Enough(Exception):
+    """It has been read to its end, and is to leave nothing."""
+
+
+def load(tx: Transaction, data: bytes) -> None:
+    """Read an export, and roll back."""
+    transfer.load(tx, io.BytesIO(data), lambda _: None)
+    raise Enough
+
+
+def outcome(url: str, data: bytes) -> type[Exception]:
+    """Return how the reading of an export into an empty database ends: Broken or Enough. Raises whatever else it does."""
+
+    async def work() -> None:
+        database = Database(url)
+        try:
+            await database.write(load, data)
+        finally:
+            await database.close()
+
+    try:
+        asyncio.run(work())
+    except (transfer.Broken, Enough) as ended:
+        return type(ended)
+    raise AssertionError("it ends by one of them")
+
+
+@on_a_database(20)
+@given(at=st.integers(0, 10_000), way=st.integers(0, 10_000), value=values | st.none())
+def test_an_export_is_read_or_broken(database_url: str, exported: Export, at: int, way: int, value: Any) -> None:
+    """With any value in any row, well written, an export is refused by its line, or for what it should come to."""
+    lines = list(exported)
+    number = 1 + at % (len(lines) - 1)
+    told = msgspec.json.decode(lines[number])
+    ways = [place for place in places(told) if place]
+    put(told, ways[way % len(ways)], value)
+    try:
+        lines[number] = canonical(told) + b"\n"
+    except (ValueError, TypeError):
+        return  # nobody can write it
+    assert outcome(database_url, b"".join(lines)) in ([Enough] if lines == exported else [transfer.Broken])
+
+
+@on_a_database(10)
+@given(data=st.data())
+def test_a_damaged_export_is_broken(database_url: str, exported: Export, data: st.DataObject) -> None:
+    """With something done to its bytes it is refused, unless nothing was done."""
+    whole = b"".join(exported)
+    sent = data.draw(mangled(st.just(whole)), label="file")
+    assert (Enough if sent == whole else transfer.Broken) is outcome(database_url, sent)
