@@ -27,8 +27,8 @@ PARENT_SECONDS = 1.0
 START_SECONDS_MAX = 60.0
 UNREAD_SECONDS_MAX = 60
 """How long the kernel keeps what it has sent and nobody acknowledges, or what it cannot send as nobody reads."""
-FILES_RESERVED = 256
-"""Files that are not for connections: the database, its pool, the broker, the log, pictures that come in."""
+FILES_RESERVED = 800
+"""Files that are not for connections: the database, its pool, the broker's own 500 connections, pictures that come in."""
 _PARENT = "SALEROOM_INTERNAL_PARENT"
 
 

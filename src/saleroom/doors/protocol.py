@@ -161,6 +161,7 @@ class Http(HttpToolsProtocol):
         """Begin, with answers in one piece; or refuse, where there are too many connections."""
         self._joined = JoinedWrites(cast("asyncio.Transport", transport))
         self._line = Line(cast("asyncio.Transport", transport))
+        self._is_closing = cast("asyncio.Transport", transport).is_closing
         super().connection_made(self._joined)  # type: ignore[arg-type]  # it acts as one
         self._connections: Connections | None = self.app_state.get(CONNECTIONS)
         if self._connections is not None:
@@ -229,7 +230,7 @@ class Http(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse, and hang up on a head that does not end."""
-        if self.transport.is_closing():
+        if self._is_closing():
             return
         self._ends_another = False
         super().data_received(data)
