@@ -149,12 +149,15 @@ def command(least: Plan, planted: str | None = None) -> str:
 
 
 def found(name: str, seeds: Iterable[int], file: File) -> tuple[int, Result] | None:
-    """Return the first of `seeds` that finds the planted fault `name`, and how; None where none does."""
-    with PLANTS[name]():
-        for seed in seeds:
+    """Return the first of `seeds` that finds the planted fault `name`, and how; None where none does.
+
+    A seed that finds something in the house as it is does not count.
+    """
+    for seed in seeds:
+        with PLANTS[name]():
             result = run(plan(seed), file)
-            if result.breach is not None:
-                return seed, result
+        if result.breach is not None and run(plan(seed), file).breach is None:
+            return seed, result
     return None
 
 

@@ -60,6 +60,19 @@ class Standing:
 
     author: int
     oracle: Oracle
+    last: int
+    """The instant of the last event: the clock of an auction is never set back."""
+
+    def do(self, act: Act, now: datetime) -> str | None:
+        """Let `act` happen, and return the code of a refusal."""
+        at = micros(now) if isinstance(act, Settle) else max(self.last, micros(now))
+        count = len(self.oracle.events)
+        code = self.oracle.do(act, at)
+        happened = self.oracle.events[count:]
+        if happened:
+            opened = happened == ["auction.opened"] and self.oracle.lot.starts is not None
+            self.last = max(self.last, self.oracle.lot.starts or 0) if opened else at
+        return code
 
     def who(self, person: int) -> int:
         """Return a person as the oracle numbers them, or back: it is the same either way."""
@@ -143,7 +156,7 @@ class Model:
         if standing is None:
             return "unknown_auction"
         acting: Act = type(act)(**{**act.__dict__, "who": standing.who(person)})
-        return standing.oracle.do(acting, micros(now))
+        return standing.do(acting, now)
 
     def _same_auction(self, command: BidCommand, answer: bytes) -> None:
         """A bid's first answer shows its auction as it is right after it; a repeat is the same, and was compared."""
@@ -169,7 +182,7 @@ class Model:
         if faults is None and isinstance(answer, bytes):
             oracle = Oracle(lot)
             oracle.status = "scheduled" if lot.starts is not None and lot.starts > micros(now) else "open"
-            self.auctions[msgspec.json.decode(answer)["gid"]] = Standing(person, oracle)
+            self.auctions[msgspec.json.decode(answer)["gid"]] = Standing(person, oracle, micros(now))
         return faults
 
     def _end(self, use_case: str, token: str, person: int) -> None:
@@ -182,8 +195,8 @@ class Model:
         self.heartbeat = now if before is None else max(before, now)
         for standing in self.auctions.values():
             if before is not None and now - before > OUTAGE:
-                standing.oracle.do(Outage(micros(before)), micros(now))
-            standing.oracle.do(Settle(), micros(now))
+                standing.do(Outage(micros(before)), now)
+            standing.do(Settle(), now)
 
 
 def expect(code: str | None, answer: Answer, what: str) -> None:

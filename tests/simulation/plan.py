@@ -149,7 +149,7 @@ def plan(seed: int) -> Plan:
     entries: list[Entry] = list(lots)
     while len(entries) < len(lots) + chance.choice((26, 34, 42)):
         entries.append(_step(chance, policies, lots))
-    entries += [_fault(chance, processes) for _ in range(chance.choice((0, 2, 3, 4, 6)))]
+    entries += [_fault(chance, processes) for _ in range(chance.choice((0, 3, 4, 5, 7)))]
     return Plan(seed, processes, policies, tuple(replace(entry, number=n) for n, entry in enumerate(entries, 1)))
 
 
@@ -254,17 +254,17 @@ _WEIGHTS = {
     Trouble.CRASH_AFTER_COMMIT: 3,
     Trouble.CRASH_BEFORE_MARK: 2,
     Trouble.CRASH_AFTER_MARK: 1,
-    Trouble.COMMIT_LOST: 1,
-    Trouble.COMMIT_UNKNOWN: 2,
+    Trouble.COMMIT_LOST: 3,
+    Trouble.COMMIT_UNKNOWN: 3,
     Trouble.DATABASE_AWAY: 2,
     Trouble.SLOW: 3,
     Trouble.SLOW_COMMITS: 2,
     Trouble.CLOSER_LATE: 2,
     Trouble.CLOCK_BACK: 2,
     Trouble.BROKER_AWAY: 2,
-    Trouble.BROKER_FORGETS: 1,
-    Trouble.ACK_LOST: 2,
-    Trouble.RESET: 1,
+    Trouble.BROKER_FORGETS: 3,
+    Trouble.ACK_LOST: 3,
+    Trouble.RESET: 2,
     Trouble.SILENCE: 1,
 }
 

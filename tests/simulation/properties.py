@@ -79,17 +79,20 @@ class Watched:
     def _close(self, before: Auction, event: AuctionClosed) -> Iterator[str]:
         if self.closes > 1:
             yield "closed twice"
-        met = before.reserve_price is None or (before.current_bid or Decimal(-1)) >= before.reserve_price
-        sold = before.leader is not None and met
+        price, reserve = before.current_bid, before.reserve_price
+        sold = price is not None and (reserve is None or price >= reserve)
         leader = None if before.leader is None or not sold else before.leader.name
-        wanted = Outcome.SOLD if sold else Outcome.NO_BIDS if before.leader is None else Outcome.RESERVE_NOT_MET
+        wanted = Outcome.SOLD if sold else Outcome.NO_BIDS if price is None else Outcome.RESERVE_NOT_MET
         if (event.outcome, event.winner) != (wanted, leader):
             yield f"closed as {event.outcome} to {event.winner}, and it is {wanted} to {leader}"
-        if event.price != (before.current_bid if sold else None):
-            yield f"the hammer price is {event.price}, and the price was {before.current_bid}"
+        if event.price != (price if sold else None):
+            yield f"the hammer price is {event.price}, and the price was {price}"
 
 
 def _time(before: Auction, event: Event, after: Auction, now: datetime) -> Iterator[str]:
+    now = max(now, before.changed_at)
+    if event.at < before.changed_at:
+        yield f"{event.TYPE} at {event.at} is earlier than the event before it, at {before.changed_at}"
     cap = None if after.soft_close is None else after.soft_close.cap
     if before.ends_at is not None and not isinstance(event, AuctionAmended):
         if after.ends_at is None or after.ends_at < before.ends_at:

@@ -31,6 +31,7 @@ R = TypeVar("R")
 Asked = tuple[Callable[..., Any], tuple[Any, ...]]
 ASKED: ContextVar[Asked] = ContextVar("asked")
 MARKS = ("mark_delivered", "mark_cleared")
+HOUSEKEEPING = ("hold", "release", "sweep")
 
 
 class File:
@@ -111,6 +112,8 @@ class Inline(sqlite.Sqlite):
             await self._dawdle((0.0, 0.0, 0.001))
             return answer
         use_case, args = ASKED.get()
+        if use_case.__name__ == "settle_due":
+            await self._dawdle((0.0, 0.002, 0.02))  # no timer is exact, and a bid may come first
         await self._world.turns.take(self._process)
         try:
             answer = await self._write(work, use_case.__name__, args)
@@ -134,24 +137,27 @@ class Inline(sqlite.Sqlite):
                 raise
             slow = (0.3, 1.5, 4.0) if self._world.slow_commits else (0.0, 0.0, 0.0, 0.002, 0.02)
             await self._dawdle(slow)
-            await self._before_commit(use_case)
+            told, tx = cast("tuple[Any, Transaction]", answer)
+            matters = use_case not in HOUSEKEEPING and (use_case != "settle_due" or bool(tx.changed))
+            await self._before_commit(use_case, matters=matters)
             self._end(commits=True)
-            self._world.judge.committed(use_case, args, cast("tuple[Any, Transaction]", answer)[0], now)
-            await self._after_commit(use_case)
+            self._world.judge.committed(use_case, args, told, now)
+            await self._after_commit(use_case, matters=matters)
             return answer
         finally:
             self.abandon()
 
-    async def _before_commit(self, use_case: str) -> None:
-        if self._takes(Trouble.CRASH_BEFORE_MARK if use_case in MARKS else Trouble.CRASH_BEFORE_COMMIT):
+    async def _before_commit(self, use_case: str, *, matters: bool) -> None:
+        """Let what is in store happen; of what only keeps house nothing would be lost."""
+        if matters and self._takes(Trouble.CRASH_BEFORE_MARK if use_case in MARKS else Trouble.CRASH_BEFORE_COMMIT):
             await self._die()
-        if self._world.database_away or self._takes(Trouble.COMMIT_LOST):
+        if self._world.database_away or (matters and use_case not in MARKS and self._takes(Trouble.COMMIT_LOST)):
             raise Unavailable("the connection to the database was lost")
 
-    async def _after_commit(self, use_case: str) -> None:
-        if self._takes(Trouble.CRASH_AFTER_MARK if use_case in MARKS else Trouble.CRASH_AFTER_COMMIT):
+    async def _after_commit(self, use_case: str, *, matters: bool) -> None:
+        if matters and self._takes(Trouble.CRASH_AFTER_MARK if use_case in MARKS else Trouble.CRASH_AFTER_COMMIT):
             await self._die()
-        if self._takes(Trouble.COMMIT_UNKNOWN):
+        if matters and self._takes(Trouble.COMMIT_UNKNOWN):
             raise Unavailable("the connection to the database was lost during the commit")
 
     def _takes(self, trouble: Trouble) -> bool:

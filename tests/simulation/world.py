@@ -129,7 +129,9 @@ class World:
         process = self.processes[fault.process]
         what, until = fault.what, self.loop.time() + fault.seconds
         if what in _ARMED:
-            process.armed[what] = process.armed.get(what, 0) + 1
+            # A process dies once; a connection that breaks once may well break again.
+            times = 1 if what not in (Trouble.COMMIT_LOST, Trouble.COMMIT_UNKNOWN) else 1 + int(fault.seconds) // 3
+            process.armed[what] = process.armed.get(what, 0) + times
         elif what is Trouble.KILLED:
             process.die(fault.seconds)
         elif what is Trouble.STOPPED:

@@ -57,8 +57,8 @@ class Auction(Struct, frozen=True, kw_only=True):
     """One auction; all money has three decimals, all instants are UTC.
 
     `current_bid` is P, `leader` L and `maximum` M of rules.md (`maximum` >= `current_bid`). `version` numbers the public
-    events without gaps, `position` all of them, the private ones too. `id` is the store's number,
-    `chain` where its ledger stands (`ledger.enter` moves it on).
+    events without gaps, `position` all of them, the private ones too; `changed_at` is the instant of the last. `id` is the
+    store's number, `chain` where its ledger stands (`ledger.enter` moves it on).
     """
 
     id: int
@@ -74,6 +74,7 @@ class Auction(Struct, frozen=True, kw_only=True):
     starts_at: datetime | None
     ends_at: datetime | None
     created_at: datetime
+    changed_at: datetime
     status: Status
     outcome: Outcome | None = None
     current_bid: Decimal | None = None
@@ -115,9 +116,14 @@ class Auction(Struct, frozen=True, kw_only=True):
         """Return whether `price` reaches the reserve; None where there is none."""
         return None if self.reserve_price is None else price is not None and price >= self.reserve_price
 
+    def not_before(self, now: datetime) -> datetime:
+        """Return `now`, or where the clock was set back the instant of the last event: its events are in order of time."""
+        return max(now, self.changed_at)
+
     def after(self, event: Event) -> Auction:
         """Return this auction once `event` has happened."""
         changes = _CHANGES[type(event)](self, event)
+        changes["changed_at"] = event.at
         changes["position"] = self.position + 1
         if event.PUBLIC:
             changes["version"] = self.version + 1
@@ -139,6 +145,7 @@ def begin(auction_id: int, event: AuctionCreated) -> Auction:
         author=Party(event.author_id, event.author),
         ladder=Ladder(event.increment),
         created_at=event.at,
+        changed_at=event.at,
         status=Status(event.status),
         chain=Chain(event.seed),
         **_terms(event),

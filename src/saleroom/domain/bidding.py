@@ -51,6 +51,7 @@ def place_bid(auction: Auction, bidder: Party, request: BidRequest, now: datetim
 
     Raises AuctionClosed, AuctionNotStarted, OwnAuction, AlreadyLeading or BidTooLow; then nothing happens.
     """
+    now = auction.not_before(now)
     opened, auction = _admit(auction, bidder, now, request.received_at)
     if auction.leader is not None and auction.leader.id == bidder.id:
         return opened + _raise_own(auction, request, now)
@@ -73,6 +74,7 @@ def buy_now(auction: Auction, buyer: Party, now: datetime, received_at: datetime
 
     Raises AuctionClosed, AuctionNotStarted, OwnAuction or BuyNowUnavailable.
     """
+    now = auction.not_before(now)
     opened, auction = _admit(auction, buyer, now, received_at)
     price = auction.buy_now_price
     if price is None or auction.leader is not None:

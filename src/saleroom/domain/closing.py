@@ -52,6 +52,7 @@ def reopen_after_outage(auction: Auction, down_since: datetime, now: datetime) -
     The window is the soft close's; an auction without one, or whose cap has passed, ends as announced. The end moves to
     `now` + extension, never earlier than it was and never past the cap (rules.md, "Outage").
     """
+    now = auction.not_before(now)
     rule, end = auction.soft_close, auction.ends_at
     if auction.over or rule is None or end is None:
         return []

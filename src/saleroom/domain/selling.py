@@ -73,6 +73,7 @@ def amend(auction: Auction, author: Party, changes: dict[str, Any], now: datetim
 
     Raises NotAuthor, AuctionClosed, HasBids, AuctionStarted or Invalid. No change in effect is no event.
     """
+    now = auction.not_before(now)
     opened, auction = _before_first_bid(auction, author, now)
     draft = _draft(auction, changes)
     if draft.starts_at != auction.starts_at and auction.status != Status.SCHEDULED:
@@ -87,6 +88,7 @@ def amend(auction: Auction, author: Party, changes: dict[str, Any], now: datetim
 
 def cancel(auction: Auction, author: Party, now: datetime) -> list[Event]:
     """Return the cancellation of an auction before its first bid. Raises NotAuthor, AuctionClosed or HasBids."""
+    now = auction.not_before(now)
     opened, _ = _before_first_bid(auction, author, now)
     return [*opened, AuctionCancelled(at=now)]
 
@@ -96,6 +98,7 @@ def announce_end(auction: Auction, author: Party, ends_at: datetime, now: dateti
 
     Raises NotAuthor, AuctionClosed, EndsByItself, or Invalid where `ends_at` contradicts the clock, start or cap.
     """
+    now = auction.not_before(now)
     opened, auction = _without_end(auction, author, now)
     changes: dict[str, Any] = {"ends_at": ends_at}
     _refuse_contradictions(_draft(auction, changes), now, before=auction)
@@ -107,6 +110,7 @@ def close_now(auction: Auction, author: Party, now: datetime) -> list[Event]:
 
     Raises NotAuthor, AuctionClosed, EndsByItself or AuctionNotStarted.
     """
+    now = auction.not_before(now)
     opened, auction = _without_end(auction, author, now)
     if auction.status == Status.SCHEDULED:
         raise AuctionNotStarted(startsAt=auction.starts_at)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
-from sqlalchemy import Row, Select, bindparam, func, insert, select
+from sqlalchemy import Row, Select, and_, bindparam, func, insert, select
 
 from saleroom.domain.auction import Auction, Party, Status
 from saleroom.domain.chain import Chain
@@ -18,7 +18,7 @@ from saleroom.storage import bulk
 from saleroom.storage.accounts import usernames
 from saleroom.storage.bulk import Lookup, among
 from saleroom.storage.database import Transaction
-from saleroom.storage.tables import auctions
+from saleroom.storage.tables import auctions, events
 
 NO_END_RANK = 1 << 61
 OVER_RANK = 1 << 62
@@ -146,7 +146,7 @@ def _resolve(tx: Transaction, positions: Iterable[tuple[int, int]]) -> list[Auct
         else:
             news.append(number)
     if news:
-        rows = tx.execute(select(auctions).where(among(tx, auctions.c.id, news))).all()
+        rows = tx.execute(_ROWS.where(among(tx, auctions.c.id, news))).all()
         # The names come by a statement of their own: a join would show them as they were before a lock was waited for.
         ids = {r.author_id for r in rows} | {r.current_bidder_id for r in rows if r.current_bidder_id is not None}
         names = usernames(tx, ids)
@@ -172,6 +172,7 @@ def _auction(row: Row[Any], names: dict[int, str]) -> Auction:
         starts_at=row.starts_at,
         ends_at=row.ends_at,
         created_at=row.created_at,
+        changed_at=row.changed_at or row.created_at,
         status=Status(row.status),
         outcome=None if row.outcome is None else Outcome(row.outcome),
         current_bid=row.current_bid,
@@ -225,6 +226,12 @@ def _locking(statement: Select[Any]) -> Select[Any]:
     return statement.order_by(auctions.c.id).with_for_update(key_share=True)
 
 
+_ROWS = select(auctions, events.c.at.label("changed_at")).outerjoin_from(
+    # A log that lacks its last event is for `saleroom verify --database` to tell.
+    auctions,
+    events,
+    and_(events.c.auction_id == auctions.c.id, events.c.position == auctions.c.position),
+)
 _POSITIONS = select(auctions.c.id, auctions.c.position)
 _BY_GID = Lookup(_POSITIONS, auctions.c.gid)
 _BY_ID = Lookup(_POSITIONS, auctions.c.id)

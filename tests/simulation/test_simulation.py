@@ -1,0 +1,153 @@
+"""The simulator itself: it finds nothing in the house, finds what is planted, and tells it in few words."""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from contextvars import copy_context
+from pathlib import Path
+
+import pytest
+
+from tests.simulation import __main__ as program
+from tests.simulation.judge import Breach
+from tests.simulation.loop import STRAND, StandsStill, Strand, VirtualLoop
+from tests.simulation.plan import Plan, plan
+from tests.simulation.planted import PLANTS
+from tests.simulation.run import Result, run
+from tests.simulation.shrinking import shrunk
+from tests.simulation.storage import File
+
+BLOCKS = 10
+SEEDS_EACH = 10
+SEARCHED = 40
+"""So many seeds are tried for each planted fault; most need fewer than five."""
+
+
+@pytest.fixture(scope="module")
+def file() -> Iterator[File]:
+    """A database for one seed after the other."""
+    one = File()
+    yield one
+    one.remove()
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_no_seed_breaks_the_house(block: int, file: File) -> None:
+    """Whatever fails, in a hundred seeds: every property holds after every commit, message and answer."""
+    for seed in range(1 + block * SEEDS_EACH, 1 + (block + 1) * SEEDS_EACH):
+        result = run(plan(seed), file)
+        assert result.breach is None, f"make simulate SEED={seed}: {result.breach}"
+        assert result.commits
+
+
+def test_a_seed_always_goes_alike(file: File) -> None:
+    """Two runs of a seed do the same at the same instants; only receipts differ, which each database signs by itself."""
+
+    def told(result: Result) -> list[str]:
+        return [re.sub(r'"receipt".*|0x[0-9a-f]+', "", line) for line in result.lines]
+
+    for seed in (3, 11):
+        first = told(run(plan(seed), file, traces=True))
+        assert len(first) > 50
+        assert first == told(run(plan(seed), file, traces=True))
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_each_planted_fault_is_found(name: str, file: File) -> None:
+    """Every fault that is planted is found, by a seed that finds nothing without it."""
+    found = program.found(name, range(1, SEARCHED + 1), file)
+    assert found is not None
+    seed, result = found
+    assert result.breach is not None
+    assert run(plan(seed), file).breach is None
+
+
+def test_a_failing_seed_is_told_in_few_words(file: File) -> None:
+    """What is left of a failing seed breaks the same, has few entries, and a command that replays it."""
+    name = "An Idempotency-Key is not kept"
+    with PLANTS[name]():
+        seed, result = next((seed, one) for seed in range(1, 40) if (one := run(plan(seed), file)).breach is not None)
+        assert result.breach is not None
+        least = shrunk(plan(seed), result.breach.kind, lambda smaller: run(smaller, file))
+        breach = run(least, file).breach
+        assert breach is not None and breach.kind == result.breach.kind
+        assert len(least.entries) <= 5 < len(plan(seed).entries)
+        assert len(least.lines()) == len(least.entries)
+        words = program.command(least, name).split(" --plant")[0].split()[3:]
+        assert 1 == program.main([*words, "--quiet", "--plant", name])
+
+
+def test_shrinking_keeps_what_matters() -> None:
+    """Of many entries the two are left that fail together; what fails otherwise is another matter."""
+    whole = plan(2)
+    wanted = {whole.entries[3].number, whole.entries[20].number}
+
+    def fails(one: Plan) -> Result:
+        left = {entry.number for entry in one.entries}
+        return Result(Breach("this" if wanted <= left else "that", "")) if left & wanted else Result(None)
+
+    assert wanted == {entry.number for entry in shrunk(whole, "this", fails).entries}
+
+
+def test_the_command_says_what_it_found(capsys: pytest.CaptureFixture[str]) -> None:
+    """The exit code is 0 where nothing was found, 1 where something was, and 2 for words that are none."""
+    assert 0 == program.main(["--seeds", "1..2"])
+    assert "2 seeds in" in capsys.readouterr().out
+    assert 1 == program.main(["--seeds", "1", "--plant", "An Idempotency-Key is not kept"])
+    told = capsys.readouterr().out
+    assert "BROKEN every decision is the one the rules give" in told and "replay: python -m tests.simulation" in told
+    for words in (["--seeds", "none"], ["--seeds", "5..4"], ["--plant", "nothing"]):
+        with pytest.raises(SystemExit) as stopped:
+            program.main(words)
+        assert 2 == stopped.value.code
+    capsys.readouterr()
+
+
+def test_time_is_virtual() -> None:
+    """An hour passes at once, and whoever waits for nothing is told so."""
+    loop = VirtualLoop()
+    loop.run_until_complete(asyncio.sleep(3600))
+    assert 3600 == loop.time()
+    with pytest.raises(StandsStill):
+        loop.run_until_complete(loop.create_future())
+    loop.close()
+
+
+def test_the_dead_do_nothing_and_who_stands_still_does_it_later() -> None:
+    """A killed process runs no `finally`, and a paused one goes on where it was."""
+    loop, done = VirtualLoop(), list[str]()
+
+    async def work(name: str) -> None:
+        try:
+            await asyncio.sleep(1)
+            done.append(f"{name} at {loop.time():g}")
+        finally:
+            done.append(f"{name} ends")
+
+    async def world() -> None:
+        for name in ("killed", "paused"):
+            strand, context = strands.setdefault(name, Strand(loop)), copy_context()
+            context.run(STRAND.set, strand)
+            tasks.append(loop.create_task(work(name), context=context))
+            await asyncio.sleep(0.5)
+            strand.dead = name == "killed"
+            if name == "paused":
+                strand.pause(5)
+        await asyncio.sleep(10)
+
+    strands: dict[str, Strand] = {}
+    tasks: list[asyncio.Task[None]] = []
+    loop.run_until_complete(world())
+    assert ["paused at 6", "paused ends"] == done
+    strands["killed"].revive()
+    loop.run_until_complete(tasks[0])
+    loop.close()
+
+
+def test_nothing_is_left_behind(file: File) -> None:
+    """The folder of the database goes with it."""
+    one = File()
+    folder = Path(one.url.removeprefix("sqlite:///")).parent
+    assert folder.is_dir()
+    one.remove()
+    assert not folder.exists()
