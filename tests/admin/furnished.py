@@ -14,7 +14,7 @@ from saleroom.service.closing import settle_due
 from saleroom.service.imaging import make
 from saleroom.storage import heartbeats, leases
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.tables import auth_tokens, metadata
+from saleroom.storage.tables import auth_tokens, metadata, signing_keys
 from tests.domain.examples import eur
 from tests.fixtures_database import T0, FakeClock
 from tests.pictures import plain
@@ -25,6 +25,8 @@ R = TypeVar("R")
 HOSTILE = "<script>alert('1')</script>\t\"=1+1\"\r\n\u202eטקסט\u2028 \U0001f3a8 é e\u0301 \x7f\\"
 """A name of a lot with what JSON, HTML, CSV and terminals trip over."""
 DEAREST = Decimal("99999999999999999.999")
+OLD_KEYS = [{"kid": kid, "public": "public", "private": None, "created_at": T0} for kid in ("b", "_a", "C", "-B", "a")]
+"""Keys whose names people and bytes put in another order."""
 TOKENS = {"ada": "ada-token", "ben": "ben-token", "cyd": "cyd-token"}
 
 
@@ -47,6 +49,7 @@ async def furnish_it(url: str) -> str:
         await database.write(watching.watch, cyd.token, running)
         await bid(database, ben.bids(running, "up to 300", key="once"), cyd.bids(running, "150"))
         await bid(database, ben.bids(running, "up to 400"))
+        await database.write(lambda tx: tx.execute(insert(signing_keys), OLD_KEYS))
         await database.write(leases.hold, "relay", "somebody", 10)
         await database.write(heartbeats.beat, clock.now)
         return running

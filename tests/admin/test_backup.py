@@ -152,7 +152,9 @@ def test_an_older_backup_is_brought_up_to_date(house: Path, tmp_path: Path, capf
     older(house)
     assert 0 == run("backup", tmp_path / "old.db", house)
     assert "The tables are at revision 0003" in capfd.readouterr().out
-    assert 0 == run("restore", tmp_path / "old.db", tmp_path / "new.db")
+    (tmp_path / "link.db").symlink_to("new.db")
+    assert 0 == run("restore", tmp_path / "old.db", tmp_path / "link.db")
+    assert (tmp_path / "link.db").is_symlink()
     assert [] == furnished.faults(f"sqlite:///{tmp_path}/new.db")
     assert not list(tmp_path.glob("new.db.before*")), "there was nothing to keep"
 

@@ -27,6 +27,7 @@ from tests.process import PROGRAM, environment
 from tests.storage.rows import add_author
 
 ROOT = Path(__file__).parents[2]
+POSTGRESQL = pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 SQLITE = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 Say = pytest.CaptureFixture[str]
 
@@ -51,6 +52,14 @@ def exported(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) ->
     return (folder / "house.ndjson").read_bytes().splitlines(keepends=True)
 
 
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have rows read and written a few at a time, as in a house of any size."""
+    monkeypatch.setattr(transfer, "BATCH", 2)
+    monkeypatch.setattr(transfer, "PHOTO_BATCH", 1)
+
+
+@pytest.mark.usefixtures("small_batches")
 def test_the_same_bytes_from_either_database(database_url: str, empty: str, tmp_path: Path, capfd: Say) -> None:
     """A house goes from one database to the other, is the same there to the byte and by its ledgers, and sells on."""
     gid = furnished.furnish(database_url)
@@ -195,6 +204,25 @@ async def test_no_changed_byte_goes_unnoticed(database: Database, exported: list
         with pytest.raises(Broken):
             await database.write(load, bytes(data))
     await database.write(load, whole)
+
+
+@POSTGRESQL
+@pytest.mark.parametrize(
+    ("table", "values"),
+    [
+        ("users", {"username": None}),
+        ("users", {"username": "a\0b"}),
+        ("watches", {"user_id": 99}),
+        ("auctions", {"bid_count": 1 << 40}),
+    ],
+)
+async def test_what_postgresql_refuses_is_refused(
+    database: Database, exported: list[bytes], table: str, values: dict[str, object]
+) -> None:
+    """What PostgreSQL cannot store is a fault of the file, told without its values."""
+    data = b"".join(changed(exported, table, **values))
+    with pytest.raises(Broken, match=rf"before line [0-9]+: the database refuses a row of {table}$"):
+        await database.write(lambda tx: transfer.load(tx, io.BytesIO(data), lambda _: None))
 
 
 def test_only_an_empty_house_is_filled(database_url: str, exported: list[bytes], tmp_path: Path, capfd: Say) -> None:

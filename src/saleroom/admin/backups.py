@@ -58,7 +58,7 @@ def restore(settings: Settings, file: Path, *, say: Say) -> None:
 
     All is checked and brought up to date beside the database; then it takes its place in one step.
     """
-    database = _own_file(settings, _put_back, file)
+    database = _own_file(settings, _put_back, file).resolve()  # a link to it stays one
     if not file.exists():
         raise Refused(f"there is no file {file}")
     _refuse_same(database, file)
