@@ -1,5 +1,6 @@
 """Receipts: one that the house has signed stands in its ledger, and no other does."""
 
+import string
 from typing import Any
 
 import msgspec
@@ -131,7 +132,9 @@ def test_every_byte_of_a_receipt_counts() -> None:
     """No mark of a receipt can be another."""
     receipt = signed()
     for place in range(len(receipt)):
-        for other in {"A", "b", "9", "-", "."} - {receipt[place]}:
+        # The last one has four bits that stand for nothing.
+        others = {"A", "b", "9", "-", "."} if place < len(receipt) - 1 else set(string.ascii_letters + string.digits)
+        for other in others - {receipt[place]}:
             with pytest.raises(Refuted):
                 opened(receipt[:place] + other + receipt[place + 1 :], KEYS)
 
