@@ -301,26 +301,37 @@ def _value(column: Column[Any], value: Any) -> Any:
     """Return a value of JSON as its column has it; `_line` checks its form. Raises ValueError, TypeError."""
     if value is None and column.nullable:
         return None
-    kind = column.type
-    if isinstance(kind, Boolean):
-        return _is(bool, value)
-    if isinstance(kind, Integer):
-        return int(value) if isinstance(value, str) and _INTEGER.fullmatch(value) else _is(int, value)
-    if isinstance(kind, Money):
-        if not _MONEY.fullmatch(value):
-            raise ValueError
-        return Decimal(value)
-    if isinstance(kind, Instant):
-        return datetime.strptime(value, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
-    if isinstance(kind, LargeBinary):
-        return base64.b64decode(value, validate=True)
-    return _is(str, value)
+    read = next((read for kind, read in _READERS if isinstance(column.type, kind)), lambda text_: _is(str, text_))
+    return read(value)
+
+
+def _integer(value: Any) -> int:
+    return int(value) if isinstance(value, str) and _INTEGER.fullmatch(value) else int(_is(int, value))
+
+
+def _money(value: Any) -> Decimal:
+    if not _MONEY.fullmatch(value):
+        raise ValueError
+    return Decimal(value)
+
+
+def _instant(value: Any) -> datetime:
+    return datetime.strptime(value, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
 
 
 def _is(kind: type, value: Any) -> Any:
     if type(value) is not kind:
         raise TypeError
     return value
+
+
+_READERS: tuple[tuple[type, Callable[[Any], Any]], ...] = (
+    (Boolean, lambda value: _is(bool, value)),
+    (Integer, _integer),
+    (Money, _money),
+    (Instant, _instant),
+    (LargeBinary, lambda value: base64.b64decode(value, validate=True)),
+)
 
 
 def _bytewise(value: Any) -> Any:
