@@ -52,6 +52,21 @@ def test_a_new_auction_is_the_contracts_example() -> None:
     assert list(expected.items()) == list(seen(an_auction()).items())
 
 
+def test_only_who_asks_as_its_author_sees_the_reserve() -> None:
+    """A reserve is shown to its author alone, and to nobody where it is not said who asks."""
+    auction = an_auction(reserve_price="300")
+    assert "reservePrice" not in msgspec.json.decode(msgspec.json.encode(auction_view(auction)))
+    assert "300.000" == seen(auction, own=True)["reservePrice"]
+    assert "reservePrice" not in seen(an_auction(), own=True)
+
+
+def test_an_auction_that_is_over_shows_how() -> None:
+    """Its status and its outcome, and no least bid."""
+    auction = an_auction(ends_at=after(60))
+    over = seen(auction.after_all(settle(auction, after(60))))
+    assert ("closed", "no_bids", None) == (over["status"], over["outcome"], over["minimumBid"])
+
+
 def test_an_auction_with_bids() -> None:
     """Price, leader, instants and the reserve's state are shown; the reserve, limits and users' numbers never."""
     auction = an_auction(reserve_price="300", starts_at=after(-60), ends_at=after(3600), buy_now_price="900")
