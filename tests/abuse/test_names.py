@@ -97,33 +97,35 @@ class Shape(HTMLParser):
         self.text += data
 
 
-def pages_of(house: Served, gid: str) -> Iterator[tuple[str, httpx.Response]]:
-    """Yield the pages that show a lot, as its seller sees them, by what they are called."""
-    with httpx.Client(base_url=house.url, headers={"X-Requested-With": "test"}) as browser:
-        assert 303 == browser.post("/session", data={"username": "seller", "password": PASSWORD}).status_code
-        for name, path in (
-            ("lot", "/lots/{}"),
-            ("screen", "/lots/{}/screen"),
-            ("sell", "/sell/{}"),
-            ("bids", "/lots/{}/bids"),
-        ):
-            yield name, browser.get(path.format(gid))
+@pytest.fixture(scope="module")
+def browser(house: Served, seller: str) -> Iterator[httpx.Client]:
+    """The seller's browser, logged in."""
+    assert seller
+    with httpx.Client(base_url=house.url, headers={"X-Requested-With": "test"}) as window:
+        assert 303 == window.post("/session", data={"username": "seller", "password": PASSWORD}).status_code
+        yield window
+
+
+def pages_of(browser: httpx.Client, gid: str) -> dict[str, httpx.Response]:
+    """Return the pages that show a lot, as its seller sees them, by what they are called."""
+    paths = {"lot": "/lots/{}", "screen": "/lots/{}/screen", "sell": "/sell/{}", "bids": "/lots/{}/bids"}
+    return {name: browser.get(path.format(gid)) for name, path in paths.items()}
 
 
 @pytest.fixture(scope="module")
-def shapes(house: Served, people: Client, seller: str) -> dict[str, list[tuple[str, ...]]]:
+def shapes(browser: httpx.Client, people: Client, seller: str) -> dict[str, list[tuple[str, ...]]]:
     """What the pages of a lot with a plain name are made of."""
     gid = people.sell(seller, name=PLAIN, description=PLAIN)
-    return {name: Shape(page.text).elements for name, page in pages_of(house, gid)}
+    return {name: Shape(page.text).elements for name, page in pages_of(browser, gid).items()}
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_name_stays_text(
-    house: Served, people: Client, seller: str, shapes: dict[str, list[tuple[str, ...]]], name: str
+    browser: httpx.Client, people: Client, seller: str, shapes: dict[str, list[tuple[str, ...]]], name: str
 ) -> None:
     """A page of a lot with a hostile name has the elements of any other, leads nowhere else, and shows the name as it is."""
     gid = people.sell(seller, name=name, description=name)
-    for page, answer in pages_of(house, gid):
+    for page, answer in pages_of(browser, gid).items():
         assert 200 == answer.status_code
         shape = Shape(answer.text)
         assert shapes[page] == shape.elements, page
