@@ -8,6 +8,9 @@ ROUNDS ?=
 SECONDS_EACH ?=
 ON ?=
 BIDS ?=
+SEEDS ?=
+SEED ?=
+JOBS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -77,8 +80,9 @@ bench: $(MADE)/app $(MADE)/bench ## Measure speed (some: make bench ONLY=hot,ech
 faults: dev ## Break the house under 10,000 bids a trial, and count (some: make faults ONLY=broker ON=sqlite BIDS=2000)
 	@$(BIN)/python -m tests.faults $(if $(ONLY),--only "$(ONLY)") $(if $(ON),--on "$(ON)") $(if $(BIDS),--bids $(BIDS))
 
-simulate: ## Not yet: arrives with its own issue
-	@echo "not yet: arrives with its own issue"
+simulate: dev ## Run the house on a fake clock, with faults by seed (SEEDS=10000 JOBS=2; one, step by step: SEED=17)
+	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),1000)) \
+		$(if $(JOBS),--jobs $(JOBS)) $(ARGS)
 
 lock: $(MADE)/dev ## Re-make requirements/*.txt and package-lock.json (newest: make lock UPGRADE=--upgrade)
 	@echo "Locking the Python packages"

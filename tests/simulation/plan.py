@@ -14,6 +14,8 @@ from typing import Any
 from tests.domain.oracle import DEFAULT_TIERS, SECOND, Lot, Soft
 from tests.histories import LEADER, PEOPLE, Relative
 
+BURSTS = 0.4
+"""How many steps follow at the heels of the one before, on the same lot."""
 LASTS = 36.0
 """Seconds in which entries begin."""
 
@@ -147,8 +149,14 @@ def plan(seed: int) -> Plan:
     policies = tuple(chance.choice(POLICIES) for _ in PEOPLE)
     lots = [_new_lot(chance, lot) for lot in range(1, chance.choice((2, 3, 4)) + 1)]
     entries: list[Entry] = list(lots)
+    at, lot = 0.0, lots[0]
     while len(entries) < len(lots) + chance.choice((26, 34, 42)):
-        entries.append(_step(chance, policies, lots))
+        if chance.random() < BURSTS:
+            at = round(at + chance.choice((0.0, 0.0, 0.01, 0.03, 0.3)), 2)
+        else:
+            lot = chance.choice(lots)
+            at = _within(chance, lot)
+        entries.append(_step(chance, policies, at, lot))
     entries += [_fault(chance, processes) for _ in range(chance.choice((0, 3, 4, 5, 7)))]
     return Plan(seed, processes, policies, tuple(replace(entry, number=n) for n, entry in enumerate(entries, 1)))
 
@@ -176,11 +184,9 @@ def _new_lot(chance: Random, lot: int) -> NewLot:
     )
 
 
-def _step(chance: Random, policies: tuple[str, ...], lots: list[NewLot]) -> Step:
-    kinds = ("bid",) * 30 + ("look",) * 4 + ("buy",) * 2 + ("log out", "log out everywhere")
+def _step(chance: Random, policies: tuple[str, ...], at: float, lot: NewLot) -> Step:
+    kinds = ("bid",) * 30 + ("look",) * 5 + ("buy",) * 2 + ("log out", "log out everywhere")
     what = chance.choice((*kinds, "amend", "amend", "cancel", "announce", "announce", "close"))
-    lot = chance.choice(lots)
-    at = _within(chance, lot)
     who = chance.randrange(len(PEOPLE))
     if what == "bid":
         return _bid(chance, policies, at, lot)
