@@ -1,8 +1,8 @@
 """How hard hypothesis looks: the profile `ci` by default, another where HYPOTHESIS_PROFILE says so.
 
 `ci` takes the same examples every time, so that a run says something about the change and not about its luck; `long`
-looks for new ones. `fuzz` does too, by the seed that it is given. `mutation` is `ci` for whom it is enough to know that a
-test fails.
+looks for new ones. `fuzz` does too, by the seed that it is given. `mutation` is a short `ci`, for whom it is
+enough to know that a test fails.
 """
 
 import os
@@ -24,14 +24,20 @@ settings.register_profile(
 )
 settings.register_profile(
     "fuzz",
-    max_examples=1_000,
+    max_examples=300,
     stateful_step_count=50,
     deadline=None,
     database=None,
     print_blob=True,
     suppress_health_check=_LENIENT,
 )
-settings.register_profile("mutation", settings.get_profile("ci"), phases=[Phase.explicit, Phase.generate])
+settings.register_profile(
+    "mutation",
+    settings.get_profile("ci"),
+    max_examples=15,
+    stateful_step_count=15,
+    phases=[Phase.explicit, Phase.generate],
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 

@@ -80,7 +80,7 @@ def amend(auction: Auction, author: Party, changes: dict[str, Any], now: datetim
         raise AuctionStarted(startsAt=auction.starts_at)
     if draft == _draft(auction, {}):
         return opened
-    _refuse_contradictions(draft, now, before=auction)
+    _refuse_contradictions(draft, now)
     event = _amended(auction, changes, now)
     # A start moved into the past opens it by this very change: the events of an auction are in order of time.
     return [*opened, event, *(AuctionOpened(at=now) for _ in open_if_due(auction.after(event), now))]
@@ -101,7 +101,7 @@ def announce_end(auction: Auction, author: Party, ends_at: datetime, now: dateti
     now = auction.not_before(now)
     opened, auction = _without_end(auction, author, now)
     changes: dict[str, Any] = {"ends_at": ends_at}
-    _refuse_contradictions(_draft(auction, changes), now, before=auction)
+    _refuse_contradictions(_draft(auction, changes), now)
     return [*opened, _amended(auction, changes, now)]
 
 
@@ -144,7 +144,7 @@ def _without_end(auction: Auction, author: Party, now: datetime) -> tuple[list[E
 
 def _draft(auction: Auction, changes: dict[str, Any]) -> Draft:
     terms: dict[str, Any] = {name: getattr(auction, name) for name in TERMS}
-    return Draft(increment=auction.ladder, **(terms | changes))
+    return Draft(**(terms | changes))
 
 
 def _amended(auction: Auction, changes: dict[str, Any], now: datetime) -> AuctionAmended:
@@ -153,8 +153,8 @@ def _amended(auction: Auction, changes: dict[str, Any], now: datetime) -> Auctio
     return AuctionAmended(at=now, minimum_bid=changed.minimum_bid, reserve_met=changed.reserve_met, **terms)
 
 
-def _refuse_contradictions(draft: Draft, now: datetime, before: Auction | None = None) -> None:
-    """Raise Invalid with every contradiction. An end that stands already (`before`) is not held against the clock."""
+def _refuse_contradictions(draft: Draft, now: datetime) -> None:
+    """Raise Invalid with every contradiction. An end that stands already is ahead: else the auction would be over."""
     faults: dict[str, list[Fault]] = {}
 
     def fault(field: str, code: str, message: str) -> None:
@@ -168,8 +168,7 @@ def _refuse_contradictions(draft: Draft, now: datetime, before: Auction | None =
         if draft.reserve_price is not None and draft.buy_now_price < draft.reserve_price:
             fault("buyNowPrice", "below_reserve_price", "must be at least the reservePrice")
     if draft.ends_at is not None:
-        moved = before is None or before.ends_at != draft.ends_at
-        if moved and draft.ends_at <= now:
+        if draft.ends_at <= now:
             fault("endsAt", "not_in_future", "must be in the future")
         if draft.starts_at is not None and draft.ends_at <= draft.starts_at:
             fault("endsAt", "not_after_start", "must be after startsAt")
