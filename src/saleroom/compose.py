@@ -103,7 +103,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         parts = _parts(settings, database, closer, feed, relay)
         # What fell due while nobody served is settled before the first request, and an outage noticed.
         await _take_key(database, settings.signing_key_file)
-        await closer.settle()
+        await closer.begin()
         tasks = [asyncio.create_task(_kept_running(name, run)) for name, run in parts.items()]
         try:
             yield {CONNECTIONS: connections}

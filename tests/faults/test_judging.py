@@ -1,12 +1,27 @@
 """The judge finds each fault that is planted in what it is given, and nothing where there is none."""
 
+import base64
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tests.delivery.equipment import Received
-from tests.faults.judging import faults, judge_read, judge_records, judge_told
+from tests.faults.bidding import Storm
+from tests.faults.judging import (
+    Row,
+    cut_short,
+    faults,
+    judge_closes,
+    judge_read,
+    judge_receipts,
+    judge_records,
+    judge_told,
+    tracebacks,
+)
 
 GID = "k3X9mQ2vTa1_"
 OTHER = "another-one"
@@ -121,3 +136,136 @@ def test_records(
 def test_a_bid_that_is_in_the_log_twice() -> None:
     """The same bid twice in the log is one too many."""
     assert {"doubled": 1} == faults(judge_records({GID: [*LOG[GID], event(GID, 6, 5)]}, ACCEPTED[:4]))
+
+
+END = "2026-11-21T12:00:09.000000Z"
+Story = list[dict[str, Any]]
+
+
+def story() -> Story:
+    """An auction with an end and a reserve, two bids, and its close."""
+    told = [
+        ("auction.created", "2026-11-21T12:00:00.000000Z", {"endsAt": END}),
+        ("bid.placed", "2026-11-21T12:00:03.000000Z", _bid("ada", "1.000", reserve_met=False)),
+        ("bid.placed", "2026-11-21T12:00:05.000000Z", _bid("ben", "2.000", reserve_met=True)),
+        ("auction.closed", END, {"outcome": "sold", "winner": "ben", "price": "2.000"}),
+    ]
+    return [{"type": kind, "time": at, "data": data} for kind, at, data in told]
+
+
+def _bid(bidder: str, amount: str, *, reserve_met: bool) -> dict[str, Any]:
+    return {"bidder": bidder, "amount": amount, "leading": True, "reserveMet": reserve_met, "endsAt": END}
+
+
+def _with(number: int, **data: Any) -> Callable[[Story], Story]:
+    def harm(told: Story) -> Story:
+        told[number]["data"] |= data
+        return told
+
+    return harm
+
+
+def _at(number: int, time: str) -> Callable[[Story], Story]:
+    def harm(told: Story) -> Story:
+        told[number]["time"] = time
+        return told
+
+    return harm
+
+
+@pytest.mark.parametrize(
+    ("harm", "found"),
+    [
+        (lambda told: told, {}),
+        (lambda told: told[:3], {"unclosed": 1}),
+        (lambda told: [*told, told[3]], {"repeated": 1}),
+        (lambda told: [*told, told[2]], {"repeated": 1}),
+        (_with(3, winner="ada"), {"disagreeing": 1}),
+        (_with(3, price="1.000"), {"disagreeing": 1}),
+        (_with(3, outcome="reserve_not_met", winner=None, price=None), {"disagreeing": 1}),
+        (_with(2, reserveMet=False), {"disagreeing": 2}),  # neither the event nor the row say so
+        (_at(3, "2026-11-21T12:00:10.000000Z"), {"disagreeing": 1}),
+        (_at(2, END), {"late": 1}),
+        (_with(0, endsAt="2026-11-21T12:00:02.000000Z"), {"late": 1}),
+    ],
+)
+def test_a_close(harm: Callable[[Story], Story], found: dict[str, int]) -> None:
+    """A close that is missing, comes twice, or is not what the bids and the end make of it is counted, and so are late bids."""
+    log = {GID: [json.dumps(said).encode() for said in harm(story())]}
+    assert found == faults(judge_closes(log, {GID: ("closed", "sold", "2.000")}, [GID]))
+
+
+@pytest.mark.parametrize(
+    ("row", "found"),
+    [
+        (("open", "sold", "2.000"), {"unclosed": 1}),
+        (("closed", None, "2.000"), {"disagreeing": 1}),
+        (("closed", "sold", "1.000"), {"disagreeing": 1}),
+    ],
+)
+def test_a_row_that_is_not_as_the_close_says(row: Row, found: dict[str, int]) -> None:
+    """The auction's own row has to say what its close says."""
+    log = {GID: [json.dumps(said).encode() for said in story()]}
+    assert found == faults(judge_closes(log, {GID: row}, [GID]))
+
+
+def test_an_auction_that_nobody_was_told_of() -> None:
+    """An auction more in the log than was acknowledged, and one less, are counted."""
+    log = {GID: [json.dumps(said).encode() for said in story()]}
+    rows = {GID: ("closed", "sold", "2.000")}
+    assert {"unknown": 1} == faults(judge_closes(log, rows, []))
+    assert {"unknown": 1} == faults(judge_closes(log, rows, [GID, OTHER]))
+
+
+def test_receipts() -> None:
+    """A receipt that another has signed, or that is for another ledger or a bid that is not there, is found."""
+    key, other = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
+    keys = {"keys": [{"kid": "1", "x": _encoded(key.public_key().public_bytes_raw())}]}
+    bid = {"hash": "ab", "time": END, "data": {"bidder": "ada", "amount": "1.000"}}
+    log = {GID: [json.dumps({"hash": "00", "time": END, "data": {}}).encode(), json.dumps(bid).encode()]}
+    said = {"gid": GID, "sequence": 2, "hash": "ab", "bidder": "ada", "amount": "1.000", "decidedAt": END}
+
+    def judged(signer: Ed25519PrivateKey = key, kid: str = "1", **changes: Any) -> str:
+        parts = (_encoded(json.dumps(part).encode()) for part in ({"kid": kid}, said | changes))
+        signed = ".".join(parts)
+        return "".join(judge_receipts(log, keys, [f"{signed}.{_encoded(signer.sign(signed.encode()))}"]))
+
+    assert "" == judged()
+    assert "not signed" in judged(other)
+    assert "not signed" in judged(kid="2")
+    assert "another ledger" in judged(hash="cd")
+    assert "another ledger" in judged(sequence=3)
+    assert "another ledger" in judged(gid=OTHER)
+    assert "not there" in judged(amount="2.000")
+    assert "not there" in judged(bidder="ben")
+
+
+def _encoded(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def test_a_bid_that_was_cut_off_by_an_end_in_order() -> None:
+    """A bid that was decided while the house was ending, and whose answer never came, is found; another time is no matter."""
+    began = datetime(2026, 11, 21, 12, tzinfo=UTC)
+    endings = [(began, began + timedelta(seconds=1))]
+    within, after = began + timedelta(seconds=0.5), began + timedelta(seconds=2)
+    assert [within] == cut_short([within, after], endings)
+    assert [] == cut_short([within], [])
+
+
+@pytest.mark.parametrize(
+    ("status", "retry_after", "faults_found"),
+    [(503, "1", 0), (503, None, 1), (503, "soon", 1), (500, "1", 1), (500, None, 1), (422, None, 1)],
+)
+def test_an_answer_that_settles_nothing(status: int, retry_after: str | None, faults_found: int) -> None:
+    """What cannot be written has to be answered 503, with the seconds after which to come back; all else is a fault."""
+    storm = Storm("http://127.0.0.1:1", 1, 1)
+    storm._unsettled(status, retry_after, {})
+    assert faults_found == len(storm.faults)
+
+
+def test_tracebacks_in_the_log_are_found() -> None:
+    """The end of a traceback is what tells; lines without one are none."""
+    logged = 'Traceback (most recent call last):\n  File "a.py", line 1\n    fail()\nLookupError: gone\n[info] on\n'
+    assert ["LookupError: gone"] == [found.rpartition(" / ")[2] for found in tracebacks(logged)]
+    assert [] == tracebacks("[error] the database is unavailable")

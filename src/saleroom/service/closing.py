@@ -90,6 +90,8 @@ class Closer:
         self._noted = float("inf")
         """The earliest of what was committed since the last look began, which that look may have seen or not."""
         self._swept_at = float("-inf")
+        self._waits = False
+        """Whether the database could not be used at the last look, and that was said."""
 
     def expect(self, changed: Sequence[Auction]) -> None:
         """Take note of auctions that have just been committed, and wake up earlier where one is due earlier."""
@@ -99,6 +101,16 @@ class Closer:
             self._noted = min(self._noted, at)
             if at < self._wakes_at:
                 self._sooner.set()
+
+    async def begin(self) -> None:
+        """Settle what fell due while nobody served; where that cannot be written just now, `run` does it as soon as it can.
+
+        A process that is started again meanwhile shows what it can, as the others do.
+        """
+        try:
+            await self.settle()
+        except Unavailable as error:
+            self._wait(error)
 
     async def settle(self) -> float:
         """Settle all that is due now and return in how many seconds to come back. Raises Unavailable."""
@@ -120,7 +132,6 @@ class Closer:
     async def run(self) -> None:
         """Settle for ever. The database may go away and come back."""
         loop = asyncio.get_running_loop()
-        waits = False
         while True:
             self._sooner.clear()
             # Whatever is committed during a look is no reason for another one, unless it is due earlier than that says.
@@ -135,15 +146,19 @@ class Closer:
                     while await self._database.write(photos.sweep) == photos.SWEPT_AT_ONCE:
                         # Few at a time, as bids wait meanwhile.
                         pass
-                if waits:
+                if self._waits:
                     log.info("closing goes on")
-                waits = False
+                self._waits = False
             except Unavailable as error:
-                if not waits:
-                    log.error("closing waits for the database", reason=str(error))
-                waits = True
+                self._wait(error)
                 self._wakes_at = loop.time() + 1.0
             try:
                 await asyncio.wait_for(self._sooner.wait(), max(0.0, self._wakes_at - loop.time()))
             except TimeoutError:
                 continue
+
+    def _wait(self, error: Unavailable) -> None:
+        """Say once that closing waits."""
+        if not self._waits:
+            log.error("closing waits for the database", reason=str(error))
+        self._waits = True

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine, event
 from sqlalchemy.exc import OperationalError
 
 from saleroom.storage.faults import Unavailable
@@ -51,7 +51,7 @@ class Sqlite:
                         return await self._run_here(work, writes=writes)
                 return await self._run_in_thread(work, writes=writes)
         except OperationalError as error:
-            if (getattr(error.orig, "sqlite_errorcode", 0) & 0xFF) in _PASSING:
+            if _code(error.orig) in _PASSING:
                 raise Unavailable(f"SQLite: {error.orig}") from error
             raise
 
@@ -85,7 +85,7 @@ class Sqlite:
         except OperationalError as error:
             if connection is not None:
                 connection.close()
-            if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+            if _code(error.orig) == sqlite3.SQLITE_BUSY:
                 raise _Occupied from error
             raise
         return connection
@@ -121,11 +121,22 @@ def _engine(url: URL, begin: str, busy_seconds: float) -> Engine:
         for pragma in ("synchronous=FULL", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {pragma}")
 
+    @event.listens_for(engine, "handle_error")
+    def reopen(context: ExceptionContext) -> None:
+        # A file that could not be written to when it was opened stays read-only to who has opened it then.
+        if _code(context.original_exception) == sqlite3.SQLITE_READONLY:
+            context.is_disconnect = True
+
     @event.listens_for(engine, "begin")
     def start(connection: Connection) -> None:
         connection.exec_driver_sql(begin)
 
     return engine
+
+
+def _code(error: BaseException | None) -> int:
+    """Return SQLite's primary result code of an error, 0 for another's."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 def _use_wal(connection: sqlite3.Connection, busy_seconds: float) -> None:
