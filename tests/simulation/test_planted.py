@@ -1,0 +1,48 @@
+"""What is planted is found, and told in few words."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.simulation import __main__ as program
+from tests.simulation.plan import plan
+from tests.simulation.planted import PLANTS
+from tests.simulation.run import run
+from tests.simulation.shrinking import shrunk
+from tests.simulation.storage import File
+
+SEARCHED = 40
+"""So many seeds are tried for each planted fault; most need fewer than five."""
+
+
+@pytest.fixture(scope="module")
+def file() -> Iterator[File]:
+    """A database for one seed after the other."""
+    one = File()
+    yield one
+    one.remove()
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_each_planted_fault_is_found(name: str, file: File) -> None:
+    """Every fault that is planted is found, by a seed that finds nothing without it."""
+    found = program.found(name, range(1, SEARCHED + 1), file)
+    assert found is not None
+    seed, result = found
+    assert result.breach is not None
+    assert run(plan(seed), file).breach is None
+
+
+def test_a_failing_seed_is_told_in_few_words(file: File) -> None:
+    """What is left of a failing seed breaks the same, has few entries, and a command that replays it."""
+    name = "An Idempotency-Key is not kept"
+    with PLANTS[name]():
+        seed, result = next((seed, one) for seed in range(1, 40) if (one := run(plan(seed), file)).breach is not None)
+        assert result.breach is not None
+        least = shrunk(plan(seed), result.breach.kind, lambda smaller: run(smaller, file))
+        breach = run(least, file).breach
+        assert breach is not None and breach.kind == result.breach.kind
+        assert len(least.entries) <= 5 < len(plan(seed).entries)
+        assert len(least.lines()) == len(least.entries)
+        words = program.command(least, name).split(" --plant")[0].split()[3:]
+        assert 1 == program.main([*words, "--quiet", "--plant", name])
