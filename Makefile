@@ -7,6 +7,7 @@ ONLY ?=
 ROUNDS ?=
 SECONDS_EACH ?=
 ON ?=
+MINUTES ?=
 BIDS ?=
 SEEDS ?=
 SEED ?=
@@ -21,9 +22,13 @@ COMPILE := $(UV) pip compile --quiet --no-config --universal --python-version 3.
 	--no-header --no-annotate $(UPGRADE) pyproject.toml
 NPM_LOCK := install --package-lock-only --omit-lockfile-registry-resolved --ignore-scripts --no-audit --no-fund
 
+comma := ,
+MUTATED = $(subst $(comma), ,$(ONLY))
+MUTANTS = $(foreach module,$(MUTATED),"saleroom.domain.$(module).*")
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup dev run test check format messages demo screenshots bench faults simulate lock clean
+.PHONY: help setup dev run test check format messages demo screenshots bench faults simulate fuzz mutation lock clean
 
 help: ## Say what each target does
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -84,11 +89,21 @@ simulate: dev ## Run the house on a fake clock, with faults by seed (SEEDS=10000
 	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),1000)) \
 		$(if $(JOBS),--jobs $(JOBS)) $(ARGS)
 
+fuzz: dev ## Send what nobody should send, with new seeds, for 10 minutes (more, or some: make fuzz MINUTES=60 ONLY=http)
+	@nice -n 10 $(BIN)/python -m tests.fuzz $(if $(MINUTES),--minutes $(MINUTES)) $(if $(ONLY),--only "$(ONLY)")
+
+mutation: dev $(MADE)/mutation ## Change the rules, and list what no test notices (some: make mutation ONLY=money,selling)
+	@echo "Changing the rules, one place at a time (docs/mutation.md)"
+	@rm -rf mutants
+	@PATH="$(CURDIR)/$(BIN):$$PATH" MYPYPATH=src HYPOTHESIS_PROFILE=mutation PYTHONDONTWRITEBYTECODE=1 \
+		nice -n 10 $(BIN)/mutmut run --max-children $(WORKERS) $(MUTANTS)
+	@$(BIN)/python -m tests.mutation $(MUTATED)
+
 lock: $(MADE)/dev ## Re-make requirements/*.txt and package-lock.json (newest: make lock UPGRADE=--upgrade)
 	@echo "Locking the Python packages"
 	@$(COMPILE) --output-file requirements/run.txt
 	@$(COMPILE) --constraint requirements/run.txt --group dev --output-file requirements/dev.txt
-	@for group in bench bootstrap build node; do \
+	@for group in bench bootstrap build mutation node; do \
 		$(COMPILE:pyproject.toml=) --constraint requirements/dev.txt --group $$group \
 			--output-file requirements/$$group.txt || exit 1; \
 	done
@@ -99,7 +114,7 @@ lock: $(MADE)/dev ## Re-make requirements/*.txt and package-lock.json (newest: m
 
 clean: ## Remove everything that make made
 	@echo "Removing $(VENV), caches and built files"
-	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis \
+	@rm -rf $(VENV) build dist mutants .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis \
 		src/saleroom/doors/web/static/vendor
 
 # One stamp file per step: a step runs again only when what it reads has changed.
@@ -137,4 +152,9 @@ $(MADE)/dev: $(MADE)/run requirements/dev.txt
 $(MADE)/bench: $(MADE)/run requirements/bench.txt
 	@echo "Installing what the bench needs"
 	@$(INSTALL) --require-hashes -r requirements/bench.txt
+	@touch $@
+
+$(MADE)/mutation: $(MADE)/dev requirements/mutation.txt
+	@echo "Installing what changes the rules"
+	@$(INSTALL) --require-hashes -r requirements/mutation.txt
 	@touch $@

@@ -204,7 +204,7 @@ def test_whatever_people_do(market: type[Market]) -> None:
     run_state_machine_as_test(
         market,
         settings=settings(
-            max_examples=40 if thorough else 4,
+            max_examples=15 if thorough else 4,
             stateful_step_count=50 if thorough else 20,
             suppress_health_check=list(HealthCheck),
             # A machine over HTTP shrinks for minutes; in `fuzz` that is worth it.

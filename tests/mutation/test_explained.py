@@ -1,0 +1,41 @@
+"""docs/mutation.md says why some mutants live; it must be about the code that there is."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.mutation.explained import Mutant, change, explained, living
+
+DOMAIN = Path("src/saleroom/domain")
+KNOWN = explained(Path("docs/mutation.md").read_text(encoding="utf-8"))
+
+
+def test_something_is_explained() -> None:
+    """The table can be read."""
+    assert KNOWN
+
+
+@pytest.mark.parametrize("mutant", KNOWN, ids=lambda mutant: f"{mutant.function}: {mutant.made}"[:80])
+def test_what_is_explained_is_there(mutant: Mutant) -> None:
+    """Each line whose mutants are explained stands in its module, and is not what it was made; there is a reason."""
+    module, _, function = mutant.function.partition(".")
+    source = " ".join((DOMAIN / f"{module}.py").read_text(encoding="utf-8").split())
+    assert f"def {function.rpartition('.')[2]}(" in source
+    assert mutant.line in source
+    assert mutant.line != mutant.made
+    assert KNOWN[mutant].strip()
+
+
+def test_what_mutmut_says_is_read() -> None:
+    """Its names become ours, what is killed is left out, and of a difference the lines that differ are kept."""
+    said = """
+    saleroom.domain.increments.xǁLadderǁstep_at__mutmut_3: survived
+    saleroom.domain.selling.x__draft__mutmut_7: no tests
+    saleroom.domain.selling.x_create__mutmut_7: caught by type check
+    """
+    names = living(said)
+    assert ["increments.Ladder.step_at", "selling._draft"] == list(names.values())
+    diff = "--- a\n+++ b\n@@ -1,2 +1,2 @@\n def a():\n-    return 1 | 2\n+    return 1 & 2\n"
+    assert Mutant("a.b", "return 1 | 2", "return 1 & 2") == change("a.b", diff)
+    row = r"| `a.b` | `return 1 \| 2` | `return 1 & 2` | It is the same. |"
+    assert {Mutant("a.b", "return 1 | 2", "return 1 & 2"): "It is the same."} == explained(row)
