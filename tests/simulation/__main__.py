@@ -25,6 +25,8 @@ from tests.simulation.storage import File
 
 FAILURES_MAX = 5
 """So many failing seeds are shrunk and told in full; the others by their numbers."""
+TOLD_EACH = 500
+"""After so many seeds a line says how far it is, where no bar can."""
 PLANTED_SEEDS_MAX = 400
 _file: File | None = None
 
@@ -104,6 +106,9 @@ def _many(console: Console, chosen: argparse.Namespace) -> int:
                     _shrink(progress.console, seed, result, chosen.plant)
             rate = (progress.tasks[task].completed + 1) / (time.monotonic() - began)
             progress.update(task, advance=1, description=f"{rate:.1f} seeds/s, failed: {len(failed)}")
+            done = int(progress.tasks[task].completed)
+            if not console.is_terminal and done % TOLD_EACH == 0:
+                _tell(console, [f"{done} seeds, {rate:.1f}/s, failed: {len(failed)}"])
     seconds = time.monotonic() - began
     rate = len(chosen.seeds) / seconds
     done = f"{len(chosen.seeds)} seeds in {seconds:.0f} s ({rate:.2f}/s), {commits} transactions, {events} events"
