@@ -141,7 +141,7 @@ def test_who_reads_next_to_nothing_is_hung_up_on(hasty: Hasty) -> None:
             assert time.monotonic() < deadline, f"{len(readers)} are still served"
             for connection in list(readers):
                 try:
-                    connection.recv(800)
+                    connection.recv(2000)
                 except ConnectionResetError:
                     readers.remove(connection)
             time.sleep(0.3)

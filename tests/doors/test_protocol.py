@@ -2,6 +2,9 @@
 
 import asyncio
 
+import pytest
+
+from saleroom.doors import protocol
 from saleroom.doors.protocol import JoinedWrites
 
 
@@ -23,8 +26,14 @@ class Wire(asyncio.Transport):
     def is_closing(self) -> bool:
         return self.closed
 
+    waiting = 0
+
     def get_write_buffer_size(self) -> int:
-        return 0
+        return self.waiting
+
+    def abort(self) -> None:
+        self.waiting = 0
+        self.sent.append(b"aborted")
 
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n"
@@ -76,3 +85,32 @@ def test_a_client_that_has_gone_is_sent_nothing() -> None:
 def test_all_else_is_the_transports_own() -> None:
     """It answers for its transport wherever it does not write."""
     assert ("198.51.100.7", 4000) == JoinedWrites(Wire()).get_extra_info("peername")
+
+
+async def test_a_reader_must_make_headway(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever takes enough of what waits, time and again, is waited for; whoever takes less is hung up on."""
+    monkeypatch.setattr(protocol, "STALL_SECONDS", 0.01)
+    wire = Wire()
+    wire.waiting = 10 * protocol.STALL_BYTES_MIN
+    joined = JoinedWrites(wire)
+    joined.watch()
+    for _ in range(5):
+        wire.waiting -= protocol.STALL_BYTES_MIN
+        before = wire.waiting
+        joined._look(before + protocol.STALL_BYTES_MIN)
+        assert [] == wire.sent
+    await asyncio.sleep(0.2)
+    assert [b"aborted"] == wire.sent
+
+
+async def test_who_has_read_all_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is watched where nothing waits, nor after it has been taken."""
+    monkeypatch.setattr(protocol, "STALL_SECONDS", 0.01)
+    wire = Wire()
+    joined = JoinedWrites(wire)
+    joined.watch()
+    wire.waiting = 5
+    joined.watch()
+    joined.unwatch()
+    await asyncio.sleep(0.05)
+    assert [] == wire.sent
