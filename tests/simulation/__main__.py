@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import signal
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -21,7 +23,7 @@ from tests.simulation.plan import Plan, plan
 from tests.simulation.planted import PLANTS
 from tests.simulation.run import Result, run
 from tests.simulation.shrinking import shrunk
-from tests.simulation.storage import File
+from tests.simulation.storage import File, in_memory
 
 FAILURES_MAX = 5
 """So many failing seeds are shrunk and told in full; the others by their numbers."""
@@ -106,9 +108,9 @@ def _many(console: Console, chosen: argparse.Namespace) -> int:
                     _shrink(progress.console, seed, result, chosen.plant)
             rate = (progress.tasks[task].completed + 1) / (time.monotonic() - began)
             progress.update(task, advance=1, description=f"{rate:.1f} seeds/s, failed: {len(failed)}")
-            done = int(progress.tasks[task].completed)
-            if not console.is_terminal and done % TOLD_EACH == 0:
-                _tell(console, [f"{done} seeds, {rate:.1f}/s, failed: {len(failed)}"])
+            count = int(progress.tasks[task].completed)
+            if not console.is_terminal and count % TOLD_EACH == 0:
+                _tell(console, [f"{count} seeds, {rate:.1f}/s, failed: {len(failed)}"])
     seconds = time.monotonic() - began
     rate = len(chosen.seeds) / seconds
     done = f"{len(chosen.seeds)} seeds in {seconds:.0f} s ({rate:.2f}/s), {commits} transactions, {events} events"
@@ -122,13 +124,18 @@ def _results(seeds: range, jobs: int) -> Iterator[tuple[int, Result]]:
             for seed in seeds:
                 yield seed, run(plan(seed), file)
         return
-    with multiprocessing.get_context("fork").Pool(jobs, _prepare) as pool:
+    # The pool's processes are ended without a word, so their files are removed from here.
+    with (
+        tempfile.TemporaryDirectory(prefix="saleroom-simulation-", dir=in_memory()) as folder,
+        multiprocessing.get_context("fork").Pool(jobs, _prepare, (folder,)) as pool,
+    ):
         yield from pool.imap_unordered(_run_here, seeds, chunksize=4)
 
 
-def _prepare() -> None:
+def _prepare(folder: str) -> None:
     global _file  # noqa: PLW0603  # one file for all that this process of the pool runs
-    _file = File()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and ends them
+    _file = File(folder)
 
 
 def _run_here(seed: int) -> tuple[int, Result]:

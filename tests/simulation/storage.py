@@ -37,9 +37,8 @@ HOUSEKEEPING = ("hold", "release", "sweep")
 class File:
     """A file of SQLite with the tables, emptied for each seed; in memory, where the machine has a place for that."""
 
-    def __init__(self) -> None:
-        memory = Path("/dev/shm")  # noqa: S108  # the folder is made there under a name that nobody can guess
-        self._folder = Path(tempfile.mkdtemp(prefix="saleroom-simulation-", dir=memory if memory.is_dir() else None))
+    def __init__(self, within: str | None = None) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="saleroom-simulation-", dir=within or in_memory()))
         self.path = self._folder / "saleroom.db"
         self._template = self._folder / "template.db"
         self.url = f"sqlite:///{self.path}"
@@ -190,6 +189,12 @@ class Inline(sqlite.Sqlite):
 
     async def close(self) -> None:
         """The engines are the world's."""
+
+
+def in_memory() -> str | None:
+    """Return the folder whose files are in memory, where the machine has one; names in it must be made by `tempfile`."""
+    memory = "/dev/shm"  # noqa: S108  # nobody can guess what tempfile calls things there
+    return memory if Path(memory).is_dir() else None
 
 
 async def _migrated(url: str) -> None:
