@@ -201,7 +201,7 @@ def _unasked(auction: Auction, log: list[Event], index: int, bid: BidPlaced) -> 
     said: Refused | list[Event] | None = None
     for attempt in tries:
         try:
-            made = [_without(each, "asked") if isinstance(each, BidPlaced) else each for each in attempt()]
+            made = [_without(each, "asked") for each in attempt()]
         except Refused as refusal:
             said = said or refusal
             continue
