@@ -64,6 +64,16 @@ def test_settling_is_dated_by_the_start_and_the_end(terms: dict[str, Any], now: 
     assert [] == settle(auction.after_all(events), now)
 
 
+def test_what_is_due_next() -> None:
+    """First the start, then the end; of what is over, or has neither, nothing ever."""
+    both = an_auction(starts_at=after(60), ends_at=END)
+    opened = both.after_all(settle(both, after(60)))
+    assert (after(60), END) == (both.due_at, opened.due_at)
+    assert opened.after_all(settle(opened, END)).due_at is None
+    assert (None, END) == (an_auction().due_at, an_auction(ends_at=END).due_at)
+    assert after(60) == an_auction(starts_at=after(60)).due_at
+
+
 def test_what_is_over_stays_over() -> None:
     """Closed and cancelled are final: nothing settles them again, not even after an outage."""
     closed = an_auction(ends_at=END)

@@ -85,7 +85,7 @@ def test_salts_are_the_seeds() -> None:
 
 def test_canonical_is_rfc_8785() -> None:
     """Strings are escaped as RFC 8785 says, members are sorted, nothing stands between."""
-    value = {"b": ["\x00\x1f\x7f\u2028\U0001f600/\"\\\b\f\n\r\té", True, None, 7], "a": {}}
+    value = {"b": ['\x00\x1f\x7f\u2028\U0001f600/"\\\b\f\n\r\té', True, None, 7], "a": {}}
     text = '"\\u0000\\u001f\x7f\u2028\U0001f600/\\"\\\\\\b\\f\\n\\r\\té"'
     assert f'{{"a":{{}},"b":[{text},true,null,7]}}'.encode() == canonical(value)
 

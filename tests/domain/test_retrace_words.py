@@ -1,14 +1,16 @@
 """What is said of a log that does not follow from the rules: where, what stands there, and what the rules say."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from msgspec import structs
 
 from saleroom.domain.closing import open_if_due, reopen_after_outage, settle
-from saleroom.domain.events import Outcome, SoftClose
-from saleroom.domain.retrace import Broken
-from saleroom.domain.selling import cancel
+from saleroom.domain.events import AuctionCreated, Outcome, SoftClose
+from saleroom.domain.increments import Tier
+from saleroom.domain.retrace import Broken, retrace
+from saleroom.domain.selling import cancel, close_now
 from tests.domain.examples import ADA, after, eur
 from tests.domain.test_retrace import Story, broken
 
@@ -77,3 +79,60 @@ def test_an_outage_may_be_as_short_as_nothing() -> None:
     assert (1, "by the rules nothing has brought auction.extended about") == broken(
         [created, structs.replace(extended, down_since=after(1100))]
     )
+
+
+def test_what_is_no_auction_breaks_at_its_first_event() -> None:
+    """Nothing, and something without a beginning, break at the first."""
+    why = "an auction begins with auction.created"
+    assert (0, why) == broken([]) == broken(Story().bids("bob 100").log[1:])
+
+
+def test_a_trace_has_the_seed_and_no_number() -> None:
+    """The seed is the log's own, which no rule draws; the number is the store's, which no log knows."""
+    created = Story().log[0]
+    auction = retrace([structs.replace(created, seed="5" * 64)]).auction
+    assert (0, "5" * 64) == (auction.id, auction.chain.seed)
+
+
+def test_an_automatic_bid_stands_beside_the_one_that_it_answers() -> None:
+    """A request two places on is none that it could answer."""
+    story = Story().bids("bob up to 150").bids("cyd 120", seconds=2)
+    created, first, challenge, answer = story.log
+    assert (2, "an automatic bid answers somebody's, and here is none") == broken(
+        [created, first, answer, answer, challenge]
+    )
+
+
+def test_an_amount_may_be_as_high_as_its_limit() -> None:
+    """Both at once, and the same: that is a bid like any other. It may be decided in the instant in which it came."""
+    story = Story().bids("bob 100 up to 100")
+    created, bid = story.log
+    assert broken([created, structs.replace(bid, received_at=bid.at)]) is None
+
+
+def test_an_old_bid_in_the_instant_of_its_authors_close_is_no_purchase() -> None:
+    """Before requests were written down, a bid with a close at once may be a purchase, or a bid and its author's close."""
+    story = Story().bids("bob 100").then(close_now, ADA, after(1))
+    created, bid, closed = story.log
+    old = structs.replace(bid, asked=None, received_at=None)
+    assert broken([created, old, closed]) is None
+    # What nobody could have asked for is told as a purchase, the first that is tried.
+    low = structs.replace(old, amount=eur("1"), maximum=eur("1"))
+    where = broken([created, low, closed])
+    assert where is not None
+    assert where[1].startswith("the rules refuse it: The auction cannot be bought now")
+
+
+@pytest.mark.parametrize(("seconds", "good"), [(0, False), (1, True), (86_400, True), (86_401, False)])
+def test_a_soft_close_has_a_day_at_most(seconds: int, good: bool) -> None:
+    """Window and extension are each from a second to a day."""
+    for rule in (SoftClose(seconds, 1), SoftClose(1, seconds)):
+        assert (None if good else (0, "a soft close has 1 to 86400 seconds")) == broken(Story(soft_close=rule).log)
+
+
+def test_amounts_deep_within_are_amounts() -> None:
+    """A step within the ladder has three decimals, too."""
+    created = Story().log[0]
+    assert isinstance(created, AuctionCreated)
+    odd = structs.replace(created, increment=(Tier(eur("0"), Decimal("1.5")),))
+    assert (0, "1.5 is no amount with three decimals") == broken([odd])
