@@ -345,3 +345,19 @@ def test_buy_now_is_gone(terms: dict[str, Any], bids: list[str], minimum: str) -
     refused = refusal(buy_now, auction, CY, T0)
     assert refused is not None
     assert ("buy_now_unavailable", {"minimumBid": eur(minimum)}) == (refused.code, refused.facts)
+
+
+def test_who_is_late_is_told_how_late() -> None:
+    """A bid or a purchase after the end is told the end, when it came, when it was decided, and how long that was after."""
+    auction = an_auction(ends_at=after(60), buy_now_price="500")
+    came, decided = after(59), after(60, microseconds=7)
+    bid = BidRequest(eur("100"), None, received_at=came)
+    facts = {"endsAt": after(60), "receivedAt": came, "decidedAt": decided, "lateMicroseconds": 7}
+    for refused in (refusal(place_bid, auction, BOB, bid, decided), refusal(buy_now, auction, BOB, decided, came)):
+        assert facts == (refused and refused.facts)
+
+
+def test_who_is_early_is_told_the_start() -> None:
+    """A bid before the start is told when that is."""
+    refused = refusal(place_bid, an_auction(starts_at=after(60)), BOB, BidRequest(eur("100"), None), after(59))
+    assert {"startsAt": after(60)} == (refused and refused.facts)

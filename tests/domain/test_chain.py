@@ -2,6 +2,8 @@
 
 import hashlib
 
+import msgspec
+
 from saleroom.domain.chain import ZERO, Chain, link, salt
 from saleroom.domain.events import MaximumRaised
 from saleroom.domain.ledger import Lines, Logged, commitment, enter, hidden_event
@@ -34,6 +36,25 @@ def test_a_commitment_is_to_both_members() -> None:
 def test_salts_differ_by_event_and_by_auction() -> None:
     """No two events of an auction have one salt, nor the same event of two auctions."""
     assert 4 == len({salt(seed, version) for seed in ("1" * 64, "2" * 64) for version in (1, 2)})
+
+
+def test_what_is_hidden_is_linked_and_committed_to_by_the_next_event() -> None:
+    """Each raise moves the hidden chain on by its own hash; the next public event commits to that, and begins it anew."""
+    _, log = place(an_auction(), "bob up to 150", "bob up to 200", "bob up to 250", "cyd 300")
+    state, hidden, salts = an_auction(), ZERO, 1
+    for event in log:
+        state, entry = enter(state.after(event), event)
+        sealed = sealed_part(type(event), event_parts(event)[1])
+        if isinstance(event, MaximumRaised):
+            hidden = link(hidden, hidden_event(MaximumRaised, event.at, sealed))
+            assert hidden == state.chain.hidden
+            continue
+        salts += 1
+        assert entry.payload is not None
+        told = msgspec.json.decode(entry.payload)
+        assert commitment(salt(state.chain.seed, salts), sealed, hidden) == told["commitment"]
+        assert (told["hash"], ZERO) == (state.chain.head, state.chain.hidden)
+        hidden = ZERO
 
 
 def test_an_opened_line_says_which_raises_came_before_it() -> None:

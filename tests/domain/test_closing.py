@@ -104,6 +104,7 @@ OUTAGES: dict[str, tuple[SoftClose | None, float, float, float | None]] = {
     "up to the cap": (CAPPED, 3_500, 3_590, 3_660),
     "the cap has passed": (CAPPED, 3_500, 3_700, None),
     "back at the cap": (CAPPED, 3_500, 3_660, None),
+    "an extension to the very end that stands": (SoftClose(120, 110), 3_480, 3_490, None),
     "an extension too short to matter": (SoftClose(120, 10), 3_490, 3_500, None),
     "without soft close it ends as announced": (None, 3_500, 4_000, None),
 }
