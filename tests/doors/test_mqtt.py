@@ -136,7 +136,9 @@ def test_a_refusal_is_that_of_http(bid: dict[str, Any], modern: House, mosquitto
 
 def lasting(answer: dict[str, Any]) -> dict[str, Any]:
     """An answer without what tells when it was decided."""
-    return {name: value for name, value in answer.items() if name not in ("receivedAt", "decidedAt", "lateMicroseconds")}
+    return {
+        name: value for name, value in answer.items() if name not in ("receivedAt", "decidedAt", "lateMicroseconds")
+    }
 
 
 def test_refusals_by_the_state_of_things(modern: House, mosquitto: Mosquitto, join: Join) -> None:
