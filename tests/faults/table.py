@@ -10,6 +10,7 @@ DROPS = ("max_queued_messages 1000",)
 DROPS_EARLY = ("max_queued_messages 100",)
 DAWDLES_SECONDS = 0.01
 LOT_SECONDS = (3.0, 12.0)
+BRIEF_LOT_SECONDS = (1.5, 4.0)
 EVENT_POINTS = [point for point in POINTS if not point.startswith("reply")]
 
 KILLS = (
@@ -76,7 +77,7 @@ def _short_streams(on: tuple[str, ...], dawdles: float) -> Trial:
 
 
 SHORT = (
-    Trial("killed at every point", troubles.death(*EVENT_POINTS), times=1, on=ON_SQLITE, lot_seconds=LOT_SECONDS),
+    Trial("killed at every point", troubles.death(*EVENT_POINTS), times=1, on=ON_SQLITE, lot_seconds=BRIEF_LOT_SECONDS),
     Trial("killed", troubles.death("event sent", "event acknowledged", "mark written"), times=1, on=ON_TWO),
     Trial(
         "lease and connections",
@@ -88,17 +89,24 @@ SHORT = (
         "disk and end",
         troubles.in_turn(databases.full_disk, databases.read_only, databases.slow_disk, troubles.end_in_order),
         times=1,
-        on=(*ON_SQLITE, *ON_TWO),
+        on=ON_SQLITE,
         on_disk=True,
-        lot_seconds=LOT_SECONDS,
+        lot_seconds=BRIEF_LOT_SECONDS,
     ),
     Trial(
-        "connections and backends",
-        troubles.in_turn(databases.no_connections, databases.killed_backend, databases.killed_server),
+        "disk, connections and end",
+        troubles.in_turn(
+            databases.full_disk,
+            databases.read_only,
+            databases.no_connections,
+            databases.killed_backend,
+            databases.killed_server,
+            troubles.end_in_order,
+        ),
         times=1,
-        on=ON_POSTGRESQL[:1],
+        on=ON_TWO,
         on_disk=True,
-        lot_seconds=LOT_SECONDS,
+        lot_seconds=BRIEF_LOT_SECONDS,
     ),
     Trial("broker killed", troubles.broker_death, times=1, states=False, on=ON_SQLITE),
     Trial(
