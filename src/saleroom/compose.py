@@ -143,8 +143,12 @@ async def _prepare(database: Database, key_file: Path | None) -> None:
 
 async def _take_key(database: Database, file: Path | None) -> None:
     """Sign receipts with the key in `file`, where there is to be one."""
-    if file is not None:
-        database.memory.signer = await database.write(signing.use_file, file)
+    if file is None:
+        return
+    signer = database.memory.signer = signing.from_file(file)
+    # Most starts find it noted already, and then nothing need be written: the database may be read-only for now.
+    if not await database.read(signing.is_alone, signer):
+        await database.write(signing.make_alone, signer)
 
 
 def _parts(

@@ -386,3 +386,15 @@ def test_urls_that_are_none(url: str) -> None:
         parse_url(url)
     assert "open-sesame" not in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+async def test_an_error_shows_no_parameters(database: Database) -> None:
+    """What a statement was given, such as a digest or a limit, is not in its error, which may be logged."""
+
+    def fail(tx: Transaction) -> None:
+        tx.execute(text("SELECT no_such_function(:secret)"), {"secret": "a digest"})
+
+    with pytest.raises(DatabaseError) as caught:
+        await database.read(fail)
+    assert "no_such_function" in str(caught.value)
+    assert "a digest" not in str(caught.value)

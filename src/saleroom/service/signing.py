@@ -58,17 +58,25 @@ def signer(tx: Transaction) -> Signer:
     return found
 
 
-def use_file(tx: Transaction, file: Path) -> Signer:
-    """Sign with the key in `file` from here on, and keep none in the database. Makes the file where there is none.
+def from_file(file: Path) -> Signer:
+    """Return what signs with the key in `file`, which is made where there is none.
 
     Raises Refused where it cannot be read or written, or holds something else.
     """
-    private = _read(file) if file.exists() else _made(file)
-    found = Signer(private)
+    return Signer(_read(file) if file.exists() else _made(file))
+
+
+def is_alone(tx: Transaction, own: Signer) -> bool:
+    """Return whether `own` is known as a key of the house, and no private half is in the database."""
+    rows = keys.all_keys(tx)
+    return any(row.kid == own.kid for row in rows) and all(row.private is None for row in rows)
+
+
+def make_alone(tx: Transaction, own: Signer) -> None:
+    """Note `own` as a key of the house, and take every private half out of the database."""
     keys.forget_private(tx)
-    if all(row.kid != found.kid for row in keys.all_keys(tx)):
-        keys.add(tx, KeyRow(found.kid, found.public, None, tx.now()))
-    return found
+    if all(row.kid != own.kid for row in keys.all_keys(tx)):
+        keys.add(tx, KeyRow(own.kid, own.public, None, tx.now()))
 
 
 def public_keys(tx: Transaction) -> list[dict[str, str]]:

@@ -46,7 +46,12 @@ class Postgresql:
     def __init__(self, url: URL, pool_size: int, *, pooled: bool) -> None:
         self._pooled = pooled
         self._engine = create_async_engine(
-            url, pool_size=pool_size, max_overflow=0, pool_timeout=10, connect_args=_UNNAMED if pooled else {}
+            url,
+            pool_size=pool_size,
+            max_overflow=0,
+            pool_timeout=10,
+            hide_parameters=True,  # an error that is logged must not show digests, limits or reserves
+            connect_args=_UNNAMED if pooled else {},
         )
         event.listen(self._engine.sync_engine, "handle_error", _leave)
         if not pooled:
