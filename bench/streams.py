@@ -21,6 +21,7 @@ from bench.servers import House, Program, Uvicorn, cpu_seconds
 from bench.stage import Stage
 from bench.subscribers import Subscribers
 from bench.wrk import Load
+from saleroom.domain.chain import ZERO, canonical
 from saleroom.domain.events import BidPlaced
 from saleroom.domain.views import cloud_event, event_parts
 
@@ -190,5 +191,5 @@ def frame(gid: str, amount: str) -> bytes:
         ends_at=datetime.now(UTC),
         maximum=Decimal(amount),
     )
-    payload = cloud_event(gid, 1, event, event_parts(event)[0])
+    payload = canonical(cloud_event(gid, 1, event, event_parts(event)[0]) | {"commitment": ZERO, "hash": ZERO})
     return b"id: %s/1\ndata: %s\n\n" % (gid.encode(), payload)

@@ -47,7 +47,9 @@ def test_an_auction_on_a_database_as_people_write_it(
     _, database, mqtt = house.output.splitlines()
     assert database.startswith(f"  database  {database_kind}://")
     assert "  mqtt      off" == mqtt
-    assert "" == house.log()
+    assert [] == [
+        line for line in house.log().splitlines() if "somebody registered" not in line and "logged in" not in line
+    ]
 
 
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
@@ -229,7 +231,8 @@ def test_what_fell_due_meanwhile_is_closed_once(
     wait_until(lambda: datetime.now(UTC) > datetime.fromisoformat(before["endsAt"]))
     house = start(database=database_url, workers="2" if database_kind == "postgresql" else "1")
     changes = {"status": "closed", "outcome": "sold", "minimumBid": None, "version": before["version"] + 1}
-    assert before | changes == visit(house).get(f"/auctions/{gid}", ada)
+    after = visit(house).get(f"/auctions/{gid}", ada)
+    assert before | changes | {"head": after["head"]} == after
     assert 0 == house.terminate()
     closes = [event for event in asyncio.run(_log_of(database_url, gid)) if event["type"] == "auction.closed"]
     assert [before["endsAt"]] == [event["time"] for event in closes]

@@ -52,6 +52,7 @@ def scope(boundary: str = BOUNDARY, **headers: str) -> Scope:
         "method": "POST",
         "path": "/sell",
         "headers": [(name.encode(), value.encode("latin-1")) for name, value in sent.items()],
+        "raw_path": b"/sell",
         "query_string": b"",
     }
 

@@ -89,6 +89,8 @@ def only_the_database_is_named(logged: Log) -> None:
         "the database is unavailable",
         "closing waits for the database",
         "what other processes commit is noticed only once a second for now",
+        "somebody registered",
+        "somebody logged in",
     }
     assert known >= {entry["event"] for entry in logged}
     assert not any("exc_info" in entry for entry in logged)
