@@ -35,8 +35,11 @@ class Breach(Exception):
     """What does not hold, as `kind`, and how it showed."""
 
     def __init__(self, kind: str, text: str) -> None:
-        super().__init__(f"{kind}: {text}")
+        super().__init__(kind, text)  # so that it can pass between processes
         self.kind, self.text = kind, text
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.text}"
 
 
 @dataclass

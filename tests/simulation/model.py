@@ -115,6 +115,10 @@ class Model:
                 self.tokens[answer.value] = Token(self.people[user], answer.expires_at)
             case "settle_due", _:
                 self._settle(now)
+            case "sweep", _:
+                # What has expired is gone then, also where the clock is set back afterwards.
+                for token in self.tokens.values():
+                    token.dead = token.dead or now >= token.expires_at
 
     def person(self, token: str, now: datetime) -> int | None:
         """Return whose token it is, or None for a dead one."""
