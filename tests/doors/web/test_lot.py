@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -229,6 +230,19 @@ def test_a_bid_in_german_is_read_as_germans_write(house: House) -> None:
     assert "1250.000" == Page(asked).one("input", name="exactAmount")["value"]
     browser.send(Page(asked), f"/lots/{gid}/bid")
     assert "1250.000" == house.anyone.json("GET", f"/auctions/{gid}")["currentBid"]
+
+
+def test_a_lot_leads_to_its_ledger_and_an_accepted_bid_to_its_receipt(house: House) -> None:
+    """The page links the ledger; with the answer to a bid comes the house's signature, to be kept."""
+    gid = house.user("ada").auction()
+    browser = Browser(house, house.user("grace"))
+    page = browser.open(f"/lots/{gid}")
+    assert "Download the ledger" in page.main
+    assert page.one("a", href=f"/auctions/{gid}/ledger")
+    asked = Page(browser.send(page, f"/lots/{gid}/bid", amount="12"))
+    browser.http.headers["HX-Request"] = "true"
+    answer = browser.send(asked, f"/lots/{gid}/bid").text
+    assert re.search(r"<code>[\w-]+\.[\w-]+\.[\w-]+</code>", answer)
 
 
 def test_a_bid_that_is_sent_twice_counts_once(house: House) -> None:
