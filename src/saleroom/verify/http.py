@@ -93,7 +93,7 @@ class _House:
             async for chunk in self._chunks(url, "application/x-ndjson", LEDGER_BYTES_MAX):
                 file.write(chunk)
                 progress(file.tell())
-        except BaseException:
+        except BaseException:  # Ctrl-C too: the file must not outlive what was to read it; raised again
             file.close()
             raise
         file.seek(0)
