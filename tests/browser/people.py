@@ -40,7 +40,7 @@ class Visitor:
         Chromium complains of every 4xx of a page or a form, which is for the test to judge, and of a house that is away.
         """
         self._context.close()
-        usual = ("the server responded with a status of 4", "net::ERR_", "htmx:sse:error")
+        usual = ("the server responded with a status of 4", "net::ERR_", "htmx:sse:error", "Failed to fetch")
         unusual = [line for line in self._complaints if not any(one in line for one in usual)]
         assert [] == unusual, unusual
 

@@ -237,6 +237,22 @@ def test_a_page_goes_on_after_the_house_was_away(chromium: Browser, start: Start
     visitor.leave()
 
 
+def test_a_box_that_was_lost_on_the_way_is_asked_for_again(browse: Browse, sqlite_house: House) -> None:
+    """The box follows who leads; where its answer is lost, it is asked for again, though nothing new has happened."""
+    gid = sqlite_house.user("ada").auction(endsAt=later(days=1))
+    grace = sqlite_house.user("grace")
+    visitor = browse("grace", f"/lots/{gid}")
+    visitor.page.route("**/box", lambda route: route.abort(), times=1)
+    with visitor.page.expect_event("requestfailed"):
+        grace.bid(gid, amount="15")
+    expect(visitor.page.locator("#lot-standing")).to_contain_text("You lead at €15.00.")
+    expect(visitor.page.get_by_label("Your bid")).to_be_visible()
+    visitor.page.get_by_label("Your bid").focus()
+    visitor.page.get_by_label("Your bid").blur()
+    expect(visitor.page.locator("#lot-box")).to_have_attribute("data-role", "leading")
+    visitor.leave()
+
+
 def test_the_plot_draws_the_price(browse: Browse, sqlite_house: House) -> None:
     """From the second bid on there is a plot, with a name for who cannot see it, and it takes in what comes."""
     gid = sqlite_house.user("ada").auction(endsAt=later(days=1))

@@ -28,6 +28,11 @@ function keepBox() {
   htmx.ajax("GET", box.dataset.address, { target: "#lot-box", swap: "outerHTML" });
 }
 document.addEventListener("focusout", () => setTimeout(keepBox, 200));
+for (const failure of ["htmx:error", "htmx:response:error"]) {
+  document.addEventListener(failure, ({ detail }) => {
+    if (detail.ctx?.target?.id === "lot-box") asked = ""; // an answer that was lost is asked for again
+  });
+}
 
 // What was asked for is at the reader's keyboard at once: a heading to read, or the field that is to be mended.
 document.addEventListener("htmx:after:swap", (event) => {
@@ -102,8 +107,8 @@ async function load() {
   if (!figure) return;
   let address = `/auctions/${figure.dataset.gid}/bids?limit=100`;
   for (let page = 0; page < bidPages && address; page += 1) {
-    const answer = await fetch(address);
-    if (!answer.ok) break;
+    const answer = await fetch(address).catch(() => null);
+    if (!answer?.ok) break; // the house is away: the plot has what the page shows
     const { bids, next } = await answer.json();
     for (const bid of bids) take(bid.placedAt, bid.amount);
     address = next && `/auctions/${figure.dataset.gid}/bids?limit=100&cursor=${encodeURIComponent(next)}`;
