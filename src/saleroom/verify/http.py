@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import tempfile
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, BinaryIO, NoReturn, TypeVar, cast
@@ -14,6 +13,7 @@ import msgspec
 from msgspec import Struct
 from yarl import URL
 
+from saleroom.unanswered import why
 from saleroom.verify.reading import LEDGER_BYTES_MAX
 from saleroom.verify.source import KEYS_PATH, SMALL_BYTES_MAX, CannotRead, Lot, split
 
@@ -116,7 +116,7 @@ class _House:
                         yield chunk
                     return
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-            raise CannotRead(f"{url} cannot be read: {_reason(error)}") from None
+            raise CannotRead(f"{url} cannot be read: {why(error)}") from None
         raise CannotRead(f"{url} cannot be read: it sends us on without end")
 
     def _check(self, url: str, response: aiohttp.ClientResponse, content_type: str) -> None:
@@ -145,21 +145,3 @@ def _elsewhere(url: str, location: str) -> str:
 
 def _place(parts: SplitResult) -> tuple[str, str | None, int | None]:
     return parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme)
-
-
-def _reason(error: Exception) -> str:
-    """Say in a few words why there is no answer."""
-    match error:
-        case aiohttp.ClientConnectorDNSError():
-            text = "there is no such host"
-        case aiohttp.ClientConnectorCertificateError():
-            text = f"its certificate is not trusted ({getattr(error.certificate_error, 'verify_message', '')})"
-        case aiohttp.ClientConnectorError() if error.errno:
-            text = os.strerror(error.errno).lower()
-        case TimeoutError():
-            text = "no answer in time"
-        case aiohttp.ServerDisconnectedError() | aiohttp.ClientPayloadError():
-            text = "the connection broke off; try again"
-        case _:
-            text = type(error).__name__
-    return text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable
 from typing import NoReturn, TypeVar
 from urllib.parse import quote
@@ -12,6 +11,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
+from saleroom.unanswered import why
 from saleroom.watch import lots
 from saleroom.watch.channel import CannotWatch, Pauses, Plan, tls_context
 from saleroom.watch.sale import Sale
@@ -62,7 +62,10 @@ class HttpWatch:
                         return
                     reason, at_least = "the house ended the stream", 0.0
                 except LOST as error:
-                    reason, at_least = _reason(error), getattr(error, "retry_after", 0.0)
+                    if isinstance(error, _Passing):
+                        reason, at_least = str(error), error.retry_after
+                    else:
+                        reason, at_least = why(error), 0.0
                     if not self._reached:
                         raise CannotWatch(f"{self._plan.url} cannot be watched: {reason}") from None
                 if self._last is None:
@@ -183,23 +186,3 @@ class HttpWatch:
     def _url(self, path: str) -> URL:
         # Joined by hand: a house may be below a path of its host.
         return URL(f"{self._plan.url}{path}", encoded=True)
-
-
-def _reason(error: Exception) -> str:
-    """Say in a few words why there is no connection."""
-    match error:
-        case _Passing():
-            text = str(error)
-        case aiohttp.ClientConnectorDNSError():
-            text = "there is no such host"
-        case aiohttp.ClientConnectorCertificateError():
-            text = f"its certificate is not trusted ({getattr(error.certificate_error, 'verify_message', '')})"
-        case aiohttp.ClientConnectorError() if error.errno:
-            text = os.strerror(error.errno).lower()
-        case TimeoutError():
-            text = "no answer in time"
-        case aiohttp.ServerDisconnectedError() | aiohttp.ClientPayloadError():
-            text = "the connection broke off"
-        case _:
-            text = type(error).__name__
-    return text
