@@ -163,15 +163,21 @@ def test_a_session_is_not_taken_over(guessed: Hasty) -> None:
 
 
 def test_every_login_is_in_the_log(guessed: Hasty) -> None:
-    """Who logged in, who failed and from where is told; a name that nobody has is not, as people type passwords there."""
+    """Who logged in, changed a password or failed, and from where; but no name that nobody has, as it may be a password."""
     with client(guessed, BOTS[33]) as asking:
-        asking.post("/login", **credentials("ada"))
+        token = asking.post("/login", **credentials("ada")).json()["token"]
         asking.post("/login", **credentials("ada", "a wrong one"))
         asking.post("/login", **credentials("my-secret-password"))
+        for current, new in (("a wrong one", "a new one"), (PASSWORD, "a new one"), ("a new one", PASSWORD)):
+            change = {"currentPassword": current, "newPassword": new}
+            asking.put("/me/password", json=change, headers={"Authorization": f"Bearer {token}"})
     log = guessed.log()
     lines = [line for line in log.splitlines() if f"address={BOTS[33]} " in line]
-    assert ["somebody logged in", "a login failed", "a login failed"] == [
-        line[40:].split("  ")[0].strip() for line in lines
-    ]
-    assert ["user=ada", "user=ada", "user=unknown"] == [line.split()[-1] for line in lines]
-    assert "my-secret-password" not in log and PASSWORD not in log
+    assert [
+        ("somebody logged in", "user=ada"),
+        ("a login failed", "user=ada"),
+        ("a login failed", "user=unknown"),
+        ("a change of password failed", "user=ada"),
+        *[("a password was changed", "user=ada")] * 2,
+    ] == [(line[40:].split("  ")[0].strip(), line.split()[-1]) for line in lines]
+    assert not any(secret in log for secret in ("my-secret-password", "a new one", PASSWORD))

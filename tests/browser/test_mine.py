@@ -11,10 +11,10 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.people import Visitor, broken_rules
 from tests.doors.web.visitor import picture
-from tests.fixtures_house import House, User
+from tests.fixtures_house import PASSWORD, House, User
 
 PHONE = {"width": 360, "height": 740}
-PATHS = ("/mine", "/mine/selling", "/mine/watching", "/mine/sessions")
+PATHS = ("/mine", "/mine/selling", "/mine/watching", "/mine/sessions", "/mine/password")
 
 Browse = Callable[..., Page]
 
@@ -123,6 +123,32 @@ def test_log_out_everywhere(browse: Browse, sqlite_house: House) -> None:
     expect(there.get_by_role("heading", name="Log in")).to_be_visible()
 
 
+def test_another_password(browse: Browse, sqlite_house: House) -> None:
+    """By the keyboard: a fault has the focus at its field, then one is told what happened, and the other browser is out."""
+    user = sqlite_house.newcomer()
+    there = browse(sqlite_house.log_in(user.name))
+    here = browse(user, "/mine/sessions", color_scheme="dark", viewport=PHONE)
+    here.get_by_role("link", name="Change your password").press("Enter")
+    current, new = here.get_by_label("Current password"), here.get_by_label("New password")
+    for typed in ("not my password", PASSWORD):
+        current.fill(typed)
+        new.fill("another battery staple")
+        here.get_by_label("Show the passwords").check()
+        assert ["text"] * 2 == [field.get_attribute("type") for field in (current, new)]
+        new.press("Enter")
+        if typed != PASSWORD:
+            expect(here.locator("#currentPassword-help")).to_contain_text("This is not your current password.")
+            expect(current).to_be_focused()
+            assert ["", ""] == [field.input_value() for field in (current, new)]
+            assert {} == broken_rules(here)
+    expect(here.get_by_role("heading", name="Your password is changed")).to_be_focused()
+    assert {} == broken_rules(here)
+    here.get_by_role("link", name="Where you are logged in").press("Enter")
+    expect(here.locator(".sessions li")).to_have_count(1)
+    there.reload()
+    expect(there.get_by_role("heading", name="Log in")).to_be_visible()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", PATHS)
 def test_axe_finds_nothing_and_a_phone_needs_no_sideways_scrolling(
@@ -145,9 +171,9 @@ def test_axe_finds_nothing_where_there_is_nothing(browse: Browse, sqlite_house: 
 
 @pytest.mark.parametrize("path", PATHS)
 def test_the_keyboard_reaches_everything(browse: Browse, furnished: User, path: str) -> None:
-    """Tab goes to each link and button in order."""
+    """Tab goes to each link, field and button in order."""
     page = browse(furnished, path, java_script_enabled=False)
-    wanted = "main :is(a[href], button, summary):not([tabindex='-1'])"
+    wanted = "main :is(a[href], button, summary, input):not([tabindex='-1'])"
     expected = page.evaluate(
         "wanted => [...document.querySelectorAll(wanted)].filter(one => one.checkVisibility()).map(one => one.outerHTML)",
         wanted,

@@ -109,6 +109,7 @@ SHOTS = (
     Shot("mine-selling", "My saleroom: selling", "/mine/selling", SELLER, light=True),
     Shot("mine-watching", "My saleroom: watching", "/mine/watching", READER),
     Shot("mine-sessions", "My saleroom: sessions", "/mine/sessions", READER),
+    Shot("password", "Another password", "/mine/password", READER),
     Shot("login", "Log in", "/login"),
     Shot("login-fault", "Log in, with a wrong password", "/login", steps=mistype),
     Shot("register", "Register", "/register"),

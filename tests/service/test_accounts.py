@@ -92,12 +92,12 @@ async def test_a_clash_is_retried(database: Database) -> None:
     ada, bob = [await person(database) for _ in range(2)]
     taken = (await database.write(issue_token, ada.account.id)).value
     values = iter([taken, taken, "BBBBBBBBBBBBBB=="])
-    issued = await database.write(issue_token, bob.account.id, None, lambda: next(values))
+    issued = await database.write(issue_token, bob.account.id, lambda: next(values))
     assert "BBBBBBBBBBBBBB==" == issued.value
     assert ada.account == await database.read(authenticate, taken)
     assert bob.account == await database.read(authenticate, issued.value)
     with pytest.raises(Unavailable):
-        await database.write(issue_token, bob.account.id, None, lambda: taken)
+        await database.write(issue_token, bob.account.id, lambda: taken)
 
 
 async def test_a_copied_database_logs_nobody_in(database: Database, house: Accounts) -> None:

@@ -4,6 +4,7 @@
     ├── Invalid                    what was sent cannot be read: every fault of every field
     ├── Unauthenticated            no live token
     ├── InvalidAuthentication      login: unknown user, no digest or wrong password
+    ├── WrongPassword              the right token, and not the password that goes with it
     ├── UsernameTaken, RegistrationClosed
     ├── UnknownAuction, UnknownEvent, UnknownUser, UnknownPhoto, UnknownSession
     ├── OwnAuction, NotAuthor      the right person for the wrong thing
@@ -82,6 +83,12 @@ class InvalidAuthentication(Refused):
     """Invalid authentication"""
 
     code = "invalid_authentication"
+
+
+class WrongPassword(Refused):
+    """This is not your current password; nothing was changed."""
+
+    code = "wrong_password"
 
 
 class UsernameTaken(Refused):

@@ -90,6 +90,7 @@ STATUS: dict[type[Refused], int] = {
     Invalid: 400,
     errors.Unauthenticated: 401,
     errors.InvalidAuthentication: 422,
+    errors.WrongPassword: 403,
     errors.UsernameTaken: 409,
     errors.RegistrationClosed: 403,
     errors.UnknownAuction: 404,

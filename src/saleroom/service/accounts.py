@@ -13,12 +13,14 @@ from msgspec import Struct
 
 from saleroom.domain.accounts import TOKEN_BYTES, Account, expiry
 from saleroom.domain.errors import (
+    Invalid,
     InvalidAuthentication,
     RegistrationClosed,
     Unauthenticated,
     UnknownSession,
     UnknownUser,
     UsernameTaken,
+    WrongPassword,
 )
 from saleroom.service.passwords import Passwords
 from saleroom.service.throttle import FailedLogins, Registrations, network
@@ -89,20 +91,46 @@ class Accounts:
     async def log_in(self, username: str, password: str, address: str, agent: str = "") -> IssuedToken:
         """Return a new token for a device called `agent`. Raises InvalidAuthentication, TooManyRequests or Busy."""
         username = username.lower() if username.isascii() and "\0" not in username else ""
+        token = None
         with self._failed_logins.attempt(username, address):
-            account, digest = await self._verified(username, password, address)
-        newer = await self._passwords.digest(password) if self._passwords.is_outdated(digest) else None
-        token = await self._database.write(issue_token, account.id, newer, agent=agent)
+            while token is None:
+                account, digest = await self._verified(username, password, address, "a login failed")
+                newer = await self._passwords.digest(password) if self._passwords.is_outdated(digest) else None
+                token = await self._database.write(start_session, account.id, digest, newer, agent)
         log.info("somebody logged in", user=username, address=address)
         return token
 
-    async def _verified(self, username: str, password: str, address: str) -> tuple[Account, str]:
-        """Return the account and its digest. Raises InvalidAuthentication after the same work, whatever is wrong, or Busy."""
+    async def change_password(self, token: str, current: str, new: str, address: str) -> None:
+        """Replace the password of whom `token` identifies, and end all their other sessions.
+
+        Tries of `current` count as those of a login, so that a stolen token guesses no faster than somebody without one.
+        Raises Unauthenticated, Invalid, WrongPassword, TooManyRequests or Busy.
+        """
+        username = (await self._database.read(authenticate, token)).username
+        if new == current:
+            # Whoever fears that it is known would else believe that it no longer opens anything.
+            raise Invalid.one("newPassword", "same_password", "must differ from the current password")
+        digest, changed = "", False
+        try:
+            with self._failed_logins.attempt(username, address):
+                while not changed:
+                    _, verified = await self._verified(username, current, address, "a change of password failed")
+                    digest = digest or await self._passwords.digest(new, network(address))
+                    changed = await self._database.write(change_digest, token, verified, digest)
+        except InvalidAuthentication:
+            raise WrongPassword from None
+        log.info("a password was changed", user=username, address=address)
+
+    async def _verified(self, username: str, password: str, address: str, failed: str) -> tuple[Account, str]:
+        """Return the account and its digest. Raises InvalidAuthentication after the same work, whatever is wrong, or Busy.
+
+        The digest may have been replaced by the time it is relied on: compare it then, and verify again.
+        """
         login = await self._database.read(accounts.find_login, username)
         digest = None if login is None else login.password_digest
         if not await self._passwords.verify(digest, password, network(address)) or login is None or digest is None:
             # Of a name that is not known nothing is logged: people type their password there.
-            log.info("a login failed", user="unknown" if login is None else username, address=address)
+            log.info(failed, user="unknown" if login is None else username, address=address)
             raise InvalidAuthentication
         return login.account, digest
 
@@ -133,6 +161,31 @@ def set_digest(tx: Transaction, username: str, digest: str) -> None:
     accounts.delete_sessions(tx, login.account.id)
 
 
+def change_digest(tx: Transaction, token: str, verified: str, digest: str) -> bool:
+    """Replace the digest `verified` by `digest`, and end all sessions but the one of `token`.
+
+    False where `verified` is not the user's digest any more. Raises Unauthenticated.
+    """
+    account = authenticate(tx, token)
+    if accounts.lock_digest(tx, account.id) != verified:
+        return False
+    accounts.set_digest(tx, account.id, digest)
+    accounts.delete_sessions(tx, account.id, keep=token_digest(token))
+    return True
+
+
+def start_session(tx: Transaction, user_id: int, verified: str, newer: str | None, agent: str) -> IssuedToken | None:
+    """Store a new token for who has the password of the digest `verified`, for which `newer` is kept where there is one.
+
+    None where `verified` is not the user's digest any more: a password that was just changed lets nobody in.
+    """
+    if accounts.lock_digest(tx, user_id) != verified:
+        return None
+    if newer is not None:
+        accounts.set_digest(tx, user_id, newer)
+    return issue_token(tx, user_id, agent=agent)
+
+
 def new_token_value() -> str:
     """Return 10 random bytes in standard Base64 with padding (specification, "AuthToken")."""
     return base64.b64encode(secrets.token_bytes(TOKEN_BYTES)).decode()
@@ -146,15 +199,12 @@ def token_digest(value: str) -> str:
 def issue_token(
     tx: Transaction,
     user_id: int,
-    newer_digest: str | None = None,
     make: Callable[[], str] = new_token_value,
     *,
     agent: str = "",
 ) -> IssuedToken:
     """Store a new token for the user and return it; a clash with another one is retried with a new value."""
     now = tx.now()
-    if newer_digest is not None:
-        accounts.set_digest(tx, user_id, newer_digest)
     for _ in range(3):
         value = make()
         if accounts.add_token(tx, user_id, token_digest(value), now, agent[:AGENT_MAX] or None):

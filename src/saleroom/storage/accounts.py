@@ -74,6 +74,13 @@ def find_login(tx: Transaction, username: str) -> Login | None:
     return None if row is None else Login(Account(row.id, row.username, row.created_at), row.password_digest)
 
 
+def lock_digest(tx: Transaction, user_id: int) -> str | None:
+    """Return a user's password digest, which nobody else changes or relies on until the transaction ends."""
+    found = select(users.c.password_digest).where(users.c.id == user_id).with_for_update(key_share=True)
+    digest: str | None = tx.execute(found).scalar_one()
+    return digest
+
+
 def set_digest(tx: Transaction, user_id: int, digest: str) -> None:
     """Replace a user's password digest."""
     tx.execute(update(users).where(users.c.id == user_id).values(password_digest=digest))
@@ -122,9 +129,9 @@ def delete_session(tx: Transaction, user_id: int, token_id: int, now: datetime) 
     return tx.execute(delete(auth_tokens).where(*mine)).rowcount > 0
 
 
-def delete_sessions(tx: Transaction, user_id: int) -> None:
-    """Forget all tokens of a user."""
-    tx.execute(delete(auth_tokens).where(auth_tokens.c.user_id == user_id))
+def delete_sessions(tx: Transaction, user_id: int, keep: str = "") -> None:
+    """Forget all tokens of a user, but the one with the digest `keep`."""
+    tx.execute(delete(auth_tokens).where(auth_tokens.c.user_id == user_id, auth_tokens.c.token != keep))
 
 
 def parties_by_token(tx: Transaction, digests: Iterable[str], now: datetime) -> dict[str, Party]:

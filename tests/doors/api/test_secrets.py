@@ -15,6 +15,7 @@ from tests.process import Served
 
 PASSWORD = f"correct horse {secrets.token_hex(8)}"
 WRONG = f"wrong horse {secrets.token_hex(8)}"
+NEW = f"new horse {secrets.token_hex(8)}"
 
 
 @pytest.fixture(params=["console", "json"])
@@ -52,9 +53,12 @@ def session(url: str) -> list[str]:
         client.cookies.set("saleroom_session", tokens[0])
         assert "ada" in client.get("/").text
         client.cookies.clear()
+        for current, new, status in ((WRONG, NEW, 403), (PASSWORD, NEW, 204), (NEW, NEW, 400)):
+            change = {"currentPassword": current, "newPassword": new}
+            assert status == client.put("/me/password", json=change, headers=ada).status_code
         assert 204 == client.delete("/logout", headers=bob).status_code
         assert 401 == client.get("/me", headers=bob).status_code
-    return [PASSWORD, WRONG, *tokens, *(hashlib.sha256(token.encode()).hexdigest() for token in tokens)]
+    return [PASSWORD, WRONG, NEW, *tokens, *(hashlib.sha256(token.encode()).hexdigest() for token in tokens)]
 
 
 def digests(tx: Transaction) -> list[str]:
@@ -67,7 +71,7 @@ def digests(tx: Transaction) -> list[str]:
 
 
 async def test_no_secret_is_logged(served: Served, database_url: str) -> None:
-    """Registering, logging in and out, bidding and being refused leave no secret in any line, and no digest of one."""
+    """Registering, logging in and out, changing a password, bidding, being refused: no secret in any line, nor its digest."""
     hidden = session(served.url)
     assert 0 == served.terminate()
     database = Database(database_url)

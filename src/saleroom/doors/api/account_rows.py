@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from saleroom.domain import errors as e
-from saleroom.doors.api import accounts, auctions, bids, fields, watching
+from saleroom.doors.api import account_fields, accounts, auctions, bids, fields, watching
 from saleroom.doors.api.resource import Access, Endpoint
 from saleroom.doors.api.wire import AccountView, AuctionPage, MyBidPage, SessionsView, TokenView, UserTokensView
 
@@ -15,7 +15,7 @@ ACCOUNTS = (
         summary="Register",
         handler=accounts.register,
         tag="accounts",
-        form=fields.REGISTER,
+        form=account_fields.REGISTER,
         status=201,
         answer=AccountView,
         errors=(e.UsernameTaken, e.RegistrationClosed, e.TooManyRequests, e.Busy),
@@ -27,7 +27,7 @@ ACCOUNTS = (
         summary="Log in and obtain a token, good for 30 days",
         handler=accounts.log_in,
         tag="accounts",
-        form=fields.LOGIN,
+        form=account_fields.LOGIN,
         answer=TokenView,
         errors=(e.InvalidAuthentication, e.TooManyRequests, e.Busy),
         bare=True,
@@ -86,6 +86,18 @@ ACCOUNTS = (
         answer=AuctionPage,
     ),
     Endpoint(
+        method="PUT",
+        path="/me/password",
+        name="changePassword",
+        summary="Change my password: all my other tokens are dead at once",
+        handler=accounts.change_password,
+        tag="accounts",
+        access=Access.TOKEN,
+        form=account_fields.PASSWORD_CHANGE,
+        status=204,
+        errors=(e.WrongPassword, e.TooManyRequests, e.Busy),
+    ),
+    Endpoint(
         method="GET",
         path="/me/sessions",
         name="mySessions",
@@ -126,7 +138,7 @@ TEST_USERS = Endpoint(
     handler=accounts.make_test_users,
     tag="accounts",
     access=Access.TOKEN,
-    form=fields.TEST_USERS,
+    form=account_fields.TEST_USERS,
     status=201,
     answer=UserTokensView,
     about="The token is the setting `load_key`. A house without that setting has no such address. Nobody can log in as them.",

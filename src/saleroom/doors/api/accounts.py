@@ -1,4 +1,4 @@
-"""Accounts: register, log in, log out, who am I, and where else am I logged in."""
+"""Accounts: register, log in, log out, who am I, another password, and where else am I logged in."""
 
 from __future__ import annotations
 
@@ -53,6 +53,14 @@ async def me(call: Call) -> Response:
     """GET /me."""
     account = await call.house.database.read(reading.who, call.token)
     return json_response(account_view(account), 200, PRIVATE)
+
+
+async def change_password(call: Call) -> Response:
+    """PUT /me/password."""
+    address = client_address(call.request)
+    current, new = call.values["current"], call.values["new"]
+    await call.house.accounts.change_password(call.token, current, new, address)
+    return Response(status_code=204)
 
 
 async def sessions(call: Call) -> Response:

@@ -10,13 +10,7 @@ import msgspec
 from msgspec import Meta, Raw
 
 from saleroom.delivery.feed import BEGINNING, EventId
-from saleroom.domain.accounts import (
-    PASSWORD_MAX,
-    PASSWORD_MIN,
-    USERNAME_PATTERN,
-    parse_password,
-    parse_username,
-)
+from saleroom.domain.accounts import USERNAME_PATTERN, parse_username
 from saleroom.domain.auction import Status
 from saleroom.domain.errors import Fault, Invalid
 from saleroom.domain.events import SoftClose
@@ -284,49 +278,6 @@ PHOTOS = Form(
     ),
 )
 EMPTY = Form(name="EmptyRequest", fields=())
-REGISTER = Form(
-    name="Registration",
-    fields=(
-        Field(
-            name="username",
-            to="username",
-            parse=checked(parse_username),
-            schema={"type": "string", "pattern": f"^{USERNAME_PATTERN}$"},
-            required=True,
-            about="Case does not tell two names apart; it is kept in lower case.",
-        ),
-        Field(
-            name="password",
-            to="password",
-            parse=checked(parse_password),
-            schema={"type": "string", "minLength": PASSWORD_MIN, "maxLength": PASSWORD_MAX},
-            required=True,
-            about="Used unmodified.",
-        ),
-    ),
-)
-LOGIN = Form(
-    name="Login",
-    strict=False,
-    fields=tuple(
-        Field(name=name, to=name, parse=string, schema={"type": "string"}, required=True)
-        for name in ("username", "password")
-    ),
-)
-TEST_USERS_MAX = 1000
-TEST_USERS = Form(
-    name="TestUsers",
-    fields=(
-        Field(
-            name="count",
-            to="count",
-            parse=whole(1, TEST_USERS_MAX),
-            schema={"type": "integer", "minimum": 1, "maximum": TEST_USERS_MAX},
-            required=True,
-            about="How many to make.",
-        ),
-    ),
-)
 
 _LIMIT = Field(
     name="limit",

@@ -121,6 +121,7 @@ _ACCOUNT: Schema = {"username": "ada", "password": "correct horse"}
 EXAMPLES: dict[str, Schema] = {
     "Registration": _ACCOUNT,
     "Login": _ACCOUNT,
+    "PasswordChange": {"currentPassword": "correct horse", "newPassword": "battery staple"},
     "AuctionDraft": {"name": "Longcase clock", "startingPrice": "100"},
     "AuctionChanges": {"description": "Walnut, about 1740"},
     "CloseRequest": {},

@@ -1,16 +1,18 @@
-"""The forms for accounts: log in, log out, register. The session is the API's own token, in a cookie."""
+"""The forms for accounts: log in, log out, register, another password. The session is the API's own token, in a cookie."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.domain.accounts import PASSWORD_MIN, TOKEN_LIFETIME, parse_password, parse_username
-from saleroom.domain.errors import Fault, Invalid, Refused, Unauthenticated
+from saleroom.domain.errors import Fault, Invalid, Refused, Unauthenticated, WrongPassword
 from saleroom.doors.agents import agent
 from saleroom.doors.guard import client_address, session_cookie_name, session_token
 from saleroom.doors.web import words
-from saleroom.doors.web.site import Site, fields, go_to, local
+from saleroom.doors.web.site import Site, fields, go_to, local, to_log_in
 from saleroom.service import accounts
 
 
@@ -63,6 +65,35 @@ class AccountForms:
             pass
         return self._with_session(go_to("/"), "", 0)
 
+    async def password_form(self, request: Request) -> Response:
+        """GET /mine/password: the form for another password."""
+        return await self._password_page(request)
+
+    async def change_password(self, request: Request) -> Response:
+        """POST /mine/password: change the password, and say that all other devices are logged out."""
+        sent, token = await fields(request), session_token(request)
+        try:
+            current, new = _passwords(sent)
+            await self._house.accounts.change_password(token or "", current, new, client_address(request))
+        except Unauthenticated:
+            return to_log_in(request)
+        except Refused as refused:
+            return await self._password_page(request, refused=refused)
+        return await self._password_page(request, changed=True)
+
+    async def _password_page(
+        self, request: Request, *, changed: bool = False, refused: Refused | None = None
+    ) -> Response:
+        """Return the form, with what was refused and why, or that the password is changed; none is ever sent back."""
+        viewer = await self._site.viewer(request)
+        if viewer is None:
+            return to_log_in(request)
+        shown = refused
+        if isinstance(refused, WrongPassword):
+            shown = Invalid.one("currentPassword", refused.code, refused.message)
+        context = {"changed": changed, **self._refusal(request, shown)}
+        return self._site.page(request, "password.html", viewer, context, refused=refused)
+
     async def _start_session(self, request: Request, username: str, password: str, then: str | None) -> Response:
         issued = await self._house.accounts.log_in(username, password, client_address(request), agent(request))
         return self._with_session(go_to(local(then)), issued.value, int(TOKEN_LIFETIME.total_seconds()))
@@ -85,16 +116,22 @@ class AccountForms:
         self, request: Request, template: str, sent: dict[str, str], refused: Refused | None = None
     ) -> Response:
         """Return the form, with what was refused and why; a password is never sent back."""
-        language = self._site.renderer.language(request)
         context = {
             "username": sent.get("username", ""),
             "next": local(sent.get("next")),
+            **self._refusal(request, refused),
+        }
+        return self._site.page(request, template, await self._site.viewer(request), context, refused=refused)
+
+    def _refusal(self, request: Request, refused: Refused | None) -> dict[str, Any]:
+        """Return what the forms say of a refusal."""
+        language = self._site.renderer.language(request)
+        return {
             "again": refused is not None,
             "faults": words.faults(language, refused) if isinstance(refused, Invalid) else {},
             "message": None if refused is None else words.refusal(language, refused),
             "password_min": PASSWORD_MIN,
         }
-        return self._site.page(request, template, await self._site.viewer(request), context, refused=refused)
 
 
 def _texts(sent: dict[str, str], *names: str) -> list[str]:
@@ -112,3 +149,14 @@ def _credentials(sent: dict[str, str]) -> tuple[str, str]:
         found = {"username": username, "password": password}
         raise Invalid({name: [fault] for name, fault in found.items() if isinstance(fault, Fault)})
     return username, password
+
+
+def _passwords(sent: dict[str, str]) -> tuple[str, str]:
+    """Return the current password, and one fit to come after it. Raises Invalid with the faults of both."""
+    new = parse_password(sent.get("newPassword", ""))
+    faults = {"newPassword": [new]} if isinstance(new, Fault) else {}
+    if not sent.get("currentPassword"):
+        faults = {"currentPassword": [Fault("required", "is required")], **faults}
+    if isinstance(new, Fault) or faults:
+        raise Invalid(faults)
+    return sent["currentPassword"], new

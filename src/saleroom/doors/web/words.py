@@ -20,6 +20,7 @@ from saleroom.doors.web.language import MONEY_FAULTS, N_, Language, Said
 
 _PLACE = re.compile(r"%\((\w+)\)s")
 _NOT_OURS = N_("This was not sent as this page sends it. Reload the page and try again.")
+_WRONG_PASSWORD = N_("This is not your current password. Nothing was changed.")
 _NO_PICTURE = N_("This is no picture. Choose a JPEG, PNG, WebP, GIF or AVIF file.")
 
 REFUSALS: Mapping[str, tuple[str, ...]] = {
@@ -27,6 +28,7 @@ REFUSALS: Mapping[str, tuple[str, ...]] = {
     "validation": (N_("Something is not right yet. Please check what is marked."),),
     "unauthenticated": (N_("You are not logged in any more. Log in and try again."),),
     "invalid_authentication": (N_("This username and password do not belong together. Check both and try again."),),
+    "wrong_password": (_WRONG_PASSWORD,),
     "username_taken": (N_("This username is taken. Choose another."),),
     "registration_closed": (N_("Registration is closed here. Ask those who run this house for an account."),),
     "unknown_auction": (N_("The address may be mistyped. A lot's address never changes."),),
@@ -114,6 +116,8 @@ FAULTS: Mapping[str, tuple[str, ...]] = {
     "ladder_order": (N_("Each step must begin at a higher price than the one before."),),
     "username_format": (N_("A username is made of 3 to 32 letters a to z, digits, dots, underscores and hyphens."),),
     "password_length": (N_("A password has %(least)s to %(most)s characters."),),
+    "same_password": (N_("This is your current password already. Choose another one."),),
+    "wrong_password": (_WRONG_PASSWORD,),
     "below_starting_price": (N_("This must be the starting price at least."),),
     "below_reserve_price": (N_("This must be the reserve price at least."),),
     "not_in_future": (N_("This time has passed. Choose a later one."),),

@@ -1,8 +1,9 @@
-// The box that shows what is typed as a password. Without scripts it stays hidden.
+// The box that shows what is typed as passwords. Without scripts it stays hidden.
 for (const box of document.querySelectorAll("input[data-shows]")) {
   box.closest("label").hidden = false;
-  const field = document.getElementById(box.dataset.shows);
-  box.addEventListener("change", () => { field.type = box.checked ? "text" : "password"; });
-  // Sent as a password, so that no browser keeps it among the texts that it offers.
-  field.form.addEventListener("submit", () => { field.type = "password"; });
+  const fields = box.dataset.shows.split(" ").map((id) => document.getElementById(id));
+  const turn = (type) => { for (const field of fields) field.type = type; };
+  box.addEventListener("change", () => turn(box.checked ? "text" : "password"));
+  // Sent as passwords, so that no browser keeps them among the texts that it offers.
+  box.form.addEventListener("submit", () => turn("password"));
 }
