@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 from argon2 import PasswordHasher
+from sqlalchemy import func, select
 
 from saleroom.domain.errors import (
     Invalid,
@@ -14,11 +15,19 @@ from saleroom.domain.errors import (
     Unauthenticated,
     WrongPassword,
 )
-from saleroom.service.accounts import Accounts, authenticate, end_all, make_test_users, sessions
+from saleroom.service.accounts import (
+    Accounts,
+    IssuedToken,
+    authenticate,
+    end_all,
+    make_test_users,
+    sessions,
+    start_session,
+)
 from saleroom.service.passwords import Passwords
 from saleroom.service.throttle import FREE_FAILURES, Registrations
 from saleroom.storage import accounts as rows
-from saleroom.storage.database import Database
+from saleroom.storage.database import Database, Transaction
 from tests.fixtures_database import OpenDatabase
 
 on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
@@ -180,6 +189,30 @@ async def test_a_login_that_a_change_overtakes(house: Accounts, passwords: Inter
         await house.log_in("ada", OLD, HERE)
     assert [True] == [one.current for one in await database.read(sessions, token)]
     await house.log_in("ada", NEW, HERE)
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+async def test_a_login_that_commits_last(house: Accounts, database: Database) -> None:
+    """A change waits for a login that has compared its digest and not committed yet, and ends its session too."""
+    await house.add("ada", OLD)
+    asking = (await house.log_in("ada", OLD, HERE)).value
+    under_way = asyncio.Event()
+
+    def slow_login(tx: Transaction) -> IssuedToken | None:
+        login = rows.find_login(tx, "ada")
+        assert login is not None
+        issued = start_session(tx, login.account.id, login.password_digest or "", None, "")
+        under_way.set()
+        tx.execute(select(func.pg_sleep(0.3)))
+        return issued
+
+    login = asyncio.create_task(database.write(slow_login))
+    await under_way.wait()
+    await house.change_password(asking, OLD, NEW, HERE)
+    issued = await login
+    assert issued is not None
+    with pytest.raises(Unauthenticated):
+        await database.read(authenticate, issued.value)
 
 
 async def test_a_digest_that_is_upgraded_meanwhile(house: Accounts, passwords: Interrupted, database: Database) -> None:
