@@ -40,13 +40,25 @@ PAGES = (
         for path in ("/session", "/register", "/sell", "/sell/{gid}", "/lots/{gid}/bid", "/lots/{gid}/buy")
     ),
     *(("POST", path) for path in ("/lots/{gid}/watch", "/mine/sessions/end", "/sell/{gid}/close", "/sell/photos")),
+    *((method, "/mine/password") for method in ("GET", "POST")),
 )
 STREAMS = ("/events", "/auctions/{gid}/events")
 ENDING = ("/me/token", "/me/sessions")
 """Addresses that would log the user out that all requests are sent by."""
 
 parts = st.sampled_from(
-    ["name", "startingPrice", "photo", "csrfToken", "maximum", "amount", "username", "password", "endsAt"]
+    [
+        "name",
+        "startingPrice",
+        "photo",
+        "csrfToken",
+        "maximum",
+        "amount",
+        "username",
+        "password",
+        "newPassword",
+        "endsAt",
+    ]
 )
 uploads = st.lists(
     st.builds(

@@ -26,6 +26,7 @@ USELESS = {
 BODIES = {
     "AuctionDraft": {"name": "Clock", "startingPrice": "1"},
     "BidRequest": {"amount": "1"},
+    "PasswordChange": {"currentPassword": "x", "newPassword": "y" * 8},
     "PhotoList": {"photos": []},
     "TestUsers": {"count": 1},
 }

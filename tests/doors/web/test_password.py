@@ -14,6 +14,12 @@ NEW = "another battery staple"
 PATH = "/mine/password"
 
 
+@pytest.fixture
+def house(sqlite_house: House) -> House:
+    """A house on SQLite: what a database makes a difference to is tested below the pages."""
+    return sqlite_house
+
+
 def change(visitor: Visitor, current: str = PASSWORD, new: str = NEW) -> httpx.Response:
     """Open the form, fill it in and send it."""
     return visitor.send(visitor.page(PATH), PATH, currentPassword=current, newPassword=new)
