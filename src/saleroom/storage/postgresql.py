@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import socket
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -26,6 +27,11 @@ _REFUSED_SQLSTATES = frozenset({"25006", "55P03", "57014"})
 _READ_ONLY = "25006"
 LOCK_SECONDS_MAX = 10.0
 """How long a statement waits for a lock that somebody else holds, such as a repair; the house's own last milliseconds."""
+SILENCE_SECONDS_MAX = 15.0
+"""How long either end may hear nothing of the other's machine. Nobody ends a connection when the power or a cable fails;
+without this the house waits for some 15 minutes, and the server keeps a vanished house's locks for two hours."""
+_PROBES = 3
+CONNECT_SECONDS_MAX = 10.0
 _STRANGE_STATEMENTS = frozenset({"26000", "42P05"})
 """A prepared statement that is not there, or there already: the session is another one."""
 _POOLER_FOUND = (
@@ -51,9 +57,10 @@ class Postgresql:
             max_overflow=0,
             pool_timeout=10,
             hide_parameters=True,  # an error that is logged must not show digests, limits or reserves
-            connect_args=_UNNAMED if pooled else {},
+            connect_args={"timeout": CONNECT_SECONDS_MAX} | (_UNNAMED if pooled else {}),
         )
         event.listen(self._engine.sync_engine, "handle_error", _leave)
+        event.listen(self._engine.sync_engine, "connect", _probe)
         if not pooled:
             event.listen(self._engine.sync_engine, "connect", _be_impatient)
 
@@ -126,9 +133,37 @@ def _leave(context: ExceptionContext) -> None:
         context.is_disconnect = True
 
 
+def _probe(connection: DBAPIConnection, _: object) -> None:
+    """Have this machine end a connection when the server's machine says nothing any more. A slow answer is no silence."""
+    transport = connection.driver_connection._transport  # noqa: SLF001  # the driver shows its socket to nobody
+    end = transport.get_extra_info("socket")
+    if end.family == socket.AF_UNIX:
+        return
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    probing = {
+        "TCP_KEEPIDLE": round(SILENCE_SECONDS_MAX / _PROBES),
+        "TCP_KEEPINTVL": round(SILENCE_SECONDS_MAX / _PROBES),
+        "TCP_KEEPCNT": _PROBES,
+        "TCP_USER_TIMEOUT": round(1000 * SILENCE_SECONDS_MAX),
+    }
+    for name, value in probing.items():
+        if hasattr(socket, name):  # not every system has each
+            end.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
 def _be_impatient(connection: DBAPIConnection, _: object) -> None:
-    """Set how long to wait for locks. Not when the connection is asked for: a pooler between may refuse that."""
+    """Set how long the server waits for locks, and for a machine that says nothing any more.
+
+    Not when the connection is asked for: a pooler between may refuse that.
+    """
+    limits = {
+        "lock_timeout": round(1000 * LOCK_SECONDS_MAX),
+        "tcp_keepalives_idle": round(SILENCE_SECONDS_MAX / _PROBES),
+        "tcp_keepalives_interval": round(SILENCE_SECONDS_MAX / _PROBES),
+        "tcp_keepalives_count": _PROBES,
+        "tcp_user_timeout": round(1000 * SILENCE_SECONDS_MAX),
+    }
     cursor = connection.cursor()
-    cursor.execute(f"SET lock_timeout = {round(1000 * LOCK_SECONDS_MAX)}")
+    cursor.execute("SELECT " + ", ".join(f"set_config('{name}', '{value}', false)" for name, value in limits.items()))
     cursor.close()
     connection.commit()

