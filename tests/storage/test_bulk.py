@@ -6,7 +6,19 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from sqlalchemy import Column, Engine, Integer, LargeBinary, MetaData, String, Table, event, select
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    event,
+    make_url,
+    select,
+)
 
 from saleroom.storage import bulk
 from saleroom.storage.database import Database, Transaction
@@ -53,12 +65,13 @@ def listed(tx: Transaction) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def statements() -> Iterator[list[str]]:
-    """Every statement that goes to a database."""
+def statements(database_url: str) -> Iterator[list[str]]:
+    """Every statement that goes to the test's database."""
     sent: list[str] = []
 
-    def note(*args: object) -> None:
-        sent.append(str(args[2]))
+    def note(connection: Connection, _: object, statement: str, *_rest: object) -> None:
+        if connection.engine.url.database == make_url(database_url).database:  # other tests' houses live on here
+            sent.append(statement)
 
     event.listen(Engine, "before_cursor_execute", note)
     yield sent
