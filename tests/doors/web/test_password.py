@@ -121,3 +121,9 @@ def test_it_cannot_be_forged(house: House, seller: User) -> None:
     sent = {"currentPassword": PASSWORD, "newPassword": NEW}
     assert 403 == httpx.post(f"{house.base}{PATH}", data=sent, cookies=cookies).status_code
     assert 200 == house.anyone.post("/login", json={"username": seller.name, "password": PASSWORD}).status_code
+
+
+def test_password_managers_find_the_form(come: Come) -> None:
+    """The address that they know leads to it."""
+    answer = come().http.get("/.well-known/change-password")
+    assert (303, PATH) == (answer.status_code, answer.headers["location"])

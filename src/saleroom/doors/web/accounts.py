@@ -69,6 +69,10 @@ class AccountForms:
         """GET /mine/password: the form for another password."""
         return await self._password_page(request)
 
+    async def password_place(self, _: Request) -> Response:
+        """GET /.well-known/change-password: where password managers look for that form (W3C, "A Well-Known URL")."""
+        return go_to("/mine/password")
+
     async def change_password(self, request: Request) -> Response:
         """POST /mine/password: change the password, and say that all other devices are logged out."""
         sent, token = await fields(request), session_token(request)

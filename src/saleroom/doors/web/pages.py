@@ -78,6 +78,7 @@ class Pages:
             Route("/mine/sessions/end", Address(POST=mine.end_session)),
             Route("/mine/sessions/end-all", Address(POST=mine.end_all)),
             Route("/mine/password", Address(GET=forms.password_form, POST=forms.change_password)),
+            Route("/.well-known/change-password", Address(GET=forms.password_place)),
             Route("/docs", Address(GET=self.docs)),
             Route("/language/{tag}", Address(GET=LanguageChoice(self._site).choose)),
             Route("/login", forms.login_form, methods=["GET"]),
