@@ -44,7 +44,8 @@ class Client:
         self._entry = entry
         self._who = entry.who
         self._chance = world.chance(f"client {entry.number}")
-        self._key = f"k{entry.number:03}"
+        own = entry.number if isinstance(entry, NewLot) or entry.key is None else entry.key
+        self._key = f"k{own:03}"
 
     async def run(self) -> None:
         """Ask until there is an answer. Returns at once where the lot is not there."""

@@ -6,6 +6,7 @@ was left out before it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from random import Random
@@ -16,6 +17,8 @@ from tests.histories import LEADER, PEOPLE, Relative
 
 BURSTS = 0.4
 """How many steps follow at the heels of the one before, on the same lot."""
+REUSES = 0.06
+"""How many bids come with the Idempotency-Key of an earlier one."""
 LASTS = 36.0
 """Seconds in which entries begin."""
 
@@ -94,6 +97,8 @@ class Step:
     near: Relative | None = None
     changes: tuple[tuple[str, Any], ...] = ()
     way: Way = Way()
+    key: int | None = None
+    """The entry whose Idempotency-Key it comes with, if that is not its own."""
 
     def __str__(self) -> str:
         who = "whoever leads" if self.who == LEADER else PEOPLE[self.who]
@@ -103,7 +108,8 @@ class Step:
         on = f" lot {self.lot}" if self.lot else ""
         when = "" if self.near is None else f" at {_near(self.near)} us"
         way = f" ({self.way})" if str(self.way) else ""
-        return f"{who}: {self.what}{on}{' ' if asked else ''}{', '.join(asked)}{when}{way}"
+        key = "" if self.key is None else f" under the key of {self.key}"
+        return f"{who}: {self.what}{on}{' ' if asked else ''}{', '.join(asked)}{when}{key}{way}"
 
 
 @dataclass(frozen=True)
@@ -158,7 +164,21 @@ def plan(seed: int) -> Plan:
             at = _within(chance, lot)
         entries.append(_step(chance, policies, at, lot))
     entries += [_fault(chance, processes) for _ in range(chance.choice((0, 3, 4, 5, 7)))]
-    return Plan(seed, processes, policies, tuple(replace(entry, number=n) for n, entry in enumerate(entries, 1)))
+    numbered = [replace(entry, number=n) for n, entry in enumerate(entries, 1)]
+    return Plan(seed, processes, policies, tuple(_reusing(seed, numbered)))
+
+
+def _reusing(seed: int, entries: list[Entry]) -> Iterator[Entry]:
+    """Yield the entries, some bids of them with the key of an earlier one: careless programs do that."""
+    chance = Random(f"keys {seed}")
+    bids = [entry for entry in entries if isinstance(entry, Step) and entry.what == "bid"]
+    for entry in entries:
+        earlier = [bid for bid in bids if (bid.at, bid.number) < (entry.at, entry.number)]
+        if isinstance(entry, Step) and entry in bids and earlier and chance.random() < REUSES:
+            own = [bid for bid in earlier if bid.who == entry.who]  # keys of others are no clash
+            yield replace(entry, key=chance.choice(own * 4 + earlier).number)
+        else:
+            yield entry
 
 
 POLICIES = ("nibbler", "proxy", "sniper", "jumper", "fool", "keen")

@@ -100,6 +100,12 @@ def forgotten_key() -> Any:
 
 
 @plant
+def key_for_anything() -> Any:
+    """An Idempotency-Key answers for any request."""
+    return patch.object(use_cases, "repeated", lambda kept, asked: kept.answer)
+
+
+@plant
 @contextmanager
 def equal_bid_leads() -> Iterator[None]:
     """A bid at the leader's limit takes the lead: `>=` instead of `>`."""
