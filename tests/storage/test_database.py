@@ -114,7 +114,7 @@ async def test_a_deadlock_is_tried_again(open_database: OpenDatabase) -> None:
                 await_only(both.wait())
 
     await asyncio.gather(one.write(crosswise, "bids", "lots"), other.write(crosswise, "lots", "bids"))
-    assert 3 == len(tries)
+    assert 3 <= len(tries)  # on a slow machine the second try may meet the other one once more
     counts = await one.read(lambda tx: tx.execute(select(counters.c.count)).scalars().all())
     assert [2, 2] == list(counts)
 

@@ -18,7 +18,7 @@ from saleroom.doors.guard import SAFE_METHODS
 from tests.contract import DOCUMENT
 from tests.fixtures_house import House, settings_for
 
-PAGES = re.compile(r"/(docs|language|live|lots|mine|register|sell|session)(/.*)?")
+PAGES = re.compile(r"/(docs|language|live|lots|mine|register|sell|session)(/.*)?|/\.well-known/change-password")
 """Addresses for people only; their forms and streams of HTML are no interface."""
 OPERATIONS = {
     (method.upper(), path): operation
