@@ -12,6 +12,8 @@ from tests.faults.link import Link
 
 STAY_SECONDS_MAX = 0.2
 """How long a reader stays at most before it hangs up, until it has been cut off often enough."""
+RUDE = 0.2
+"""How many hang up whether they have been answered or not. On a slow machine they alone would never be answered."""
 PAUSE_SECONDS_MAX = 0.05
 GIVE_UP_SECONDS = 60.0
 
@@ -34,9 +36,10 @@ class Reader:
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(sock_read=GIVE_UP_SECONDS)) as http:
             while not self.over:
                 stay = random.uniform(0, STAY_SECONDS_MAX) if not self.often_enough else None
+                rude = random.random() < RUDE
                 try:
-                    async with asyncio.timeout(stay):
-                        await self._read(http)
+                    async with asyncio.timeout(stay if rude else None):
+                        await self._read(http, None if rude else stay)
                 except (aiohttp.ClientError, OSError, TimeoutError):
                     pass  # cut off: by itself, on the way, or by the house's end
                 await asyncio.sleep(random.uniform(0, PAUSE_SECONDS_MAX))
@@ -46,8 +49,8 @@ class Reader:
         """Whether it was cut off as often as it should be."""
         return self.cuts >= self._cuts_wanted
 
-    async def _read(self, http: aiohttp.ClientSession) -> None:
-        """Ask for what is behind the last event, by header or address, and take what comes."""
+    async def _read(self, http: aiohttp.ClientSession, stay: float | None) -> None:
+        """Ask for what is behind the last event, by header or address, and take what comes for `stay` seconds."""
         last = self.ids[-1] if self.ids else "0"
         by_header = bool(self.ids) and random.random() < 0.5
         headers = {"Last-Event-ID": last} if by_header else {}
@@ -60,18 +63,21 @@ class Reader:
             if answer.status == 503:
                 return
             self.cuts += 1  # however this ends
-            event: dict[bytes, bytes] = {}
-            async for line in answer.content:
-                name, _, value = line.removesuffix(b"\n").partition(b": ")
-                if line != b"\n":
-                    event[name] = value
-                    continue
-                if (
-                    b"data" in event
-                ):  # what was cut off before its empty line is none; the first id comes without an event
-                    self.ids.append(event[b"id"].decode())
-                    self.data.append(event[b"data"])
-                event.clear()
+            async with asyncio.timeout(stay):
+                await self._take(answer)
+
+    async def _take(self, answer: aiohttp.ClientResponse) -> None:
+        """Keep the events of a stream. What was cut off before its empty line is none; the first id comes without one."""
+        event: dict[bytes, bytes] = {}
+        async for line in answer.content:
+            name, _, value = line.removesuffix(b"\n").partition(b": ")
+            if line != b"\n":
+                event[name] = value
+                continue
+            if b"data" in event:
+                self.ids.append(event[b"id"].decode())
+                self.data.append(event[b"data"])
+            event.clear()
 
 
 def several(house: House, link: Link, gids: Sequence[str], number: int, cuts: int) -> list[Reader]:
