@@ -106,8 +106,11 @@ async def _ended(process: asyncio.subprocess.Process, log: Path) -> str:
 async def _end(process: asyncio.subprocess.Process) -> None:
     """End the house: in order, and if that takes too long, at once."""
     for number, seconds in ((signal.SIGTERM, STOP_SECONDS_MAX), (signal.SIGKILL, STOP_SECONDS_MAX)):
+        if process.returncode is not None:
+            return
         with suppress(ProcessLookupError):
-            process.send_signal(number)
+            # Not by its own method, which looks whether it has ended, and so takes the news from asyncio, which complains.
+            os.kill(process.pid, number)
         with suppress(TimeoutError):
             await asyncio.wait_for(process.wait(), seconds)
             return
