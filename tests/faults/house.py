@@ -4,7 +4,6 @@ import asyncio
 import json
 import random
 import signal
-import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.delivery.equipment import until
+from tests.delivery.equipment import free_port, until
 from tests.faults import mortal
 from tests.process import Served
 
@@ -30,19 +29,6 @@ HASTE = {
 """Shorter waits, so that the relay is at work again when the next fault comes, and not still waiting for a lease to run out."""
 
 
-def quiet_port() -> int:
-    """Return a free port below those that the kernel gives to clients: nobody takes it while its server is away."""
-    while True:
-        with socket.socket() as trial:
-            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            port = random.randrange(20_000, 32_000)
-            try:
-                trial.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
-
-
 class _Mortal(Served):
     program = (sys.executable, str(mortal.__file__))
 
@@ -54,7 +40,7 @@ class House:
     """
 
     def __init__(self, folder: Path, *, hasty: bool = True, dawdles: float = 0, **settings: str) -> None:
-        self.port = quiet_port()
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.deaths = 0
         self.endings: list[tuple[datetime, datetime]] = []

@@ -4,7 +4,7 @@ import asyncio
 import socket
 import struct
 
-from tests.faults.house import quiet_port
+from tests.delivery.equipment import free_port
 
 _RESET = struct.pack("ii", 1, 0)
 
@@ -13,7 +13,7 @@ class Link:
     """Forwards connections to a port of this machine. Nothing passes until `open`."""
 
     def __init__(self, target: int) -> None:
-        self.port = quiet_port()
+        self.port = free_port()
         self._target = target
         self._server: asyncio.Server | None = None
         self._ends: set[asyncio.StreamWriter] = set()

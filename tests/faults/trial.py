@@ -18,7 +18,7 @@ from saleroom.storage.database import Database, Transaction
 from tests.delivery.equipment import Mosquitto, Subscriber, until
 from tests.faults import readers as reading
 from tests.faults.bidding import Storm
-from tests.faults.house import SECONDS_MAX, House, quiet_port
+from tests.faults.house import SECONDS_MAX, House
 from tests.faults.judging import (
     Closed,
     Log,
@@ -310,7 +310,7 @@ async def _link(stack: AsyncExitStack, target: int) -> Link:
 @contextmanager
 def _broker(folder: Path, lines: tuple[str, ...]) -> Iterator[Mosquitto]:
     kept = (f"persistence_location {folder}/",) if "persistence true" in lines else ()
-    broker = Mosquitto(folder, *lines, *kept, port=quiet_port())
+    broker = Mosquitto(folder, *lines, *kept)
     broker.start()
     try:
         yield broker
