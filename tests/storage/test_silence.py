@@ -39,6 +39,7 @@ class Wire:
         """Lay the cable; one that a run has left behind that was killed is in the way."""
         self.remove()
         self._run("netns", "add", self.space)
+        self._run("netns", "exec", self.space, "true")  # not everybody who may make one may go there
         self._run("link", "add", self._near, "type", "veth", "peer", "name", self._far, "netns", self.space)
         self._run("address", "add", f"{self._own}/24", "dev", self._near)
         self._run("-n", self.space, "address", "add", f"{self.address}/24", "dev", self._far)
