@@ -123,19 +123,23 @@ class Switch:
 
     def __init__(self, pages: Sequence[Route], resources: Sequence[Route], router: Router) -> None:
         shared = {page.path for page in pages}
-        self._resources = {resource.path: resource.app for resource in resources if resource.path not in shared}
+        found = {resource.path: resource.app for resource in resources if resource.path not in shared}
+        # Kept apart, so that a path is never taken for a pattern: somebody may send the very letters `{gid}`.
+        self._fixed = {path: app for path, app in found.items() if "{" not in path}
+        self._of_auction = {path: app for path, app in found.items() if path.split("/")[2:3] == ["{gid}"]}
         self._router = router
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on."""
         app = None
         if scope["type"] == "http":
-            app = self._resources.get(scope["path"])
+            app = self._fixed.get(scope["path"])
             parts = scope["path"].split("/")
-            if app is None and len(parts) > 2 and parts[2]:
-                scope["path_params"] = {"gid": parts[2]}
+            if app is None and len(parts) > 2 and (gid := parts[2]):
                 parts[2] = "{gid}"
-                app = self._resources.get("/".join(parts))
+                app = self._of_auction.get("/".join(parts))
+                if app is not None:
+                    scope["path_params"] = {"gid": gid}
         await (app or self._router)(scope, receive, send)
 
 

@@ -94,7 +94,7 @@ def soft_close(raw: bytes) -> SoftClose | Fault | list[Fault]:
 def event_id(text: str) -> EventId | Fault:
     """Read the id of an event, or `0` for what is before the first one."""
     match = _EVENT_ID.fullmatch(text)
-    if match is None:
+    if match is None or int(match[2] or 0) > VERSION_MAX:
         return Fault("event_id", "must be the id of an event, such as k3X9mQ2vTa1_/7, or 0 for the beginning")
     return BEGINNING if text == "0" else EventId(match[1], int(match[2]))
 
@@ -131,6 +131,8 @@ def _instant(name: str, to: str, about: str) -> Field:
     return Field(name=name, to=to, parse=instant, schema=INSTANT_SCHEMA, nullable=True, about=about)
 
 
+VERSION_MAX = 2**31 - 1
+"""What a version can be in either database."""
 EVENT_ID_PATTERN = r"0|([A-Za-z0-9_-]{1,64})/([1-9][0-9]{0,9})"
 _EVENT_ID = re.compile(EVENT_ID_PATTERN)
 _decode_object = msgspec.json.Decoder(dict[str, Raw]).decode
@@ -308,7 +310,7 @@ AFTER = (
         about="The id of the event to go on after, or 0 for the beginning; without it, what happens from now on.",
     ),
 )
-BY_BID = _paging(Annotated[int, Meta(ge=0, le=2**31 - 1)])
+BY_BID = _paging(Annotated[int, Meta(ge=0, le=VERSION_MAX)])
 BY_AUCTION = _paging(Annotated[int, Meta(ge=0, le=NUMBER_MAX)])
 BY_MARK = _paging(Mark)
 LIST = (

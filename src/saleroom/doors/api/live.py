@@ -45,10 +45,7 @@ async def of_all(call: Call) -> Response:
 
 
 async def _following(call: Call, gid: str | None) -> Response:
-    after = _after(call, gid)
-    if call.request.method == "HEAD":
-        return EventStream(None, call.house.feed.now)
-    follower = await call.house.feed.follow(gid, after)
+    follower = await call.house.feed.follow(gid, _after(call, gid))
     if follower.ended:
         follower.close()
         return Response(status_code=204)  # at which a browser's EventSource does not come back
@@ -69,9 +66,9 @@ def _after(call: Call, gid: str | None) -> EventId | None:
 
 
 class EventStream(Response):
-    """The answer that goes on for as long as its reader stays; for HEAD without a follower."""
+    """The answer that goes on for as long as its reader stays; for HEAD it ends after its headers."""
 
-    def __init__(self, follower: Follower | None, clock: Callable[[], datetime]) -> None:
+    def __init__(self, follower: Follower, clock: Callable[[], datetime]) -> None:
         self._follower = follower
         self.clock = clock
         self.status_code = 200
@@ -79,12 +76,12 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send what the follower gets, until it or the connection ends."""
-        await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
-        if self._follower is None:
-            await send({"type": "http.response.body"})
-            return
         line: Line = scope[LINE]
         try:
+            await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
+            if scope["method"] == "HEAD":
+                await send({"type": "http.response.body"})
+                return
             line.narrow(BUFFER_BYTES_MAX)
             line.at_end(self._follower.end)
             self._follower.on_cut = line.abort  # an orderly end would wait for a reader that does not read

@@ -22,12 +22,13 @@ from starlette.types import Send
 
 from saleroom.delivery.feed import EventId, Follower
 from saleroom.domain.accounts import Account
-from saleroom.domain.errors import Invalid, UnknownAuction
+from saleroom.domain.errors import Fault, Invalid, UnknownAuction
 from saleroom.domain.views import AuctionView, BidView, instant
+from saleroom.doors.api.fields import event_id
 from saleroom.doors.api.live import EventStream, send_more
 from saleroom.doors.house import House
 from saleroom.doors.web.language import Language
-from saleroom.doors.web.site import GID, Site
+from saleroom.doors.web.site import GID, Site, lot_gid
 from saleroom.service import reading
 from saleroom.storage.database import Transaction
 from saleroom.storage.log import LoggedEvent
@@ -82,7 +83,7 @@ class Live:
 
     async def lot(self, request: Request) -> Response:
         """GET /lots/{gid}/live?after=VERSION: the lot's page from behind that version on, for whoever is logged in."""
-        gid = _gid(request)
+        gid = lot_gid(request)
         viewer, has_bid = await self._site.read(request, _has_bid, gid)
         language = self._site.renderer.language(request)
 
@@ -130,7 +131,7 @@ class Live:
 
     async def screen(self, request: Request) -> Response:
         """GET /lots/{gid}/screen/live: the lot on the hall's screen, at the beginning and whenever it changes."""
-        gid = _gid(request)
+        gid = lot_gid(request)
         language = self._site.renderer.language(request)
 
         async def shown(board: Board, *, extended: bool) -> str:
@@ -156,8 +157,6 @@ class Live:
         told: Callable[[Sequence[LoggedEvent]], Awaitable[str]],
         opening: Callable[[], Awaitable[str]] | None = None,
     ) -> Response:
-        if request.method == "HEAD":
-            return PageStream(None, self._house.feed.now, told, opening)
         follower = await self._house.feed.follow(gid, after)
         return PageStream(follower, self._house.feed.now, told, opening)
 
@@ -186,7 +185,7 @@ class PageStream(EventStream):
 
     def __init__(
         self,
-        follower: Follower | None,
+        follower: Follower,
         clock: Callable[[], datetime],
         told: Callable[[Sequence[LoggedEvent]], Awaitable[str]],
         opening: Callable[[], Awaitable[str]] | None,
@@ -194,7 +193,7 @@ class PageStream(EventStream):
         super().__init__(follower, clock)
         self._told = told
         self._opening = opening
-        self._over = follower is not None and follower.ended
+        self._over = follower.ended
 
     async def opening(self) -> bytes:
         """Return what the page shows at the beginning; a page that was over before hears so at once."""
@@ -268,14 +267,12 @@ def _has_bid(tx: Transaction, token: str | None, gid: str) -> bool:
     return reading.has_bid(tx, token, gid)
 
 
-def _gid(request: Request) -> str:
-    gid: str = request.path_params["gid"]
-    if GID.fullmatch(gid) is None:
-        raise UnknownAuction
-    return gid
-
-
 def _resumed(request: Request, gid: str) -> EventId | None:
-    """Return the event that a page saw last, as its browser says when it comes back."""
-    sent, _, version = request.headers.get("last-event-id", "").rpartition("/")
-    return EventId(gid, int(version)) if sent == gid and version.isascii() and version.isdigit() else None
+    """Return the event that a page saw last, as its browser says when it comes back. Raises Invalid."""
+    sent = request.headers.get("last-event-id")
+    found = event_id(sent) if sent else None
+    if isinstance(found, EventId) and found.gid != gid:
+        found = Fault("event_id", "must be the id of an event of this lot")
+    if isinstance(found, Fault):
+        raise Invalid({"Last-Event-ID": [found]})
+    return found

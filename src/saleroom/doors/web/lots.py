@@ -23,7 +23,7 @@ from saleroom.doors.problems import headers_of, status_of
 from saleroom.doors.web import words
 from saleroom.doors.web.language import N_, Language
 from saleroom.doors.web.live import BIDS_SHOWN, role_of
-from saleroom.doors.web.site import GID, Site, fields, go_to, is_fragment, to_log_in
+from saleroom.doors.web.site import Site, fields, go_to, is_fragment, lot_gid, to_log_in
 from saleroom.service import bidding, lot
 from saleroom.service.bidding import BidCommand
 from saleroom.service.lot import Lot
@@ -61,7 +61,7 @@ class Lots:
     async def bids(self, request: Request) -> Response:
         """GET /lots/{gid}/bids: the whole history, by page."""
         before = _before(request)
-        viewer, found = await self._site.read(request, _lot, request.path_params["gid"], BIDS_PER_PAGE, before)
+        viewer, found = await self._site.read(request, _lot, lot_gid(request), BIDS_PER_PAGE, before)
         context = {"a": found.auction, "bids": found.bids, "older": found.older, "first": before is None}
         return self._site.page(request, "bids.html", viewer, context)
 
@@ -84,7 +84,7 @@ class Lots:
 
     async def buy(self, request: Request) -> Response:
         """POST /lots/{gid}/buy: show what buying now means; once it is confirmed, buy."""
-        token, gid = session_token(request), _gid(request)
+        token, gid = session_token(request), lot_gid(request)
         if token is None or await self._site.viewer(request) is None:
             return to_log_in(request)
         sent = await fields(request)
@@ -101,14 +101,14 @@ class Lots:
     async def _check(self, request: Request, sent: dict[str, str]) -> Response:
         """Show what the bid means. Raises Invalid with the faults of its fields, in the reader's language."""
         language = self._site.renderer.language(request)
-        _, found = await self._site.read(request, _lot, _gid(request), BIDS_SHOWN, None)
+        _, found = await self._site.read(request, _lot, lot_gid(request), BIDS_SHOWN, None)
         asked, faults = _read(language, found, sent)
         if faults:
             return await self._page(request, sent=sent, faults=faults, status=400)
         return await self._page(request, asked=asked)
 
     async def _place(self, request: Request, token: str, sent: dict[str, str]) -> Response:
-        gid = _gid(request)
+        gid = lot_gid(request)
         values = {"amount": _exact(sent, "exactAmount"), "maximum": _exact(sent, "exactMaximum")}
         if values == {"amount": None, "maximum": None}:
             raise Invalid.one("amount", "required", "is required")
@@ -121,7 +121,7 @@ class Lots:
 
     async def _answered(self, request: Request, body: bytes) -> Response:
         if not is_fragment(request):
-            return go_to(f"/lots/{_gid(request)}#lot-box")
+            return go_to(f"/lots/{lot_gid(request)}#lot-box")
         answer = msgspec.json.decode(body, type=BidAnswer)
         return await self._page(request, answer=answer, part="parts/lot_answer.html")
 
@@ -154,7 +154,7 @@ class Lots:
         headers: dict[str, str] | None = None,
     ) -> Response:
         """Return the page, or the `part` of it that htmx asked for."""
-        viewer, found = await self._site.read(request, _lot, _gid(request), BIDS_SHOWN, None)
+        viewer, found = await self._site.read(request, _lot, lot_gid(request), BIDS_SHOWN, None)
         context = {
             "lot": found,
             "a": found.auction,
@@ -204,8 +204,6 @@ def _read(language: Language, found: Lot, sent: dict[str, str]) -> tuple[Asked, 
 
 
 def _lot(tx: Transaction, token: str | None, gid: str, limit: int, before: int | None) -> Lot:
-    if GID.fullmatch(gid) is None:
-        raise UnknownAuction
     return lot.show(tx, token, gid, limit, before)
 
 
@@ -220,11 +218,6 @@ def _is_extended(found: Lot) -> bool:
         return False
     late = datetime.fromisoformat(ends_at) - timedelta(seconds=rule.extension)
     return any(datetime.fromisoformat(bid.placed_at) == late for bid in found.bids)
-
-
-def _gid(request: Request) -> str:
-    gid: str = request.path_params["gid"]
-    return gid
 
 
 def _new_key() -> str:

@@ -10,11 +10,11 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import Response
 
-from saleroom.domain.errors import Fault, Invalid, Unauthenticated, UnknownAuction, UnknownSession
+from saleroom.domain.errors import Fault, Invalid, Unauthenticated, UnknownSession
 from saleroom.domain.views import instant
 from saleroom.doors.api.wire import BAD_CURSOR, read_cursor, write_cursor
 from saleroom.doors.guard import session_cookie_name, session_token
-from saleroom.doors.web.site import GID, Site, fields, go_to, is_fragment, local, to_log_in
+from saleroom.doors.web.site import Site, fields, go_to, is_fragment, local, lot_gid, to_log_in
 from saleroom.service import accounts, dealings, lot, watching
 from saleroom.service.dealings import LIVE, OVER, Dealings
 from saleroom.storage.database import Transaction
@@ -89,9 +89,7 @@ class Mine:
     async def _star(
         self, request: Request, use_case: Callable[[Transaction, str, str], None], *, watched: bool
     ) -> Response:
-        gid = request.path_params["gid"]
-        if GID.fullmatch(gid) is None:
-            raise UnknownAuction
+        gid = lot_gid(request)
         back = local((await fields(request)).get("next"), f"/lots/{gid}")
         try:
             await self._house.database.write(use_case, session_token(request) or "", gid)

@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from saleroom.domain.accounts import parse_username
-from saleroom.domain.errors import Fault, Invalid, UnknownAuction
+from saleroom.domain.errors import Fault, Invalid
 from saleroom.domain.views import AuctionView
-from saleroom.doors.web.site import GID, Site, go_to, is_fragment
+from saleroom.doors.web.site import Site, go_to, is_fragment, lot_gid
 from saleroom.service import catalogue
 
 RESULT_SECONDS = 12
@@ -32,7 +32,7 @@ class Screens:
 
     async def show(self, request: Request) -> Response:
         """GET /lots/{gid}/screen?author=NAME: the lot as the hall sees it; `author` keeps to one seller's lots."""
-        gid, author = _gid(request), _author(request)
+        gid, author = lot_gid(request), _author(request)
         viewer, screen = await self._site.read(request, catalogue.screen, gid, author)
         a = screen.auction
         context = {
@@ -50,7 +50,7 @@ class Screens:
 
     async def next(self, request: Request) -> Response:
         """GET /lots/{gid}/screen/next: go on to the next lot's screen; where there is none, stay."""
-        gid, author = _gid(request), _author(request)
+        gid, author = lot_gid(request), _author(request)
         _, found = await self._site.read(request, catalogue.after, gid, author)
         if found is not None:
             return go_to(_address(found.gid, author))
@@ -61,7 +61,7 @@ class Screens:
 
     async def code(self, request: Request) -> Response:
         """GET /lots/{gid}/qr.svg: the address of the lot's page as a QR code, dark on light in every colour scheme."""
-        gid = _gid(request)
+        gid = lot_gid(request)
         await self._site.house.showing.ask((gid, None))
         drawn = BytesIO()
         code = segno.make(f"{self._site.origin(request)}/lots/{gid}", error="m", micro=False)
@@ -78,13 +78,6 @@ class Screens:
 
 def _address(gid: str, author: str | None) -> str:
     return f"/lots/{gid}/screen" + (f"?{urlencode({'author': author})}" if author else "")
-
-
-def _gid(request: Request) -> str:
-    gid: str = request.path_params["gid"]
-    if GID.fullmatch(gid) is None:
-        raise UnknownAuction
-    return gid
 
 
 def _author(request: Request) -> str | None:

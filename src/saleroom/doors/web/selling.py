@@ -16,7 +16,7 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
-from saleroom.domain.errors import Fault, Invalid, Refused, Unauthenticated, UnknownAuction
+from saleroom.domain.errors import Fault, Invalid, Refused, Unauthenticated
 from saleroom.domain.increments import DEFAULT_LADDER
 from saleroom.domain.photos import PER_LOT_MAX, Photo
 from saleroom.domain.selling import Draft
@@ -28,7 +28,7 @@ from saleroom.doors.web import drafts, words
 from saleroom.doors.web.drafts import Read, Written
 from saleroom.doors.web.hours import read_local
 from saleroom.doors.web.language import N_, Language, Said
-from saleroom.doors.web.site import GID, Site, fields, go_to, to_log_in
+from saleroom.doors.web.site import GID, Site, fields, go_to, lot_gid, to_log_in
 from saleroom.service import auctions, photos, selling
 from saleroom.service.once import Once
 from saleroom.service.selling import Offer
@@ -114,7 +114,7 @@ class Selling:
     async def save(self, request: Request) -> Response:
         """POST /sell/{gid}: a preview, the form again, or the lot as amended."""
         async with self._sent(request) as sent:
-            return await self._step(request, sent, _gid(request))
+            return await self._step(request, sent, lot_gid(request))
 
     async def upload(self, request: Request) -> Response:
         """POST /sell/photos: what scripts send at once, one file; back comes the photo as the form shows it."""
@@ -127,7 +127,7 @@ class Selling:
 
     async def cancel(self, request: Request) -> Response:
         """POST /sell/{gid}/cancel."""
-        gid = _gid(request)
+        gid = lot_gid(request)
         await fields(request)
         try:
             await self._house.database.write(auctions.cancel, session_token(request) or "", gid)
@@ -137,7 +137,7 @@ class Selling:
 
     async def close(self, request: Request) -> Response:
         """POST /sell/{gid}/close: now, or at an end that is announced with it."""
-        gid, sent = _gid(request), await fields(request)
+        gid, sent = lot_gid(request), await fields(request)
         try:
             ends_at = None if sent.get("do") == "now" else _announced(sent, self._language(request))
             await self._house.database.write(auctions.close, session_token(request) or "", gid, ends_at, None)
@@ -147,7 +147,7 @@ class Selling:
 
     async def _manage(self, request: Request, refused: Refused | None = None, announced: str = "") -> Response:
         """Return one's own lot as it is, with what may be done to it; and what was `refused` of that just now."""
-        gid, language = _gid(request), self._language(request)
+        gid, language = lot_gid(request), self._language(request)
         try:
             viewer, (offer, fixed) = await self._site.read(request, _managed, gid)
         except Unauthenticated:
@@ -358,13 +358,6 @@ def _anchor(field: str) -> str:
 def _is_more(field: str) -> bool:
     """Whether a field is one of those that are folded away at first."""
     return list(LABELS).index(_labelled(field)) > list(LABELS).index("endsAt")
-
-
-def _gid(request: Request) -> str:
-    gid: str = request.path_params["gid"]
-    if GID.fullmatch(gid) is None:
-        raise UnknownAuction
-    return gid
 
 
 def _now(tx: Transaction, token: str | None) -> datetime:

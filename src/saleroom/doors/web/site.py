@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from saleroom.domain.accounts import Account
-from saleroom.domain.errors import Invalid, Refused, Unauthenticated
+from saleroom.domain.errors import Invalid, Refused, Unauthenticated, UnknownAuction
 from saleroom.doors.guard import read_body, session_token
 from saleroom.doors.house import House
 from saleroom.doors.problems import MethodNotAllowed, headers_of, status_of
@@ -99,6 +99,14 @@ class Address:
             raise MethodNotAllowed(", ".join(sorted(self._handlers)))
         response = await handler(Request(scope, receive))
         await response(scope, receive, send)
+
+
+def lot_gid(request: Request) -> str:
+    """Return the gid in the path of a lot's page. Raises UnknownAuction where no lot can have it."""
+    found: str = request.path_params["gid"]
+    if GID.fullmatch(found) is None:
+        raise UnknownAuction
+    return found
 
 
 async def fields(request: Request) -> dict[str, str]:

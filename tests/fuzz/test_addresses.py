@@ -1,0 +1,316 @@
+"""Every path parameter, header, cookie, query parameter and form field of the API and of the pages, filled with anything."""
+
+import json
+import re
+import socket
+from contextlib import suppress
+from typing import cast
+from urllib.parse import quote, quote_from_bytes
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from saleroom.compose import PUBLIC_FOLDER
+from saleroom.doors.api.endpoints import ENDPOINTS
+from saleroom.doors.api.wire import write_cursor
+from saleroom.doors.house import House as Parts
+from saleroom.doors.web.assets import Assets
+from saleroom.doors.web.pages import Pages
+from saleroom.doors.web.site import Address
+from tests.fixtures_house import House, User
+from tests.fixtures_hypothesis import on_a_database
+from tests.fuzz.mangling import as_bytes, nasty
+
+PAGES = Pages(cast("Parts", None), Assets(PUBLIC_FOLDER)).routes()
+ADDRESSES = (
+    *((row.method, row.path) for row in ENDPOINTS),
+    *(
+        (method, route.path)
+        for route in PAGES
+        for method in (sorted(route.app._handlers) if isinstance(route.app, Address) else ["GET"])
+    ),
+)
+STREAMS = tuple(number for number, (_, path) in enumerate(ADDRESSES) if path.endswith(("/events", "/live")))
+ENDING = ("/logout", "/me/sessions", "/session/end", "/mine/sessions/end-all")
+"""Addresses that log the user out: they are asked without a live token."""
+TEMPLATES = sorted({(method, path) for method, path in ADDRESSES if "{" in path})
+READ_SECONDS = 5.0
+DIGITS = ("0", "1", "-1", "9" * 10, "9" * 18, "9" * 19, "9" * 30, "9" * 4300, "9" * 4301, "9" * 5000, "1e5", "٣", "²")
+SEGMENTS = (
+    *("", ".", "..", "%2e%2e", "..%2f", "%2f", "%5c", "%00", "%0a", "%0d%0a", "%ff", "%ed%a0%80", "%", "%zz"),
+    *("{gid}", "{id}", "{width}", "{file:path}", "{tag}", "null", "*", "~", ";", "a" * 64, "a" * 65, "a" * 6000),
+)
+"""As they stand in the address; what is no text is written as it would be sent."""
+HEADERS = (
+    *(
+        "Accept",
+        "Accept-Encoding",
+        "Accept-Language",
+        "Authorization",
+        "Connection",
+        "Content-Type",
+        "Cookie",
+        "Expect",
+    ),
+    *(
+        "Forwarded",
+        "Host",
+        "HX-Request",
+        "Idempotency-Key",
+        "If-Match",
+        "If-Modified-Since",
+        "If-None-Match",
+        "If-Range",
+    ),
+    *(
+        "Last-Event-ID",
+        "Origin",
+        "Range",
+        "Referer",
+        "User-Agent",
+        "X-CSRF-Token",
+        "X-Forwarded-For",
+        "X-Forwarded-Host",
+    ),
+    *("X-Forwarded-Proto", "X-HTTP-Method-Override", "X-Requested-With"),
+)
+COOKIES = ("saleroom_session", "saleroom_csrf", "saleroom_language", "other")
+QUERY = ("after", "author", "before", "cursor", "limit", "lots", "next", "now", "over", "q", "sort", "status", "listed")
+FIELDS = (
+    *("amount", "author", "confirmed", "cap", "csrfToken", "currentPassword", "description", "do", "ending", "endsAt"),
+    *("exactAmount", "exactMaximum", "extension", "files", "id", "increment", "key", "maximum", "name", "newPassword"),
+    *("next", "password", "photo", "reservePrice", "softClose", "startsAt", "startingPrice", "step", "tierFrom"),
+    *("tierStep", "username", "version", "window", "zone"),
+)
+USUAL = {
+    "confirmed": b"yes",
+    "key": b"k" * 22,
+    "exactAmount": b"10.000",
+    "amount": b"10",
+    "maximum": b"12",
+    "name": b"Clock",
+    "startingPrice": b"10",
+    "ending": b"at",
+    "endsAt": b"2099-11-28T20:00",
+    "zone": b"Europe/Berlin",
+    "softClose": b"on",
+    "window": b"2",
+    "extension": b"2",
+    "increment": b"ladder",
+    "do": b"preview",
+    "id": b"1",
+    "username": b"nobody.1",
+    "password": b"correct horse",
+    "currentPassword": b"correct horse",
+    "newPassword": b"x",
+}
+"""What the forms of the pages hold when they are filled in."""
+numbers = st.sampled_from([-1, 0, 1, 2**31 - 1, 2**31, 2**63 - 1, 2**63, 10**400])
+cursors = st.lists(numbers | st.sampled_from(["", "1", "\0", "9" * 30, None, "2026-11-21T12:00:00Z"]), max_size=4).map(
+    write_cursor
+) | numbers.map(write_cursor)
+
+
+@st.composite
+def texts(draw: st.DrawFn, gid: str) -> bytes:
+    """What stands for a parameter: digits, cursors, ids of events, texts that have broken other programs."""
+    digits = st.sampled_from(DIGITS)
+    usual = (
+        "true",
+        "on",
+        "publish",
+        "preview",
+        "now",
+        "12.50",
+        "2026-11-28T20:00",
+        "Europe/Berlin",
+        "ladder",
+        "x" * 30,
+    )
+    found = st.one_of(
+        digits,
+        cursors,
+        nasty(),
+        st.sampled_from(usual),
+        st.sampled_from(["{gid}", "", "0", f"{gid},{gid}"]),
+        digits.map(lambda number: f"{gid}/{number}"),
+        digits.map(lambda number: f"bytes={number}-{number}"),
+        digits.map(lambda number: f'"{number}", W/"{number}"'),
+        digits.map(lambda number: f"de;q={number}, en;q=0.{number}"),
+    )
+    return draw(st.binary(max_size=12) if draw(st.integers(0, 9)) == 0 else found.map(as_bytes))
+
+
+def encoded(value: bytes) -> str:
+    """Return a value as an address or a form has it."""
+    return quote_from_bytes(value, safe="")
+
+
+@st.composite
+def path_of(draw: st.DrawFn, template: str, gid: str) -> str:
+    """An address of this form with anything in its parameters."""
+    hostile = st.sampled_from(SEGMENTS) | texts(gid).map(encoded)
+    segment = st.just(gid) | hostile | hostile.map(lambda said: gid + said)
+    return re.sub(r"\{.*?\}", lambda _: str(draw(segment)), template)
+
+
+@st.composite
+def requests(draw: st.DrawFn, addresses: tuple[int, ...], gid: str, token: str) -> bytes:
+    """A request to one of these addresses with anything in its parameters."""
+    method, template = ADDRESSES[draw(st.sampled_from(addresses))]
+    target = draw(path_of(template, gid))
+    values = texts(gid)
+    pairs = st.lists(st.tuples(st.sampled_from(QUERY), values.map(encoded)), max_size=3)
+    query = "&".join("=".join(pair) for pair in draw(pairs))
+    headers = [("Host", b"localhost"), ("X-Requested-With", b"fuzz")]
+    live = [] if template in ENDING else [token]
+    session = draw(st.sampled_from([*live * 3, "x", ""]))
+    kept = b"; ".join(
+        f"{name}=".encode() + value
+        for name, value in draw(st.lists(st.tuples(st.sampled_from(COOKIES), values), max_size=2))
+    )
+    headers += [
+        ("Authorization", b"Bearer " + session.encode()),
+        ("Cookie", b"saleroom_session=%s; " % session.encode() + kept),
+    ]
+    headers += draw(st.lists(st.tuples(st.sampled_from(HEADERS), values), max_size=3))
+    if draw(st.integers(0, 4)) == 0:
+        method = draw(st.sampled_from(["HEAD", "OPTIONS", "PUT", "PATCH", "DELETE", "GET", "POST"]))
+    body = b""
+    if method in ("POST", "PUT", "PATCH"):
+        usual = draw(st.sampled_from([{}, USUAL]))
+        sent = usual | draw(st.dictionaries(st.sampled_from(FIELDS), values, max_size=4))
+        body, kind = draw(st.sampled_from([form(sent), multipart(sent), json_of(sent)]))
+        headers.append(("Content-Type", kind))
+    # Of the headers nothing may end a line; of all that comes before it stays below the limit, so that it is read.
+    lines = [f"{method} {target}{'?' * bool(query)}{query} HTTP/1.1".encode("ascii", "replace")]
+    lines += [name.encode() + b": " + re.sub(rb"[\r\n\0]", b"", value) for name, value in headers]
+    lines += [b"Content-Length: %d" % len(body), b"Connection: close"]
+    return b"\r\n".join(lines) + b"\r\n\r\n" + body
+
+
+def form(sent: dict[str, bytes]) -> tuple[bytes, bytes]:
+    """Return the fields as a browser sends them, and how that is called."""
+    body = "&".join(f"{name}={encoded(value)}" for name, value in sent.items())
+    return body.encode(), b"application/x-www-form-urlencoded"
+
+
+def multipart(sent: dict[str, bytes]) -> tuple[bytes, bytes]:
+    """Return the same as a form with files."""
+    parts = [
+        b'--b\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n' % (n.encode(), v) for n, v in sent.items()
+    ]
+    return b"".join(parts) + b"--b--\r\n", b"multipart/form-data; boundary=b"
+
+
+def json_of(sent: dict[str, bytes]) -> tuple[bytes, bytes]:
+    """Return the same as JSON."""
+    said = {
+        name: value.decode("utf-8", "surrogatepass") if value.isascii() else str(value) for name, value in sent.items()
+    }
+    return json.dumps(said).encode(), b"application/json"
+
+
+def status_of(house: House, sent: bytes) -> int | None:
+    """Return the status of the answer, of a stream once something came after its head; None where the house hung up."""
+    received = b""
+    with socket.create_connection(("127.0.0.1", house.port), timeout=READ_SECONDS) as line, suppress(ConnectionError):
+        line.sendall(sent)
+        while piece := line.recv(65_536):
+            received += piece
+            head, _, rest = received.partition(b"\r\n\r\n")
+            if b"text/event-stream" in head and rest:
+                break
+    found = re.match(rb"HTTP/1\.1 ([0-9]{3}) ", received)
+    return None if found is None else int(found[1])
+
+
+@pytest.fixture(scope="module")
+def sender(house: House) -> User:
+    """Who sends all of it."""
+    return house.newcomer()
+
+
+def open_lot(sender: User) -> str:
+    """Return a lot of the sender's that is open, another one once the last was closed or cancelled by a request."""
+    if sender.json("GET", f"/auctions/{sender.gid()}")["status"] != "open":
+        sender._gid = ""
+    return sender.gid()
+
+
+@on_a_database(150)
+@given(data=st.data())
+def test_any_parameter_is_answered_below_500(house: House, sender: User, data: st.DataObject) -> None:
+    """Whatever stands in the parameters of any address, the answer is no error of the house's own, and none is logged."""
+    sent = data.draw(requests(tuple(range(len(ADDRESSES))), open_lot(sender), sender.token), label="sent")
+    status = status_of(house, sent)
+    assert status is not None
+    assert status < 500
+
+
+@on_a_database(60)
+@given(data=st.data())
+def test_any_parameter_of_a_stream_is_answered_below_500(house: House, sender: User, data: st.DataObject) -> None:
+    """The same of the streams of events, of the API and of the pages, where what goes wrong may come after the head."""
+    sent = data.draw(requests(STREAMS, open_lot(sender), sender.token), label="sent")
+    status = status_of(house, sent)
+    assert status is not None
+    assert status < 500
+
+
+@pytest.mark.parametrize(("method", "template"), TEMPLATES)
+def test_a_pattern_sent_literally_is_no_address(house: House, sender: User, method: str, template: str) -> None:
+    """Who sends the letters `{gid}` names nothing: 404, of the API and of pages, encoded or not."""
+    for path in (template, quote(template)):
+        head = (
+            f"{method} {path} HTTP/1.1\r\nHost: x\r\nX-Requested-With: x\r\nConnection: close\r\nContent-Length: 2\r\n"
+        )
+        login = f"Authorization: Bearer {sender.token}\r\nCookie: saleroom_session={sender.token}\r\n"
+        body = b"{}"
+        status = status_of(house, f"{head}{login}Content-Type: application/json\r\n\r\n".encode() + body)
+        # A form is read before its lot is looked for, and one in JSON is none.
+        assert status == 404 or (status == 400 and method == "POST"), path
+
+
+@pytest.mark.parametrize("path", ["/auctions/{gid}/events", "/lots/{gid}/live", "/events"])
+def test_an_event_of_any_number_is_refused(house: House, sender: User, path: str) -> None:
+    """The number of an event that is not there, of however many digits, is 400 on every stream that goes on after it."""
+    gid = open_lot(sender)
+    for number in DIGITS[3:]:
+        head = f"GET {path.replace('{gid}', gid)} HTTP/1.1\r\nHost: x\r\nLast-Event-ID: {gid}/"
+        sent = head.encode() + number.encode() + b"\r\nConnection: close\r\n\r\n"
+        assert 400 == status_of(house, sent), number[:20]
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/auctions/unknown/events", 404),
+        ("/lots/unknown/live", 404),
+        ("/lots/unknown/screen/live", 404),
+        ("/auctions/{gid}/events?after={gid}/9", 400),
+        ("/auctions/{gid}/events?after=x", 400),
+        ("/events?after=unknown/9", 400),
+        ("/auctions/{gid}/events", 200),
+        ("/lots/{gid}/live", 200),
+        ("/live?lots={gid}", 200),
+        ("/events", 200),
+    ],
+)
+def test_head_of_a_stream_is_that_of_get(house: House, sender: User, path: str, status: int) -> None:
+    """HEAD of a stream has the status of GET, and ends after its headers."""
+    for method in ("GET", "HEAD"):
+        target = path.replace("{gid}", open_lot(sender))
+        sent = f"{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode()
+        assert status == status_of(house, sent), method
+
+
+@pytest.mark.parametrize("action", ["bid", "buy", "watch", "unwatch"])
+@pytest.mark.parametrize("gid", ["a%00", "%F0%9F%92%A9", "a" * 65])
+def test_a_form_for_no_lot_goes_no_further(house: House, sender: User, action: str, gid: str) -> None:
+    """A form for a gid that no lot can have is 404 before it comes to the desk or to the database."""
+    body, kind = form(USUAL)
+    head = f"POST /lots/{gid}/{action} HTTP/1.1\r\nHost: x\r\nX-Requested-With: x\r\nConnection: close\r\n"
+    head += f"Cookie: saleroom_session={sender.token}\r\nContent-Type: {kind.decode()}\r\n"
+    assert 404 == status_of(house, f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
