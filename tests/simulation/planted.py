@@ -199,14 +199,21 @@ def outage_unnoticed() -> Iterator[None]:
 @plant
 @contextmanager
 def remembered_before_commit() -> Iterator[None]:
-    """A process remembers an auction before its commit."""
-    save = auctions.save
+    """A process remembers an auction before its commit, and by its position alone."""
+    save, resolve = auctions.save, auctions._resolve
 
     def early(tx: Any, changed: Any, *, terms: bool = True) -> None:
         save(tx, changed, terms=terms)
-        tx.memory.learn({}, tx.changed)
+        tx.memory.learn(tx.changed)
 
-    with patch.object(auctions, "save", early):
+    def by_position(tx: Any, places: Any) -> Any:
+        for number, position, head, hidden in places:
+            known = tx.memory.auctions.get(number)
+            chain = known.chain if known is not None and known.position == position else None
+            place = (head, hidden) if chain is None else (chain.head, chain.hidden)
+            yield from resolve(tx, [(number, position, *place)])
+
+    with patch.object(auctions, "save", early), patch.object(auctions, "_resolve", by_position):
         yield
 
 

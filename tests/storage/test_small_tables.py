@@ -126,7 +126,6 @@ async def test_users(database: Database) -> None:
     assert bob.password_digest is None
     assert None is await database.read(accounts.find_login, "cyd")
     assert ["ada", "bob"] == [one.username for one in await database.read(accounts.list_users)]
-    assert {ada.account.id: "ada"} == await database.read(accounts.usernames, {ada.account.id, 99})
 
 
 async def test_tokens(database: Database) -> None:

@@ -22,6 +22,8 @@ from saleroom.storage.listing import Filter, Mark, Sort
 Look = tuple[Callable[..., Any], *tuple[Any, ...]]
 """A use case of this module and what it takes after the transaction."""
 
+TAG_DIGITS = 16
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -47,7 +49,7 @@ def who(tx: Transaction, token: str) -> Account:
 
 
 class Shown(Struct, frozen=True):
-    """An auction's JSON as somebody may see it; `tag` is the same for the same JSON."""
+    """An auction's JSON as somebody may see it; `tag` is the same for the same JSON, and for no other."""
 
     json: bytes
     tag: str
@@ -71,8 +73,16 @@ def _shown(tx: Transaction, one: Auction | None, token: str | None, viewer: Part
     if one is None:
         return UnknownAuction()
     if viewer is not None and viewer.id == one.author.id and one.reserve_price is not None:
-        return Shown(_encode(auction_view(one, own=True)), f'"{one.version}-own"')
-    return Shown(auctions.public_json(tx, one), f'"{one.version}"')
+        return Shown(_encode(auction_view(one, own=True)), f'"{tag(one)}-own"')
+    return Shown(auctions.public_json(tx, one), f'"{tag(one)}"')
+
+
+def tag(one: Auction) -> str:
+    """Return what names an auction as anyone may see it: its version, and enough of its head.
+
+    After a failover that lost commits, the same version may come once more with other contents.
+    """
+    return f"{one.version}-{one.chain.head[:TAG_DIGITS]}"
 
 
 def several(tx: Transaction, asked: Sequence[Look]) -> list[Any]:

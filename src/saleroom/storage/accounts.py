@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -92,19 +92,6 @@ def list_users(tx: Transaction) -> list[Account]:
     return [Account(row.id, row.username, row.created_at) for row in rows]
 
 
-def usernames(tx: Transaction, user_ids: Collection[int]) -> dict[int, str]:
-    """Return the names of these users."""
-    names = {}
-    for user_id in user_ids:
-        name = tx.memory.names.get(user_id) or tx.names.get(user_id)
-        if name is not None:
-            names[user_id] = name
-    if unknown := sorted(set(user_ids) - names.keys()):
-        names |= dict(_NAMES(tx, unknown))
-        tx.names.update(names)
-    return names
-
-
 def add_token(tx: Transaction, user_id: int, digest: str, now: datetime, agent: str | None = None) -> bool:
     """Store a token issued at `now` by its digest; False where another token has the same value."""
     row = {"user_id": user_id, "token": digest, "created_at": now, "expires_at": expiry(now), "agent": agent}
@@ -136,9 +123,8 @@ def delete_sessions(tx: Transaction, user_id: int, keep: str = "") -> None:
 
 def parties_by_token(tx: Transaction, digests: Iterable[str], now: datetime) -> dict[str, Party]:
     """Return whom each live token identifies; a token is refused from the instant `expires_at`."""
-    owners: dict[str, int] = dict(_LIVE_TOKENS(tx, set(digests), now=now))
-    names = usernames(tx, owners.values())
-    return {digest: Party(user_id, names[user_id]) for digest, user_id in owners.items()}
+    found = _LIVE_TOKENS(tx, set(digests), now=now)
+    return {digest: Party(user_id, name) for digest, user_id, name in found}
 
 
 def account_by_token(tx: Transaction, digest: str, now: datetime) -> Account | None:
@@ -162,8 +148,9 @@ def sweep_tokens(tx: Transaction, now: datetime) -> int:
     return tx.execute(delete(auth_tokens).where(auth_tokens.c.expires_at <= now)).rowcount
 
 
-_NAMES = Lookup(select(users.c.id, users.c.username), users.c.id)
 _LIVE_TOKENS = Lookup(
-    select(auth_tokens.c.token, auth_tokens.c.user_id).where(auth_tokens.c.expires_at > bindparam("now")),
+    select(auth_tokens.c.token, auth_tokens.c.user_id, users.c.username)
+    .join_from(auth_tokens, users)
+    .where(auth_tokens.c.expires_at > bindparam("now")),
     auth_tokens.c.token,
 )

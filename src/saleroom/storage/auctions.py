@@ -15,15 +15,19 @@ from saleroom.domain.events import Outcome, SoftClose
 from saleroom.domain.increments import Ladder, Tier
 from saleroom.domain.views import auction_view
 from saleroom.storage import bulk
-from saleroom.storage.accounts import usernames
 from saleroom.storage.bulk import Lookup, among
 from saleroom.storage.database import Transaction
-from saleroom.storage.tables import auctions, events
+from saleroom.storage.tables import auctions, events, users
 
 NO_END_RANK = 1 << 61
 OVER_RANK = 1 << 62
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+
+PLACE = (auctions.c.id, auctions.c.position, auctions.c.head, auctions.c.hidden)
+"""Where an auction stands: what one that is remembered is compared by."""
+Place = tuple[int, int, str, str]
+"""The values of `PLACE`."""
 
 _encode = msgspec.json.Encoder().encode
 _decode_tiers = msgspec.json.Decoder(tuple[Tier, ...]).decode
@@ -121,49 +125,45 @@ def public_states(tx: Transaction, auction_ids: Collection[int]) -> dict[int, tu
 
 
 def public_json(tx: Transaction, auction: Auction) -> bytes:
-    """Return an auction as anyone may see it. It must have been read, not changed, by `tx`: a version may be undone."""
-    version, shown = tx.memory.shown.get(auction.id) or (None, b"")
-    if version != auction.version:
+    """Return an auction as anyone may see it. It must have been read, not changed, by `tx`: what is written may be undone."""
+    head, shown = tx.memory.shown.get(auction.id) or (None, b"")
+    if head != auction.chain.head:
         shown = _encode(auction_view(auction))
-        tx.memory.shown.put(auction.id, (auction.version, shown))
+        tx.memory.shown.put(auction.id, (auction.chain.head, shown))
     return shown
 
 
-def at_positions(tx: Transaction, positions: Sequence[tuple[int, int]]) -> list[Auction]:
-    """Return auctions by number and position as a statement of this transaction has just read them, in their order."""
-    found = {auction.id: auction for auction in _resolve(tx, positions)}
-    return [found[number] for number, _ in positions]
+def at_places(tx: Transaction, places: Sequence[Place]) -> list[Auction]:
+    """Return auctions as a statement of this transaction has just read where they stand (`PLACE`), in their order."""
+    found = {auction.id: auction for auction in _resolve(tx, places)}
+    return [found[number] for number, *_ in places]
 
 
-def _resolve(tx: Transaction, positions: Iterable[tuple[int, int]]) -> list[Auction]:
-    """Return auctions by number and position: from memory, and the others from their rows."""
+def _resolve(tx: Transaction, places: Iterable[Place]) -> list[Auction]:
+    """Return the auctions at these places: from memory, and the others from their rows."""
     found = []
     news = []
-    for number, position in positions:
+    for number, position, head, hidden in places:
         known = tx.memory.auctions.get(number)
-        if known is not None and known.position == position:
+        if known is not None and (position, head, hidden) == (known.position, known.chain.head, known.chain.hidden):
             found.append(known)
         else:
             news.append(number)
     if news:
-        rows = tx.execute(_ROWS.where(among(tx, auctions.c.id, news))).all()
-        # The names come by a statement of their own: a join would show them as they were before a lock was waited for.
-        ids = {r.author_id for r in rows} | {r.current_bidder_id for r in rows if r.current_bidder_id is not None}
-        names = usernames(tx, ids)
-        read = [_auction(row, names) for row in rows]
+        read = [_auction(row) for row in tx.execute(_ROWS.where(among(tx, auctions.c.id, news)))]
         tx.seen.extend(read)
         found.extend(read)
     return found
 
 
-def _auction(row: Row[Any], names: dict[int, str]) -> Auction:
+def _auction(row: Row[Any]) -> Auction:
     leader = row.current_bidder_id
     return Auction(
         id=row.id,
         gid=row.gid,
         name=row.name,
         description=row.description,
-        author=Party(row.author_id, names[row.author_id]),
+        author=Party(row.author_id, row.author_name),
         starting_price=row.starting_price,
         reserve_price=row.reserve_price,
         buy_now_price=row.buy_now_price,
@@ -176,7 +176,7 @@ def _auction(row: Row[Any], names: dict[int, str]) -> Auction:
         status=Status(row.status),
         outcome=None if row.outcome is None else Outcome(row.outcome),
         current_bid=row.current_bid,
-        leader=None if leader is None else Party(leader, names[leader]),
+        leader=None if leader is None else Party(leader, row.leader_name),
         current_bid_at=row.current_bid_at,
         maximum=row.maximum,
         bid_count=row.bid_count,
@@ -226,15 +226,23 @@ def _locking(statement: Select[Any]) -> Select[Any]:
     return statement.order_by(auctions.c.id).with_for_update(key_share=True)
 
 
-_ROWS = select(auctions, events.c.at.label("changed_at")).outerjoin_from(
+_author, _leader = users.alias("author"), users.alias("leader")
+_ROWS = (
+    # Locks are taken by the statement before this one, so these names are as they were after any wait.
+    select(
+        auctions,
+        events.c.at.label("changed_at"),
+        _author.c.username.label("author_name"),
+        _leader.c.username.label("leader_name"),
+    )
+    .join_from(auctions, _author, _author.c.id == auctions.c.author_id)
+    .outerjoin(_leader, _leader.c.id == auctions.c.current_bidder_id)
     # A log that lacks its last event is for `saleroom verify --database` to tell.
-    auctions,
-    events,
-    and_(events.c.auction_id == auctions.c.id, events.c.position == auctions.c.position),
+    .outerjoin(events, and_(events.c.auction_id == auctions.c.id, events.c.position == auctions.c.position))
 )
-_POSITIONS = select(auctions.c.id, auctions.c.position)
-_BY_GID = Lookup(_POSITIONS, auctions.c.gid)
-_BY_ID = Lookup(_POSITIONS, auctions.c.id)
-_LOCK = Lookup(_POSITIONS, auctions.c.gid, _locking)
-_LOCK_DUE = Lookup(_POSITIONS.where(auctions.c.due_at <= bindparam("now")), auctions.c.id, _locking)
-_LOCK_LIVE = Lookup(_POSITIONS.where(auctions.c.status.in_([Status.SCHEDULED, Status.OPEN])), auctions.c.id, _locking)
+_PLACES = select(*PLACE)
+_BY_GID = Lookup(_PLACES, auctions.c.gid)
+_BY_ID = Lookup(_PLACES, auctions.c.id)
+_LOCK = Lookup(_PLACES, auctions.c.gid, _locking)
+_LOCK_DUE = Lookup(_PLACES.where(auctions.c.due_at <= bindparam("now")), auctions.c.id, _locking)
+_LOCK_LIVE = Lookup(_PLACES.where(auctions.c.status.in_([Status.SCHEDULED, Status.OPEN])), auctions.c.id, _locking)

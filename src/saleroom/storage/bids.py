@@ -13,9 +13,8 @@ from sqlalchemy import select
 from saleroom.domain.auction import Auction
 from saleroom.domain.events import BidPlaced
 from saleroom.storage import bulk
-from saleroom.storage.accounts import usernames
 from saleroom.storage.database import Transaction
-from saleroom.storage.tables import bids
+from saleroom.storage.tables import bids, users
 
 
 class Bid(Struct, frozen=True):
@@ -53,14 +52,13 @@ def row_of(auction: Auction, bid: BidPlaced) -> dict[str, Any]:
 
 def newest(tx: Transaction, auction_id: int, limit: int, before: int | None) -> list[Bid]:
     """Return up to `limit` bids of an auction, newest first, from number `before` (exclusive) downwards."""
-    statement = select(bids).where(bids.c.auction_id == auction_id).order_by(bids.c.number.desc()).limit(limit)
+    statement = select(bids, users.c.username).join_from(bids, users, users.c.id == bids.c.bidder_id)
+    statement = statement.where(bids.c.auction_id == auction_id).order_by(bids.c.number.desc()).limit(limit)
     if before is not None:
         statement = statement.where(bids.c.number < before)
-    rows = tx.execute(statement).all()
-    names = usernames(tx, {row.bidder_id for row in rows})
     return [
-        Bid(r.number, r.bidder_id, names[r.bidder_id], r.amount, r.maximum, r.automatic, r.placed_at, r.received_at)
-        for r in rows
+        Bid(r.number, r.bidder_id, r.username, r.amount, r.maximum, r.automatic, r.placed_at, r.received_at)
+        for r in tx.execute(statement)
     ]
 
 

@@ -31,7 +31,7 @@ PASSING_TRIES = 5
 class Transaction:
     """What a use case sees of the database while its transaction lasts."""
 
-    __slots__ = ("_clock", "changed", "connection", "dialect", "memory", "names", "seen")
+    __slots__ = ("_clock", "changed", "connection", "dialect", "memory", "seen")
 
     def __init__(self, connection: Connection, clock: Clock | None, memory: Memory) -> None:
         self.connection = connection
@@ -41,8 +41,7 @@ class Transaction:
         self.changed: list[Auction] = []
         """Every auction that this transaction has written, for those who are told after the commit."""
         self.seen: list[Auction] = []
-        self.names: dict[int, str] = {}
-        """What it has read of auctions and of usernames by number, for the memory once it is known to be committed."""
+        """Every auction that it has read from its row, for the memory once it is known to be committed."""
 
     def execute(
         self, statement: Executable, rows: Sequence[dict[str, Any]] | dict[str, Any] | None = None
@@ -124,8 +123,8 @@ class Database:
             return use_case(tx, *args, **kwargs), tx
 
         answer, tx = await self._engine.run(work, writes=writes, brief=use_case in _BRIEF)
-        self.memory.learn(tx.names, tx.seen)
-        self.memory.learn({}, tx.changed)
+        self.memory.learn(tx.seen)
+        self.memory.learn(tx.changed)
         return answer, tx
 
     def clock_now(self) -> datetime:

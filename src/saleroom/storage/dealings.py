@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from sqlalchemy import BigInteger, ColumnElement, and_, case, func, literal, select, tuple_
 
 from saleroom.domain.auction import Auction, Status
-from saleroom.storage.auctions import at_positions
+from saleroom.storage.auctions import PLACE, at_places
 from saleroom.storage.database import Transaction
 from saleroom.storage.listing import NUMBER_MAX
 from saleroom.storage.tables import auctions, bids
@@ -67,7 +67,7 @@ def _page(
     after: Place | None,
 ) -> tuple[list[Auction], Place | None]:
     key = (leads, auctions.c.ending_rank, auctions.c.id)
-    statement = select(auctions.c.id, auctions.c.position, leads.label("leads"), auctions.c.ending_rank).where(*which)
+    statement = select(*PLACE, leads.label("leads"), auctions.c.ending_rank).where(*which)
     if after is not None:
         last = (literal(number, BigInteger()) for number in (after.leads, after.rank, after.id))
         statement = statement.where(tuple_(*key) > tuple_(*last))
@@ -76,4 +76,4 @@ def _page(
     if len(rows) > limit:
         final = rows[limit - 1]
         place = Place(final.leads, final.ending_rank, final.id)
-    return at_positions(tx, [(row.id, row.position) for row in rows[:limit]]), place
+    return at_places(tx, [row[: len(PLACE)] for row in rows[:limit]]), place

@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 from sqlalchemy import ColumnElement, FromClause, String, cast, func, literal, or_, select, tuple_
 
 from saleroom.domain.auction import Auction
-from saleroom.storage.auctions import NO_END_RANK, at_positions
+from saleroom.storage.auctions import NO_END_RANK, PLACE, at_places
 from saleroom.storage.database import Transaction
 from saleroom.storage.tables import Snapshot, auctions, events, users
 
@@ -63,7 +63,7 @@ def page(
     Raises ValueError where `after` is not a mark of such a list on this database.
     """
     key, horizon = _now(tx, sort) if after is None else _then(tx, sort, after.horizon)
-    wanted = select(auctions.c.id, auctions.c.position, key.label("list_key")).where(*_conditions(which))
+    wanted = select(*PLACE, key.label("list_key")).where(*_conditions(which))
     if after is None or sort is Sort.NEWEST:
         listed: FromClause = wanted.subquery()
     else:
@@ -83,7 +83,7 @@ def page(
     if len(rows) > limit:
         final = rows[limit - 1]
         mark = Mark(str(final.list_key), final.id, str(final.list_horizon))
-    return at_positions(tx, [(row.id, row.position) for row in rows[:limit]]), mark
+    return at_places(tx, [row[: len(PLACE)] for row in rows[:limit]]), mark
 
 
 def count(tx: Transaction, which: Filter, limit: int) -> int:

@@ -1,19 +1,20 @@
-"""What a process has read and need not read again, as it can never change.
+"""What a process has read and need not read again, as the database still says the same.
 
-A username is for ever its user's, and an auction at a position of its log is for ever what it was then: each change of an
-auction appends to its log. So a reader asks the database for positions, and only for the rows whose position is news.
+An auction is what its log has made of it, and its chain (`domain/chain.py`) names that whole log: no other log has the same
+hashes. So a reader asks the database for positions and chains, and reads only the rows where one of them is news. A position
+alone would not do: after a failover to a standby that lacks the last commits, or a restored backup, the same position is
+reached once more by other events. For the same reason nothing here is found by a number that another row may get.
 Nothing comes in here before it is committed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from threading import Lock
 from typing import Generic, TypeVar
 
 from saleroom.domain.auction import Auction
 
-NAMES_MAX = 65_536
 AUCTIONS_MAX = 16_384
 """About 2 KB each, and up to 40 KB with the longest description."""
 
@@ -46,26 +47,22 @@ class Recent(Generic[V]):
 
 
 class Memory:
-    """The usernames and auctions of one process; see the module for why they are never stale.
+    """The auctions that one process remembers; see the module for why they are never stale.
 
-    `shown` has the version and the JSON of auctions as anyone may see them, `signer` what the service signs receipts with.
+    `shown` has the head and the JSON of auctions as anyone may see them, `signer` what the service signs receipts with.
     """
 
     def __init__(self) -> None:
-        self.names: Recent[str] = Recent(NAMES_MAX)
         self.auctions: Recent[Auction] = Recent(AUCTIONS_MAX)
-        self.shown: Recent[tuple[int, bytes]] = Recent(AUCTIONS_MAX)
+        self.shown: Recent[tuple[str, bytes]] = Recent(AUCTIONS_MAX)
         self.signer: object | None = None
 
-    def learn(self, names: Mapping[int, str], auctions: Iterable[Auction]) -> None:
+    def learn(self, auctions: Iterable[Auction]) -> None:
         """Take in what a transaction has read, or written and committed."""
-        for number, name in names.items():
-            self.names.put(number, name)
         for auction in auctions:
             self.auctions.put(auction.id, auction)
 
     def clear(self) -> None:
         """Forget everything."""
-        self.names.clear()
         self.auctions.clear()
         self.shown.clear()

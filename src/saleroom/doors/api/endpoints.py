@@ -62,7 +62,7 @@ _AUCTIONS = (
         access=Access.TOKEN_OPTIONAL,
         answer=AuctionView,
         errors=(e.UnknownAuction,),
-        about="`reservePrice` is there for its author only. `ETag` comes from `version`; 304 on `If-None-Match`.",
+        about="`reservePrice` is there for its author only. `ETag` comes from `version` and `head`; 304 on `If-None-Match`.",
     ),
     Endpoint(
         method="PATCH",
