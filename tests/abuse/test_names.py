@@ -45,6 +45,8 @@ REFUSED = [
     "a\r\nSet-Cookie: x",
     "a\x9b31mb",
     "e" + "\u0301" * 9,
+    "e" + "\u20dd" * 9,
+    "\u0e01" + "\u0e34" * 9,
     "\u200b\u200b\u200b",
     "\u3164",
     "\u00ad\u0300",

@@ -104,7 +104,8 @@ def test_faults_go_by_their_fields() -> None:
         ),
     )
     assert {
-        "name": "Write 1 to 200 characters. There are hidden control characters in this text. Type it anew.",
+        "name": "Write 1 to 200 characters. There are hidden control characters in this text, "
+        "or too many marks on one character. Enter it again.",
         "description": "Write 10,000 characters at most.",
         "increment": "Every step must be above zero.",
         "amount": "Bitte so.",

@@ -102,7 +102,9 @@ FAULTS: Mapping[str, tuple[str, ...]] = {
         N_("Write %(least)s to %(most)s characters."),
         N_("Write %(most)s characters at most."),
     ),
-    "text_characters": (N_("There are hidden control characters in this text. Type it anew."),),
+    "text_characters": (
+        N_("There are hidden control characters in this text, or too many marks on one character. Enter it again."),
+    ),
     "not_text": (N_("This text is damaged. Type it anew."),),
     "out_of_range": (N_("Write a whole number from %(least)s to %(most)s."), N_("Write %(most)s at most.")),
     "not_a_choice": (N_("Choose one of those that are offered."),),
@@ -141,6 +143,7 @@ FAULTS: Mapping[str, tuple[str, ...]] = {
     # What no form of a page can have wrong, unless somebody writes its request by hand.
     (
         *("command_id", "event_id", "key_length", "lots", "malformed", "malformed_http", "malformed_json"),
+        "more_faults",
         *(
             "not_a_list",
             "not_a_string",
