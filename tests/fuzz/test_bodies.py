@@ -21,6 +21,8 @@ from saleroom.doors.api.wire import write_cursor
 from saleroom.storage.listing import Mark
 from tests.fuzz.mangling import any_json, as_bytes, bounded, mangled, mangled_text, nasty
 
+FAULTS_MAX = 80
+"""Of all fields together, whatever was sent."""
 FORMS = [form for form in vars(fields).values() if isinstance(form, Form)]
 QUERIES = {"AFTER": fields.AFTER, "BY_BID": fields.BY_BID, "BY_AUCTION": fields.BY_AUCTION, "LIST": fields.LIST}
 
@@ -88,6 +90,7 @@ def on_the_wire(value: Any) -> Any:
 def checked(refused: Invalid) -> None:
     """Each fault has a code and says what would be right; no field name is a novel, and all of it can be answered as JSON."""
     assert {} != refused.faults
+    assert sum(len(faults) for faults in refused.faults.values()) <= FAULTS_MAX
     for name, faults in refused.faults.items():
         assert len(name) <= 64
         assert faults

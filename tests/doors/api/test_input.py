@@ -10,6 +10,7 @@ import pytest
 from tests.doors.api.answers import faults
 from tests.fixtures_house import House, User
 
+BODY_BYTES_MAX, ANSWER_BYTES_MAX = 65_536, 8_192
 JSON = {"Content-Type": "application/json"}
 DRAFT = {"name": "Clock", "startingPrice": "1"}
 FORMS = (
@@ -135,6 +136,31 @@ def test_all_faults_come_at_once(sqlite_house: House) -> None:
     } == faults(answer)
     assert "validation" == answer.json()["code"]
     assert all(fault["message"] for found in answer.json()["message"].values() for fault in found)
+
+
+MANY_FAULTS = {
+    "unknown members": "{" + ",".join(f'"a{number}":1' for number in range(6_000)) + "}",
+    "long names": "{" + ",".join(f'"{number}{"n" * 60}":1' for number in range(800)) + "}",
+    "names that are written longer": "{"
+    + ",".join(f'"{number}{chr(92)}u0001{"e" * 9}":1' for number in range(2_000))
+    + "}",
+    "unknown members of a nested object": '{"softClose":{'
+    + ",".join(f'"a{number}":1' for number in range(6_000))
+    + "}}",
+    "tiers that are none": '{"increment":[' + ",".join(["1"] * 50) + "]}",
+    "unknown members of tiers": '{"increment":['
+    + ",".join("{" + ",".join(f'"{tier}.{number}":1' for number in range(100)) + "}" for tier in range(50))
+    + "]}",
+}
+
+
+@pytest.mark.parametrize("body", MANY_FAULTS.values(), ids=MANY_FAULTS)
+def test_thousands_of_faults_have_a_short_answer(sqlite_house: House, body: str) -> None:
+    """However many faults a body has, the first ones are told, and how many more there are."""
+    assert len(body) < BODY_BYTES_MAX
+    answer = send(sqlite_house.user("ada"), "POST", "/auctions", body.encode())
+    assert "more_faults" in [code for codes in faults(answer).values() for code in codes]
+    assert len(answer.content) < ANSWER_BYTES_MAX
 
 
 def test_faults_of_body_query_and_key_come_together(sqlite_house: House) -> None:
