@@ -352,9 +352,24 @@ def test_who_is_late_is_told_how_late() -> None:
     auction = an_auction(ends_at=after(60), buy_now_price="500")
     came, decided = after(59), after(60, microseconds=7)
     bid = BidRequest(eur("100"), None, received_at=came)
-    facts = {"endsAt": after(60), "receivedAt": came, "decidedAt": decided, "lateMicroseconds": 7}
+    facts = {
+        "endsAt": after(60),
+        "closedAt": after(60),
+        "receivedAt": came,
+        "decidedAt": decided,
+        "lateMicroseconds": 7,
+    }
     for refused in (refusal(place_bid, auction, BOB, bid, decided), refusal(buy_now, auction, BOB, decided, came)):
         assert facts == (refused and refused.facts)
+
+
+def test_who_comes_after_a_purchase_is_told_when_that_was() -> None:
+    """Where it was bought before its announced end, the refusal says since when it is over, and nobody was late."""
+    auction = an_auction(ends_at=after(60), buy_now_price="500")
+    bought = auction.after_all(buy_now(auction, CY, after(10)))
+    refused = refusal(place_bid, bought, BOB, BidRequest(eur("600"), None), after(20))
+    told = {name: refused and refused.facts[name] for name in ("endsAt", "closedAt", "decidedAt", "lateMicroseconds")}
+    assert {"endsAt": after(60), "closedAt": after(10), "decidedAt": after(20), "lateMicroseconds": None} == told
 
 
 def test_who_is_early_is_told_the_start() -> None:

@@ -30,7 +30,8 @@ def test_a_refusal_is_told_with_its_facts() -> None:
     )
     closed = Story(ends_at=after(60), soft_close=None).bids("bob 100", seconds=1)
     late = structs.replace(closed.log[1], at=after(61), received_at=None)
-    facts = "endsAt 2026-11-21T12:01:00.000000Z, receivedAt none, decidedAt 2026-11-21T12:01:01.000000Z"
+    facts = "endsAt 2026-11-21T12:01:00.000000Z, closedAt 2026-11-21T12:01:00.000000Z, receivedAt none"
+    facts += ", decidedAt 2026-11-21T12:01:01.000000Z"
     assert (1, f"the rules refuse it: The auction is over. ({facts}, lateMicroseconds 1000000)") == broken(
         [closed.log[0], late]
     )

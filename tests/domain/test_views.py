@@ -1,5 +1,6 @@
 """What the world sees of an auction and its events, and what stays inside."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saleroom.domain.auction import Auction
+from saleroom.domain.bidding import buy_now
 from saleroom.domain.closing import settle
 from saleroom.domain.events import EVENTS, Event, SoftClose
-from saleroom.domain.increments import fixed
+from saleroom.domain.increments import DEFAULT_LADDER, fixed
 from saleroom.domain.money import LIMIT
-from saleroom.domain.selling import cancel
+from saleroom.domain.selling import cancel, close_now
 from saleroom.domain.views import auction_view, cloud_event, event_from_parts, event_parts, instant
-from tests.domain.examples import ADA, after, an_auction, eur, place
+from tests.domain.examples import ADA, CY, after, an_auction, eur, place
 from tests.domain.playing import play
 from tests.histories import History, histories
 
@@ -41,10 +43,13 @@ def test_a_new_auction_is_the_contracts_example() -> None:
         "bidCount": 0,
         "reserveMet": None,
         "buyNowPrice": None,
+        "increment": [{"from": str(one.start), "step": str(one.step)} for one in DEFAULT_LADDER.tiers],
+        "softClose": {"window": 120, "extension": 120, "cap": None},
         "status": "open",
         "outcome": None,
         "startsAt": None,
         "endsAt": None,
+        "closedAt": None,
         "createdAt": "2026-11-21T12:00:00.000000Z",
         "version": 1,
         "head": "0" * 64,
@@ -65,6 +70,46 @@ def test_an_auction_that_is_over_shows_how() -> None:
     auction = an_auction(ends_at=after(60))
     over = seen(auction.after_all(settle(auction, after(60))))
     assert ("closed", "no_bids", None) == (over["status"], over["outcome"], over["minimumBid"])
+
+
+def test_how_the_price_and_the_end_move_is_shown_as_it_was_asked_for() -> None:
+    """One step is shown as the step, tiers as tiers; a soft close with its cap, none as null."""
+    shown = seen(an_auction(increment=fixed(eur("5")), soft_close=SoftClose(60, 30, after(90))))
+    assert ("5.000", {"window": 60, "extension": 30, "cap": "2026-11-21T12:01:30.000000Z"}) == (
+        *(shown["increment"], shown["softClose"]),
+    )
+    assert seen(an_auction(soft_close=None))["softClose"] is None
+
+
+@pytest.mark.parametrize(
+    ("over", "at"),
+    [
+        (lambda auction: settle(auction, after(999)), "2026-11-21T12:01:00.000000Z"),
+        (lambda auction: buy_now(auction, CY, after(10)), "2026-11-21T12:00:10.000000Z"),
+        (lambda auction: cancel(auction, ADA, after(20)), "2026-11-21T12:00:20.000000Z"),
+    ],
+    ids=["by its end", "bought", "cancelled"],
+)
+def test_an_auction_tells_since_when_it_is_over(over: Callable[[Auction], list[Event]], at: str) -> None:
+    """`closedAt` is when it was closed, bought or cancelled, whatever end was announced, and null before."""
+    auction = an_auction(ends_at=after(60), buy_now_price="500")
+    assert (None, at) == (seen(auction)["closedAt"], seen(auction.after_all(over(auction)))["closedAt"])
+
+
+def test_an_auction_that_its_author_closed_tells_since_when() -> None:
+    """One without an end is over since its author closed it."""
+    auction = an_auction()
+    closed = seen(auction.after_all(close_now(auction, ADA, after(5))))
+    assert (None, "2026-11-21T12:00:05.000000Z") == (closed["endsAt"], closed["closedAt"])
+
+
+@given(history=histories())
+def test_the_last_event_is_the_one_that_ends_it(history: History) -> None:
+    """In every sale `closedAt` is the instant of the event that ended it, as nothing happens to an auction after that."""
+    game = play(history)
+    ends = [event.at for event in game.log if event.TYPE in ("auction.closed", "auction.cancelled")]
+    assert ends == ([] if game.auction.closed_at is None else [game.auction.closed_at])
+    assert not ends or game.log[-1].at == ends[0]
 
 
 def test_an_auction_with_bids() -> None:

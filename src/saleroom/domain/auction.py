@@ -92,6 +92,11 @@ class Auction(Struct, frozen=True, kw_only=True):
         return self.status in _OVER
 
     @property
+    def closed_at(self) -> datetime | None:
+        """When it was closed, bought or cancelled: no event follows that one. None while it is not over."""
+        return self.changed_at if self.over else None
+
+    @property
     def minimum_bid(self) -> Decimal | None:
         """The least next bid: S without a bid, else P + inc(P); None once it is over or exceeds 20 digits."""
         return None if self.over else self.least_above(self.current_bid)
@@ -155,12 +160,14 @@ def begin(auction_id: int, event: AuctionCreated) -> Auction:
 def refuse_if_over(auction: Auction, now: datetime, received_at: datetime | None = None) -> None:
     """Raise `AuctionClosed` if the auction is over, or its end has come though nobody has closed it yet.
 
-    The refusal tells when it was decided, how long after the end, and when the house had the request where that was noted.
+    The refusal tells since when it is over, when it was decided, how long after the announced end that was, and when the
+    house had the request where that was noted.
     """
     end = auction.ends_at
     late = None if end is None or now < end else (now - end) // _MICROSECOND
     if auction.over or late is not None:
-        raise AlreadyClosed(endsAt=end, receivedAt=received_at, decidedAt=now, lateMicroseconds=late)
+        closed = auction.closed_at or end  # whoever closes it will date it by its end
+        raise AlreadyClosed(endsAt=end, closedAt=closed, receivedAt=received_at, decidedAt=now, lateMicroseconds=late)
 
 
 def _terms(event: Terms) -> dict[str, Any]:

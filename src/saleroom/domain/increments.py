@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import cached_property
 from itertools import pairwise
 
 from msgspec import Struct
@@ -22,10 +23,24 @@ class Tier(Struct, frozen=True, rename={"start": "from"}):
     step: Decimal
 
 
-class Ladder(Struct, frozen=True):
+class TierView(Struct, frozen=True, rename={"start": "from"}):
+    """A tier as the wire writes it."""
+
+    start: str
+    step: str
+
+
+class Ladder(Struct, frozen=True, dict=True):
     """The tiers of an auction, from the lowest price (0) upwards; one tier is a fixed step."""
 
     tiers: tuple[Tier, ...]
+
+    @cached_property
+    def shown(self) -> str | list[TierView]:
+        """The wire form, as a request has it: the step where it is fixed, otherwise the tiers. Made once, not for each bid."""
+        if len(self.tiers) == 1:
+            return str(self.tiers[0].step)
+        return [TierView(str(tier.start), str(tier.step)) for tier in self.tiers]
 
     def step_at(self, price: Decimal) -> Decimal:
         """Return inc(price): the step of the tier that holds `price` itself."""

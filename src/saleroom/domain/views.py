@@ -15,12 +15,22 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from saleroom.domain.auction import Auction
-from saleroom.domain.events import EVENTS, Event
+from saleroom.domain.events import EVENTS, Event, SoftClose
+from saleroom.domain.increments import TierView
+
+
+class SoftCloseView(Struct, frozen=True):
+    """Late bids move the end: within `window` seconds of it, to `extension` seconds from the bid, never past `cap`."""
+
+    window: int
+    extension: int
+    cap: str | None
 
 
 class AuctionView(Struct, frozen=True, kw_only=True, rename="camel"):
     """An auction as `GET /auctions/{gid}` and the retained MQTT state show it; `reservePrice` to its author only.
 
+    `closed_at` is when it was closed, bought or cancelled, None while it runs. `increment` is one step, or the ladder.
     `head` is the hash of the last event of its ledger.
     """
 
@@ -36,10 +46,13 @@ class AuctionView(Struct, frozen=True, kw_only=True, rename="camel"):
     bid_count: int
     reserve_met: bool | None
     buy_now_price: str | None
+    increment: str | list[TierView]
+    soft_close: SoftCloseView | None
     status: str
     outcome: str | None
     starts_at: str | None
     ends_at: str | None
+    closed_at: str | None
     created_at: str
     version: int
     head: str
@@ -91,10 +104,13 @@ def auction_view(auction: Auction, *, own: bool = False) -> AuctionView:
         bid_count=auction.bid_count,
         reserve_met=auction.reserve_met,
         buy_now_price=_money(auction.buy_now_price),
+        increment=auction.ladder.shown,
+        soft_close=None if auction.soft_close is None else _soft_close(auction.soft_close),
         status=auction.status,
         outcome=auction.outcome,
         starts_at=maybe_instant(auction.starts_at),
         ends_at=maybe_instant(auction.ends_at),
+        closed_at=maybe_instant(auction.closed_at),
         created_at=instant(auction.created_at),
         version=auction.version,
         head=auction.chain.head,
@@ -154,6 +170,10 @@ def event_from_parts(kind: str, at: datetime, public: Mapping[str, Any], private
 
 def _money(amount: Decimal | None) -> str | None:
     return None if amount is None else str(amount)
+
+
+def _soft_close(rule: SoftClose) -> SoftCloseView:
+    return SoftCloseView(rule.window, rule.extension, maybe_instant(rule.cap))
 
 
 def maybe_instant(at: datetime | None) -> str | None:

@@ -197,6 +197,7 @@ def refused_example(refused: type[Refused]) -> Any:
     facts: dict[str, Any] = {
         "minimumBid": auction.minimum_bid,
         "endsAt": auction.ends_at,
+        "closedAt": auction.ends_at,
         "startsAt": auction.starts_at,
         "receivedAt": auction.current_bid_at,
         "decidedAt": auction.current_bid_at,

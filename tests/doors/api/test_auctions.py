@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from saleroom.domain.increments import DEFAULT_LADDER
 from tests.doors.api.answers import after, faults, instant, refusal
 from tests.doors.api.records import records
 from tests.fixtures_database import FakeClock
@@ -23,10 +24,13 @@ MEMBERS = {
     "bidCount": 0,
     "reserveMet": None,
     "buyNowPrice": None,
+    "increment": [{"from": str(tier.start), "step": str(tier.step)} for tier in DEFAULT_LADDER.tiers],
+    "softClose": {"window": 120, "extension": 120, "cap": None},
     "status": "open",
     "outcome": None,
     "startsAt": None,
     "endsAt": None,
+    "closedAt": None,
     "version": 1,
 }
 FAR = "2099-01-01T00:00:00.000000Z"
@@ -80,6 +84,38 @@ def test_every_term_is_kept(house: House) -> None:
         stored.soft_close and stored.soft_close.window,
         stored.soft_close and stored.soft_close.extension,
     )
+
+
+@pytest.mark.parametrize(
+    "increment", ["5.000", [{"from": "0.000", "step": "1.000"}, {"from": "50.000", "step": "2.500"}]]
+)
+def test_terms_are_shown_as_they_are_taken(increment: Any, house: House) -> None:
+    """Increment and soft close come back as they were sent, in every answer, and make an auction with the same terms."""
+    ada, bob = house.newcomer(), house.user("bob")
+    terms = {"increment": increment, "softClose": {"window": 60, "extension": 30, "cap": FAR}}
+    gid = ada.auction(**terms)
+    [listed] = bob.json("GET", f"/auctions?author={ada.name}")["auctions"]
+    for seen in (shown(bob, gid), listed, bob.bid(gid, "100").json()["auction"]):
+        assert terms == {name: seen[name] for name in terms}
+        assert terms == {name: ada.json("POST", "/auctions", json={**DRAFT, **terms})[name] for name in terms}
+
+
+def test_an_auction_shows_since_when_it_is_over(clocked_house: House, clock: FakeClock) -> None:
+    """`closedAt` is null until it is bought, closed or cancelled, and then the instant of that, whatever its end was to be."""
+    ada, bob = clocked_house.user("ada"), clocked_house.user("bob")
+    began = ada.json("GET", "/me")["createdAt"]
+    bought, cancelled = (ada.auction(endsAt=after(began, hours=2), buyNowPrice="300") for _ in range(2))
+    closed = ada.auction()
+    assert [None] * 3 == [shown(bob, gid)["closedAt"] for gid in (bought, cancelled, closed)]
+    clock.advance(3600)
+    bob.post(f"/auctions/{bought}/buy", json={})
+    ada.delete(f"/auctions/{cancelled}")
+    ada.post(f"/auctions/{closed}/close", json={})
+    then = after(began, hours=1)
+    clock.advance(7200)
+    assert [then] * 3 == [shown(bob, gid)["closedAt"] for gid in (bought, cancelled, closed)]
+    refused = bob.bid(bought, "400").json()
+    assert (then, after(began, hours=2)) == (refused["closedAt"], refused["endsAt"])
 
 
 def test_soft_close_is_on_unless_it_is_turned_off(house: House) -> None:

@@ -45,6 +45,8 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
     "bidder": (USERNAME, "Who bid."),
     "bids": ({}, "The bids of this page."),
     "buyNowPrice": (MONEY, "The price at which it is sold at once, until the first bid."),
+    "cap": (INSTANT, "The end never moves past this; null where nothing bounds it."),
+    "closedAt": (INSTANT, "When it was closed, bought or cancelled; null while it is not over."),
     "code": ({}, "What is wrong, as a stable word for programs."),
     "createdAt": (INSTANT, "When it was made."),
     "currentBid": (MONEY, "The visible price; null before the first bid."),
@@ -55,19 +57,22 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
     "database": ({"enum": ["ok", "unavailable"]}, "Whether the database answers."),
     "decidedAt": (INSTANT, "When it was decided, by the clock of the house."),
     "description": ({}, "What is sold."),
-    "endsAt": (INSTANT, "When it closes by itself; null where its author closes it."),
+    "endsAt": (INSTANT, "When it closes by itself, as announced; null where its author closes it."),
+    "extension": ({"minimum": 1}, "Seconds from a late bid to the new end."),
     "expiresAt": (INSTANT, "The instant from which the token is refused: 30 days after `createdAt`."),
     "files": ({}, "The photo in each width that it was made in, the narrowest first."),
+    "from": (MONEY, "The lowest price of the tier."),
     "gid": ({"pattern": GID_PATTERN}, "The auction's public identifier."),
     "head": (HASH, "The hash of the last event of the auction's ledger."),
     "height": ({"minimum": 1}, "In pixels."),
     "id": ({}, "Its public identifier."),
+    "increment": (MONEY, "By how much a bid exceeds the one before: one step at every price, or the ladder of tiers."),
     "kid": ({}, "Its thumbprint (RFC 7638); a receipt names its key by it."),
     "kty": ({"const": "OKP"}, "The kind of key."),
     "keys": ({}, "What receipts are signed with, the newest first; JSON Web Keys."),
     "lateMicroseconds": (
         {"type": "integer", "minimum": 0},
-        "How long after the end; null before it.",
+        "How long after `endsAt` it was decided; null where that had not come.",
     ),
     "leading": ({}, "Whether the caller leads now."),
     "maximum": (MONEY, "The limit behind one's own bid."),
@@ -91,10 +96,12 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
     "service": ({"const": "saleroom"}, "What this is."),
     "serviceVersion": ({}, "Its version."),
     "sessions": ({}, "The sessions."),
+    "softClose": ({}, "How late bids move the end, once there is one; null where they do not."),
     "standing": ({}, "How the caller stands."),
     "startingPrice": (MONEY, "The least first bid."),
     "startsAt": (INSTANT, "When bidding opens; null where it opened at once."),
     "status": ({}, "The state."),
+    "step": (MONEY, "By how much the next bid is higher."),
     "time": (INSTANT, "What the clock of the house says."),
     "token": (
         {"pattern": "^[A-Za-z0-9+/]{14}==$", "minLength": 16, "maxLength": 16},
@@ -104,6 +111,7 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
     "url": ({"pattern": "^/photos/"}, "Where it is: a path of this house."),
     "username": (USERNAME, "In lower case."),
     "users": ({}, "The users that were made."),
+    "window": ({"minimum": 1}, "Seconds before the end in which a bid moves it."),
     "x": ({}, "The public key, in base64url."),
     "width": ({"minimum": 1}, "In pixels."),
     "version": ({"minimum": 1}, "The number of the auction's latest public event."),
@@ -136,8 +144,10 @@ _SECONDS: Schema = {"type": "integer", "minimum": 1, "description": "Seconds to 
 _BYTES: Schema = {"type": "integer", "minimum": 1, "description": "The bytes allowed."}
 
 
-def _fact(name: str) -> Schema:
+def _fact(name: str, *, nullable: bool = True) -> Schema:
     schema, about = _MEMBERS[name]
+    if not nullable:
+        return {**schema, "description": about}
     return {"anyOf": [schema, {"type": "null"}], "description": about}
 
 
@@ -145,7 +155,14 @@ FACTS: dict[type[Refused], dict[str, Schema]] = {
     e.BidTooLow: {"minimumBid": _fact("minimumBid")},
     e.AlreadyLeading: {"minimumBid": _fact("minimumBid")},
     e.BuyNowUnavailable: {"minimumBid": _fact("minimumBid")},
-    e.AuctionClosed: {name: _fact(name) for name in ("endsAt", "receivedAt", "decidedAt", "lateMicroseconds")},
+    e.AuctionClosed: {
+        "endsAt": _fact("endsAt"),
+        "closedAt": _fact("closedAt", nullable=False) | {"description": "Since when it is over."},
+        "receivedAt": _fact("receivedAt")
+        | {"description": "When the house had the request; null where it was no bid."},
+        "decidedAt": _fact("decidedAt", nullable=False),
+        "lateMicroseconds": _fact("lateMicroseconds"),
+    },
     e.EndsByItself: {"endsAt": _fact("endsAt")},
     e.AuctionNotStarted: {"startsAt": _fact("startsAt")},
     e.AuctionStarted: {"startsAt": _fact("startsAt")},
@@ -202,10 +219,16 @@ def _member(owner: str, name: str, found: Schema) -> Schema:
     form = _STATUS.get(owner, form) if name == "status" else form
     if "anyOf" in found:
         return {
-            "anyOf": [one if one == {"type": "null"} else one | form for one in found["anyOf"]],
+            "anyOf": [one | form if _fits(form, one) else one for one in found["anyOf"]],
             "description": about,
         }
     return found | form | {"description": about}
+
+
+def _fits(form: Schema, one: Schema) -> bool:
+    """Whether `form` is said of this alternative: not of null, nor of one of another type."""
+    kind = one.get("type")
+    return kind != "null" and form.get("type", kind) == kind
 
 
 def _error(refused: type[Refused], *, bare: bool = False) -> Schema:
