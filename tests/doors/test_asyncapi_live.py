@@ -53,6 +53,8 @@ def test_what_passes_is_what_the_document_says(
     wait_until(lambda: sum("/replies/" in message.topic for message in heard.messages) >= len(commands))
     anyone.post(f"/auctions/{gid}/close", ada)
     stream = httpx.get(f"{house.url}/auctions/{gid}/events?after=0", timeout=30).text
+    with httpx.stream("GET", f"{house.url}/events", timeout=30) as begun:
+        first = next(line for line in begun.iter_lines() if line.startswith("data: ")).removeprefix("data: ")
     assert 0 == house.terminate(), house.told()
     wait_until(lambda: b'{"status":"offline"}' in heard.payloads(f"{PREFIX}/status"))
 
@@ -68,4 +70,5 @@ def test_what_passes_is_what_the_document_says(
     assert told | {("state", "state"), ("status", "status"), ("bids", "command")} <= seen
     sent = [msgspec.json.decode(data) for data in re.findall(r"^data: (.*)$", stream, re.MULTILINE)]
     assert events == {kind for event in sent for kind in kinds_of("auctionStream", event)}
+    assert ["stream.started"] == kinds_of("houseStream", msgspec.json.decode(first))
     assert ["auctionStream"] == channels_of(f"/auctions/{gid}/events")

@@ -44,6 +44,7 @@ def test_a_stream_is_read_wherever_it_is_cut(end: bytes) -> None:
         (b"id: 1\n\n", [Message("1", "")]),
         (b"id: 1\0\ndata: a\n\n", [Message(None, "a")]),
         (b"event: add\nunknown: x\n\n\n", []),
+        (b"event: add\nid: 1\ndata: a\n\ndata: b\n\n", [Message("1", "a", "add"), Message("1", "b")]),
         (b"data: never dispatched\n", []),
         (b"data: \xff\n\n", [Message(None, "\N{REPLACEMENT CHARACTER}")]),
     ],

@@ -17,6 +17,7 @@ from saleroom.doors import messages, problems
 from saleroom.doors.api import schemas
 from saleroom.doors.api.endpoints import ENDPOINTS
 from saleroom.doors.api.fields import AFTER, COMMAND, object_schema
+from saleroom.doors.api.live import STARTED
 from saleroom.doors.api.schemas import Schema, error_name, reference
 from saleroom.doors.messages import GID
 from saleroom.doors.mqtt import PAYLOAD_BYTES_MAX
@@ -26,6 +27,7 @@ _MQTT = {"bindingVersion": "0.2.0"}
 _HTTP = {"bindingVersion": "0.3.0"}
 _TOPICS = MqttSettings("", 0, prefix="{prefix}/")
 _EVENTS = tuple(kind.TYPE for kind in messages.public_kinds())
+_STREAMED = (STARTED, *_EVENTS)
 
 _ABOUT = """\
 What the house says by itself, and the bids that devices send it. Whoever only listens needs no account in the house.
@@ -42,7 +44,8 @@ The requests and answers of HTTP are described at `/openapi.json`.
 _KEPT = f"A broker of MQTT 5 keeps it for {REPLY_SECONDS} seconds for a device that is away."
 _STREAM = """\
 Server-sent events (`text/event-stream`). Each has the event as one line of `data`, its id as `id`, and no `event`, so that
-`onmessage` has them all. A comment such as `: time 2026-11-21T12:00:00.123456Z` comes at the start and every 15 seconds.
+`onmessage` has them all. Only `stream.started` has its type as `event`: it comes first where the request has no id. A comment
+such as `: time 2026-11-21T12:00:00.123456Z` comes at the start and every 15 seconds.
 A reader that is too slow is cut off, and goes on where it was with `Last-Event-ID`.
 """
 
@@ -139,7 +142,7 @@ def _topics(prefix: str) -> dict[str, Any]:
 def _streams() -> dict[str, Any]:
     servers = [{"$ref": "#/servers/house"}]
     gid = {"gid": {"description": "The auction.", "examples": [GID]}}
-    said = ("follow", *_EVENTS)
+    said = ("follow", *_STREAMED)
     ends = f"{_STREAM}When the auction is over the stream ends; who asks again with nothing left to tell gets 204.\n"
     return {
         "auctionStream": _channel("/auctions/{gid}/events", ends, gid, said, servers),
@@ -192,7 +195,7 @@ def _followed() -> dict[str, Any]:
     """Return the streams of events, as requests whose reply is the events."""
     asked = {"bindings": {"http": {"method": "GET", "query": object_schema(AFTER), **_HTTP}}}
     return {
-        name: _operation("receive", channel, ("follow",)) | asked | {"reply": _reply(channel, _EVENTS)}
+        name: _operation("receive", channel, ("follow",)) | asked | {"reply": _reply(channel, _STREAMED)}
         for name, channel in (("followAuction", "auctionStream"), ("followHouse", "houseStream"))
     }
 
@@ -231,6 +234,11 @@ def _messages() -> dict[str, Any]:
     ]
     return {
         **events,
+        STARTED: _message(
+            "Where a stream begins that was asked for without an id; it is about the stream, not an event of the log.",
+            messages.started_schema(),
+            [messages.started_example()],
+        ),
         "state": _message("The auction as anyone may see it.", reference("AuctionView"), [messages.state_example()]),
         "status": _message("Whether the house is connected.", status, statuses),
         "command": _command(),

@@ -15,6 +15,7 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec import Struct, inspect
 
+from saleroom.delivery.feed import EventId
 from saleroom.domain import bidding, closing, selling
 from saleroom.domain import errors as e
 from saleroom.domain.auction import Auction, Party, Status, begin
@@ -26,6 +27,7 @@ from saleroom.domain.selling import Draft
 from saleroom.domain.views import BidAnswer, BidView, auction_view, instant, maybe_instant
 from saleroom.doors import problems
 from saleroom.doors.api import schemas
+from saleroom.doors.api.live import STARTED, started
 from saleroom.doors.api.schemas import GID_PATTERN, HASH, INSTANT, MONEY, USERNAME, Schema
 from saleroom.service.recording import Step, steps
 from saleroom.service.signing import Signer, statement
@@ -106,6 +108,30 @@ def event_schema(kind: type[Event]) -> Schema:
         name: {**form, **own.get(name, {}), "description": about} for name, (form, about) in _ENVELOPE.items()
     }
     return {"title": kind.TYPE, "type": "object", "properties": properties, "required": list(properties)}
+
+
+def started_schema() -> Schema:
+    """Return the schema of the event that says where a stream begins; it has the members of CloudEvents, and no facts."""
+    own: dict[str, tuple[Schema, str]] = {
+        "id": ({"pattern": f"^({EVENT_ID}|0)$"}, "The event after which the stream begins; 0 where there is none."),
+        "source": ({"pattern": f"^(/auctions/{GID_PATTERN[1:-1]})?/events$"}, "The address of the stream."),
+        "type": ({"const": STARTED}, "What happened."),
+        "time": ({}, "What the clock of the house says."),
+        "sequence": ({"minimum": 0}, "The number of the event that `id` names."),
+        "data": ({"type": "object"}, "Empty."),
+    }
+    properties = {}
+    for name in (name for name in _ENVELOPE if name not in ("commitment", "hash")):
+        form, about = own.get(name, ({}, _ENVELOPE[name][1]))
+        properties[name] = {**_ENVELOPE[name][0], **form, "description": about}
+    return {"title": STARTED, "type": "object", "properties": properties, "required": list(properties)}
+
+
+def started_example() -> Any:
+    """Return the event that says where a stream begins."""
+    auction, _ = _after_first_bid()
+    source, origin = f"/auctions/{GID}/events", EventId(GID, auction.version)
+    return msgspec.json.decode(started(source, origin, auction.changed_at).rpartition(b"data: ")[2])
 
 
 def _object(kind: type[Struct], *, hidden: frozenset[str] = frozenset()) -> Schema:

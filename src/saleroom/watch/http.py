@@ -121,8 +121,8 @@ class HttpWatch:
         return False
 
     async def _message(self, message: Message) -> bool:
-        """Take an event in; return whether it was the last one of the one lot."""
-        if message.data:
+        """Take an event in; return whether it was the last one of the one lot. One with a name is about the stream itself."""
+        if message.data and not message.name:
             try:
                 event = lots.read_event(message.data)
             except msgspec.DecodeError:

@@ -13,10 +13,14 @@ RETRY_DIGITS_MAX = 9
 
 @dataclass(frozen=True)
 class Message:
-    """An event. `id` is the last event id, None where there was none so far; `data` is empty where only an id was given."""
+    """An event. `id` is the last event id, None where there was none so far; `data` is empty where only an id was given.
+
+    `name` is what `event` said, and empty for the events of the log.
+    """
 
     id: str | None
     data: str
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,7 @@ class Parser:
         self._id: str | None = None
         self._has_id = False
         self._data: list[str] = []
+        self._name = ""
         self._first = True
 
     def feed(self, chunk: bytes) -> Iterator[Message | Comment]:
@@ -75,11 +80,14 @@ class Parser:
                 self._id, self._has_id = value, True
             case "retry" if value.isascii() and value.isdigit() and len(value) <= RETRY_DIGITS_MAX:
                 self.retry_ms = int(value)
-            case _:  # `event`, which a house does not send, and what the standard says to ignore
+            case "event":
+                self._name = value
+            case _:  # what the standard says to ignore
                 pass
 
     def _dispatch(self) -> Iterator[Message]:
         if self._data or self._has_id:
-            yield Message(self._id, "\n".join(self._data))
+            yield Message(self._id, "\n".join(self._data), self._name)
         self._data.clear()
+        self._name = ""
         self._has_id = False

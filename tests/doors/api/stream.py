@@ -13,18 +13,28 @@ SECONDS_MAX = 20.0
 
 
 class Stream:
-    """A stream that has begun: its first comment has been read."""
+    """A stream that has begun: its first comment has been read, and where it began if it says so (`says_origin`)."""
 
-    def __init__(self, response: httpx.Response) -> None:
+    def __init__(self, response: httpx.Response, *, says_origin: bool) -> None:
         self.response = response
         self.ids: list[str] = []
         self.comments: list[str] = []
+        self.names: list[str] = []
         self.retry = 0
         self._lines = response.iter_lines()
         while not self.comments:
             self._line()
-        self.origin = self.ids.pop()
-        """The id that comes without an event: where the stream began."""
+        self.started: Any = None
+        """The event that says where the stream began, for a reader that brought no id."""
+        if says_origin:
+            [self.started] = (msgspec.json.decode(data) for data in self.take(1))
+            assert (["stream.started"], [self.started["id"]]) == (self.names, self.ids)
+            self.ids.clear()
+
+    @property
+    def origin(self) -> str:
+        """Where the stream began."""
+        return str(self.started["id"])
 
     def take(self, count: int) -> list[str]:
         """Return the data of the next `count` events."""
@@ -56,6 +66,8 @@ class Stream:
         match name:
             case "":
                 self.comments += [value] if line else []
+            case "event":
+                self.names.append(value)
             case "id":
                 self.ids.append(value)
             case "retry":
@@ -72,7 +84,8 @@ def following(house: House, path: str, **headers: str) -> Iterator[Stream]:
     """Follow `path` of a house."""
     with house.plain.stream("GET", path, headers=headers, timeout=SECONDS_MAX) as response:
         assert (200, "text/event-stream") == (response.status_code, response.headers["content-type"])
-        stream = Stream(response)  # which closes the connection when nobody has it any more
+        brings = "after=" in path or bool(headers.get("Last-Event-ID"))
+        stream = Stream(response, says_origin=not brings)  # which closes the connection when nobody has it any more
         yield stream
 
 

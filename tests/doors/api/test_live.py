@@ -26,7 +26,7 @@ def closed(house: House, bids: int = 2) -> str:
 
 def test_events_come_as_they_happen(house: House) -> None:
     """A follower sees the bid and the close, each with its id and as JSON on one line; then the stream ends."""
-    gid = house.user("ada").auction(name="Line\u2028break")
+    gid = house.user("ada").auction(description="Line\nbreak")
     with following(house, f"/auctions/{gid}/events") as stream:
         house.user("bob").bid(gid, "10")
         [bid] = stream.take(1)
@@ -71,11 +71,14 @@ def test_a_stream_begins_where_it_is_asked_to(house: House) -> None:
 
 
 def test_who_loses_the_connection_before_the_first_event_misses_nothing(house: House) -> None:
-    """A stream says where it begins by an id without an event, which is good to go on after."""
+    """A stream says where it begins by an event of its own, whose id is good to go on after."""
     for path in ("/auctions/{gid}/events", "/events"):
         gid = house.user("ada").auction()
         with following(house, path.format(gid=gid)) as stream:
             assert f"{gid}/1" == stream.origin
+            assert (path.format(gid=gid), "stream.started", 1) == (
+                *(stream.started[name] for name in ("source", "type", "sequence")),
+            )
         house.user("bob").bid(gid, 10)
         with following(house, path.format(gid=gid), **{"Last-Event-ID": stream.origin}) as stream:
             assert ["bid.placed"] == stream.types(1)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import lru_cache
 
+import msgspec
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -26,6 +27,8 @@ RETRY_MILLISECONDS = (1000, 4000)
 CHUNK_EVENTS_MAX = 64
 BUFFER_BYTES_MAX = 32 * 1024
 """What may be under way to one reader, here and again in the kernel."""
+STARTED = "stream.started"
+_encode = msgspec.json.Encoder().encode
 _LAST_ID = b"last-event-id"
 _HEADERS = [
     (b"content-type", b"text/event-stream"),
@@ -45,11 +48,12 @@ async def of_all(call: Call) -> Response:
 
 
 async def _following(call: Call, gid: str | None) -> Response:
-    follower = await call.house.feed.follow(gid, _after(call, gid))
+    after = _after(call, gid)
+    follower = await call.house.feed.follow(gid, after)
     if follower.ended:
         follower.close()
         return Response(status_code=204)  # at which a browser's EventSource does not come back
-    return EventStream(follower, call.house.feed.now)
+    return EventStream(follower, call.house.feed.now, source=_source(gid) if after is None else None)
 
 
 def _after(call: Call, gid: str | None) -> EventId | None:
@@ -66,10 +70,14 @@ def _after(call: Call, gid: str | None) -> EventId | None:
 
 
 class EventStream(Response):
-    """The answer that goes on for as long as its reader stays; for HEAD it ends after its headers."""
+    """The answer that goes on for as long as its reader stays; for HEAD it ends after its headers.
 
-    def __init__(self, follower: Follower, clock: Callable[[], datetime]) -> None:
+    `source` is the address of a stream that is to say by an event of its own where it began.
+    """
+
+    def __init__(self, follower: Follower, clock: Callable[[], datetime], *, source: str | None = None) -> None:
         self._follower = follower
+        self._source = source
         self.clock = clock
         self.status_code = 200
         self.background = None
@@ -91,9 +99,8 @@ class EventStream(Response):
         await send({"type": "http.response.body"})
 
     async def _tell(self, follower: Follower, line: Line, send: Send) -> None:
-        # A browser takes the id without an event, so that it misses nothing if it loses its connection before the first.
-        head = f"retry: {random.randint(*RETRY_MILLISECONDS)}\nid: {follower.origin}\n"
-        await send_more(send, head.encode() + self.time() + await self.opening())
+        head = f"retry: {random.randint(*RETRY_MILLISECONDS)}\n".encode()
+        await send_more(send, head + await self.opening(follower.origin))
         self._is_due = False
         timer = self._timer(follower)
         try:
@@ -121,13 +128,36 @@ class EventStream(Response):
         for start in range(0, len(events), CHUNK_EVENTS_MAX):
             await send_more(send, b"".join(map(frame, events[start : start + CHUNK_EVENTS_MAX])))
 
-    async def opening(self) -> bytes:
-        """Return what comes before all events: nothing here."""
-        return b""
+    async def opening(self, origin: EventId) -> bytes:
+        """Return what comes before all events of a stream that begins after `origin`."""
+        return self.time() + (b"" if self._source is None else started(self._source, origin, self.clock()))
 
     def time(self) -> bytes:
-        """Return what the house's clock says, as a stream tells it."""
-        return f": time {instant(self.clock())}\n\n".encode()
+        """Return what the house's clock says: a comment and no more, as some clients take an empty line for an event."""
+        return f": time {instant(self.clock())}\n".encode()
+
+
+def started(source: str, origin: EventId, now: datetime) -> bytes:
+    """Return the event that says where a stream began, for a reader that brought no id; with the id it can resume there.
+
+    Some clients remember an id only where data comes with it, and some take an id without data for an event. Its name keeps
+    it from a browser's `onmessage`; its data is a CloudEvent, for clients that read every event as one.
+    """
+    said = {
+        "specversion": "1.0",
+        "id": str(origin),
+        "source": source,
+        "type": STARTED,
+        "time": instant(now),
+        "datacontenttype": "application/json",
+        "sequence": origin.version,
+        "data": {},
+    }
+    return b"event: %s\nid: %s\ndata: %s\n\n" % (STARTED.encode(), str(origin).encode(), _encode(said))
+
+
+def _source(gid: str | None) -> str:
+    return "/events" if gid is None else f"/auctions/{gid}/events"
 
 
 async def send_more(send: Send, text: bytes) -> None:

@@ -195,10 +195,13 @@ class PageStream(EventStream):
         self._opening = opening
         self._over = follower.ended
 
-    async def opening(self) -> bytes:
-        """Return what the page shows at the beginning; a page that was over before hears so at once."""
+    async def opening(self, origin: EventId) -> bytes:
+        """Return what the page shows at the beginning; a page that was over before hears so at once.
+
+        The event of the time has the id to go on after, so that a page that is cut off before anything happens misses nothing.
+        """
         html = "" if self._opening is None else await self._opening()
-        return _message(html) + (OVER if self._over else b"")
+        return f"id: {origin}\n".encode() + self.time() + _message(html) + (OVER if self._over else b"")
 
     async def tell(self, events: Sequence[LoggedEvent], send: Send) -> None:
         """Send what `events` make of the page."""

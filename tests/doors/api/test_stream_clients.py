@@ -1,0 +1,81 @@
+"""Streams of events as clients of others read them: npm's `eventsource` and httpx-sse. test_event_source.py has a browser."""
+
+import contextlib
+import subprocess
+import threading
+from collections.abc import Iterator
+from itertools import islice
+
+import httpx
+import pytest
+from httpx_sse import ServerSentEvent, connect_sse
+
+from tests.fixtures_process import Start, Visit
+from tests.node import program
+from tests.process import wait_until
+
+PATHS = ("/auctions/{gid}/events", "/events")
+
+
+@contextlib.contextmanager
+def eventsource(address: str) -> Iterator[list[str]]:
+    """Follow `address` with npm's client; what it prints is added line by line."""
+    lines: list[str] = []
+    with subprocess.Popen([*program("follow.mjs"), address], stdout=subprocess.PIPE, text=True) as process:
+
+        def read() -> None:
+            assert process.stdout is not None, "it is a pipe"
+            for line in process.stdout:
+                lines.append(line.rstrip("\n"))  # noqa: PERF401  # each as it comes
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        try:
+            yield lines
+        finally:
+            process.kill()
+            reader.join()
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_npm_eventsource_loses_nothing_before_its_first_event(path: str, start: Start, visit: Visit) -> None:
+    """Cut off before the first event, it goes on where it began; `onmessage` gets the events of the log and no other."""
+    house = start()
+    client = visit(house)
+    ada, ben, cyd = (client.enter(name) for name in ("ada", "ben", "cyd"))
+    gid = client.sell(ada)
+    with eventsource(house.url + path.format(gid=gid)) as told:
+        wait_until(lambda: told == ["open"])
+        house.kill()
+        # The bid comes while it is away: between the ends of two houses nobody else can place one.
+        port = house.url.rpartition(":")[2]
+        house = start("--port", port)
+        client.post(f"/auctions/{gid}/bids", ben, {"amount": "100"})
+        wait_until(lambda: f"{gid}/2 bid.placed" in told)
+        client.post(f"/auctions/{gid}/bids", cyd, {"amount": "110"})
+        wait_until(lambda: f"{gid}/3 bid.placed" in told)
+        assert [f"{gid}/2 bid.placed", f"{gid}/3 bid.placed"] == [line for line in told if line != "open"]
+
+
+def read(url: str, count: int, **headers: str) -> list[ServerSentEvent]:
+    """Return the first `count` events of a stream as httpx-sse finds them."""
+    with httpx.Client(timeout=30) as http, connect_sse(http, "GET", url, headers=headers) as source:
+        return list(islice(source.iter_sse(), count))
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_httpx_sse_finds_no_empty_event(path: str, start: Start, visit: Visit) -> None:
+    """Each event that it yields has data that is an event; the first says where the stream began, if that was not asked for."""
+    house = start()
+    client = visit(house)
+    ada, ben = client.enter("ada"), client.enter("ben")
+    gid = client.sell(ada)
+    [first] = read(house.url + path.format(gid=gid), 1)
+    assert ("stream.started", f"{gid}/1", "stream.started") == (first.event, first.id, first.json()["type"])
+    client.post(f"/auctions/{gid}/bids", ben, {"amount": "100"})
+    url = house.url + path.format(gid=gid)
+    for found in (read(f"{url}?after=0", 2), read(url, 2, **{"Last-Event-ID": "0"})):
+        assert [("message", f"{gid}/{number}") for number in (1, 2)] == [(one.event, one.id) for one in found]
+        assert ["auction.created", "bid.placed"] == [one.json()["type"] for one in found]
+    [second] = read(url, 1, **{"Last-Event-ID": first.id})
+    assert "bid.placed" == second.json()["type"]

@@ -1,0 +1,27 @@
+// Prints what redocly (recommended-strict) and spectral find in documents, as a JSON list of lines.
+// node lint.mjs FOLDER-OF-node_modules DOCUMENT...
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+
+const [folder, ...documents] = process.argv.slice(2);
+const require = createRequire(`${folder}/`);
+const { createConfig, lintFromString } = require("@redocly/openapi-core");
+const { Document, Spectral } = require("@stoplight/spectral-core");
+const { Json } = require("@stoplight/spectral-parsers");
+const { asyncapi, oas } = require("@stoplight/spectral-rulesets");
+
+const config = await createConfig({ extends: ["recommended-strict"] });
+const spectral = new Spectral();
+// 3.0 is the newest version of AsyncAPI that other tools read.
+spectral.setRuleset({ extends: [oas, asyncapi], rules: { "asyncapi-latest-version": "off" } });
+const found = [];
+for (const name of documents) {
+  const source = readFileSync(name, "utf8");
+  for (const one of await lintFromString({ source, absoluteRef: name, config })) {
+    found.push(`redocly ${one.ruleId} ${one.location[0]?.pointer}: ${one.message}`);
+  }
+  for (const one of await spectral.run(new Document(source, Json, name))) {
+    found.push(`spectral ${one.code} ${one.path.join("/")}: ${one.message}`);
+  }
+}
+process.stdout.write(JSON.stringify(found));
