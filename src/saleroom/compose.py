@@ -29,6 +29,7 @@ from saleroom.doors import asyncapi, front
 from saleroom.doors.api import openapi, resource
 from saleroom.doors.api.endpoints import offered
 from saleroom.doors.connections import CONNECTIONS, Connections
+from saleroom.doors.cursors import Cursors
 from saleroom.doors.guard import SecurityHeaders
 from saleroom.doors.house import House
 from saleroom.doors.mqtt import Commands
@@ -41,6 +42,7 @@ from saleroom.service.closing import Closer
 from saleroom.service.desk import Desk
 from saleroom.service.passwords import Passwords
 from saleroom.service.photos import Photos
+from saleroom.service.secret import HouseSecret
 from saleroom.service.throttle import FailedLogins, Registrations
 from saleroom.settings import Settings
 from saleroom.storage.database import Database
@@ -74,14 +76,11 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
     photos = Photos(database, settings.photo_bytes_max)
     registrations = Registrations(settings.registrations_per_hour) if settings.registration == "open" else None
     failed_logins = FailedLogins(settings.failed_logins_per_hour)
-    connections = Connections(
-        min(settings.connections_max, serving.room_for_connections()),
-        settings.connections_per_address_max,
-        settings.trusted_proxies,
-    )
+    connections = _connections(settings)
     closer = Closer(database, reopens=settings.outage_reopens)
     feed = Feed(database, settings.followers_max)
     endpoints = offered(test_users=settings.load_key is not None)
+    secret = HouseSecret()
     house = House(
         database=database,
         desk=Desk(database),
@@ -90,6 +89,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         accounts=Accounts(database, passwords, registrations, failed_logins),
         photos=photos,
         feed=feed,
+        cursors=Cursors(secret),
         https=(settings.public_url or "").startswith("https://"),
         broker=lambda: "off" if relay is None else relay.status,
         openapi=openapi.document(endpoints),
@@ -100,9 +100,10 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
 
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[dict[str, Connections]]:
-        parts = _parts(settings, database, closer, feed, relay)
+        parts = _parts(settings, database, closer, feed, relay) | {"secret": partial(secret.run, database)}
         # What fell due while nobody served is settled before the first request, and an outage noticed.
         await _take_key(database, settings.signing_key_file)
+        await secret.begin(database)
         await closer.begin()
         tasks = [asyncio.create_task(_kept_running(name, run)) for name, run in parts.items()]
         try:
@@ -130,9 +131,18 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         page_answer=pages.answer,
         lifespan=lifespan,
         form_bytes_max=settings.body_bytes_max,
+        secret=secret,
         https=house.https,
     )
     return SecurityHeaders(_with_cors(app, settings.cors_origins), https=house.https)
+
+
+def _connections(settings: Settings) -> Connections:
+    return Connections(
+        min(settings.connections_max, serving.room_for_connections()),
+        settings.connections_per_address_max,
+        settings.trusted_proxies,
+    )
 
 
 async def _prepare(database: Database, key_file: Path | None) -> None:

@@ -19,14 +19,17 @@ from saleroom.domain.errors import Invalid
 from saleroom.doors import guard, problems
 from saleroom.doors.guard import FIRST_FIELD_BYTES_MAX, Guard, forgery_token, multipart
 from saleroom.doors.problems import BodyTimedOut, BodyTooLarge
+from tests.sealing import known
 
 COOKIE = "saleroom_csrf=bound"
+SECRET = known()
 BOUNDARY = "----WebKitFormBoundary7MA4YWxkTrZu0gW"
 
 
 def token() -> str:
     """Return a token as a page has it that was given the cookie."""
-    return forgery_token(HTTPConnection({"type": "http", "headers": [(b"cookie", COOKIE.encode())]}))
+    head = {"type": "http", "headers": [(b"cookie", COOKIE.encode())], "saleroom.secret": SECRET}
+    return forgery_token(HTTPConnection(head))
 
 
 def part(name: str, value: bytes, boundary: str = BOUNDARY, more: str = "") -> bytes:
@@ -92,7 +95,7 @@ async def passed(head: Scope, receive: Receive) -> bytes | None:
         return problems.answer(refused)
 
     with contextlib.suppress(ClientDisconnect):
-        await Guard(behind, answer=answer, form_bytes_max=10_000)(head, receive, send)
+        await Guard(behind, answer=answer, secret=SECRET, form_bytes_max=10_000)(head, receive, send)
     return arrived[0] if arrived else None
 
 

@@ -1,13 +1,18 @@
 """The guard: forgery filter, limit on headers, security headers, and CORS for named origins only."""
 
+import hmac
 import re
 
 import httpx
 import pytest
+from sqlalchemy import update
 
 from saleroom.doors.guard import HEADER_BYTES_MAX
+from saleroom.service.secret import Purpose
+from saleroom.storage.tables import secrets
 from tests.contract import SECURITY_HEADERS
 from tests.fixtures_house import PASSWORD, House, ServeHouse
+from tests.sealing import known
 
 UNSAFE = ("POST", "PUT", "PATCH", "DELETE", "PROPFIND")
 ADDRESSES = ("/users", "/login", "/logout", "/auctions", "/auctions/x/bids", "/me", "/nowhere", "/healthz")
@@ -96,6 +101,53 @@ def test_the_pages_token_is_bound_to_its_cookie(sqlite_house: House) -> None:
         token = form(one)
         form(other)
         assert 403 == other.delete("/logout", headers={"X-CSRF-Token": token}).status_code
+
+
+def test_the_pages_token_needs_the_secret_of_the_house(sqlite_house: House) -> None:
+    """Who knows the cookie alone cannot work out a token for it, neither as it once was made nor by another secret."""
+    mask = bytes(64)
+    for token in (
+        hmac.digest(b"planted", b"saleroom forgery token", "sha256"),
+        hmac.digest(b"saleroom forgery token", b"planted", "sha256"),
+        hmac.digest(known().key(Purpose.FORMS), b"planted", "sha256"),
+    ):
+        for sent in (token, token * 2):
+            headers = {"X-CSRF-Token": (mask[: len(sent)] + sent).hex(), "Cookie": "saleroom_csrf=planted"}
+            assert 403 == sqlite_house.stranger.delete("/logout", headers=headers).status_code
+
+
+def test_a_planted_pair_does_not_pass_in_a_session(sqlite_house: House) -> None:
+    """Who plants a cookie for which the house has given them a token cannot send forms in somebody else's session."""
+    victim = f"saleroom_session={sqlite_house.newcomer().token}"
+    with httpx.Client(base_url=sqlite_house.base) as attacker:
+        tokens = [form(attacker)]
+        planted = f"saleroom_csrf={attacker.cookies['saleroom_csrf']}"
+        own = {"Cookie": f"{planted}; saleroom_session={sqlite_house.newcomer().token}"}
+        found = re.search(r'name="csrfToken" value="([^"]+)"', attacker.get("/sell", headers=own).text)
+        assert found is not None
+        tokens.append(found[1])
+    for token in tokens:
+        sent = {"X-CSRF-Token": token, "Cookie": f"{planted}; {victim}"}
+        assert 403 == sqlite_house.stranger.post("/session/end", headers=sent).status_code
+    sent = {"X-CSRF-Token": tokens[1], "Cookie": planted}
+    assert 303 == sqlite_house.stranger.post("/session/end", headers=sent).status_code, "who has logged out is told so"
+
+
+def test_every_process_takes_the_pages_token(serve_house: ServeHouse) -> None:
+    """A form that one process made is taken by another one on the same database, and by no other house."""
+    one, copied = serve_house(), serve_house()
+    copied.write(lambda tx: tx.execute(update(secrets).values(value="5ea1" * 16)))
+    other, stranger = House(one.settings), House(copied.settings)
+    other.start()
+    stranger.start()
+    try:
+        with httpx.Client(base_url=one.base) as browser:
+            headers = {"X-CSRF-Token": form(browser), "Cookie": f"saleroom_csrf={browser.cookies['saleroom_csrf']}"}
+        answers = [house.stranger.delete("/logout", headers=headers).status_code for house in (one, other, stranger)]
+    finally:
+        other.stop()
+        stranger.stop()
+    assert [401, 401, 403] == answers
 
 
 def test_the_pages_own_token_passes_in_the_form(sqlite_house: House) -> None:

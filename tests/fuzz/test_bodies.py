@@ -10,21 +10,22 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from saleroom.domain.errors import Invalid
+from saleroom.domain.errors import Fault, Invalid
 from saleroom.domain.events import SoftClose
 from saleroom.domain.increments import Ladder
 from saleroom.domain.money import LIMIT, ZERO
 from saleroom.domain.views import instant
 from saleroom.doors.api import fields
 from saleroom.doors.api.forms import Field, Form, read_fields
-from saleroom.doors.api.wire import write_cursor
+from saleroom.doors.cursors import AUCTIONS, BIDS, Sealed
 from saleroom.storage.listing import Mark
 from tests.fuzz.mangling import any_json, as_bytes, bounded, mangled, mangled_text, nasty
+from tests.sealing import cursors, sealed
 
 FAULTS_MAX = 80
 """Of all fields together, whatever was sent."""
 FORMS = [form for form in vars(fields).values() if isinstance(form, Form)]
-QUERIES = {"AFTER": fields.AFTER, "BY_BID": fields.BY_BID, "BY_AUCTION": fields.BY_AUCTION, "LIST": fields.LIST}
+QUERIES = {"AFTER": fields.AFTER, "BY_BID": fields.BY_BID, "BY_WATCHED": fields.BY_WATCHED, "LIST": fields.LIST}
 
 amounts = st.decimals(ZERO, LIMIT, places=3).map(str) | st.sampled_from(["0", "12.5", "100", "0.001"])
 instants = st.datetimes(datetime(1970, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC)).map(instant)  # noqa: DTZ001  # hypothesis wants them naive
@@ -47,11 +48,11 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "id": st.text("abc/:~", max_size=9),
     "after": st.sampled_from(["0", "k3X9mQ2vTa1_/7", "a/1", "a/0"]),
     "cursor": st.builds(Mark, nasty(), st.integers(0, 2**63 - 1), nasty()).map(
-        lambda mark: write_cursor(
-            [as_bytes(mark.key).decode("latin-1"), mark.id, as_bytes(mark.horizon).decode("latin-1")]
+        lambda mark: sealed(
+            AUCTIONS, [as_bytes(mark.key).decode("latin-1"), mark.id, as_bytes(mark.horizon).decode("latin-1")]
         )
     )
-    | st.integers().map(write_cursor),
+    | st.integers(-(2**63), 2**64 - 1).map(lambda number: sealed(BIDS, number)),
     "status": st.sampled_from(["open", "closed", "Open"]),
     "sort": st.sampled_from(["ending", "newest", "price", ""]),
 }
@@ -156,4 +157,6 @@ def test_a_query_is_read_or_refused(query: str, data: st.DataObject) -> None:
         except Invalid as refused:
             checked(refused)
             return
+        opened = [cursors().read(value) for value in values.values() if isinstance(value, Sealed)]
     assert values.keys() <= {field.to for field in known}
+    assert all(isinstance(place, Fault | Mark | int) for place in opened)

@@ -22,11 +22,13 @@ from saleroom.doors import guard
 from saleroom.doors.agents import agent
 from saleroom.doors.api import forms
 from saleroom.doors.api.fields import BY_MARK, command_id, event_id, photo_ids
+from saleroom.doors.cursors import Sealed
 from saleroom.doors.web.language import Languages
 from saleroom.settings import PREFIX, Settings, SettingsError, load
 from saleroom.storage.database import parse_url
 from saleroom.watch import command
 from tests.fuzz.mangling import as_bytes, bounded, mangled, mangled_text, nasty
+from tests.sealing import cursors
 
 SECRET = "secret-word"
 SECRETIVE = ("SALEROOM_DATABASE", "SALEROOM_MQTT")
@@ -64,7 +66,8 @@ def request(**headers: str) -> HTTPConnection:
 
 def cursor(text: str) -> object:
     """Read a cursor as a query does."""
-    return CURSOR.parse(as_bytes(json.dumps(text, ensure_ascii=False)))
+    found = CURSOR.parse(as_bytes(json.dumps(text, ensure_ascii=False)))
+    return cursors().read(found) if isinstance(found, Sealed) else found
 
 
 @given(mangled_text(money))

@@ -21,10 +21,10 @@ from tests.service.people import person, sells
 from tests.storage.test_log import store
 
 FEW = on_a_database(5)
-NEWEST = "0005"
+NEWEST = "0006"
 ADDED = {"cleared_at", "agent", "seed", "head", "hidden", "received_at"}
 """Columns that the first tables did not have."""
-LATER = {"photos", "photo_files", "watches", "signing_keys"}
+LATER = {"photos", "photo_files", "watches", "signing_keys", "secrets"}
 """Tables that were not among the first."""
 
 

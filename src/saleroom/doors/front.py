@@ -17,6 +17,7 @@ from saleroom.domain.errors import Invalid, Refused
 from saleroom.doors import problems
 from saleroom.doors.guard import Guard
 from saleroom.doors.problems import MethodNotAllowed, NotFound
+from saleroom.service.secret import HouseSecret
 from saleroom.storage import faults
 
 log = structlog.get_logger()
@@ -107,12 +108,13 @@ def build(
     page_answer: PageAnswer,
     lifespan: Callable[[Any], Any],
     form_bytes_max: int,
+    secret: HouseSecret,
     https: bool,
 ) -> ASGIApp:
     """Return the whole application: guard, then errors, then routes. Nothing is reachable around the guard."""
     router = Router([*pages, *resources], default=_nothing_here, lifespan=lifespan, redirect_slashes=False)
     front = Front(Switch(pages, resources, router), page_answer)
-    return Guard(front, answer=front.answer, form_bytes_max=form_bytes_max, https=https)
+    return Guard(front, answer=front.answer, secret=secret, form_bytes_max=form_bytes_max, https=https)
 
 
 class Switch:

@@ -23,7 +23,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from saleroom.domain.errors import Invalid
+from saleroom.doors import problems
 from saleroom.doors.problems import BodyTimedOut, BodyTooLarge, ForgeryRefused, HeadersTooLarge, Problem
+from saleroom.service.secret import HouseSecret, Purpose
+from saleroom.storage import faults
 
 HEADER_BYTES_MAX = 8 * 1024
 BODY_SECONDS_MAX = 30.0
@@ -94,9 +97,12 @@ class SecurityHeaders:
 class Guard:
     """ASGI middleware before errors and routes. `answer` renders a refusal, `https` says how cookies are set."""
 
-    def __init__(self, app: ASGIApp, *, answer: Answer, form_bytes_max: int, https: bool = False) -> None:
+    def __init__(
+        self, app: ASGIApp, *, answer: Answer, secret: HouseSecret, form_bytes_max: int, https: bool = False
+    ) -> None:
         self._app = app
         self._answer = answer
+        self._secret = secret
         self._form_bytes_max = form_bytes_max
         self._https = https
 
@@ -106,6 +112,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         scope["saleroom.https"] = self._https
+        scope["saleroom.secret"] = self._secret
         try:
             receive = await self._check(scope, receive)
         except Problem as refused:
@@ -132,15 +139,27 @@ class Guard:
             sent = parse_qs(body.decode("latin-1")).get(FORGERY_FIELD, [None])[-1]
         elif sent is None and media_type(scope) == _FORM_WITH_FILES:
             sent, receive = await _first_field(scope, receive)
-        if sent is None or not hmac.compare_digest(_unmasked(sent), _forgery_token(bound)):
+        if sent is None or not self._is_ours(scope, bound, _unmasked(sent)):
             raise ForgeryRefused
         return receive
+
+    def _is_ours(self, scope: Scope, bound: str, token: bytes) -> bool:
+        """Whether a form of the house has this token. Who has logged out since must still be told to log in."""
+        try:
+            own = _forgery_token(scope, bound)
+        except faults.Unavailable:
+            raise problems.Unavailable from None
+        if _session(scope) is None:
+            own, token = own[:_HALF], token[:_HALF]
+        return hmac.compare_digest(token, own)
 
 
 def forgery_token(request: HTTPConnection) -> str:
     """Return the token for the hidden field `csrfToken` of a form, bound to a cookie that goes with the answer.
 
-    It reads differently each time, as pages are compressed: else their size would tell it, guess by guess (BREACH).
+    It is bound to the session as well, so that a pair that somebody else got from the house is of no use here.
+    It reads differently each time, as pages are compressed: otherwise their size would tell it, guess by guess (BREACH).
+    Raises Unavailable while the secret of the house is not known.
     """
     https = bool(request.scope.get("saleroom.https"))
     name = _forgery_cookie_name(https=https)
@@ -150,7 +169,7 @@ def forgery_token(request: HTTPConnection) -> str:
         attributes = "Path=/; HttpOnly; SameSite=Lax" + ("; Secure" if https else "")
         request.scope["saleroom.forgery_value"] = bound
         request.scope["saleroom.forgery_cookie"] = f"{name}={bound}; {attributes}".encode()
-    return _masked(_forgery_token(bound))
+    return _masked(_forgery_token(request.scope, bound))
 
 
 def header(scope: Scope, name: bytes) -> str | None:
@@ -183,7 +202,7 @@ def session_cookie_name(*, https: bool) -> str:
 
 def session_token(request: HTTPConnection) -> str | None:
     """Return the token of the service's own pages, from its cookie."""
-    return cookie(request.scope, session_cookie_name(https=bool(request.scope.get("saleroom.https"))))
+    return _session(request.scope)
 
 
 def client_address(request: HTTPConnection) -> str:
@@ -328,8 +347,20 @@ def _forgery_cookie_name(*, https: bool) -> str:
     return "__Host-saleroom_csrf" if https else "saleroom_csrf"
 
 
-def _forgery_token(bound: str) -> bytes:
-    return hmac.digest(bound.encode(), b"saleroom forgery token", hashlib.sha256)
+_HALF = hashlib.sha256().digest_size
+
+
+def _forgery_token(scope: Scope, bound: str) -> bytes:
+    """Return what the house alone can work out: half of it from the cookie, half from the session as well."""
+    secret: HouseSecret = scope["saleroom.secret"]
+    key = secret.key(Purpose.FORMS)
+    # No cookie holds a line feed.
+    both = (bound, f"{bound}\n{_session(scope) or ''}")
+    return b"".join(hmac.digest(key, text.encode(), hashlib.sha256) for text in both)
+
+
+def _session(scope: Scope) -> str | None:
+    return cookie(scope, session_cookie_name(https=bool(scope.get("saleroom.https"))))
 
 
 def _masked(token: bytes) -> str:

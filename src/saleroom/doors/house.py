@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from saleroom.delivery.feed import Feed
+from saleroom.doors.cursors import Cursors
 from saleroom.service.accounts import Accounts
 from saleroom.service.desk import Desk
 from saleroom.service.photos import Photos
@@ -29,6 +30,8 @@ class House:
     photos: Photos
     feed: Feed
     """What happens, to those who follow it."""
+    cursors: Cursors
+    """Where pages of lists start."""
     https: bool = False
     broker: Callable[[], str] = lambda: "off"
     """How the MQTT broker is: `connected`, `not connected`, `standing by` (another process has the relay) or `off`."""

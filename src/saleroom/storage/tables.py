@@ -250,6 +250,14 @@ signing_keys = Table(
 """What receipts are signed with, by the newest that has its `private` half here; raw Ed25519 in base64url, as JWK has it.
 `kid` is the thumbprint of RFC 7638. A key whose private half is in a file has none here."""
 
+secrets = Table(
+    "secrets",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("value", String, nullable=False),
+)
+"""What all processes of a house know and nobody else: `house` seals cursors and goes into the tokens of forms."""
+
 idempotency = Table(
     "idempotency",
     metadata,

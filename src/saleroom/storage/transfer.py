@@ -36,13 +36,13 @@ from saleroom.domain.chain import canonical
 from saleroom.domain.views import instant
 from saleroom.storage.database import Transaction
 from saleroom.storage.migrations import current_revision, migrate, newest_revision
-from saleroom.storage.tables import Instant, Money, auctions, leases, metadata, photo_files, signing_keys
+from saleroom.storage.tables import Instant, Money, auctions, leases, metadata, photo_files, secrets, signing_keys
 
 FORMAT = "saleroom-export/1"
 LEFT_OUT = frozenset({leases.name})
 COLUMNS_LEFT_OUT = frozenset({"written_by"})
 """What means something in one database only: which process does what, and PostgreSQL's numbers of transactions."""
-MADE_WITH_THE_TABLES = frozenset({signing_keys.name})
+MADE_WITH_THE_TABLES = frozenset({secrets.name, signing_keys.name})
 """What even an empty house has, and gives up for what is imported."""
 
 BATCH, PHOTO_BATCH = 500, 16

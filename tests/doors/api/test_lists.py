@@ -1,20 +1,21 @@
 """Lists by page: auctions, bids, what is mine; in order, without a gap, while everything goes on."""
 
 import base64
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from saleroom.doors.cursors import AUCTIONS, BID_ON, BIDS
 from tests.doors.api.answers import after, faults
 from tests.fixtures_house import Client, House
+from tests.sealing import cursors_of, plain, sealed
 
 NEXT = re.compile(r'<([^>]+)>; rel="next"')
 FORGED: list[Any] = [
-    *(10**30, -1, 2**63, 2**63 - 1, 2**31, 1.5, True, None, "1", "x", {}, []),
-    *(["1", 10**30, "1"], ["9999999999999999999", 1, "1"], ["1", -1, "1"], ["1", "1", "1"], ["1"], ["", 1, ""]),
+    *(2**64 - 1, -1, 2**63, 2**63 - 1, 2**31, 1.5, True, None, "1", "x", {}, []),
+    *(["1", 2**64 - 1, "1"], ["9999999999999999999", 1, "1"], ["1", -1, "1"], ["1", "1", "1"], ["1"], ["", 1, ""]),
     *(["1", 1, "5:3:"], ["1", 1, "0:0:"], ["1", 1, "3:5:9"], ["1", 1, "3:9:8,4"], ["1", 1, "3:9:,"], ["1", 1, ":::"]),
     *(
         ["1", 1, "03:5:"],
@@ -26,11 +27,6 @@ FORGED: list[Any] = [
     ),
 ]
 """What a cursor of one list or the other might hold, had a stranger made it."""
-
-
-def cursor(value: Any) -> str:
-    """Return the cursor that holds `value`."""
-    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
 
 def pages(client: Client, path: str) -> Iterator[list[dict[str, Any]]]:
@@ -168,13 +164,17 @@ def test_my_bids(house: House) -> None:
 
 @pytest.mark.parametrize("value", FORGED, ids=lambda value: repr(value)[:30])
 def test_forged_cursors_are_refused_or_harmless(house: House, value: Any) -> None:
-    """A cursor that no page gave is 400 where it is none of this list, and never worse."""
-    ada = house.user("ada")
-    for path in ("/auctions", "/auctions?sort=price", "/auctions?sort=newest", "/me/auctions", "/me/bids", "/"):
+    """What no page gave is 400, sealed by another house or not at all; by somebody with the house's own key, never worse."""
+    ada, own = house.user("ada"), cursors_of(house)
+    lists = {"/auctions": AUCTIONS, "/auctions?sort=price": AUCTIONS, "/auctions?sort=newest": AUCTIONS}
+    more = {"/me/auctions": AUCTIONS, "/me/bids": BID_ON, "/": AUCTIONS, f"/auctions/{ada.gid()}/bids": BIDS}
+    for path, of in (lists | more).items():
         name = "after" if path == "/" else "cursor"
-        answer = ada.get(path, params={**dict(part.split("=") for part in path.split("?")[1:]), name: cursor(value)})
+        query = dict(part.split("=") for part in path.split("?")[1:])
+        for made in (plain(value), sealed(of, value)):
+            assert 400 == ada.get(path, params={**query, name: made}).status_code
+        answer = ada.get(path, params={**query, name: own.write(of, value)})
         assert answer.status_code in (200, 400), answer.text
-    assert ada.get(f"/auctions/{ada.gid()}/bids", params={"cursor": cursor(value)}).status_code in (200, 400)
 
 
 @pytest.mark.parametrize("text", ["", "x", "%%%", "\u00fc", "=", "AAAA", "null", "a" * 5000, "..", "W10"])
@@ -197,6 +197,22 @@ def test_a_cursor_belongs_to_its_list(house: House) -> None:
         "/me/bids?limit=1",
     ):
         assert {"cursor": ["cursor"]} == faults(ada.get(f"{path}&cursor={given}"))
+
+
+def test_a_cursor_tells_nothing(house: House) -> None:
+    """Two cursors of one place have nothing in common but their length, which is that of all cursors of the house."""
+    ada, bob = house.newcomer(), house.newcomer()
+    gid = ada.auction()
+    ada.auction()
+    for amount in (10, 20):
+        bob.bid(gid, amount), house.user("cy.").bid(gid, amount + 5)
+    paths = (f"/auctions?author={ada.name}", "/auctions?sort=price", f"/auctions/{gid}/bids")
+    given = [ada.json("GET", path, params={"limit": 1})["next"] for path in paths for _ in range(2)]
+    assert 1 == len({len(one) for one in given})
+    assert 6 == len({one[:12] for one in given})
+    for one in given:
+        raw = base64.urlsafe_b64decode(one + "=" * (-len(one) % 4))
+        assert 128 < len(set(raw)), "it is encrypted"
 
 
 def test_lists_tell_caches_what_they_depend_on(house: House) -> None:

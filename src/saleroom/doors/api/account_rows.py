@@ -71,7 +71,7 @@ ACCOUNTS = (
         handler=bids.mine,
         tag="accounts",
         access=Access.TOKEN,
-        query=fields.BY_AUCTION,
+        query=fields.BY_BID_ON,
         answer=MyBidPage,
     ),
     Endpoint(
@@ -82,7 +82,7 @@ ACCOUNTS = (
         handler=watching.mine,
         tag="accounts",
         access=Access.TOKEN,
-        query=fields.BY_AUCTION,
+        query=fields.BY_WATCHED,
         answer=AuctionPage,
     ),
     Endpoint(

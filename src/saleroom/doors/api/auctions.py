@@ -11,13 +11,8 @@ from starlette.responses import Response
 from saleroom.domain.errors import Invalid
 from saleroom.domain.selling import Draft
 from saleroom.doors.api.resource import Call
-from saleroom.doors.api.wire import (
-    BAD_CURSOR,
-    LIMIT_DEFAULT,
-    json_response,
-    page_response,
-    write_cursor,
-)
+from saleroom.doors.api.wire import LIMIT_DEFAULT, json_response, page_response
+from saleroom.doors.cursors import AUCTIONS, BAD_CURSOR
 from saleroom.doors.guard import header
 from saleroom.service import auctions, reading
 from saleroom.storage.listing import Filter, Mark, Sort
@@ -83,7 +78,7 @@ async def _page(call: Call, read: Awaitable[tuple[list[bytes], Mark | None]]) ->
         shown, mark = await read
     except ValueError as error:
         raise Invalid({"cursor": [BAD_CURSOR]}) from error
-    cursor = None if mark is None else write_cursor(mark)
+    cursor = None if mark is None else call.house.cursors.write(AUCTIONS, mark)
     return page_response(call.request, {"auctions": [Raw(one) for one in shown], "next": cursor}, cursor)
 
 

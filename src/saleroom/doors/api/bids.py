@@ -12,8 +12,8 @@ from saleroom.doors.api.wire import (
     MyBidPage,
     json_response,
     page_response,
-    write_cursor,
 )
+from saleroom.doors.cursors import BID_ON, BIDS
 from saleroom.service import bidding, reading
 from saleroom.service.bidding import BidCommand
 
@@ -39,7 +39,7 @@ async def history(call: Call) -> Response:
     limit = call.query.get("limit", LIMIT_DEFAULT)
     before = call.query.get("cursor")
     bids, mark = await call.house.looking.ask((reading.bid_history, call.gid, call.viewer, limit, before))
-    cursor = None if mark is None else write_cursor(mark)
+    cursor = None if mark is None else call.house.cursors.write(BIDS, mark)
     return page_response(call.request, BidPage(bids, cursor), cursor)
 
 
@@ -47,5 +47,5 @@ async def mine(call: Call) -> Response:
     """GET /me/bids."""
     limit = call.query.get("limit", LIMIT_DEFAULT)
     rows, mark = await call.house.database.read(reading.my_bids, call.token, limit, call.query.get("cursor"))
-    cursor = None if mark is None else write_cursor(mark)
+    cursor = None if mark is None else call.house.cursors.write(BID_ON, mark)
     return page_response(call.request, MyBidPage(rows, cursor), cursor)

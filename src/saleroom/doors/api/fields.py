@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from msgspec import Meta, Raw
+from msgspec import Raw
 
 from saleroom.delivery.feed import BEGINNING, EventId
 from saleroom.domain.accounts import USERNAME_PATTERN, parse_username
@@ -31,8 +31,9 @@ from saleroom.doors.api.forms import (
     text,
     whole,
 )
-from saleroom.doors.api.wire import LIMIT_DEFAULT, LIMIT_MAX, read_cursor
-from saleroom.storage.listing import NUMBER_MAX, Mark, Sort
+from saleroom.doors.api.wire import LIMIT_DEFAULT, LIMIT_MAX
+from saleroom.doors.cursors import AUCTIONS, BID_ON, BIDS, TEXT, WATCHED, List, Sealed
+from saleroom.storage.listing import Sort
 
 NAME_MAX, DESCRIPTION_MAX, QUERY_MAX = 200, 10_000, 200
 SECONDS_MAX = 86_400
@@ -290,12 +291,12 @@ _LIMIT = Field(
 )
 
 
-def _paging(kind: Any) -> tuple[Field, ...]:
+def _paging(of: List) -> tuple[Field, ...]:
     cursor = Field(
         name="cursor",
         to="cursor",
-        parse=checked(read_cursor(kind)),
-        schema={"type": "string"},
+        parse=checked(lambda text: Sealed(of, text)),
+        schema={"type": "string", "pattern": f"^{TEXT}$"},
         about="Where the page starts: `next` of the page before. Opaque.",
     )
     return (_LIMIT, cursor)
@@ -310,9 +311,10 @@ AFTER = (
         about="The id of the event to go on after, or 0 for the beginning; without it, what happens from now on.",
     ),
 )
-BY_BID = _paging(Annotated[int, Meta(ge=0, le=VERSION_MAX)])
-BY_AUCTION = _paging(Annotated[int, Meta(ge=0, le=NUMBER_MAX)])
-BY_MARK = _paging(Mark)
+BY_BID = _paging(BIDS)
+BY_BID_ON = _paging(BID_ON)
+BY_WATCHED = _paging(WATCHED)
+BY_MARK = _paging(AUCTIONS)
 LIST = (
     Field(
         name="status",

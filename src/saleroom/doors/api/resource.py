@@ -18,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from saleroom.domain.errors import Fault, Invalid, Refused, Unauthenticated, UnknownAuction
 from saleroom.doors.api.forms import Field, Form, read_fields
+from saleroom.doors.cursors import Sealed
 from saleroom.doors.guard import IS_JSON, bearer_token, header, media_type, read_body
 from saleroom.doors.house import House
 from saleroom.doors.problems import MethodNotAllowed, NotJson, answer
@@ -132,7 +133,7 @@ class Resource:
                 faults |= invalid.faults
         if endpoint.query or request.scope["query_string"]:
             try:
-                query = _query(endpoint, request)
+                query = self._opened(_query(endpoint, request))
             except Invalid as invalid:
                 faults |= invalid.faults
         key = header(request.scope, KEY_HEADER) if endpoint.once else None
@@ -142,6 +143,17 @@ class Resource:
             raise Invalid(faults)
         once = None if key is None else Once(key, digest(endpoint.method, endpoint.path, gid, values))
         return Call(self._house, request, token or "", gid, values, query, once)
+
+    def _opened(self, query: dict[str, Any]) -> dict[str, Any]:
+        """Return the parameters with the places that cursors stand for. Raises Invalid for one that is none of its list."""
+        opened = {
+            name: self._house.cursors.read(value) if isinstance(value, Sealed) else value
+            for name, value in query.items()
+        }
+        faults = {name: [value] for name, value in opened.items() if isinstance(value, Fault)}
+        if faults:
+            raise Invalid(faults)
+        return opened
 
     async def _body(self, endpoint: Endpoint, request: Request) -> bytes:
         kind = media_type(request.scope)

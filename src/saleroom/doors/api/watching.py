@@ -5,7 +5,8 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from saleroom.doors.api.resource import Call
-from saleroom.doors.api.wire import LIMIT_DEFAULT, AuctionPage, page_response, write_cursor
+from saleroom.doors.api.wire import LIMIT_DEFAULT, AuctionPage, page_response
+from saleroom.doors.cursors import WATCHED
 from saleroom.service import watching
 
 
@@ -25,5 +26,5 @@ async def mine(call: Call) -> Response:
     """GET /me/watching."""
     limit = call.query.get("limit", LIMIT_DEFAULT)
     found, mark = await call.house.database.read(watching.watched, call.token, limit, call.query.get("cursor"))
-    cursor = None if mark is None else write_cursor(mark)
+    cursor = None if mark is None else call.house.cursors.write(WATCHED, mark)
     return page_response(call.request, AuctionPage(found, cursor), cursor)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
@@ -14,7 +12,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.domain.accounts import Account
-from saleroom.domain.errors import Fault
 from saleroom.domain.views import AuctionView, BidView, instant
 from saleroom.service.reading import MyBid
 
@@ -207,24 +204,3 @@ def page_response(request: Request, body: Struct | dict[str, Any], cursor: str |
 def account_view(account: Account) -> AccountView:
     """Return an account as its owner sees it."""
     return AccountView(account.username, instant(account.created_at))
-
-
-def write_cursor(mark: Any) -> str:
-    """Return an opaque, URL-safe cursor."""
-    return base64.urlsafe_b64encode(encode(mark)).decode().rstrip("=")
-
-
-def read_cursor(kind: Any) -> Any:
-    """Return a check that turns a cursor back into a `kind`, or into a Fault."""
-
-    def check(text: str) -> Any:
-        try:
-            raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-            return msgspec.json.decode(raw, type=kind)
-        except (binascii.Error, ValueError):
-            return BAD_CURSOR
-
-    return check
-
-
-BAD_CURSOR = Fault("cursor", "is not a cursor of this list; start again without one")

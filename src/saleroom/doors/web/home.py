@@ -12,10 +12,10 @@ from starlette.responses import Response
 
 from saleroom.domain.accounts import parse_username
 from saleroom.domain.auction import Status
-from saleroom.domain.errors import Invalid
+from saleroom.domain.errors import Fault, Invalid
 from saleroom.doors.api.fields import QUERY_MAX
 from saleroom.doors.api.forms import Field, checked, one_of, read_fields, text
-from saleroom.doors.api.wire import BAD_CURSOR, read_cursor, write_cursor
+from saleroom.doors.cursors import AUCTIONS, BAD_CURSOR, Sealed
 from saleroom.doors.web.site import Site
 from saleroom.service.catalogue import COUNT_MAX, Catalogue, catalogue
 from saleroom.storage.listing import Filter, Mark, Sort
@@ -28,7 +28,7 @@ _FIELDS = (
     Field(name="status", to="status", parse=one_of((Status.OPEN, Status.SCHEDULED, _OVER)), schema={}),
     Field(name="author", to="author", parse=checked(parse_username), schema={}),
     Field(name="sort", to="sort", parse=one_of(tuple(Sort)), schema={}),
-    Field(name="after", to="after", parse=checked(read_cursor(Mark)), schema={}),
+    Field(name="after", to="after", parse=checked(lambda cursor: Sealed(AUCTIONS, cursor)), schema={}),
 )
 
 
@@ -61,8 +61,8 @@ class Asked(Struct, frozen=True, kw_only=True):
         """Return the address that asks for the same from its first page on, but for `changes`."""
         wanted = {name: changes.get(name, getattr(self, name)) for name in ("q", "status", "author", "sort")}
         query = {name: value for name, value in wanted.items() if value != getattr(_NOTHING, name)}
-        if "after" in changes:
-            query["after"] = write_cursor(changes["after"])
+        if "cursor" in changes:
+            query["after"] = changes["cursor"]
         return f"/?{urlencode(query)}" if query else "/"
 
 
@@ -79,12 +79,12 @@ class Home:
         """GET /: the lots that the address asks for; without more, those on sale, the one that ends soonest first."""
         viewer = await self._site.viewer(request)
         try:
-            asked = _asked(request)
+            asked = self._asked(request)
             found = await self._look(asked)
         except Invalid as refused:
             # Old or mistyped, it is no list. The way out is in the page.
-            return self._site.page(request, "home.html", viewer, _context(_NOTHING, None), refused=refused)
-        context = {"origin": self._site.origin(request), **_context(asked, found)}
+            return self._site.page(request, "home.html", viewer, self._context(_NOTHING, None), refused=refused)
+        context = {"origin": self._site.origin(request), **self._context(asked, found)}
         return self._site.page(request, "home.html", viewer, context)
 
     async def _look(self, asked: Asked) -> Catalogue:
@@ -99,20 +99,28 @@ class Home:
             raise Invalid({"after": [BAD_CURSOR]}) from error
         return found
 
+    def _context(self, asked: Asked, found: Catalogue | None) -> dict[str, Any]:
+        """Return what the template shows; without `found` the address was none of a list."""
+        mark = None if found is None else found.next
+        cursor = None if mark is None else self._site.house.cursors.write(AUCTIONS, mark)
+        return {
+            "asked": asked,
+            "found": found,
+            "count_max": COUNT_MAX,
+            "query_max": QUERY_MAX,
+            "next": None if cursor is None else asked.address(cursor=cursor),
+        }
 
-def _context(asked: Asked, found: Catalogue | None) -> dict[str, Any]:
-    """Return what the template shows; without `found` the address was none of a list."""
-    return {
-        "asked": asked,
-        "found": found,
-        "count_max": COUNT_MAX,
-        "query_max": QUERY_MAX,
-        "next": None if found is None or found.next is None else asked.address(after=found.next),
-    }
+    def _asked(self, request: Request) -> Asked:
+        """Read the address; an empty field asks for nothing, as a form sends it, and what others add is let be.
 
-
-def _asked(request: Request) -> Asked:
-    """Read the address; an empty field asks for nothing, as a form sends it, and what others add is let be. Raises Invalid."""
-    sent = {field.name: request.query_params.get(field.name, "").strip() for field in _FIELDS}
-    encoded = {name: msgspec.json.encode(value) for name, value in sent.items() if value}
-    return Asked(**read_fields(_FIELDS, encoded, strict=False))
+        Raises Invalid.
+        """
+        sent = {field.name: request.query_params.get(field.name, "").strip() for field in _FIELDS}
+        encoded = {name: msgspec.json.encode(value) for name, value in sent.items() if value}
+        values = read_fields(_FIELDS, encoded, strict=False)
+        if isinstance(sealed := values.get("after"), Sealed):
+            values["after"] = self._site.house.cursors.read(sealed)
+        if isinstance(fault := values.get("after"), Fault):
+            raise Invalid({"after": [fault]})
+        return Asked(**values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -12,14 +13,13 @@ from starlette.responses import Response
 
 from saleroom.domain.errors import Fault, Invalid, Unauthenticated, UnknownSession
 from saleroom.domain.views import instant
-from saleroom.doors.api.wire import BAD_CURSOR, read_cursor, write_cursor
+from saleroom.doors.cursors import DEALINGS, WATCHED, List, Sealed
 from saleroom.doors.guard import session_cookie_name, session_token
 from saleroom.doors.web.site import Site, fields, go_to, is_fragment, local, lot_gid, to_log_in
 from saleroom.service import accounts, dealings, lot, watching
 from saleroom.service.dealings import LIVE, OVER, Dealings
 from saleroom.storage.database import Transaction
 from saleroom.storage.dealings import Place
-from saleroom.storage.listing import NUMBER_MAX
 
 ROWS = 20
 """Rows of a list on one page."""
@@ -45,7 +45,7 @@ class Mine:
 
     async def watching(self, request: Request) -> Response:
         """GET /mine/watching: the lots with my star."""
-        return await self._lists(request, "mine_watching.html", _watching, kind=int)
+        return await self._lists(request, "mine_watching.html", _watching, WATCHED)
 
     async def sessions(self, request: Request) -> Response:
         """GET /mine/sessions: where I am logged in."""
@@ -108,15 +108,28 @@ class Mine:
         request: Request,
         template: str,
         use_case: Callable[[Transaction, str | None, Any, Any], Lists],
-        kind: Any = Place,
+        of: List = DEALINGS,
     ) -> Response:
-        now, over = _cursor(request, "now", kind), _cursor(request, "over", kind)
+        now, over = self._place(request, "now", of), self._place(request, "over", of)
         try:
             viewer, found = await self._site.read(request, use_case, now, over)
         except Unauthenticated:
             return to_log_in(request)
-        context = {"first_now": now is None, "first_over": over is None, "cursor": write_cursor, **found}
+        context = {
+            "first_now": now is None,
+            "first_over": over is None,
+            "cursor": partial(self._house.cursors.write, of),
+            **found,
+        }
         return self._site.page(request, template, viewer, context)
+
+    def _place(self, request: Request, name: str, of: List) -> Any:
+        """Return where a list goes on. Raises Invalid."""
+        text = request.query_params.get(name)
+        found = None if text is None else self._house.cursors.read(Sealed(of, text))
+        if isinstance(found, Fault):
+            raise Invalid({name: [found]})
+        return found
 
 
 def _bidding(tx: Transaction, token: str | None, now: Place | None, over: Place | None) -> Lists:
@@ -140,11 +153,3 @@ def _watching(tx: Transaction, token: str | None, now: int | None, over: int | N
 
 def _sessions(tx: Transaction, token: str | None) -> list[accounts.Session]:
     return [] if token is None else accounts.sessions(tx, token)
-
-
-def _cursor(request: Request, name: str, kind: Any) -> Any:
-    text = request.query_params.get(name)
-    found = None if text is None else read_cursor(kind)(text)
-    if isinstance(found, Fault) or (isinstance(found, int) and not 0 <= found <= NUMBER_MAX):
-        raise Invalid({name: [BAD_CURSOR]})
-    return found

@@ -1,0 +1,34 @@
+"""The secret that all processes of a house share, as a row."""
+
+from __future__ import annotations
+
+import secrets
+
+from sqlalchemy import insert, select
+from sqlalchemy.exc import IntegrityError
+
+from saleroom.storage import tables
+from saleroom.storage.database import Transaction
+from saleroom.storage.faults import TryAgain
+
+SECRET_BYTES = 32
+_NAME = "house"
+
+
+def find(tx: Transaction) -> str | None:
+    """Return the secret in hexadecimal digits; None where somebody has taken it away."""
+    mine = tables.secrets.c.name == _NAME
+    found: str | None = tx.execute(select(tables.secrets.c.value).where(mine)).scalar_one_or_none()
+    return found
+
+
+def find_or_make(tx: Transaction) -> str:
+    """Return the secret, a new one where there is none."""
+    value = find(tx)
+    if value is None:
+        value = secrets.token_hex(SECRET_BYTES)
+        try:
+            tx.execute(insert(tables.secrets), {"name": _NAME, "value": value})
+        except IntegrityError as error:
+            raise TryAgain("another process made the secret") from error
+    return value

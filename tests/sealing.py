@@ -1,0 +1,42 @@
+"""Cursors as a house seals them, and as a stranger makes them, who has no key."""
+
+import base64
+from typing import Any
+
+import msgspec
+
+from saleroom.doors.cursors import Cursors, List
+from saleroom.service.secret import HouseSecret
+from saleroom.storage import secrets
+from tests.fixtures_house import House
+
+SECRET = "5ea1" * 16
+
+
+def known(value: str = SECRET) -> HouseSecret:
+    """Return a secret that was read already."""
+    secret = HouseSecret()
+    secret.learn(value)
+    return secret
+
+
+def cursors(secret: str = SECRET) -> Cursors:
+    """Return what writes and reads cursors by a secret."""
+    return Cursors(known(secret))
+
+
+def cursors_of(house: House) -> Cursors:
+    """Return what writes and reads the cursors of a house, by its own secret."""
+    value = house.read(secrets.find)
+    assert value is not None
+    return cursors(value)
+
+
+def sealed(of: List, value: Any) -> str:
+    """Return a cursor of a list by `SECRET`, whatever is in it."""
+    return cursors().write(of, value)
+
+
+def plain(value: Any) -> str:
+    """Return what a cursor was before cursors were sealed."""
+    return base64.urlsafe_b64encode(msgspec.json.encode(value)).decode().rstrip("=")
