@@ -73,14 +73,14 @@ def room_for_connections() -> int:
 
 
 def _config(
-    app: ASGIApp | str, http: type[asyncio.Protocol], workers: int, trusted_proxies: Sequence[str]
+    app: ASGIApp | str, http: type[asyncio.BaseProtocol], workers: int, trusted_proxies: Sequence[str]
 ) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         factory=isinstance(app, str),
         workers=workers,
         loop="uvloop",
-        http=http,
+        http=cast("type[asyncio.Protocol]", http),
         ws="none",
         lifespan="on",
         log_config=None,
@@ -123,7 +123,7 @@ class _Server(uvicorn.Server):
 
 def serve_one(
     app: ASGIApp,
-    http: type[asyncio.Protocol],
+    http: type[asyncio.BaseProtocol],
     listener: socket.socket,
     lines: Sequence[str],
     trusted_proxies: Sequence[str],
@@ -136,7 +136,7 @@ def serve_one(
 
 def serve_several(
     factory: str,
-    http: type[asyncio.Protocol],
+    http: type[asyncio.BaseProtocol],
     workers: int,
     listener: socket.socket,
     lines: Sequence[str],

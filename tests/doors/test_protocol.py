@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from saleroom.doors import protocol
-from saleroom.doors.protocol import JoinedWrites
+from saleroom.doors import line
+from saleroom.doors.line import JoinedWrites
 
 
 class Wire(asyncio.Transport):
@@ -89,15 +89,15 @@ def test_all_else_is_the_transports_own() -> None:
 
 async def test_a_reader_must_make_headway(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever takes enough of what waits, time and again, is waited for; whoever takes less is hung up on."""
-    monkeypatch.setattr(protocol, "STALL_SECONDS", 0.01)
+    monkeypatch.setattr(line, "STALL_SECONDS", 0.01)
     wire = Wire()
-    wire.waiting = 10 * protocol.STALL_BYTES_MIN
+    wire.waiting = 10 * line.STALL_BYTES_MIN
     joined = JoinedWrites(wire)
     joined.watch()
     for _ in range(5):
-        wire.waiting -= protocol.STALL_BYTES_MIN
+        wire.waiting -= line.STALL_BYTES_MIN
         before = wire.waiting
-        joined._look(before + protocol.STALL_BYTES_MIN)
+        joined._look(before + line.STALL_BYTES_MIN)
         assert [] == wire.sent
     await asyncio.sleep(0.2)
     assert [b"aborted"] == wire.sent
@@ -105,7 +105,7 @@ async def test_a_reader_must_make_headway(monkeypatch: pytest.MonkeyPatch) -> No
 
 async def test_who_has_read_all_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody is watched where nothing waits, nor after it has been taken."""
-    monkeypatch.setattr(protocol, "STALL_SECONDS", 0.01)
+    monkeypatch.setattr(line, "STALL_SECONDS", 0.01)
     wire = Wire()
     joined = JoinedWrites(wire)
     joined.watch()

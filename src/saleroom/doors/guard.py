@@ -66,6 +66,8 @@ JSON_HEADERS = (
 """What is left of them for JSON, where nothing is a document: each header costs a bid a microsecond on the way out."""
 HTTPS_HEADERS = ((b"strict-transport-security", b"max-age=31536000"),)
 """Of a house that people reach by https. Its subdomains are not spoken for: they may be somebody else's."""
+HEADERS = "saleroom.headers"
+"""In the scope of a request: its headers by name, the first one where there are several."""
 IS_JSON = "saleroom.is_json"
 """In the scope of a request whose answer, whatever it is, has no body but JSON."""
 
@@ -174,9 +176,9 @@ def forgery_token(request: HTTPConnection) -> str:
 
 def header(scope: Scope, name: bytes) -> str | None:
     """Return the header of this `name` (in lower case), the first one where there are several."""
-    headers: dict[bytes, bytes] | None = scope.get("saleroom.headers")
+    headers: dict[bytes, bytes] | None = scope.get(HEADERS)
     if headers is None:
-        headers = scope["saleroom.headers"] = dict(reversed(scope["headers"]))
+        headers = scope[HEADERS] = dict(reversed(scope["headers"]))
     value = headers.get(name)
     return None if value is None else value.decode("latin-1")
 

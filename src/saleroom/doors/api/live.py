@@ -18,7 +18,7 @@ from saleroom.domain.views import instant
 from saleroom.doors.api.fields import event_id
 from saleroom.doors.api.resource import Call
 from saleroom.doors.guard import header
-from saleroom.doors.protocol import LINE, Line
+from saleroom.doors.line import LINE, Line
 from saleroom.storage.log import LoggedEvent
 
 COMMENT_SECONDS = 15.0

@@ -1,0 +1,153 @@
+"""The way out of a connection: answers in one piece, readers that do not read, and an end that loses no answer."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import Callable
+from typing import Any
+
+STALL_SECONDS, STALL_BYTES_MIN = 30.0, 8192
+"""What a reader must take, and in which time, of an answer that waits for it; else the memory is somebody else's."""
+LINGER_SECONDS = 10.0
+"""How long a client that is still sending may go on after its last answer. What it sends is thrown away."""
+FAREWELL_SECONDS_MAX = 3.0
+"""How long a server that stops waits for a reader to take the rest of an answer that would go on."""
+LINE = "saleroom.line"
+"""In the scope of every request: its `Line`."""
+_STATUS_LINE, _CONTINUE = b"HTTP/1.1 ", b"HTTP/1.1 1"
+
+
+class JoinedWrites:
+    """A transport that sends the head of an answer together with what follows it.
+
+    The server writes them one by one, and each would be a packet of its own.
+    """
+
+    def __init__(self, transport: asyncio.Transport, still_sends: Callable[[], bool] = bool) -> None:
+        """`still_sends` says whether the client is in the middle of a request."""
+        self._transport = transport
+        self._still_sends = still_sends
+        self._head = b""
+        self._watch: asyncio.TimerHandle | None = None
+        self._lingering: asyncio.TimerHandle | None = None
+
+    def write(self, piece: bytes) -> None:
+        """Send `piece`, or keep it for the next one where it is the head of an answer."""
+        if not self._head and piece.startswith(_STATUS_LINE) and not piece.startswith(_CONTINUE):
+            self._head = piece
+        elif self._head:
+            self._head += piece
+            self.flush()
+        else:
+            self._transport.write(piece)
+
+    def flush(self) -> None:
+        """Send a head that nothing has followed."""
+        head, self._head = self._head, b""
+        if head and not self.is_closing():
+            self._transport.write(head)
+
+    def close(self) -> None:
+        """Send what is left and then the end; a client that still sends has a while to notice.
+
+        Its kernel would throw the answer away if this side closed at once, with something unread. What it sends from now on
+        is the protocol's to throw away.
+        """
+        self.flush()
+        if self._still_sends() and not self.is_closing():
+            self._transport.write_eof()
+            self._lingering = asyncio.get_running_loop().call_later(LINGER_SECONDS, self.end)
+            self.watch()
+        elif self._lingering is None:
+            self.end()
+
+    def end(self) -> None:
+        """Send what is left, and close; a reader that does not take it is hung up on."""
+        self.flush()
+        self._transport.close()
+        self.watch()
+
+    def is_closing(self) -> bool:
+        """Return whether nothing more is sent."""
+        return self._lingering is not None or self._transport.is_closing()
+
+    def watch(self) -> None:
+        """Hang up on a reader that does not take what waits for it, until `unwatch`."""
+        waiting = self._transport.get_write_buffer_size()
+        if waiting and self._watch is None:
+            self._watch = asyncio.get_running_loop().call_later(STALL_SECONDS, self._look, waiting)
+
+    def unwatch(self) -> None:
+        """Let the reader take its time: nothing waits."""
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
+
+    def lost(self) -> None:
+        """Look after nothing any more: the connection is gone."""
+        self.unwatch()
+        if self._lingering is not None:
+            self._lingering.cancel()
+
+    def _look(self, before: int) -> None:
+        self._watch = None
+        waiting = self._transport.get_write_buffer_size()
+        if waiting and before - waiting < STALL_BYTES_MIN:
+            abort(self._transport)
+        else:
+            self.watch()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
+def abort(transport: asyncio.Transport) -> None:
+    """Hang up without waiting for anything; else the kernel would keep what nobody reads, for many minutes."""
+    _set(transport, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    transport.abort()
+
+
+def _set(transport: asyncio.Transport, option: int, value: int | bytes) -> None:
+    connection: socket.socket | None = transport.get_extra_info("socket")
+    # Once it is closed its number may be another connection's; while something waits to be sent it is not.
+    if connection is not None and (not transport.is_closing() or transport.get_write_buffer_size()):
+        connection.setsockopt(socket.SOL_SOCKET, option, value)
+
+
+class Line:
+    """A connection, for an answer that goes on: it tells when to end, and takes care of a reader that does not read."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._end: Callable[[], None] | None = None
+        self._ending = False
+        self.gone = False
+        """Whether the client has hung up."""
+
+    def at_end(self, end: Callable[[], None]) -> None:
+        """Have `end` called once the client has hung up or the server stops; at once where that has happened."""
+        self._end = end
+        if self._ending:
+            end()
+
+    def narrow(self, bytes_max: int) -> None:
+        """Let no more than `bytes_max` be under way, here and again in the kernel; beyond it sending waits."""
+        if self._transport.is_closing():
+            return
+        self._transport.set_write_buffer_limits(high=bytes_max)
+        _set(self._transport, socket.SO_SNDBUF, bytes_max)
+
+    def abort(self) -> None:
+        """Hang up without waiting for anything."""
+        abort(self._transport)
+
+    def end(self, *, gone: bool) -> None:
+        """Have the answer end; for the protocol only."""
+        self._ending = True
+        self.gone = self.gone or gone
+        if self._end is not None:
+            self._end()
+            if not gone:
+                asyncio.get_running_loop().call_later(FAREWELL_SECONDS_MAX, self.abort)
