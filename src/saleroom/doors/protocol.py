@@ -22,7 +22,7 @@ from uvicorn.server import ServerState
 from saleroom.domain.errors import Busy, Refused
 from saleroom.doors.answers import Expecting, Flow, UntilClose, farewell, refusal
 from saleroom.doors.connections import CONNECTIONS, Connections
-from saleroom.doors.framing import check_host, check_version, length_of, malformed, target_of
+from saleroom.doors.framing import malformed, read_head
 from saleroom.doors.guard import HAS_ARRIVED, HEADER_BYTES_MAX, HEADERS
 from saleroom.doors.line import LINE, JoinedWrites, Line
 from saleroom.doors.problems import BodyTimedOut, HeadersTooLarge
@@ -39,8 +39,11 @@ _logger = logging.getLogger("uvicorn.error")
 _threads = threading.local()
 
 
-def _too_many() -> HeadersTooLarge:
-    return HeadersTooLarge(f"There are more than {HEADERS_MAX} headers; send fewer.", limit=HEADER_BYTES_MAX)
+def _too_large() -> HeadersTooLarge:
+    return HeadersTooLarge(
+        f"The headers are too large, or more than {HEADERS_MAX}; the fact `limit` gives the bytes allowed for all of them.",
+        limit=HEADER_BYTES_MAX,
+    )
 
 
 def _inbox() -> memoryview:
@@ -148,21 +151,23 @@ class Http(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         """Read on, up to the end of a request; throw away what comes after the last answer of a connection."""
-        self._stop_idling()
+        if self._idle is not None:
+            self._stop_idling()
         if not self._transport.is_closing():
-            self._waiting += self._inbox[:nbytes]
-            self._read()
+            data = bytes(self._inbox[:nbytes])
+            self._read(self._waiting + data if self._waiting else data)
 
-    def _read(self) -> None:
+    def _read(self, data: bytes) -> None:
         """Parse what has come, up to the end of a request that is to be answered first."""
-        data, at = self._waiting, 0
-        while at < len(data) and not (self._arrived and self._owes()) and not self._transport.is_closing():
+        at = 0
+        while at < len(data) and not (self._arrived and self._owes()):
             end = self._end_of_piece(data, at)
-            self._parse(data[at:end])
+            if not self._parse(data[at:end]):
+                return
             at = end
         self._waiting = data[at:]
-        self._flow.something_waits = bool(self._waiting) and not self._transport.is_closing()
-        if self._flow.something_waits:
+        if self._waiting:
+            self._flow.something_waits = True
             self._flow.pause_reading()
         elif self._in_head or not self._owes():
             self._expect()
@@ -179,25 +184,27 @@ class Http(asyncio.BufferedProtocol):
         self._tail = (before + data[at:])[1 - len(_END) :]
         return len(data)
 
-    def _parse(self, piece: bytes) -> None:
-        """Give the parser a piece that holds the end of one request at most."""
+    def _parse(self, piece: bytes) -> bool:
+        """Give the parser a piece that holds the end of one request at most; return whether to go on."""
         self._unread += len(piece)
         left = self._left
+        refused: Refused
         try:
             self._parser.feed_data(piece)
         except httptools.HttpParserUpgrade:
             # The parser leaves all that follows to another protocol. There is none here, so the head is read without it.
-            self._parse(self._head_without_upgrade())
-            return
+            self._parser = httptools.HttpRequestParser(self)
+            return self._parse(self._head_without_upgrade())
         except httptools.HttpParserError:
-            self._hang_up(self._refused or malformed(_NOT_HTTP))
-            return
-        if left:
-            self._left = left - len(piece)
-        if self._unread > HEAD_BYTES_MAX:
-            self._hang_up(HeadersTooLarge(limit=HEADER_BYTES_MAX))
-        elif self._in_head and len(self._headers) > HEADERS_MAX:
-            self._hang_up(_too_many())
+            refused = self._refused or malformed(_NOT_HTTP)
+        else:
+            if left:
+                self._left = left - len(piece)
+            if self._unread <= HEAD_BYTES_MAX and len(self._headers) <= HEADERS_MAX:
+                return True
+            refused = _too_large()
+        self._hang_up(refused)
+        return False
 
     def _head_without_upgrade(self) -> bytes:
         lines = [b"%s %s HTTP/%s" % (self._method, self._url, self._version.encode())]
@@ -220,7 +227,7 @@ class Http(asyncio.BufferedProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header. What follows a body in chunks is none: nobody before the house has looked at it."""
         if self._in_head:
-            self._headers.append((name.lower(), value.rstrip(b" \t")))
+            self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
         """Begin to answer. Raises Refused."""
@@ -261,13 +268,11 @@ class Http(asyncio.BufferedProtocol):
                 raise malformed("asks for a connection to somewhere else, and this house is no proxy")
             return
         if len(self._headers) > HEADERS_MAX:
-            raise _too_many()
-        check_version(self._version)
-        check_host(headers, self._headers, self._version)
-        path, query = target_of(self._url, self._method, headers)
-        self._left = length_of(headers, self._version)
+            raise _too_large()
+        path, query, self._left = read_head(self._method, self._url, self._version, headers, self._headers)
         self._in_head, self._unread = False, 0
-        self._expect_no_more()
+        if self._patience is not None:
+            self._expect_no_more()
         self._answer(path, query, headers)
 
     def _answer(self, path: bytes, query: bytes, headers: dict[bytes, bytes]) -> None:
@@ -315,12 +320,12 @@ class Http(asyncio.BufferedProtocol):
         self._transport.flush()
         self._server.total_requests += 1
         self._flow.something_waits = False
-        self._flow.resume_reading()
+        if self._flow.read_paused:
+            self._flow.resume_reading()
         if self._transport.is_closing():
             return
-        self._stop_idling()
         if self._waiting:
-            self._read()
+            self._read(self._waiting)
         if not self._owes() and not self._transport.is_closing():
             self._idle = self._loop.call_later(self._config.timeout_keep_alive, self._transport.end)
 
