@@ -5,7 +5,6 @@ import contextlib
 import json
 import socket
 import threading
-from types import TracebackType
 from typing import Any, Self
 
 import uvicorn
@@ -13,6 +12,7 @@ import uvloop
 from starlette.types import Receive, Scope, Send
 
 from saleroom import serving
+from saleroom.doors.line import LINE, Line
 from saleroom.doors.protocol import Http
 
 Request = tuple[str, str, bytes]
@@ -40,7 +40,7 @@ class Echo:
         assert self._started.wait(30)
         return self
 
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop."""
         self._server.should_exit = True
         self._thread.join(30)
@@ -92,16 +92,20 @@ class Echo:
         if scope["path"] == LARGE:
             await say(send, 200, bytes(1_000_000))
         elif scope["path"] == STREAM:
-            await self._stream(receive, send)
+            await self._stream(scope[LINE], send)
         else:
             await say(send, 200, json.dumps([*asked, body.decode("latin-1")]).encode())
 
-    async def _stream(self, receive: Receive, send: Send) -> None:
+    async def _stream(self, line: Line, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b"begun", "more_body": True})
-        while (await receive())["type"] != "http.disconnect":
-            pass
+        ended = asyncio.Event()
+        line.at_end(ended.set)
+        while not ended.is_set():
+            await send({"type": "http.response.body", "body": b"begun", "more_body": True})
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(ended.wait(), 0.5)
         self.gone.set()
+        await send({"type": "http.response.body"})
 
     def _run(self) -> None:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -139,7 +143,9 @@ def answers(stream: bytes) -> list[tuple[int, bytes]]:
         head, _, stream = stream.partition(b"\r\n\r\n")
         status = int(head.split()[1])
         if status >= 200:
-            lengths = [line.split(b":")[1] for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+            lengths = [
+                line.split(b":")[1] for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")
+            ]
             length = int(lengths[0])
             found.append((status, stream[:length]))
             stream = stream[length:]

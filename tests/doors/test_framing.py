@@ -46,7 +46,9 @@ def forget(echo: Echo) -> None:
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])
 def test_an_upgrade_is_ignored(echo: Echo, errors_logged: Log, method: str, upgrade: str, body: str) -> None:
     """Whatever a request would like to become, its body is its own, in one packet and in many, and nothing is logged."""
-    head, _, tail = (method.encode() + b" /up HTTP/1.1\r\nHost: x\r\n" + UPGRADES[upgrade] + BODIES[body]).partition(_END)
+    head, _, tail = (method.encode() + b" /up HTTP/1.1\r\nHost: x\r\n" + UPGRADES[upgrade] + BODIES[body]).partition(
+        _END
+    )
     for pieces in ([head + _END + tail + LAST], [head + _END, tail + LAST], [head[:30], head[30:] + _END + tail, LAST]):
         echo.seen.clear()
         told = echo.asked(*pieces)
@@ -150,7 +152,7 @@ POOL = [
     b"POST /l HTTP/1.1\r\nHost: x\r\n" + LENGTH,
     b"POST /c HTTP/1.1\r\nHost: x\r\n" + CHUNKED,
     b"POST /t HTTP/1.1\r\nHost: x\r\n" + TRAILERS,
-    b"POST /e HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n4;a=\"b\"\r\n\r\n\r\n\r\n0;x\r\n\r\n",
+    b'POST /e HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n4;a="b"\r\n\r\n\r\n\r\n0;x\r\n\r\n',
     b"POST /u HTTP/1.1\r\nHost: x\r\n" + UPGRADES["h2c"] + LENGTH,
     b"PUT /v HTTP/1.1\r\nHost: x\r\n" + UPGRADES["websocket"] + CHUNKED,
     b"POST " + UNREAD.encode() + b" HTTP/1.1\r\nHost: x\r\n" + LENGTH,
