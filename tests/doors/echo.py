@@ -139,7 +139,7 @@ def rest(connection: socket.socket) -> bytes:
 def answers(stream: bytes) -> list[tuple[int, bytes]]:
     """Take the final answers of a connection apart: each a status and a body, which has a length."""
     found = []
-    while stream:
+    while stream.startswith(b"HTTP/1."):
         head, _, stream = stream.partition(b"\r\n\r\n")
         status = int(head.split()[1])
         if status >= 200:
