@@ -44,16 +44,26 @@ def made_widths(width: int) -> tuple[int, ...]:
     return tuple(sorted({min(width, one) for one in WIDTHS}))
 
 
-def size_fault(width: int, height: int) -> Fault | None:
-    """Return what is wrong with an original of this size in pixels, or None."""
-    if width * height > PIXELS_MAX:
-        return Fault("image_too_large", f"must have at most {_MEGAPIXELS_MAX} million pixels", most=_MEGAPIXELS_MAX)
+def size_fault(width: int, height: int, megapixels_max: int = _MEGAPIXELS_MAX) -> Fault | None:
+    """Return what is wrong with an original of this size in pixels, or None; its kind may have a lower limit of its own."""
+    if width * height > megapixels_max * 1_000_000:
+        return too_many_pixels(megapixels_max)
     if min(width, height) < SIDE_MIN:
         return Fault("image_too_small", f"must be at least {SIDE_MIN} pixels wide and high", least=SIDE_MIN)
     if max(width, height) > RATIO_MAX * min(width, height):
         message = f"must be no more than {RATIO_MAX} times as wide as high, or as high as wide"
         return Fault("image_too_narrow", message, most=RATIO_MAX)
     return None
+
+
+def too_many_pixels(megapixels_max: int) -> Fault:
+    """Return the fault of an original that has more than so many million pixels."""
+    return Fault("image_too_large", f"must have at most {megapixels_max} million pixels", most=megapixels_max)
+
+
+def is_webp(data: bytes) -> bool:
+    """Whether a file says that it is WebP, and how long it is."""
+    return data[:4] == b"RIFF" and data[8:12] == b"WEBP" and int.from_bytes(data[4:8], "little") + 8 == len(data)
 
 
 def refuse_bad_list(ids: Sequence[str]) -> None:

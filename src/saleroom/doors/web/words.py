@@ -128,6 +128,7 @@ FAULTS: Mapping[str, tuple[str, ...]] = {
     "cursor": (N_("There is no such page of this list. Start at its beginning."),),
     "not_an_image": (_NO_PICTURE,),
     "image_truncated": (N_("This picture is broken off or damaged. Send it once more, or save it anew."),),
+    "image_too_costly": (N_("This picture takes too long to open. Save it as a plain JPEG (baseline) and add that."),),
     "image_too_large": (N_("This picture has too many pixels: %(most)s million are the most."),),
     "image_too_small": (N_("This picture is too small: it must be %(least)s pixels wide and high at least."),),
     "image_too_narrow": (N_("This picture is too long and narrow: one side may be %(most)s times the other at most."),),
