@@ -1,6 +1,7 @@
 """Export and import: the same house in either database, or nothing at all."""
 
 import asyncio
+import base64
 import hashlib
 import io
 import json
@@ -135,6 +136,14 @@ def swapped(lines: list[bytes]) -> list[bytes]:
     return summed([*lines[:place], lines[place + 1], lines[place], *lines[place + 2 :]])
 
 
+PAGE = b"<script>alert(1)</script>"
+
+
+def packed(data: bytes) -> str:
+    """Return bytes as an export has them."""
+    return base64.b64encode(data).decode()
+
+
 BROKEN: dict[str, tuple[Callable[[list[bytes]], list[bytes]], str]] = {
     "empty": (lambda _: [], "line 1: the file is cut off, or no export"),
     "no export": (lambda _: [b"name,price\n", b"clock,100\n"], "line 1: not a line of an export"),
@@ -161,6 +170,14 @@ BROKEN: dict[str, tuple[Callable[[list[bytes]], list[bytes]], str]] = {
     ),
     "nothing": (lambda lines: changed(lines, "users", username=None), "not of its column's kind"),
     "no key": (lambda lines: changed(lines, "bids", id=None), "not of its column's kind"),
+    "a photo that is a page": (
+        lambda lines: changed(lines, "photo_files", bytes=packed(PAGE), digest=hashlib.sha256(PAGE).hexdigest()),
+        "the file of a photo is not WebP",
+    ),
+    "a photo with another digest": (
+        lambda lines: changed(lines, "photo_files", digest="a\r\nSet-Cookie: b"),
+        "the file of a photo is not WebP, or not what its digest says",
+    ),
     "nobody's": (lambda lines: changed(lines, "watches", user_id=99), "the database refuses a row of watches"),
     "another price": (lambda lines: changed(lines, "bids", amount="1.000"), "the ledgers in the file do not verify"),
     "another head": (lambda lines: changed(lines, "auctions", head="0" * 64), "the ledgers in the file do not verify"),

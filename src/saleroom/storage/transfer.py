@@ -33,6 +33,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ColumnElement
 
 from saleroom.domain.chain import canonical
+from saleroom.domain.photos import is_webp
 from saleroom.domain.views import instant
 from saleroom.storage.database import Transaction
 from saleroom.storage.migrations import current_revision, migrate, newest_revision
@@ -292,9 +293,18 @@ def _read_row(table: Table, row: Any, number: int) -> dict[str, Any]:
         odd = ", ".join(sorted(set(row) ^ set(wanted)))[:200] if isinstance(row, dict) else "row"
         raise Broken(f"line {number}: a row of {table.name} with other columns than ours: {odd}")
     try:
-        return {name: _value(column, row[name]) for name, column in wanted.items()}
+        found = {name: _value(column, row[name]) for name, column in wanted.items()}
     except (ValueError, TypeError):
         raise Broken(f"line {number}: a value of {table.name} is not of its column's kind") from None
+    if table is photo_files:
+        _check_file(found["bytes"], found["digest"], number)
+    return found
+
+
+def _check_file(data: bytes, digest: str, number: int) -> None:
+    """Raise Broken unless this can be a file of a photo: it is shown to people, and its digest goes out in a header."""
+    if not is_webp(data) or hashlib.sha256(data).hexdigest() != digest:
+        raise Broken(f"line {number}: the file of a photo is not WebP, or not what its digest says")
 
 
 def _value(column: Column[Any], value: Any) -> Any:
