@@ -13,8 +13,8 @@ from tests.abuse.attack import THERE, Hasty, asked, client, sale
 from tests.process import Client
 
 PIECE = "a" * 60_000
-GROWTH_BYTES_MAX = 400 * 2**20
-"""What pictures may take while they are looked at (service/imaging.py); it is given back."""
+GROWTH_BYTES_MAX = 40 * 2**20
+"""What pictures may take of the house itself, which keeps their files: they are decoded in another process."""
 
 
 @pytest.fixture(scope="module")

@@ -16,9 +16,10 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from saleroom.domain.errors import Invalid
-from saleroom.doors import guard, problems
-from saleroom.doors.guard import FIRST_FIELD_BYTES_MAX, Guard, forgery_token, multipart
+from saleroom.doors import guard, problems, uploads
+from saleroom.doors.guard import FIRST_FIELD_BYTES_MAX, Guard, forgery_token
 from saleroom.doors.problems import BodyTimedOut, BodyTooLarge
+from saleroom.doors.uploads import multipart
 from tests.sealing import known
 
 COOKIE = "saleroom_csrf=bound"
@@ -317,7 +318,7 @@ async def _takes_too_long(receive: Receive) -> None:
         return message
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(guard, "UPLOAD_SECONDS_MAX", 0.5)
+        patched.setattr(uploads, "UPLOAD_SECONDS_MAX", 0.5)
         with pytest.raises(BodyTimedOut):
             await multipart(asking(stalls), 10**7)
 

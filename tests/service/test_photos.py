@@ -1,8 +1,7 @@
 """Photos are taken in, put on lots by their rules, and forgotten where nobody shows them."""
 
 import asyncio
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from datetime import timedelta
 from decimal import Decimal
@@ -19,6 +18,7 @@ from saleroom.domain.errors import (
     NotAuthor,
     Refused,
     TooManyPhotos,
+    TooManyRequests,
     Unauthenticated,
     UnknownAuction,
     UnknownPhoto,
@@ -28,7 +28,8 @@ from saleroom.domain.selling import Draft
 from saleroom.service import auctions, photos
 from saleroom.service.closing import Closer
 from saleroom.service.imaging import Made, make
-from saleroom.service.photos import THREADS, WAITING_MAX, Photos
+from saleroom.service.photos import PLACES_KEPT, PLACES_OF_NETWORK, PLACES_OF_USER, Photos
+from saleroom.service.places import Sender
 from saleroom.storage import photos as storage
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.tables import photo_files
@@ -47,6 +48,12 @@ def taking_in(database: Database) -> Iterator[Photos]:
     made = Photos(database, 10_000)
     yield made
     made.close()
+
+
+async def stored(taking_in: Photos, who: Person, data: bytes = PICTURE) -> Photo:
+    """A photo of somebody's, as the doors store it."""
+    sender = Sender.at(await taking_in.check(who.token), "192.0.2.1")
+    return await taking_in.keep(who.token, await taking_in.decode(sender, data))
 
 
 async def sent(database: Database, who: Person, count: int = 1) -> list[Photo]:
@@ -77,7 +84,7 @@ async def counted(database: Database) -> tuple[int, int]:
 async def test_a_photo_is_stored_and_found(database: Database, taking_in: Photos) -> None:
     """A stored photo has an id of 96 random bits and its files, in each of its widths and no other."""
     ada = await person(database)
-    one, other = await taking_in.store(ada.token, PICTURE), await taking_in.store(ada.token, PICTURE)
+    one, other = await stored(taking_in, ada), await stored(taking_in, ada)
     assert (16, 1000, 500, (400, 800, 1000)) == (len(one.id), one.width, one.height, one.widths)
     assert one.id != other.id
     files = [await database.read(photos.file, one.id, width) for width in one.widths]
@@ -92,10 +99,12 @@ async def test_what_cannot_be_stored(database: Database, taking_in: Photos) -> N
     """Nobody unknown, no file that is too large, and nothing that is no picture; nothing is left of any of them."""
     ada = await person(database)
     with pytest.raises(Unauthenticated):
-        await taking_in.store("AAAAAAAAAAAAAA==", PICTURE)
+        await taking_in.check("AAAAAAAAAAAAAA==")
+    with pytest.raises(Unauthenticated):
+        await taking_in.keep("AAAAAAAAAAAAAA==", MADE)
     for data, code in ((PICTURE + b"\0" * 10_000, "file_too_large"), (b"no picture", "not_an_image")):
         with pytest.raises(Invalid) as caught:
-            await taking_in.store(ada.token, data)
+            await stored(taking_in, ada, data)
         assert {"photo": [code]} == codes(caught.value)
     assert (0, 0) == await counted(database)
 
@@ -224,13 +233,13 @@ async def test_few_photos_wait_for_a_lot(database: Database, taking_in: Photos) 
     ada, bob = await person(database), await person(database)
     kept = await sent(database, ada, UNPLACED_MAX)
     with pytest.raises(TooManyPhotos) as caught:
-        await taking_in.store(ada.token, PICTURE)
+        await stored(taking_in, ada)
     assert {"limit": UNPLACED_MAX} == caught.value.facts
     with pytest.raises(TooManyPhotos):
         await taking_in.check(ada.token)
-    await taking_in.store(bob.token, PICTURE)
+    await stored(taking_in, bob)
     await database.write(photos.arrange, ada.token, await sells(database, ada), [kept[0].id])
-    await taking_in.store(ada.token, PICTURE)
+    await stored(taking_in, ada)
     with pytest.raises(TooManyPhotos):
         await taking_in.check(ada.token)
 
@@ -283,41 +292,79 @@ async def test_the_closer_sweeps(clocked_database: Database, clock: FakeClock, m
     await asyncio.gather(closing, return_exceptions=True)
 
 
-async def test_a_storm_of_photos_is_turned_away(
-    database: Database, taking_in: Photos, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One picture is decoded and 16 wait; whoever comes then is told that the house is busy, until there is room again."""
-    ada = await person(database)
-    go = threading.Event()
-    begun: list[Any] = []
+async def test_each_user_and_network_has_a_turn(taking_in: Photos, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of those who send many pictures one is decoded, or in line, at a time: pictures of others come between."""
+    order: list[str] = []
 
-    def slow(data: bytes) -> Made:
-        begun.append(data)
-        go.wait()
+    async def made(data: bytes) -> Made:
+        await asyncio.sleep(0)
+        order.append(data.decode())
         return MADE
 
-    monkeypatch.setattr(photos, "make", slow)
-    waiting = [asyncio.create_task(taking_in.store(ada.token, PICTURE)) for _ in range(THREADS + WAITING_MAX)]
-    try:
-        async with asyncio.timeout(30):
-            while not begun:
-                await asyncio.sleep(0.01)
-            with pytest.raises(Busy):
-                await taking_in.store(ada.token, PICTURE)
-        assert THREADS == len(begun)
-    finally:
-        go.set()
-    await asyncio.gather(*waiting)
-    await taking_in.store(ada.token, PICTURE)
+    async def decoded(who: Sender, name: str) -> None:
+        await taking_in.decode(who, name.encode())
+
+    monkeypatch.setattr(taking_in, "_decoder", OneAtATime(made))
+    ada, her_friend, bob = Sender("ada", "hall"), Sender("eve", "hall"), Sender("bob", "home")
+    many = [decoded(ada, f"ada {n}") for n in range(5)] + [decoded(her_friend, f"eve {n}") for n in range(5)]
+    await asyncio.gather(*many, *(decoded(bob, f"bob {n}") for n in range(2)))
+    assert 12 == len(order)
+    assert {"bob 0", "bob 1"} < set(order[:5])
 
 
-async def test_few_files_come_in_at_once(taking_in: Photos) -> None:
-    """Sixteen files may be on their way in; the next is told that the house is busy, until one has come or was given up."""
+class OneAtATime:
+    """A decoder that is quick."""
+
+    def __init__(self, make: Callable[[bytes], Awaitable[Made]]) -> None:
+        self._make, self._turn = make, asyncio.Lock()
+
+    async def make(self, data: bytes) -> Made:
+        """Return what is made, one after the other."""
+        async with self._turn:
+            return await self._make(data)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+async def test_a_share_for_each(taking_in: Photos) -> None:
+    """One user has six places, one network ten, and the last four of the sixteen are for those who have none."""
+    ada, friend, bob, carl = (Sender(*one) for one in (("ada", "hall"), ("eve", "hall"), ("bob", "1"), ("carl", "2")))
     with ExitStack() as coming:
-        for _ in range(WAITING_MAX - 1):
-            coming.enter_context(taking_in.receiving())
-        with suppress(ConnectionError), taking_in.receiving():
-            with pytest.raises(Busy):
-                coming.enter_context(taking_in.receiving())
+
+        def send(who: Sender, *, photos: int = 1) -> None:
+            coming.enter_context(taking_in.receiving(who, photos * taking_in.bytes_max))
+
+        for _ in range(PLACES_OF_USER):
+            send(ada)
+        with pytest.raises(TooManyRequests) as caught:
+            send(ada)
+        assert {"retryAfter": 5} == caught.value.facts
+        send(friend, photos=PLACES_OF_NETWORK - PLACES_OF_USER)
+        with pytest.raises(TooManyRequests):
+            send(friend)
+        send(bob)
+        send(bob)
+        with pytest.raises(Busy):
+            send(bob)
+        send(carl, photos=PLACES_KEPT)
+        with pytest.raises(Busy):
+            send(Sender("dora", "3"))
+    with taking_in.receiving(ada, PLACES_OF_USER * taking_in.bytes_max), pytest.raises(TooManyRequests):
+        send(ada)
+    assert not taking_in._places._users and not taking_in._places._networks
+
+
+async def test_a_place_is_free_again_however_it_ends(taking_in: Photos) -> None:
+    """Who is cut off gives its places back."""
+    ada = Sender("ada", "hall")
+    for _ in range(20):
+        with suppress(ConnectionError), taking_in.receiving(ada, 6 * taking_in.bytes_max):
             raise ConnectionError
-        coming.enter_context(taking_in.receiving())
+
+
+def test_strangers_of_one_network_are_one() -> None:
+    """Those who are not logged in share what one user has, a network each; an IPv6 home is one network."""
+    one, other = Sender.at(None, "2001:db8::1"), Sender.at(None, "2001:db8::2")
+    assert one == other != Sender.at(None, "192.0.2.1")
+    assert Sender.at("ada", "192.0.2.1").user != Sender.at(None, "192.0.2.1").user

@@ -1,7 +1,6 @@
 """What stands before every route: the limit on headers, the forgery filter, and the security headers of every answer.
 
-Also what doors ask of a request: its bearer token, its session cookie, its client's address, its body or its form with files
-within bounds.
+Also what doors ask of a request: its bearer token, its session cookie, its client's address, its body within bounds.
 """
 
 from __future__ import annotations
@@ -12,12 +11,10 @@ import hmac
 import operator
 import re
 import secrets
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from itertools import chain
 from urllib.parse import parse_qs
 
-from starlette.datastructures import FormData, Headers
-from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, HTTPConnection, Request, cookie_parser
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -30,8 +27,6 @@ from saleroom.storage import faults
 
 HEADER_BYTES_MAX = 8 * 1024
 BODY_SECONDS_MAX = 30.0
-UPLOAD_SECONDS_MAX = 300.0
-"""How long a body with files may take: a photo of 8 MB on a slow phone takes minutes."""
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 HAS_ARRIVED = "saleroom.has_arrived"
 """In the scope of a request whose body has arrived to its end, so that nobody need watch how long it takes."""
@@ -39,8 +34,7 @@ FORGERY_FIELD = "csrfToken"
 FORGERY_HEADER = b"x-csrf-token"
 FIRST_FIELD_BYTES_MAX = 8 * 1024
 """How much of a form with files is read in search of its token, which is the first field."""
-FILES_MAX, FIELDS_MAX, FIELD_BYTES_MAX = 50, 200, 64 * 1024
-_FORM, _FORM_WITH_FILES = "application/x-www-form-urlencoded", "multipart/form-data"
+_FORM, FORM_WITH_FILES = "application/x-www-form-urlencoded", "multipart/form-data"
 _BOUNDARY = re.compile(
     r"""multipart/form-data\s*;\s*boundary=(?:"([A-Za-z0-9'()+_,./:=?-]{1,70})"|([A-Za-z0-9'+_.-]{1,70}))\s*""",
     re.IGNORECASE,
@@ -139,7 +133,7 @@ class Guard:
             body = await read_body(Request(scope, receive), self._form_bytes_max)
             receive = _replay([{"type": "http.request", "body": body, "more_body": False}], receive)
             sent = parse_qs(body.decode("latin-1")).get(FORGERY_FIELD, [None])[-1]
-        elif sent is None and media_type(scope) == _FORM_WITH_FILES:
+        elif sent is None and media_type(scope) == FORM_WITH_FILES:
             sent, receive = await _first_field(scope, receive)
         if sent is None or not self._is_ours(scope, bound, _unmasked(sent)):
             raise ForgeryRefused
@@ -214,9 +208,7 @@ def client_address(request: HTTPConnection) -> str:
 
 async def read_body(request: Request, bytes_max: int, seconds_max: float | None = None) -> bytes:
     """Return the body. Raises BodyTooLarge (having read no further), BodyTimedOut, or ClientDisconnect."""
-    declared = header(request.scope, b"content-length") or ""
-    if declared.isascii() and declared.isdigit() and int(declared) > bytes_max:
-        raise BodyTooLarge(limit=bytes_max)
+    refuse_declared(request.scope, bytes_max)
     if HAS_ARRIVED in request.scope:
         return await _body(request.receive, bytes_max)
     try:
@@ -224,6 +216,18 @@ async def read_body(request: Request, bytes_max: int, seconds_max: float | None 
             return await _body(request.receive, bytes_max)
     except TimeoutError:
         raise BodyTimedOut from None
+
+
+def declared_length(scope: Scope) -> int | None:
+    """Return how long the body says it is, or None where it does not."""
+    declared = header(scope, b"content-length") or ""
+    return int(declared) if declared.isascii() and declared.isdigit() else None
+
+
+def refuse_declared(scope: Scope, bytes_max: int) -> None:
+    """Raise BodyTooLarge where the body says that it is larger."""
+    if (declared_length(scope) or 0) > bytes_max:
+        raise BodyTooLarge(limit=bytes_max)
 
 
 async def _body(receive: Receive, bytes_max: int) -> bytes:
@@ -242,71 +246,12 @@ async def _body(receive: Receive, bytes_max: int) -> bytes:
     return b"".join(pieces)
 
 
-async def multipart(request: Request, bytes_max: int) -> FormData:
-    """Return a form with files, of `bytes_max` altogether; whoever calls closes it, and its temporary files with it.
-
-    Raises BodyTooLarge (having read no further), BodyTimedOut, Invalid where it is no such form, or ClientDisconnect.
-    """
-    declared = header(request.scope, b"content-length") or ""
-    if declared.isascii() and declared.isdigit() and int(declared) > bytes_max:
-        raise BodyTooLarge(limit=bytes_max)
-    parser = _Parser(
-        Headers({"Content-Type": f'{_FORM_WITH_FILES}; boundary="{_boundary(request.scope).decode()}"'}),
-        _pieces(request.receive, bytes_max),
-        max_files=FILES_MAX,
-        max_fields=FIELDS_MAX,
-        max_part_size=FIELD_BYTES_MAX,
-    )
-    try:
-        async with asyncio.timeout(UPLOAD_SECONDS_MAX):
-            found = await parser.parse()
-    except TimeoutError:
-        raise BodyTimedOut from None
-    except MultiPartException as error:
-        raise Invalid.one("body", "malformed_form", "is not a form as a browser sends it") from error
-    if not parser.ended:
-        parser.close()
-        raise Invalid.one("body", "malformed_form", "has no end")
-    return found
-
-
-class _Parser(MultiPartParser):
-    """The framework's own, which would take a form without an end, and leave the file in which it breaks off open."""
-
-    ended = False
-
-    def on_end(self) -> None:
-        """Note that the last boundary has come."""
-        self.ended = True
-
-    def close(self) -> None:
-        """Close all temporary files."""
-        for file in self._files_to_close_on_error:
-            file.close()
-
-
-def _boundary(scope: Scope) -> bytes:
+def boundary(scope: Scope) -> bytes:
     """Return what stands between the parts of a form with files. Raises Invalid where the header does not say."""
     found = _BOUNDARY.fullmatch(header(scope, b"content-type") or "")
     if found is None:
         raise Invalid.one("body", "malformed_form", "is not a form as a browser sends it")
     return (found[1] or found[2]).encode()
-
-
-async def _pieces(receive: Receive, bytes_max: int) -> AsyncGenerator[bytes, None]:
-    """Yield a body as it comes. Raises BodyTooLarge or ClientDisconnect."""
-    total = 0
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
-        piece = message.get("body", b"")
-        total += len(piece)
-        if total > bytes_max:
-            raise BodyTooLarge(limit=bytes_max)
-        yield piece
-        more = message.get("more_body", False)
 
 
 async def _first_field(scope: Scope, receive: Receive) -> tuple[str, Receive]:
@@ -315,7 +260,7 @@ async def _first_field(scope: Scope, receive: Receive) -> tuple[str, Receive]:
     Raises ForgeryRefused where the first part is anything else, BodyTimedOut, or ClientDisconnect.
     """
     try:
-        delimiter = b"--" + _boundary(scope)
+        delimiter = b"--" + boundary(scope)
         async with asyncio.timeout(BODY_SECONDS_MAX):
             part, read = await _first_part(delimiter, receive)
     except Invalid:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 STALL_SECONDS, STALL_BYTES_MIN = 30.0, 8192
@@ -131,6 +132,16 @@ class Line:
         self._end = end
         if self._ending:
             end()
+
+    @contextmanager
+    def until_end(self, end: Callable[[], None]) -> Iterator[None]:
+        """Have `end` called as `at_end` does, for as long as the block lasts."""
+        before = self._end
+        try:
+            self.at_end(end)
+            yield
+        finally:
+            self._end = before
 
     def narrow(self, bytes_max: int) -> None:
         """Let no more than `bytes_max` be under way, here and again in the kernel; beyond it sending waits."""

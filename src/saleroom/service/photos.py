@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Collection, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
+from weakref import WeakValueDictionary
 
 from sqlalchemy.exc import IntegrityError
 
 from saleroom.domain import selling
 from saleroom.domain.accounts import Account
 from saleroom.domain.auction import Auction, Party
-from saleroom.domain.errors import Busy, Fault, Invalid, TooManyPhotos, UnknownAuction, UnknownPhoto
+from saleroom.domain.errors import Fault, Invalid, TooManyPhotos, UnknownAuction, UnknownPhoto
 from saleroom.domain.photos import (
     PHOTO_ID_BYTES,
     UNPLACED_LIFETIME,
@@ -23,19 +23,21 @@ from saleroom.domain.photos import (
     refuse_bad_list,
 )
 from saleroom.service.accounts import authenticate
-from saleroom.service.imaging import FIELD, Made, make
+from saleroom.service.decoder import Decoder
+from saleroom.service.imaging import FIELD, Made
+from saleroom.service.places import Places, Sender
 from saleroom.service.recording import lock_one
 from saleroom.storage import auctions, photos
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import TryAgain
 from saleroom.storage.photos import PhotoFile
 
-THREADS = 1
-"""Decoding takes a processor and up to 300 MB: one picture at a time, so that a seller never slows the bids much."""
-WAITING_MAX = 16
-"""Pictures that may wait for their turn, and as many that may be on their way in; beyond it the house is busy."""
+PLACES = 16
+"""How many photos may be on their way in or waiting to be decoded; a form with files takes a place for each photo's worth."""
+PLACES_OF_USER, PLACES_OF_NETWORK = 6, 10
+PLACES_KEPT = 4
+"""The last places, for those who have nothing on its way."""
 SWEPT_AT_ONCE = 100
-_BUSY = "Too many photos at once; try again in a moment."
 
 
 class Photos:
@@ -44,46 +46,43 @@ class Photos:
     def __init__(self, database: Database, bytes_max: int) -> None:
         self.bytes_max = bytes_max
         self._database = database
-        self._pool = ThreadPoolExecutor(THREADS, "photos")
-        self._receiving = 0
-        self._under_way = 0
+        self._decoder = Decoder()
+        self._places = Places(PLACES, user=PLACES_OF_USER, network=PLACES_OF_NETWORK, kept=PLACES_KEPT)
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def check(self, token: str) -> None:
-        """Raise what `store` would, as far as it does not depend on the photo: a door asks before it reads the file."""
-        await self._database.read(refuse_too_many, token)
+    async def check(self, token: str) -> str:
+        """Return who sends, by username. Raises what refuses a photo before it is read: Unauthenticated, TooManyPhotos."""
+        return (await self._database.read(refuse_too_many, token)).username
 
-    @contextmanager
-    def receiving(self) -> Iterator[None]:
-        """Count a file that is on its way in, so that what is in memory is bounded. Raises Busy."""
-        if self._receiving >= WAITING_MAX:
-            raise Busy(_BUSY)
-        self._receiving += 1
-        try:
-            yield
-        finally:
-            self._receiving -= 1
+    def receiving(self, sender: Sender, size: int = 0) -> AbstractContextManager[None]:
+        """Count `size` bytes of photos that are on their way in, so that what is kept of all of them is bounded.
 
-    async def store(self, token: str, data: bytes) -> Photo:
-        """Return the new photo, which is on no lot yet.
+        Raises TooManyRequests where the sender has its share of the places, or Busy.
+        """
+        return self._places.taken(sender, max(1, -(-size // self.bytes_max)))
 
-        Raises Unauthenticated, Invalid (field `photo`), TooManyPhotos or Busy.
+    async def decode(self, sender: Sender, data: bytes) -> Made:
+        """Return what is kept of a picture. Of one user or network one picture is decoded or in line; the next ones follow.
+
+        So pictures of others come between. Whoever is cancelled costs nothing from then on. Raises Invalid (field `photo`),
+        or Busy where the house closes.
         """
         if len(data) > self.bytes_max:
             fault = Fault("file_too_large", f"must have at most {self.bytes_max} bytes", limit=self.bytes_max)
             raise Invalid({FIELD: [fault]})
-        if self._under_way >= THREADS + WAITING_MAX:
-            raise Busy(_BUSY)
-        self._under_way += 1
-        try:
-            await self.check(token)
-            made = await asyncio.get_running_loop().run_in_executor(self._pool, make, data)
-        finally:
-            self._under_way -= 1
+        async with self._turn(sender.user), self._turn(f"network {sender.network}"):
+            return await self._decoder.make(data)
+
+    async def keep(self, token: str, made: Made) -> Photo:
+        """Return the new photo, which is on no lot yet. Raises Unauthenticated or TooManyPhotos."""
         return await self._database.write(keep, token, made)
 
     def close(self) -> None:
-        """Let the threads end."""
-        self._pool.shutdown(cancel_futures=True)
+        """End what is being decoded."""
+        self._decoder.close()
+
+    def _turn(self, key: str) -> asyncio.Lock:
+        return self._turns.setdefault(key, asyncio.Lock())
 
 
 def refuse_too_many(tx: Transaction, token: str) -> Account:

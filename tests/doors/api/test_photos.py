@@ -7,7 +7,7 @@ import httpx
 import pytest
 from PIL import Image
 
-from saleroom.doors.api import photos as door
+from saleroom.doors import uploads
 from tests.doors.api.answers import faults, raw, refusal
 from tests.fixtures_house import House, ServeHouse, User
 from tests.pictures import plain, told_much
@@ -157,7 +157,7 @@ def test_the_size_of_a_photo_is_a_setting(serve_house: ServeHouse) -> None:
 
 def test_a_photo_that_does_not_arrive_is_408(sqlite_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever stalls in the middle of a photo is answered 408."""
-    monkeypatch.setattr(door, "UPLOAD_SECONDS_MAX", 0.2)
+    monkeypatch.setattr(uploads, "UPLOAD_SECONDS_MAX", 0.2)
     token = sqlite_house.user("ada").token
     head = f"POST /photos HTTP/1.1\r\nHost: x\r\nX-Requested-With: x\r\nAuthorization: Bearer {token}\r\n"
     answer = raw(sqlite_house, f"{head}Content-Type: image/jpeg\r\nContent-Length: 100\r\n\r\nhalf".encode())

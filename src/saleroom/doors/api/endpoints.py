@@ -115,7 +115,7 @@ _PHOTOS = (
         picture=True,
         status=201,
         answer=PhotoView,
-        errors=(e.Invalid, e.TooManyPhotos, e.Busy),
+        errors=(e.Invalid, e.TooManyPhotos, e.TooManyRequests, e.Busy),
         about="Kept are three widths of it as WebP, upright and without what a camera writes beside it. "
         "A photo that is on no auction is kept for a day.",
     ),

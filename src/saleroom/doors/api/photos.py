@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from starlette.responses import Response
 
 from saleroom.domain.photos import Photo
+from saleroom.doors import uploads
 from saleroom.doors.api.resource import Call
 from saleroom.doors.api.wire import PhotoFileView, PhotosView, PhotoView, json_response
-from saleroom.doors.guard import UPLOAD_SECONDS_MAX, media_type, read_body
+from saleroom.doors.guard import client_address, media_type
 from saleroom.doors.problems import NotAnImage
 from saleroom.service import photos
 
@@ -18,11 +19,7 @@ async def upload(call: Call) -> Response:
     """POST /photos. Who may send one is asked before it is read."""
     if not media_type(call.request.scope).startswith("image/"):
         raise NotAnImage
-    house = call.house.photos
-    await house.check(call.token)
-    with house.receiving():
-        data = await read_body(call.request, house.bytes_max, UPLOAD_SECONDS_MAX)
-        photo = await house.store(call.token, data)
+    photo = await uploads.picture(call.request, call.house.photos, call.token, client_address(call.request))
     return json_response(_view(photo), 201, {"Location": photo.url(photo.width)})
 
 

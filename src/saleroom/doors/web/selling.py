@@ -21,9 +21,10 @@ from saleroom.domain.increments import DEFAULT_LADDER
 from saleroom.domain.photos import PER_LOT_MAX, Photo
 from saleroom.domain.selling import Draft
 from saleroom.domain.views import instant
+from saleroom.doors import uploads
 from saleroom.doors.api.fields import AMEND, CLOSE, CREATE
 from saleroom.doors.api.resource import digest
-from saleroom.doors.guard import multipart, session_token
+from saleroom.doors.guard import client_address, session_token
 from saleroom.doors.web import drafts, words
 from saleroom.doors.web.drafts import Read, Written
 from saleroom.doors.web.hours import read_local
@@ -31,13 +32,10 @@ from saleroom.doors.web.language import N_, Language, Said
 from saleroom.doors.web.site import GID, Site, fields, go_to, lot_gid, to_log_in
 from saleroom.service import auctions, photos, selling
 from saleroom.service.once import Once
+from saleroom.service.places import Sender
 from saleroom.service.selling import Offer
 from saleroom.storage.database import Transaction
 
-TEXT_BYTES_MAX = 256 * 1024
-"""All of a form that is not photos: a ladder and a description in the longest characters are less."""
-FILES_BYTES_FACTOR = 6
-"""How many photos of the largest size may come with one form; smaller ones are more."""
 DAYS, HOUR = 7, time(20)
 """When a new lot ends unless its seller says otherwise: in a week, in the evening."""
 NAME_SHOWN_MAX = 80
@@ -68,12 +66,13 @@ _KEY = re.compile(r"[A-Za-z0-9_-]{20,100}")
 
 
 class Sent(Struct, frozen=True):
-    """A form as it came: what is written in it, which button was pressed, the key of the preview, and files."""
+    """A form as it came: what is written in it, which button was pressed, the key of the preview, files, and from whom."""
 
     written: Written
     do: str
     key: str
     files: list[UploadFile]
+    sender: Sender
 
 
 class Shown(Struct, frozen=True, kw_only=True):
@@ -271,7 +270,7 @@ class Selling:
                     raise Invalid({"photo": [Said("too_many_photos", language.gettext(FULL, count=PER_LOT_MAX))]})
                 # One byte more than allowed is enough to refuse a file.
                 data = await file.read(self._house.photos.bytes_max + 1)
-                found.append(await self._house.photos.store(token, data))
+                found.append(await uploads.store(request, self._house.photos, token, sent.sender, data))
             except Refused as refused:
                 why = words.faults(language, refused).get("photo") if isinstance(refused, Invalid) else None
                 bad.append(Markup("{}: {}").format(name, why or words.refusal(language, refused)))
@@ -280,14 +279,12 @@ class Selling:
     @asynccontextmanager
     async def _sent(self, request: Request) -> AsyncIterator[Sent]:
         """The form of a request, with its files for as long as it is looked at."""
-        # Whoever has been logged out keeps what they have written; a stranger does not fill the disk.
-        files = 1 if await self._site.viewer(request) is None else FILES_BYTES_FACTOR
-        bytes_max = files * self._house.photos.bytes_max + TEXT_BYTES_MAX
-        form = await multipart(request, bytes_max)
-        try:
-            yield _read(form)
-        finally:
-            await form.close()
+        # A user who has been logged out keeps what is written; a stranger does not fill the disk.
+        viewer = await self._site.viewer(request)
+        sender = Sender.at(None if viewer is None else viewer.username, client_address(request))
+        photos_max = 1 if viewer is None else uploads.FORM_PHOTOS_MAX
+        async with uploads.form(request, self._house.photos, sender, photos_max=photos_max) as form:
+            yield _read(form, sender)
 
     def _language(self, request: Request) -> Language:
         return self._site.renderer.language(request)
@@ -297,7 +294,7 @@ class _Gid(Struct):
     gid: str
 
 
-def _read(form: FormData) -> Sent:
+def _read(form: FormData, sender: Sender) -> Sent:
     texts = {name: text for name in drafts.DEFAULTS if (text := _text(form, name)) is not None}
     rows = zip(form.getlist("tierFrom"), form.getlist("tierStep"), strict=False)
     tiers = [(start, step) for start, step in rows if isinstance(start, str) and isinstance(step, str)]
@@ -305,7 +302,7 @@ def _read(form: FormData) -> Sent:
     # A field for files in which none was chosen comes as one file without a name.
     files = [one for one in form.getlist("files") if isinstance(one, UploadFile) and one.filename]
     written = Written(texts=texts, tiers=tiers, photos=list(ids))
-    return Sent(written, _text(form, "do") or "preview", _text(form, "key") or "", files)
+    return Sent(written, _text(form, "do") or "preview", _text(form, "key") or "", files, sender)
 
 
 def _text(form: FormData, name: str) -> str | None:
