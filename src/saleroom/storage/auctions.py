@@ -14,7 +14,7 @@ from saleroom.domain.chain import Chain
 from saleroom.domain.events import Outcome, SoftClose
 from saleroom.domain.increments import Ladder, Tier
 from saleroom.domain.views import auction_view
-from saleroom.storage import bulk
+from saleroom.storage import bulk, texts
 from saleroom.storage.bulk import Lookup, among
 from saleroom.storage.database import Transaction
 from saleroom.storage.tables import auctions, events, users
@@ -45,6 +45,7 @@ def insert_auction(tx: Transaction, auction: Auction) -> Auction:
     """Store a new auction and return it with its number. Raises IntegrityError where its gid exists already."""
     auction_id = tx.execute(insert(auctions).returning(auctions.c.id), row_of(auction)).scalar_one()
     auction = msgspec.structs.replace(auction, id=auction_id)
+    texts.put(tx, auction_id, auction.name, auction.description)
     tx.changed.append(auction)
     return auction
 
@@ -100,6 +101,9 @@ def save(tx: Transaction, changed: Iterable[Auction], *, terms: bool = True) -> 
     """Write locked auctions back, the last state of each; without `terms` only what bids and the clock change."""
     last = list({auction.id: auction for auction in changed}.values())
     bulk.update(tx, auctions, [{"id": a.id, **_state(a), **(_terms(a) if terms else {})} for a in last])
+    if terms:
+        for auction in last:
+            texts.put(tx, auction.id, auction.name, auction.description)
     tx.changed.extend(last)
 
 

@@ -111,6 +111,8 @@ Number = BigInteger().with_variant(Integer, "sqlite")
 """BIGINT; on SQLite INTEGER, which is 64 bits wide and numbers its own rows."""
 
 _DUE = text("due_at IS NOT NULL")
+RUNNING = text("status IN ('scheduled', 'open')")
+"""Which auctions run; the index is used where this stands so."""
 _UNPLACED = text("auction_id IS NULL")
 _OWED = text("delivered_at IS NULL AND version IS NOT NULL")
 STATE_KEPT = text("type IN ('auction.closed', 'auction.cancelled') AND cleared_at IS NULL")
@@ -159,7 +161,7 @@ auctions = Table(
     Column("current_bidder_id", BigInteger, ForeignKey("users.id")),
     Column("current_bid_at", Instant),
     Column("created_at", Instant, nullable=False),
-    Column("description", Text, nullable=False),
+    Column("description", Text, nullable=False, server_default=text("''")),
     Column("reserve_price", Money),
     Column("buy_now_price", Money),
     Column("increment", Text, nullable=False),
@@ -182,11 +184,20 @@ auctions = Table(
     Index("ix_auctions_status_ending_rank", "status", "ending_rank", "id"),
     Index("ix_auctions_due_at", "due_at", sqlite_where=_DUE, postgresql_where=_DUE),
     Index("ix_auctions_author_id", "author_id", "id"),
+    Index("ix_auctions_running", "author_id", sqlite_where=RUNNING, postgresql_where=RUNNING),
     Index("ix_auctions_created_at", "created_at", "id"),
 )
 """`due_at` is the next instant at which the auction changes by itself; `maximum` is the leader's and never shown.
 `price` and `ending_rank` are what lists sort by (see `storage/listing.py`); no index holds a column that each bid changes.
 `seed`, `head` and `hidden` are where its ledger stands (`domain/chain.py`)."""
+
+texts = Table(
+    "texts",
+    metadata,
+    Column("auction_id", Number, ForeignKey("auctions.id"), primary_key=True, autoincrement=False),
+    Column("folded", Text, nullable=False),
+)
+"""Name and description of each auction as searches compare them (`domain/folding.py`); `storage/texts.py` keeps their index."""
 
 bids = Table(
     "bids",

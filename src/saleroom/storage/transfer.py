@@ -37,12 +37,24 @@ from saleroom.domain.photos import is_webp
 from saleroom.domain.views import instant
 from saleroom.storage.database import Transaction
 from saleroom.storage.migrations import current_revision, migrate, newest_revision
-from saleroom.storage.tables import Instant, Money, auctions, leases, metadata, photo_files, secrets, signing_keys
+from saleroom.storage.tables import (
+    Instant,
+    Money,
+    auctions,
+    leases,
+    metadata,
+    photo_files,
+    secrets,
+    signing_keys,
+    texts,
+)
+from saleroom.storage.texts import drop_index, make_index
 
 FORMAT = "saleroom-export/1"
-LEFT_OUT = frozenset({leases.name})
+LEFT_OUT = frozenset({leases.name, texts.name})
 COLUMNS_LEFT_OUT = frozenset({"written_by"})
-"""What means something in one database only: which process does what, and PostgreSQL's numbers of transactions."""
+"""What means something in one database only: which process does what, what searches look in (an import makes it again), and
+PostgreSQL's numbers of transactions."""
 MADE_WITH_THE_TABLES = frozenset({secrets.name, signing_keys.name})
 """What even an empty house has, and gives up for what is imported."""
 
@@ -185,6 +197,8 @@ def load(tx: Transaction, file: BinaryIO, tell: Tell) -> Heads:
     told = Heads.of(ledgers)
     lines.check_summary({"counts": counts, "heads": told.digest})
     _number_on(tx)
+    drop_index(tx)
+    make_index(tx, lambda _: tell(lines.bytes))
     if heads(tx) != told:
         raise Broken("the auctions in the database have other heads than those in the file")
     return told
@@ -225,7 +239,7 @@ class _Lines:
         self.summary = b""
         self._file = file
         self._hashed = hashlib.sha256()
-        self._tell, self._bytes = tell, 0
+        self._tell, self.bytes = tell, 0
 
     def next(self) -> bytes:
         """Return the next line and take it as one of a row. Raises Broken at the end of the file."""
@@ -257,8 +271,8 @@ class _Lines:
         self.number += 1
         if not line.endswith(b"\n"):
             raise Broken(f"line {self.number}: the file is cut off, or no export")
-        self._bytes += len(line)
-        self._tell(self._bytes)
+        self.bytes += len(line)
+        self._tell(self.bytes)
         return line
 
 

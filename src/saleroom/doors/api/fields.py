@@ -335,7 +335,7 @@ LIST = (
         to="q",
         parse=text(1, QUERY_MAX),
         schema={"type": "string", "minLength": 1, "maxLength": QUERY_MAX},
-        about="Only those with this text in name or description, without case.",
+        about="Only those with this text in name or description, without case and accents.",
     ),
     Field(
         name="sort",

@@ -4,6 +4,7 @@ from alembic import context
 from sqlalchemy.dialects.postgresql.base import ischema_names
 
 from saleroom.storage.tables import TransactionId, metadata
+from saleroom.storage.texts import INDEX
 
 # SQLAlchemy does not know this type of PostgreSQL's when it reads the tables back.
 ischema_names["xid8"] = TransactionId
@@ -13,5 +14,7 @@ context.configure(
     target_metadata=metadata,
     compare_type=True,
     render_as_batch=True,
+    # Each database has an index of texts of its own kind, beside the tables that both have.
+    include_name=lambda name, kind, _: kind != "table" or not str(name).startswith(INDEX),
 )
 context.run_migrations()
