@@ -9,10 +9,16 @@ from jsonschema import Draft202012Validator, FormatChecker
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from saleroom.doors.api import openapi
+from saleroom.doors import problems
+from saleroom.doors.api import openapi, schemas
 from saleroom.doors.api.endpoints import ENDPOINTS
 
 DOCUMENT: dict[str, Any] = msgspec.json.decode(openapi.document(ENDPOINTS))
+_CLOSED: dict[str, Any] = msgspec.json.decode(openapi.document(ENDPOINTS))
+"""The document as answers are held against it: what it does not name is not there."""
+for _schema in _CLOSED["components"]["schemas"].values():
+    if "properties" in _schema:
+        _schema.setdefault("additionalProperties", False)
 PAGES = re.compile(r"/(?:(?:lots|language)/.*|(?:mine|sell)(?:/.*)?|live|docs|register|session|session/end)?")
 """The addresses of people's pages; they are not the API's (contract.md, "Pages")."""
 SECURITY_HEADERS = {
@@ -22,7 +28,7 @@ SECURITY_HEADERS = {
     "cross-origin-opener-policy": "same-origin",
 }
 _ROOT = "urn:openapi"
-_REGISTRY: Any = Registry().with_resource(_ROOT, DRAFT202012.create_resource(DOCUMENT))
+_REGISTRY: Any = Registry().with_resource(_ROOT, DRAFT202012.create_resource(_CLOSED))
 
 
 class Contract:
@@ -93,9 +99,11 @@ def _promised(method: str, path: str, status: int) -> tuple[str, Any]:
 
 def _at_any(method: str, status: int) -> Any:
     """Return the answer of an address or method that the document does not list."""
-    everywhere = {"404": "NotFound", "405": "MethodNotAllowed"}
-    if str(status) in everywhere:
-        return DOCUMENT["components"]["responses"][everywhere[str(status)]]
+    if status == 404:
+        return {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/NotFoundError"}}}}
+    if status == 405:
+        allow = {"Allow": {"required": True}}
+        return {"headers": allow, "content": {"application/json": {"schema": schemas.error(problems.MethodNotAllowed)}}}
     if (method not in ("GET", "HEAD", "OPTIONS") and status == 403) or status == 431:
         error = {403: "ForgeryRefusedError", 431: "HeadersTooLargeError"}[status]
         return {"content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{error}"}}}}

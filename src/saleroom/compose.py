@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from saleroom import logs, serving
 from saleroom.admin import opened
-from saleroom.delivery.broker import BrokerAddress, EmbeddedBroker
+from saleroom.delivery.broker import BrokerAddress, EmbeddedBroker, reached_at
 from saleroom.delivery.feed import Feed
 from saleroom.delivery.mqtt import MqttSettings, Version
 from saleroom.delivery.relay import Relay
@@ -93,7 +93,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         https=(settings.public_url or "").startswith("https://"),
         broker=lambda: "off" if relay is None else relay.status,
         openapi=openapi.document(endpoints),
-        asyncapi=asyncapi.document(settings.mqtt_prefix),
+        asyncapi=asyncapi.document(settings.mqtt_prefix, _brokers(settings, broker)),
         load_key=_secret(settings.load_key),
     )
     relay = None if broker is None else Relay(database, broker, Commands(house, broker.prefix))
@@ -201,6 +201,7 @@ def serve(settings: Settings) -> int:
     logs.configure(settings.log_level, settings.log_format)
     opened.run(settings, partial(_prepare, key_file=settings.signing_key_file))
     listener = serving.listen(settings.host, settings.port)
+    settings = settings.model_copy(update={"port": listener.getsockname()[1]})
     embedded = _embedded(settings) if settings.mqtt == "embedded" else None
     try:
         address = None if embedded is None else embedded.start()
@@ -223,9 +224,12 @@ def _broker(settings: Settings) -> MqttSettings | None:
     """Return how to reach the broker, or None where MQTT is off. Raises Refused for a setting that cannot be used."""
     if settings.mqtt == "off":
         return None
+    url = settings.mqtt
+    if url == "embedded":
+        url = BrokerAddress(settings.mqtt_host, settings.mqtt_port, "", "").url
     try:
         return MqttSettings.from_url(
-            settings.mqtt,
+            url,
             user=settings.mqtt_user,
             password=_secret(settings.mqtt_password),
             client_id=settings.mqtt_client_id,
@@ -250,15 +254,27 @@ def _embedded(settings: Settings) -> EmbeddedBroker:
 
 
 def _with_embedded(settings: Settings, address: BrokerAddress) -> Settings:
-    """Return the settings with the embedded broker as the broker to reach; its account is made anew at each start."""
+    """Return the settings with the ports that the embedded broker has, and with its account, which is new at each start."""
     return settings.model_copy(
         update={
-            "mqtt": address.url,
+            "mqtt_port": address.port,
+            "mqtt_websocket_port": address.websocket_port,
             "mqtt_user": address.user,
             "mqtt_password": SecretStr(address.password),
             "mqtt_client_id": address.user,
             "mqtt_version": Version.V311.value,
         }
+    )
+
+
+def _brokers(settings: Settings, broker: MqttSettings | None) -> asyncapi.Brokers:
+    """Return where the house and its broker are reached, for the document that says so."""
+    embedded = settings.mqtt == "embedded"
+    return asyncapi.Brokers(
+        house=settings.public_url or f"http://{reached_at(settings.host, settings.port)}",
+        broker=broker,
+        embedded=embedded,
+        websocket_port=settings.mqtt_websocket_port if embedded else None,
     )
 
 

@@ -23,7 +23,16 @@ from tests.domain.playing import play
 from tests.fixtures_house import House
 from tests.histories import History, histories
 
-DOCUMENT: dict[str, Any] = msgspec.json.decode(asyncapi.document("saleroom/"))
+HOUSE = "http://127.0.0.1:9000"
+
+
+def document(prefix: str = "saleroom/", **where: Any) -> Any:
+    """Return the document of a house at `HOUSE`, with a broker of its own choice unless `where` says otherwise."""
+    places = {"house": HOUSE, "broker": MqttSettings("broker.example", 1883), **where}
+    return msgspec.json.decode(asyncapi.document(prefix, asyncapi.Brokers(**places)))
+
+
+DOCUMENT: dict[str, Any] = document()
 MESSAGES: dict[str, Any] = DOCUMENT["components"]["messages"]
 CHANNELS: dict[str, Any] = DOCUMENT["channels"]
 PUBLIC = [kind for kind in EVENTS.values() if kind.PUBLIC]
@@ -76,13 +85,13 @@ def test_every_reference_leads_somewhere() -> None:
 
 
 def test_the_document_is_served(sqlite_house: House) -> None:
-    """GET /asyncapi.json gives the very document that the tests look at."""
-    assert DOCUMENT == sqlite_house.stranger.json("GET", "/asyncapi.json")
+    """GET /asyncapi.json gives the document of this very house, which has no broker."""
+    assert document(broker=None) == sqlite_house.stranger.json("GET", "/asyncapi.json")
 
 
 def test_the_prefix_is_the_houses_own() -> None:
     """Where topics begin otherwise, the document says so, also of the Last Will."""
-    told = msgspec.json.decode(asyncapi.document("club/sale/"))
+    told = document("club/sale/")
     assert "club/sale" == told["channels"]["state"]["parameters"]["prefix"]["default"]
     assert "club/sale/status" == told["servers"]["broker"]["bindings"]["mqtt"]["lastWill"]["topic"]
 
@@ -167,7 +176,44 @@ def test_the_topics_are_those_that_the_house_uses() -> None:
     topics = MqttSettings("", 0, prefix="{prefix}/")
     used = {topics.status_topic, topics.state_topic("{gid}"), topics.events_topic("{gid}")}
     used |= {topics.commands_filter.replace("+", "{gid}"), Commands(cast("Any", None), topics.prefix)._replies + "{id}"}
-    assert used | {None} == {channel["address"] for channel in on("broker")}
+    assert used | {None} == {channel.get("address") for channel in on("broker")}
+
+
+@pytest.mark.parametrize(
+    ("where", "servers"),
+    [
+        (
+            {"broker": MqttSettings("127.0.0.1", 40123), "embedded": True, "websocket_port": 40124},
+            {"embedded": ("mqtt", "127.0.0.1:40123"), "embeddedWebSocket": ("ws", "127.0.0.1:40124")},
+        ),
+        ({"broker": MqttSettings("::1", 1883), "embedded": True}, {"embedded": ("mqtt", "[::1]:1883")}),
+        (
+            {"broker": MqttSettings("broker.example", 8883, user="ada", password="secret", tls=True)},
+            {"broker": ("secure-mqtt", "broker.example:8883")},
+        ),
+        ({"broker": None}, {}),
+        ({"house": "https://bids.example/sale"}, {"broker": ("mqtt", "broker.example:1883")}),
+    ],
+    ids=["embedded", "IPv6", "over TLS", "off", "public"],
+)
+def test_servers_are_where_the_broker_is(where: dict[str, Any], servers: dict[str, tuple[str, str]]) -> None:
+    """The document names the broker that there is, on each of its ports, and no other; the account on it stays secret."""
+    told = document(**where)
+    house = {"https://bids.example/sale": ("https", "bids.example")}.get(where.get("house", ""), ("http", HOUSE[7:]))
+    found = {name: (server["protocol"], server["host"]) for name, server in told["servers"].items()}
+    assert {**servers, "house": house} == found
+    assert "secret" not in str(told) and "ada@" not in str(told)
+    used = {one["$ref"].rpartition("/")[2] for channel in told["channels"].values() for one in channel["servers"]}
+    assert found.keys() == used
+
+
+def test_a_house_without_a_broker_has_its_streams_alone() -> None:
+    """With MQTT off there are no topics, no commands and no replies in the document, and it says why."""
+    told = document(broker=None)
+    assert {"auctionStream", "houseStream"} == told["channels"].keys()
+    assert {"followAuction", "followHouse"} == told["operations"].keys()
+    assert {"command", "accepted", "refused", "state", "status"}.isdisjoint(told["components"]["messages"])
+    assert "`off`" in told["info"]["description"]
 
 
 def on(server: str) -> list[dict[str, Any]]:
@@ -178,4 +224,4 @@ def on(server: str) -> list[dict[str, Any]]:
 def test_parameters_are_those_of_the_address() -> None:
     """Each channel explains the parameters in its address, and no others."""
     for name, channel in CHANNELS.items():
-        assert set(re.findall(r"\{(\w+)\}", channel["address"] or "")) == channel.get("parameters", {}).keys(), name
+        assert set(re.findall(r"\{(\w+)\}", channel.get("address", ""))) == channel.get("parameters", {}).keys(), name

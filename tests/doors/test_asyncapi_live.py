@@ -19,7 +19,7 @@ def channels_of(topic: str) -> list[str]:
     """Return the channels whose address a topic or a path may be."""
     found = []
     for name, channel in CHANNELS.items():
-        pattern = re.escape(channel["address"] or "").replace(r"\{prefix\}", PREFIX)
+        pattern = re.escape(channel.get("address", "")).replace(r"\{prefix\}", PREFIX)
         if re.fullmatch(pattern.replace(r"\{gid\}", "[^/]+").replace(r"\{id\}", ".+"), topic):
             found.append(name)
     return found
@@ -72,3 +72,20 @@ def test_what_passes_is_what_the_document_says(
     assert events == {kind for event in sent for kind in kinds_of("auctionStream", event)}
     assert ["stream.started"] == kinds_of("houseStream", msgspec.json.decode(first))
     assert ["auctionStream"] == channels_of(f"/auctions/{gid}/events")
+
+
+def test_the_servers_are_those_that_the_house_uses(database_url: str, database_kind: str, start: Start) -> None:
+    """The embedded broker is told with the ports that it has, by each process, and the house with its own."""
+    processes = 2 if database_kind == "postgresql" else 1
+    settings = {"mqtt": "embedded", "mqtt_port": "0", "mqtt_websocket_port": "0"}
+    settings |= {"workers": str(processes), "database": database_url}
+    house = start(**settings)
+    ports = re.findall(r"(?:mqtt|ws)://127\.0\.0\.1:([0-9]+)", house.output)
+    expected = {
+        "embedded": ("mqtt", f"127.0.0.1:{ports[0]}"),
+        "embeddedWebSocket": ("ws", f"127.0.0.1:{ports[1]}"),
+        "house": ("http", house.url.removeprefix("http://")),
+    }
+    for _ in range(6 * processes):
+        servers = httpx.get(f"{house.url}/asyncapi.json", timeout=30).json()["servers"]
+        assert expected == {name: (one["protocol"], one["host"]) for name, one in servers.items()}

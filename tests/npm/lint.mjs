@@ -10,10 +10,12 @@ const { Document, Spectral } = require("@stoplight/spectral-core");
 const { Json } = require("@stoplight/spectral-parsers");
 const { asyncapi, oas } = require("@stoplight/spectral-rulesets");
 
-const config = await createConfig({ extends: ["recommended-strict"] });
+// In AsyncAPI the servers say what account they ask for; a stream, or the broker in the house, asks for none.
+const config = await createConfig({ extends: ["recommended-strict"], async3Rules: { "security-defined": "off" } });
 const spectral = new Spectral();
-// 3.0 is the newest version of AsyncAPI that other tools read.
-spectral.setRuleset({ extends: [oas, asyncapi], rules: { "asyncapi-latest-version": "off" } });
+// 3.0 is the newest version of AsyncAPI that other tools read; and a house knows no mail address of those who run it.
+const rules = { "asyncapi-latest-version": "off", "asyncapi-info-contact-properties": "off" };
+spectral.setRuleset({ extends: [oas, asyncapi], rules });
 const found = [];
 for (const name of documents) {
   const source = readFileSync(name, "utf8");

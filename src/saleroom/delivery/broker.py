@@ -55,7 +55,7 @@ class BrokerAddress(NamedTuple):
     @property
     def url(self) -> str:
         """Where this machine reaches it, also where it listens on all addresses."""
-        return f"mqtt://{_authority(_REACHED_AT.get(self.host, self.host), self.port)}"
+        return f"mqtt://{reached_at(self.host, self.port)}"
 
     @property
     def shown(self) -> str:
@@ -64,6 +64,11 @@ class BrokerAddress(NamedTuple):
         if self.websocket_port is not None:
             places.append(f"ws://{_authority(self.host, self.websocket_port)}")
         return ", ".join(places)
+
+
+def reached_at(host: str, port: int) -> str:
+    """Return where this machine reaches what listens at `host`, also where that is all of its addresses."""
+    return _authority(_REACHED_AT.get(host, host), port)
 
 
 class EmbeddedBroker:

@@ -19,6 +19,8 @@ LIMIT = Decimal("99999999999999999.999")
 
 PATTERN = r"(?:0|[1-9][0-9]{0,16})(?:\.[0-9]{1,3})?"
 """An amount as text; `[0-9]` and not `\\d`, which would match Arabic digits as well."""
+POSITIVE_PATTERN = r"(?:0\.(?:[1-9][0-9]{0,2}|0[1-9][0-9]?|00[1-9])|[1-9][0-9]{0,16}(?:\.[0-9]{1,3})?)"
+"""An amount above 0 as text."""
 _AMOUNT = re.compile(PATTERN)
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 

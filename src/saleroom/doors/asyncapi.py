@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
+from msgspec import Struct
 
 from saleroom import __version__
 from saleroom.delivery.inbox import REPLY_SECONDS
@@ -18,7 +20,7 @@ from saleroom.doors.api import schemas
 from saleroom.doors.api.endpoints import ENDPOINTS
 from saleroom.doors.api.fields import AFTER, COMMAND, object_schema
 from saleroom.doors.api.live import STARTED
-from saleroom.doors.api.schemas import Schema, error_name, reference
+from saleroom.doors.api.schemas import CONTACT, Schema, error_name, reference
 from saleroom.doors.messages import GID
 from saleroom.doors.mqtt import PAYLOAD_BYTES_MAX
 
@@ -50,57 +52,89 @@ A reader that is too slow is cut off, and goes on where it was with `Last-Event-
 """
 
 
-def document(prefix: str) -> bytes:
+class Brokers(Struct, frozen=True, kw_only=True):
+    """Where a house and its MQTT broker are reached; `broker` None is a house without one.
+
+    `embedded` says that the broker is the house's own, and `websocket_port` where that listens for MQTT over WebSocket.
+    """
+
+    house: str
+    broker: MqttSettings | None
+    embedded: bool = False
+    websocket_port: int | None = None
+
+
+def document(prefix: str, where: Brokers) -> bytes:
     """Return the document as JSON for a house whose MQTT topics begin with `prefix`, which ends with a slash."""
-    found = _messages()
+    servers = _servers(prefix, where)
+    brokers = [name for name in servers if name != "house"]
+    topics, streams = (_topics(prefix, brokers), _sent() | _received()) if brokers else ({}, {})
+    channels = topics | _streams()
+    wanted = {name for channel in channels.values() for name in channel["messages"]}
+    found = {name: message for name, message in _messages().items() if name in wanted}
+    account = {"type": "userPassword", "description": "An account on the broker; not one in the house."}
     whole = {
         "asyncapi": "3.0.0",
         "info": {
             "title": "saleroom",
             "version": __version__,
-            "description": _ABOUT,
+            "description": _ABOUT
+            if brokers
+            else f"{_ABOUT}\nThis house has no MQTT broker: its setting `mqtt` is `off`.\n",
+            "contact": CONTACT,
             "license": {"name": "Apache License 2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0"},
+            "tags": [{"name": "auctions", "description": "What is sold, and what is bid for it."}],
         },
         "defaultContentType": JSON,
-        "servers": _servers(prefix),
-        "channels": _topics(prefix) | _streams(),
-        "operations": _sent() | _received() | _followed(),
+        "servers": servers,
+        "channels": channels,
+        "operations": streams | _followed(),
         "components": {
-            "messages": found,
-            "schemas": _needed(found),
-            "securitySchemes": {
-                "account": {"type": "userPassword", "description": "An account on the broker; not one in the house."}
-            },
+            "messages": _with_bare_references(found),
+            "schemas": _with_bare_references(_needed(found)),
+            **({"securitySchemes": {"account": account}} if "broker" in servers else {}),
         },
     }
     return msgspec.json.encode(whole)
 
 
-def _servers(prefix: str) -> dict[str, Any]:
+def _servers(prefix: str, where: Brokers) -> dict[str, Any]:
+    """Return the servers by name: the broker that there is, on each of its ports, and the house."""
     will = {"topic": f"{prefix}status", "qos": QOS_AT_LEAST_ONCE, "message": OFFLINE.decode(), "retain": True}
     bindings = {"mqtt": {"cleanSession": True, "keepAlive": KEEPALIVE_SECONDS, "lastWill": will, **_MQTT}}
-    account = [{"$ref": "#/components/securitySchemes/account"}]
-    return {
-        "embedded": _server("mqtt", "1883", "The broker in the house itself, for devices on the same machine.")
-        | {"protocolVersion": "3.1.1", "bindings": bindings},
-        "broker": _server("mqtt", "1883", "The broker that the house was told of; MQTT 5 or 3.1.1.")
-        | {"security": account, "bindings": bindings},
-        "brokerOverTls": _server("secure-mqtt", "8883", "The same over TLS.")
-        | {"security": account, "bindings": bindings},
-        "house": _server("http", "9000", "The house."),
-    }
+    servers: dict[str, Any] = {}
+    broker = where.broker
+    if broker is not None and where.embedded:
+        about = "The broker in the house itself; devices need no account."
+        servers["embedded"] = {
+            **_server("mqtt", _authority(broker.host, broker.port), about),
+            "protocolVersion": "3.1.1",
+            "bindings": bindings,
+        }
+        if where.websocket_port is not None:
+            about = "The same over WebSocket, for pages: any path, subprotocol `mqtt`."
+            servers["embeddedWebSocket"] = _server("ws", _authority(broker.host, where.websocket_port), about)
+    elif broker is not None:
+        about = "The broker that the house was told of; MQTT 5 or 3.1.1."
+        servers["broker"] = {
+            **_server("secure-mqtt" if broker.tls else "mqtt", _authority(broker.host, broker.port), about),
+            "security": [{"$ref": "#/components/securitySchemes/account"}],
+            "bindings": bindings,
+        }
+    house = urlsplit(where.house)
+    path = {"pathname": house.path} if house.path.strip("/") else {}
+    return servers | {"house": {**_server(house.scheme, house.netloc.rpartition("@")[2], "The house."), **path}}
 
 
-def _server(protocol: str, port: str, about: str) -> dict[str, Any]:
-    return {
-        "host": "{host}:{port}",
-        "protocol": protocol,
-        "description": about,
-        "variables": {"host": {"default": "127.0.0.1"}, "port": {"default": port}},
-    }
+def _server(protocol: str, host: str, about: str) -> dict[str, Any]:
+    return {"host": host, "protocol": protocol, "description": about}
 
 
-def _topics(prefix: str) -> dict[str, Any]:
+def _authority(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _topics(prefix: str, brokers: Iterable[str]) -> dict[str, Any]:
     begins = {"prefix": {"default": prefix.removesuffix("/"), "description": "The setting `mqtt_prefix`."}}
     gid = {"gid": {"description": "The auction.", "examples": [GID]}}
     one = {"id": {"description": "The `id` of the command.", "examples": [messages.COMMAND_ID]}}
@@ -132,7 +166,7 @@ def _topics(prefix: str) -> dict[str, Any]:
             f"What became of a command: at the response topic that it named, on MQTT 5. {_KEPT}",
         ),
     }
-    servers = [{"$ref": f"#/servers/{name}"} for name in ("embedded", "broker", "brokerOverTls")]
+    servers = [{"$ref": f"#/servers/{name}"} for name in brokers]
     return {
         name: _channel(address, about, parameters, of, servers)
         for name, (address, parameters, of, about) in topics.items()
@@ -154,7 +188,7 @@ def _channel(
     address: str | None, about: str, parameters: Mapping[str, Any], of: Iterable[str], servers: list[dict[str, str]]
 ) -> dict[str, Any]:
     channel = {
-        "address": address,
+        **({} if address is None else {"address": address}),
         "description": about,
         "servers": servers,
         "messages": {name: {"$ref": f"#/components/messages/{name}"} for name in of},
@@ -165,11 +199,17 @@ def _channel(
 def _sent() -> dict[str, Any]:
     """Return what the house publishes by itself."""
     return {
-        "sendState": _operation("send", "state", ("state",), mqtt={"retain": True}),
-        "sendEvent": _operation(
-            "send", "events", _EVENTS, mqtt={"retain": False, "messageExpiryInterval": EVENT_SECONDS}
+        "sendState": _operation(
+            "send", "state", ("state",), "The house tells each new state of an auction.", {"retain": True}
         ),
-        "sendStatus": _operation("send", "status", ("status",), mqtt={"retain": True}),
+        "sendEvent": _operation(
+            "send",
+            "events",
+            _EVENTS,
+            "The house tells each event of an auction, in order.",
+            {"retain": False, "messageExpiryInterval": EVENT_SECONDS},
+        ),
+        "sendStatus": _operation("send", "status", ("status",), "The house says that it is there.", {"retain": True}),
     }
 
 
@@ -183,25 +223,31 @@ def _received() -> dict[str, Any]:
         **_reply("responses", _REPLIES),
     }
     taken = {"retain": False}
+    plain, directed = (
+        "A bid; the reply is at `replies/{id}`.",
+        "A bid on MQTT 5 with a response topic; the reply is there.",
+    )
     return {
-        "receiveBid": _operation("receive", "bids", ("command",), mqtt=taken)
-        | {"summary": "A bid; the reply is at `replies/{id}`.", "reply": _reply("replies", _REPLIES)},
-        "receiveBidWithResponseTopic": _operation("receive", "bids", ("command",), mqtt=taken)
-        | {"summary": "A bid on MQTT 5 with a response topic; the reply is there.", "reply": named},
+        "receiveBid": _operation("receive", "bids", ("command",), plain, taken)
+        | {"reply": _reply("replies", _REPLIES)},
+        "receiveBidWithResponseTopic": _operation("receive", "bids", ("command",), directed, taken) | {"reply": named},
     }
 
 
 def _followed() -> dict[str, Any]:
     """Return the streams of events, as requests whose reply is the events."""
     asked = {"bindings": {"http": {"method": "GET", "query": object_schema(AFTER), **_HTTP}}}
+    about = "A request for a stream; the reply is the events, as they happen."
     return {
-        name: _operation("receive", channel, ("follow",)) | asked | {"reply": _reply(channel, _STREAMED)}
+        name: _operation("receive", channel, ("follow",), about) | asked | {"reply": _reply(channel, _STREAMED)}
         for name, channel in (("followAuction", "auctionStream"), ("followHouse", "houseStream"))
     }
 
 
-def _operation(action: str, channel: str, of: Iterable[str], mqtt: dict[str, Any] | None = None) -> dict[str, Any]:
-    operation = {"action": action, **_reply(channel, of)}
+def _operation(
+    action: str, channel: str, of: Iterable[str], about: str, mqtt: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    operation: dict[str, Any] = {"action": action, "description": about, **_reply(channel, of)}
     if mqtt is not None:
         operation["bindings"] = {"mqtt": {"qos": QOS_AT_LEAST_ONCE, **mqtt, **_MQTT}}
     return operation
@@ -275,7 +321,7 @@ def _command() -> dict[str, Any]:
     }
     about = f"A bid. At most {PAYLOAD_BYTES_MAX} bytes; a retained one is never a bid."
     shown = {"token": "Ij9pUEcdhAXWkQ==", "id": messages.COMMAND_ID, "maximum": "120"}
-    payload = object_schema(COMMAND.fields, strict=COMMAND.strict)
+    payload = {**object_schema(COMMAND.fields, strict=COMMAND.strict), "minProperties": 3}
     return {
         **_message(about, payload, [shown]),
         "headers": headers,
@@ -310,6 +356,15 @@ def _needed(found: Mapping[str, Any]) -> dict[str, Schema]:
             needed[name] = known[name]
             wanted |= _referred(known[name])
     return dict(sorted(needed.items()))
+
+
+def _with_bare_references(value: Any) -> Any:
+    """Return `value` without what stands beside a reference, as draft 07 of JSON Schema overlooks that."""
+    if isinstance(value, Mapping):
+        if "$ref" in value:
+            return {"$ref": value["$ref"]}
+        return {name: _with_bare_references(one) for name, one in value.items()}
+    return [_with_bare_references(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _referred(value: Any) -> set[str]:

@@ -88,10 +88,10 @@ def test_every_error_code_is_documented() -> None:
         if name.endswith("Error") and "code" in found["properties"]
     }
     for refused in problems.STATUS:
-        if refused is not errors.InvalidAuthentication:
+        if refused not in (errors.InvalidAuthentication, problems.MethodNotAllowed):
             assert (refused.__doc__ or "").splitlines()[0] == coded[refused.code]["description"]
-    assert len(problems.STATUS) - 1 == len(coded)
-    text = str(DOCUMENT["paths"]) + str(DOCUMENT["components"]["responses"])
+    assert len(problems.STATUS) - 2 == len(coded), "a login's has no code, and a method that is not there no operation"
+    text = str(DOCUMENT["paths"]) + DOCUMENT["info"]["description"]
     assert [] == [refused.code for refused in problems.STATUS if f"`{refused.code}`" not in text]
 
 
@@ -181,6 +181,22 @@ def test_members_of_answers_have_form_and_meaning() -> None:
         assert [] == [name for name, member in view["properties"].items() if not member.get("description")]
 
 
+def test_answers_may_get_new_members() -> None:
+    """No schema of an answer forbids what it does not name: a member that is added later breaks no client."""
+    bodies = {one.form.name for one in ENDPOINTS if one.form is not None}
+    schemas = DOCUMENT["components"]["schemas"]
+    assert [] == [
+        name for name, one in schemas.items() if name not in bodies and one.get("additionalProperties") is False
+    ]
+
+
+def test_every_operation_says_more_than_its_summary() -> None:
+    """Each has a description, a tag that is explained, and a name of its own."""
+    assert all(found["description"] and found["tags"] for found in OPERATIONS.values())
+    names = [found["operationId"] for found in OPERATIONS.values()]
+    assert len(names) == len(set(names))
+
+
 def test_headers_of_answers_are_described() -> None:
     """Location, ETag, Link, Retry-After, WWW-Authenticate and Allow stand where they are sent."""
     answers = {found["operationId"]: found["responses"] for found in OPERATIONS.values()}
@@ -189,7 +205,7 @@ def test_headers_of_answers_are_described() -> None:
     assert "Link" in answers["listAuctions"]["200"]["headers"]
     assert "Retry-After" in answers["logIn"]["429"]["headers"] and "Retry-After" in answers["logIn"]["503"]["headers"]
     assert "WWW-Authenticate" in answers["me"]["401"]["headers"]
-    assert "Allow" in DOCUMENT["components"]["responses"]["MethodNotAllowed"]["headers"]
+    assert "405 `method_not_allowed`" in DOCUMENT["info"]["description"]
 
 
 def test_the_login_errors_are_the_specifications_own() -> None:
@@ -198,4 +214,3 @@ def test_the_login_errors_are_the_specifications_own() -> None:
     for status in ("400", "422"):
         [schema] = resolved(_schema(answers[status]))
         assert ["message"] == list(schema["properties"])
-        assert schema["additionalProperties"] is False

@@ -19,6 +19,7 @@ ACCOUNTS = (
         status=201,
         answer=AccountView,
         errors=(e.UsernameTaken, e.RegistrationClosed, e.TooManyRequests, e.Busy),
+        about="A house may be closed to newcomers; then the command line adds users.",
     ),
     Endpoint(
         method="POST",
@@ -31,6 +32,7 @@ ACCOUNTS = (
         answer=TokenView,
         errors=(e.InvalidAuthentication, e.TooManyRequests, e.Busy),
         bare=True,
+        about="The token is shown this once. Members other than `username` and `password` are ignored.",
     ),
     Endpoint(
         method="DELETE",
@@ -41,6 +43,7 @@ ACCOUNTS = (
         tag="accounts",
         access=Access.TOKEN,
         status=204,
+        about="Other sessions of the user stay alive.",
     ),
     Endpoint(
         method="GET",
@@ -51,6 +54,7 @@ ACCOUNTS = (
         tag="accounts",
         access=Access.TOKEN,
         answer=AccountView,
+        about="The account that the token stands for.",
     ),
     Endpoint(
         method="GET",
@@ -62,6 +66,7 @@ ACCOUNTS = (
         access=Access.TOKEN,
         query=fields.BY_MARK,
         answer=AuctionPage,
+        about="Each as its author sees it, with its reserve.",
     ),
     Endpoint(
         method="GET",
@@ -73,6 +78,7 @@ ACCOUNTS = (
         access=Access.TOKEN,
         query=fields.BY_BID_ON,
         answer=MyBidPage,
+        about="`standing` says how the caller stands in each.",
     ),
     Endpoint(
         method="GET",
@@ -84,6 +90,7 @@ ACCOUNTS = (
         access=Access.TOKEN,
         query=fields.BY_WATCHED,
         answer=AuctionPage,
+        about="They stay on the list when they are over.",
     ),
     Endpoint(
         method="PUT",
@@ -96,6 +103,7 @@ ACCOUNTS = (
         form=account_fields.PASSWORD_CHANGE,
         status=204,
         errors=(e.WrongPassword, e.TooManyRequests, e.Busy),
+        about="The token that was sent stays alive. A wrong current password counts as a failed login.",
     ),
     Endpoint(
         method="GET",
@@ -106,6 +114,7 @@ ACCOUNTS = (
         tag="accounts",
         access=Access.TOKEN,
         answer=SessionsView,
+        about="Tokens are not shown, only since when they are and on which device.",
     ),
     Endpoint(
         method="DELETE",
@@ -117,6 +126,7 @@ ACCOUNTS = (
         access=Access.TOKEN,
         status=204,
         errors=(e.UnknownSession,),
+        about="`id` is that of `GET /me/sessions`.",
     ),
     Endpoint(
         method="DELETE",
@@ -127,6 +137,7 @@ ACCOUNTS = (
         tag="accounts",
         access=Access.TOKEN,
         status=204,
+        about="For a device that was lost: log in again afterwards.",
     ),
 )
 

@@ -51,6 +51,7 @@ _AUCTIONS = (
         status=201,
         answer=AuctionView,
         once=True,
+        about="It is `scheduled` until `startsAt`, otherwise open at once. The answer is the auction as its author sees it.",
     ),
     Endpoint(
         method="GET",
@@ -87,6 +88,7 @@ _AUCTIONS = (
         access=Access.TOKEN,
         status=204,
         errors=(*_AUTHOR_ERRORS, e.HasBids),
+        about="It stays, with its history, as `cancelled`.",
     ),
     Endpoint(
         method="POST",
@@ -97,9 +99,12 @@ _AUCTIONS = (
         tag="auctions",
         access=Access.TOKEN,
         form=fields.CLOSE,
+        body_optional=True,
         answer=AuctionView,
         errors=(*_AUTHOR_ERRORS, e.EndsByItself, e.AuctionNotStarted),
         once=True,
+        about="With `endsAt` it announces the end of an auction that has none. Without it, or without a body, the auction is "
+        "closed now. One with an end closes by itself.",
     ),
 )
 
@@ -128,6 +133,7 @@ _PHOTOS = (
         tag="auctions",
         answer=PhotosView,
         errors=(e.UnknownAuction,),
+        about="Each photo comes with its files, the narrowest first.",
     ),
     Endpoint(
         method="PUT",
@@ -155,6 +161,7 @@ _WATCHING = (
         access=Access.TOKEN,
         status=204,
         errors=(e.UnknownAuction,),
+        about="One that is on the list already stays where it is.",
     ),
     Endpoint(
         method="DELETE",
@@ -166,6 +173,7 @@ _WATCHING = (
         access=Access.TOKEN,
         status=204,
         errors=(e.UnknownAuction,),
+        about="One that is not on the list is no error.",
     ),
 )
 
@@ -212,6 +220,8 @@ _BIDS = (
         answer=BidAnswer,
         errors=(*_BID_ERRORS, e.BuyNowUnavailable),
         once=True,
+        about="It needs no body. The purchase is recorded as a bid at the buy-now price, which closes the auction: the answer "
+        "is 201, as that of `POST /auctions/{gid}/bids`.",
     ),
 )
 
@@ -238,6 +248,7 @@ _EVENTS = (
         query=fields.AFTER,
         stream=True,
         errors=(e.UnknownEvent, e.Busy),
+        about="The stream goes on until one side ends it.",
     ),
 )
 
@@ -261,6 +272,7 @@ _EVIDENCE = (
         handler=evidence.time,
         tag="evidence",
         answer=TimeView,
+        about="Instants in answers and events are by this clock, and so is every end.",
     ),
     Endpoint(
         method="GET",
@@ -270,6 +282,7 @@ _EVIDENCE = (
         handler=evidence.well_known,
         tag="evidence",
         answer=HouseView,
+        about="As JSON Web Keys, the newest first; a receipt names its key by `kid`.",
     ),
 )
 
@@ -282,6 +295,7 @@ _SERVICE = (
         handler=health.healthz,
         tag="service",
         answer=Health,
+        about="It asks nothing of the database: for a check of whether the process lives.",
     ),
     Endpoint(
         method="GET",
@@ -291,6 +305,7 @@ _SERVICE = (
         handler=health.readyz,
         tag="service",
         answer=Readiness,
+        about="For a check of whether requests can be served; 503 where the database cannot be reached.",
     ),
     Endpoint(
         method="GET",
@@ -299,6 +314,7 @@ _SERVICE = (
         summary="This document",
         handler=health.openapi,
         tag="service",
+        about="OpenAPI 3.1, built from the routes that this house has.",
     ),
     Endpoint(
         method="GET",
@@ -307,6 +323,7 @@ _SERVICE = (
         summary="What passes over MQTT and in the streams of events, as AsyncAPI 3.0",
         handler=health.asyncapi,
         tag="service",
+        about="It names the broker and the ports of this house.",
     ),
 )
 

@@ -20,12 +20,14 @@ from saleroom.domain.photos import PER_LOT_MAX
 from saleroom.doors.api.forms import (
     INSTANT_SCHEMA,
     MONEY_SCHEMA,
+    POSITIVE_SCHEMA,
     Field,
     Form,
     checked,
     instant,
     money,
     one_of,
+    positive,
     read_fields,
     string,
     text,
@@ -142,7 +144,14 @@ _decode_array = msgspec.json.Decoder(list[Raw]).decode
 
 _TIER = (
     _money("from", "start", "The lowest price of the tier.", required=True),
-    _money("step", "step", "By how much the next bid is higher.", required=True),
+    Field(
+        name="step",
+        to="step",
+        parse=money,
+        schema=POSITIVE_SCHEMA,
+        required=True,
+        about="By how much the next bid is higher.",
+    ),
 )
 _SOFT_CLOSE = (_seconds("window"), _seconds("extension"), _instant("cap", "cap", "The end never moves past this."))
 
@@ -161,7 +170,7 @@ def object_schema(fields: tuple[Field, ...], *, strict: bool = True) -> dict[str
 
 
 _INCREMENT_SCHEMA = {
-    "anyOf": [MONEY_SCHEMA, {"type": "array", "minItems": 1, "maxItems": TIERS_MAX, "items": object_schema(_TIER)}]
+    "anyOf": [POSITIVE_SCHEMA, {"type": "array", "minItems": 1, "maxItems": TIERS_MAX, "items": object_schema(_TIER)}]
 }
 _NAME = Field(
     name="name",
@@ -181,14 +190,22 @@ _TERMS = (
     _instant("startsAt", "starts_at", "When bidding opens; at once without it."),
     _instant("endsAt", "ends_at", "When it closes by itself; without it its author closes it."),
     _money("reservePrice", "reserve_price", "Not sold below this; not shown to others before the end.", nullable=True),
-    _money("buyNowPrice", "buy_now_price", "Sold at once at this price, until the first bid.", nullable=True),
+    Field(
+        name="buyNowPrice",
+        to="buy_now_price",
+        parse=positive,
+        schema=POSITIVE_SCHEMA,
+        nullable=True,
+        about="Sold at once at this price, until the first bid.",
+    ),
     Field(
         name="softClose",
         to="soft_close",
         parse=soft_close,
         schema=object_schema(_SOFT_CLOSE),
         nullable=True,
-        about="Late bids move the end; null turns it off; 120 and 120 seconds unless given.",
+        about="Late bids move the end; null turns it off; 120 and 120 seconds unless given. Without an end it applies once one "
+        "is announced.",
     ),
 )
 _INCREMENT = Field(
@@ -196,7 +213,7 @@ _INCREMENT = Field(
     to="increment",
     parse=increment,
     schema=_INCREMENT_SCHEMA,
-    about="One fixed step, or a ladder of tiers.",
+    about="One step at every price, or a ladder of tiers: the first from 0, each from a higher price than the one before.",
 )
 _STARTING_PRICE = "The least first bid."
 

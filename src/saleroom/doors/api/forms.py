@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from saleroom.domain.errors import Fault, Invalid
-from saleroom.domain.money import PATTERN, parse_money
+from saleroom.domain.money import PATTERN, POSITIVE_PATTERN, ZERO, parse_money
 from saleroom.domain.texts import hidden_fault, shown_fault
 
 Value = Any
@@ -140,6 +140,12 @@ def money(raw: bytes) -> Decimal | Fault:
     return Fault("money_type", 'must be an amount, as a string such as "12.50" or as a number')
 
 
+def positive(raw: bytes) -> Decimal | Fault:
+    """Read an amount above 0."""
+    amount = money(raw)
+    return Fault("not_positive", "must be above 0") if amount == ZERO else amount
+
+
 def text(at_least: int, at_most: int, *, lines: bool = False) -> Parse:
     """Return the reader of text for people: trimmed, of so many characters, without control characters.
 
@@ -179,13 +185,14 @@ def instant(raw: bytes) -> datetime | Fault:
 
 
 def whole(at_least: int, at_most: int) -> Parse:
-    """Return the reader of a whole number within bounds."""
+    """Return the reader of a whole number within bounds; 60.0 is one, as for JSON Schema."""
 
     def parse(raw: bytes) -> int | Fault:
-        if re.fullmatch(rb"[0-9]{1,9}", raw) is None or not at_least <= int(raw) <= at_most:
+        match = re.fullmatch(rb"([0-9]{1,9})(?:\.0{1,9})?", raw)
+        if match is None or not at_least <= int(match[1]) <= at_most:
             message = f"must be a whole number from {at_least} to {at_most}"
             return Fault("out_of_range", message, least=at_least, most=at_most)
-        return int(raw)
+        return int(match[1])
 
     return parse
 
@@ -210,18 +217,26 @@ def checked(check: Callable[[str], Any]) -> Parse:
     return parse
 
 
-MONEY_SCHEMA: dict[str, Any] = {
-    "anyOf": [
-        {"type": "string", "pattern": f"^{PATTERN}$"},
-        {"type": "number", "minimum": 0, "maximum": 99999999999999999.999},
-    ],
-    "description": "An exact amount: up to 17 digits before the point and 3 after it, no sign, no exponent.",
-    "examples": ["12.50"],
-}
+def _amount(pattern: str, least: int, about: str) -> dict[str, Any]:
+    # A schema cannot tell 12.5 from 1.25e1. So it has whole numbers only, which no program writes with an exponent.
+    return {
+        "anyOf": [
+            {"type": "string", "pattern": f"^{pattern}$"},
+            {"type": "integer", "minimum": least, "maximum": 10**17 - 1},
+        ],
+        "description": f"{about}: up to 17 digits before the point and 3 after it, no sign, no exponent. "
+        "A number with decimals is read by its text, too; a string is safer.",
+        "examples": ["12.50"],
+    }
+
+
+MONEY_SCHEMA = _amount(PATTERN, 0, "An exact amount")
+POSITIVE_SCHEMA = _amount(POSITIVE_PATTERN, 1, "An exact amount above 0")
 INSTANT_SCHEMA: dict[str, Any] = {
     "type": "string",
     "format": "date-time",
-    "pattern": f"^{_INSTANT.pattern}$",
+    "pattern": "^(?:19(?:7[1-9]|[89][0-9])|[2-8][0-9]{3})-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
+    r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])$",
     "description": "With its offset from UTC, to the microsecond, not before 1970.",
 }
 

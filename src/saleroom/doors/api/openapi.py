@@ -11,17 +11,19 @@ from saleroom import __version__
 from saleroom.domain import errors as e
 from saleroom.domain.errors import Refused
 from saleroom.doors import problems
-from saleroom.doors.api import schemas
+from saleroom.doors.api import photos, schemas
 from saleroom.doors.api.fields import CREATE
 from saleroom.doors.api.forms import Field
 from saleroom.doors.api.resource import KEY_LENGTH_MAX, Access, Endpoint
-from saleroom.doors.api.schemas import EXAMPLES, GID_PATTERN, Schema, error_name, reference, sentence
+from saleroom.doors.api.schemas import CONTACT, EXAMPLES, GID_PATTERN, Schema, error_name, reference, sentence
 from saleroom.doors.api.wire import Readiness
 from saleroom.doors.guard import HEADER_BYTES_MAX, SAFE_METHODS
 from saleroom.doors.problems import STATUS
 
-JSON, HTML, EVENTS, IMAGES = "application/json", "text/html", "text/event-stream", "image/*"
-NDJSON = "application/x-ndjson"
+JSON, HTML, EVENTS, NDJSON = "application/json", "text/html", "text/event-stream", "application/x-ndjson"
+OCTETS, IMAGES = photos.OCTETS, "image/*"
+_BINARY: Schema = {"type": "string", "format": "binary"}
+"""Bytes, as generators of clients know them."""
 
 _ABOUT = f"""\
 A self-hosted auction house.
@@ -36,11 +38,13 @@ follows the first space, the word before it may be anything.
 never rounded. **Instants** are RFC 3339, in answers always UTC with microseconds.
 
 **Errors** are JSON with `message`, a stable `code`, and the facts to act on. Any address that is not listed here answers
-404 `not_found`; a method that is not listed answers 405 `method_not_allowed` with the header `Allow`. HEAD works wherever
-GET does. Headers may have {HEADER_BYTES_MAX} bytes together.
+404 `not_found`; a method that is not listed answers 405 `method_not_allowed`, in the same shape, with the header `Allow`. HEAD
+works wherever GET does. Headers may have {HEADER_BYTES_MAX} bytes together.
 
 **Repeats.** With an `Idempotency-Key` a request that was accepted has one effect, however often it is sent within 24
 hours, and gets its first answer again.
+
+**New members** may be added to answers, and new codes of errors: let pass what you do not know.
 
 **Live.** What passes over MQTT and in the streams of events is described at [/asyncapi.json](/asyncapi.json).
 """
@@ -72,6 +76,7 @@ def document(endpoints: Sequence[Endpoint]) -> bytes:
             "version": __version__,
             "summary": "An auction service",
             "description": _ABOUT,
+            "contact": CONTACT,
             "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/", "description": "This house"}],
@@ -79,10 +84,6 @@ def document(endpoints: Sequence[Endpoint]) -> bytes:
         "paths": paths,
         "components": {
             "schemas": schemas.components(endpoints),
-            "responses": {
-                "NotFound": _problem([problems.NotFound]),
-                "MethodNotAllowed": _problem([problems.MethodNotAllowed]),
-            },
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer", "description": "The token that `POST /login` gave."}
             },
@@ -96,15 +97,15 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         "operationId": endpoint.name,
         "tags": [endpoint.tag],
         "summary": endpoint.summary,
+        "description": endpoint.about,
         "security": _SECURITY[endpoint.access],
         "parameters": _parameters(endpoint),
         "responses": _answers(endpoint),
     }
-    if endpoint.about:
-        operation["description"] = endpoint.about
     if endpoint.form is not None:
         operation["requestBody"] = {
-            "description": "`text/json` is read as well.",
+            "description": "`text/json` is read as well."
+            + (" An empty body without a type is taken as `{}`." if endpoint.body_optional else ""),
             "required": not endpoint.body_optional,
             "content": {JSON: {"schema": reference(endpoint.form.name), "example": EXAMPLES[endpoint.form.name]}},
         }
@@ -112,7 +113,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         operation["requestBody"] = {
             "description": "The bytes of the picture: JPEG, PNG, WebP, GIF (of which the first is taken) or AVIF.",
             "required": True,
-            "content": {IMAGES: {"schema": {"type": "string", "format": "binary"}}},
+            "content": {kind: {"schema": _BINARY} for kind in (IMAGES, OCTETS)},
         }
     return operation
 
@@ -256,17 +257,20 @@ def _good_headers(endpoint: Endpoint) -> dict[str, Any]:
 def _home() -> dict[str, Any]:
     """Return GET /, which is made for people (specification, "GET /")."""
     after = _parameter("query", "after", {"type": "string"}, "Where the list goes on. Opaque.")
-    return _page("home", "Home page: the open auctions", [after], e.Invalid)
+    about = "HTML for people; programs read `GET /auctions`."
+    return _page("home", "Home page: the open auctions", about, [after], e.Invalid)
 
 
 def _login_form() -> dict[str, Any]:
     """Return GET /login, the one address that people and the API share."""
-    page = _page("loginForm", "The form to log in", [])
+    page = _page("loginForm", "The form to log in", "HTML for people; programs send `POST /login`.", [])
     page["responses"]["303"] = {"description": "To the home page: somebody is logged in already."}
     return page
 
 
-def _page(name: str, summary: str, parameters: list[dict[str, Any]], *refusals: type[Refused]) -> dict[str, Any]:
+def _page(
+    name: str, summary: str, about: str, parameters: list[dict[str, Any]], *refusals: type[Refused]
+) -> dict[str, Any]:
     page = {HTML: {"schema": {"type": "string"}}}
     responses: dict[str, Any] = {"200": {"description": "The page.", "content": page}}
     for one in (*refusals, problems.HeadersTooLarge, problems.Unavailable, problems.InternalError):
@@ -275,6 +279,7 @@ def _page(name: str, summary: str, parameters: list[dict[str, Any]], *refusals: 
         "operationId": name,
         "tags": ["pages"],
         "summary": summary,
+        "description": about,
         "security": [],
         "parameters": parameters,
         "responses": responses,
@@ -284,12 +289,13 @@ def _page(name: str, summary: str, parameters: list[dict[str, Any]], *refusals: 
 def _asset() -> dict[str, Any]:
     """Return GET /assets/*file (specification, "GET /assets/*file")."""
     etag = {"ETag": _header("Of this very representation.")}
-    file: dict[str, Any] = {"content": {"*/*": {}}}
+    file: dict[str, Any] = {"content": {"*/*": {"schema": _BINARY}}}
     refused = (problems.NotFound, problems.HeadersTooLarge, problems.InternalError)
     return {
         "operationId": "asset",
         "tags": ["pages"],
         "summary": "A file of the public folder",
+        "description": "What the pages are made of. An address with a digest in its name never changes.",
         "security": [],
         "parameters": [
             _parameter("path", "file", {"type": "string"}, "The path below the public folder.", required=True),
@@ -313,7 +319,8 @@ def _photo() -> dict[str, Any]:
     return {
         "operationId": "photo",
         "tags": ["auctions"],
-        "summary": "A photo in one of its widths; it never changes",
+        "summary": "A photo in one of its widths",
+        "description": "Its address is in `files` of a photo. What is there never changes.",
         "security": [],
         "parameters": [
             _parameter("path", "id", {"type": "string"}, "The photo.", required=True),
@@ -323,7 +330,7 @@ def _photo() -> dict[str, Any]:
             _parameter("header", "If-None-Match", {"type": "string"}, "The `ETag` of what is known already."),
         ],
         "responses": {
-            "200": {"description": "The file.", "headers": etag, "content": {"image/webp": {}}},
+            "200": {"description": "The file.", "headers": etag, "content": {"image/webp": {"schema": _BINARY}}},
             "304": {"description": "It has not changed.", "headers": etag},
             "404": _problem([e.UnknownPhoto, problems.NotFound]),
             **{str(STATUS[one]): _problem([one]) for one in refused},

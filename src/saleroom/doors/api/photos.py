@@ -14,10 +14,14 @@ from saleroom.doors.guard import client_address, media_type
 from saleroom.doors.problems import NotAnImage
 from saleroom.service import photos
 
+OCTETS = "application/octet-stream"
+"""The only type by which many generated clients send bytes."""
+
 
 async def upload(call: Call) -> Response:
-    """POST /photos. Who may send one is asked before it is read."""
-    if not media_type(call.request.scope).startswith("image/"):
+    """POST /photos. Who may send one is asked before it is read; what it is, its bytes tell."""
+    kind = media_type(call.request.scope)
+    if not kind.startswith("image/") and kind != OCTETS:
         raise NotAnImage
     photo = await uploads.picture(call.request, call.house.photos, call.token, client_address(call.request))
     return json_response(_view(photo), 201, {"Location": photo.url(photo.width)})

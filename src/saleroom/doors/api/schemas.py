@@ -19,6 +19,7 @@ from saleroom.doors.api.wire import FaultView
 
 Schema = dict[str, Any]
 
+CONTACT = {"name": "Those who run this house"}
 _REF = "#/components/schemas/{name}"
 MONEY: Schema = {"type": "string", "pattern": r"^(?:0|[1-9][0-9]{0,16})\.[0-9]{3}$", "examples": ["12.500"]}
 INSTANT: Schema = {
@@ -185,9 +186,9 @@ def components(endpoints: Sequence[Endpoint]) -> dict[str, Schema]:
     for form in (endpoint.form for endpoint in endpoints if endpoint.form is not None):
         body = object_schema(form.fields, strict=form.strict)
         found[form.name] = {"title": form.name, **body, **_TOGETHER.get(form.name, {})}
-    for refused in problems.STATUS:
-        found[error_name(refused)] = _error(refused)
-    found[error_name(e.Invalid, bare=True)] = _error(e.Invalid, bare=True)
+    for refused in problems.STATUS.keys() - {problems.MethodNotAllowed}:  # no operation answers it, but an address
+        found[error_name(refused)] = error(refused)
+    found[error_name(e.Invalid, bare=True)] = error(e.Invalid, bare=True)
     return dict(sorted(found.items()))
 
 
@@ -207,11 +208,11 @@ def sentence(refused: type[Refused]) -> str:
 
 
 def _described(name: str, schema: Schema) -> Schema:
-    """Return an answer's schema with the form and the meaning of each member, and with no other member."""
+    """Return an answer's schema with the form and the meaning of each member. Others may be added: readers let them pass."""
     if "properties" not in schema:
         return schema
     properties = {member: _member(name, member, found) for member, found in schema["properties"].items()}
-    return {**schema, "properties": properties, "additionalProperties": False}
+    return {**schema, "properties": properties}
 
 
 def _member(owner: str, name: str, found: Schema) -> Schema:
@@ -231,7 +232,7 @@ def _fits(form: Schema, one: Schema) -> bool:
     return kind != "null" and form.get("type", kind) == kind
 
 
-def _error(refused: type[Refused], *, bare: bool = False) -> Schema:
+def error(refused: type[Refused], *, bare: bool = False) -> Schema:
     """Return the schema of an error's body, as `problems.body_of` makes it."""
     message: Schema = {"type": "string"}
     if refused is e.Invalid:
@@ -252,5 +253,4 @@ def _error(refused: type[Refused], *, bare: bool = False) -> Schema:
         "type": "object",
         "properties": properties,
         "required": list(properties),
-        "additionalProperties": False,
     }

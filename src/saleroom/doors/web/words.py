@@ -111,6 +111,7 @@ FAULTS: Mapping[str, tuple[str, ...]] = {
     "instant_format": (N_("Write a date and a time."),),
     "instant_range": (N_("This is before 1970. Check the year."),),
     "above_maximum": (N_("This is above your limit."),),
+    "not_positive": (N_("This must be above zero."),),
     "step_not_positive": (N_("Every step must be above zero."),),
     "ladder_empty": (N_("Give one step at least."),),
     "ladder_too_long": (N_("Give %(most)s steps at most."),),
