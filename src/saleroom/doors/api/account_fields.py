@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from saleroom.domain.accounts import PASSWORD_MAX, PASSWORD_MIN, USERNAME_PATTERN, parse_password, parse_username
-from saleroom.doors.api.forms import Field, Form, checked, string, whole
+from saleroom.doors.api.forms import Field, Form, checked, json_whole, string
 
 
 def _new_password(name: str, to: str) -> Field:
@@ -44,7 +44,7 @@ TEST_USERS = Form(
         Field(
             name="count",
             to="count",
-            parse=whole(1, TEST_USERS_MAX),
+            parse=json_whole(1, TEST_USERS_MAX),
             schema={"type": "integer", "minimum": 1, "maximum": TEST_USERS_MAX},
             required=True,
             about="How many to make.",

@@ -25,6 +25,7 @@ from saleroom.doors.api.forms import (
     Form,
     checked,
     instant,
+    json_whole,
     money,
     one_of,
     positive,
@@ -127,7 +128,7 @@ def _money(name: str, to: str, about: str, *, required: bool = False, nullable: 
 
 def _seconds(name: str) -> Field:
     schema = {"type": "integer", "minimum": 1, "maximum": SECONDS_MAX}
-    return Field(name=name, to=name, parse=whole(1, SECONDS_MAX), schema=schema, required=True, about="Seconds.")
+    return Field(name=name, to=name, parse=json_whole(1, SECONDS_MAX), schema=schema, required=True, about="Seconds.")
 
 
 def _instant(name: str, to: str, about: str) -> Field:

@@ -185,16 +185,21 @@ def instant(raw: bytes) -> datetime | Fault:
 
 
 def whole(at_least: int, at_most: int) -> Parse:
-    """Return the reader of a whole number within bounds; 60.0 is one, as for JSON Schema."""
+    """Return the reader of a whole number within bounds."""
 
     def parse(raw: bytes) -> int | Fault:
-        match = re.fullmatch(rb"([0-9]{1,9})(?:\.0{1,9})?", raw)
-        if match is None or not at_least <= int(match[1]) <= at_most:
+        if re.fullmatch(rb"[0-9]{1,9}", raw) is None or not at_least <= int(raw) <= at_most:
             message = f"must be a whole number from {at_least} to {at_most}"
             return Fault("out_of_range", message, least=at_least, most=at_most)
-        return int(match[1])
+        return int(raw)
 
     return parse
+
+
+def json_whole(at_least: int, at_most: int) -> Parse:
+    """Return the reader of a whole number in JSON, where 60.0 is one too (JSON Schema, "integer")."""
+    read = whole(at_least, at_most)
+    return lambda raw: read(re.sub(rb"\.0{1,9}$", b"", raw))
 
 
 def one_of(choices: tuple[str, ...]) -> Parse:

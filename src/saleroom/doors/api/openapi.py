@@ -247,6 +247,8 @@ def _good_headers(endpoint: Endpoint) -> dict[str, Any]:
         return {"Location": _header("The widest file of the new photo.", {"type": "string", "pattern": "^/photos/"})}
     if endpoint.form is CREATE:
         return {"Location": _header("The address of the new auction.", {"type": "string", "pattern": "^/auctions/"})}
+    if endpoint.lines:
+        return {"Content-Disposition": _header("A name for the file, made of the gid.")}
     if endpoint.name == _SHOWN:
         return {"ETag": _header("Changes with each change of the auction that the caller may see.")}
     if any(field.name == "cursor" for field in endpoint.query):
