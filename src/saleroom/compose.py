@@ -36,7 +36,7 @@ from saleroom.doors.mqtt import Commands
 from saleroom.doors.protocol import Http
 from saleroom.doors.web.assets import Assets
 from saleroom.doors.web.pages import Pages
-from saleroom.service import reading, signing
+from saleroom.service import accounts, reading, signing
 from saleroom.service.accounts import Accounts
 from saleroom.service.closing import Closer
 from saleroom.service.desk import Desk
@@ -45,6 +45,7 @@ from saleroom.service.photos import Photos
 from saleroom.service.secret import HouseSecret
 from saleroom.service.throttle import FailedLogins, Registrations
 from saleroom.settings import Settings
+from saleroom.storage import log as log_rows
 from saleroom.storage.database import Database
 from saleroom.storage.notices import Notices
 from saleroom.storage.sharing import Shared
@@ -86,6 +87,8 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         desk=Desk(database),
         showing=Shared(database, reading.shown),
         looking=Shared(database, reading.several),
+        knowing=Shared(database, accounts.known),
+        owing=Shared(database, log_rows.owed_counts),
         accounts=Accounts(database, passwords, registrations, failed_logins),
         photos=photos,
         feed=feed,
@@ -129,6 +132,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         pages.routes(),
         resource.routes(house, endpoints, settings.body_bytes_max),
         page_answer=pages.answer,
+        whose=house.knowing.ask,
         lifespan=lifespan,
         form_bytes_max=settings.body_bytes_max,
         secret=secret,

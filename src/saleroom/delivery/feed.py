@@ -29,6 +29,8 @@ LOOK_BACK = 10_000
 """How far back a transaction under way may have taken its numbers in the log when a process begins to look."""
 TURN_FOLLOWERS = 256
 """Followers that are handed something before others, bids for one, have their turn."""
+BACKLOGS_AT_ONCE = 16
+"""Pages of the log, up to 500 events each, that are read in one transaction."""
 POLL_SECONDS = 1.0
 GAP_SECONDS = 0.02
 RETRY_SECONDS = 1.0
@@ -214,8 +216,8 @@ class Feed:
         """Events that were seen, but stand behind a number that is missing."""
         self._woken = asyncio.Event()
         self._one_looks = asyncio.Lock()
-        self._backlogs: Shared[tuple[str, int | None], Backlog] = Shared(database, rows.backlogs)
-        self._pages: Shared[tuple[int, int], list[LoggedEvent]] = Shared(database, rows.between)
+        self._backlogs: Shared[tuple[str, int | None], Backlog] = Shared(database, rows.backlogs, BACKLOGS_AT_ONCE)
+        self._pages: Shared[tuple[int, int], list[LoggedEvent]] = Shared(database, rows.between, BACKLOGS_AT_ONCE)
 
     def __len__(self) -> int:
         return self._count

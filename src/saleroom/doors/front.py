@@ -15,10 +15,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from saleroom.domain.errors import Invalid, Refused
 from saleroom.doors import problems
+from saleroom.doors.asking import RequestAsker, Whose
 from saleroom.doors.guard import Guard
 from saleroom.doors.problems import MethodNotAllowed, NotFound
 from saleroom.service.secret import HouseSecret
 from saleroom.storage import faults
+from saleroom.storage.turns import ASKER
 
 log = structlog.get_logger()
 
@@ -54,9 +56,10 @@ class Outage:
 class Front:
     """ASGI middleware that answers every error in the shape of its address, and logs what should not happen."""
 
-    def __init__(self, app: ASGIApp, page_answer: PageAnswer) -> None:
+    def __init__(self, app: ASGIApp, page_answer: PageAnswer, whose: Whose) -> None:
         self._app = app
         self._page_answer = page_answer
+        self._whose = whose
         self._outage = Outage()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -64,6 +67,7 @@ class Front:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        ASKER.set(RequestAsker(scope, self._whose))
         started = False
 
         async def watched(message: Message) -> None:
@@ -74,7 +78,7 @@ class Front:
         try:
             await self._routed(scope, receive, watched)
             return
-        except ClientDisconnect:
+        except (ClientDisconnect, faults.Abandoned):
             return
         except HTTPException as error:
             refused: Refused = _from_starlette(error)
@@ -106,6 +110,7 @@ def build(
     resources: Sequence[Route],
     *,
     page_answer: PageAnswer,
+    whose: Whose,
     lifespan: Callable[[Any], Any],
     form_bytes_max: int,
     secret: HouseSecret,
@@ -113,7 +118,7 @@ def build(
 ) -> ASGIApp:
     """Return the whole application: guard, then errors, then routes. Nothing is reachable around the guard."""
     router = Router([*pages, *resources], default=_nothing_here, lifespan=lifespan, redirect_slashes=False)
-    front = Front(Switch(pages, resources, router), page_answer)
+    front = Front(Switch(pages, resources, router), page_answer, whose)
     return Guard(front, answer=front.answer, secret=secret, form_bytes_max=form_bytes_max, https=https)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from saleroom.delivery.feed import Feed
 from saleroom.doors.cursors import Cursors
@@ -12,8 +12,11 @@ from saleroom.service.accounts import Accounts
 from saleroom.service.desk import Desk
 from saleroom.service.photos import Photos
 from saleroom.service.reading import Look, Shown
-from saleroom.storage.database import Database
+from saleroom.storage.database import Database, Transaction
 from saleroom.storage.sharing import Shared
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,11 @@ class House:
     showing: Shared[tuple[str, str | None], Shown]
     """Auctions by gid, for the holder of a token."""
     looking: Shared[Look, Any]
-    """Lists and histories that many look at."""
+    """Lists and histories that many look at; only what is cheap, as they wait for each other."""
+    knowing: Shared[str, int]
+    """Users' numbers, by token."""
+    owing: Shared[str, int]
+    """How many events are still to be delivered, whatever the question."""
     accounts: Accounts
     photos: Photos
     feed: Feed
@@ -39,3 +46,14 @@ class House:
     asyncapi: bytes = b"{}"
     load_key: str | None = field(default=None, repr=False)
     """Who knows it may have test users made; None: nobody may."""
+
+    async def write(
+        self, use_case: Callable[Concatenate[Transaction, str, P], R], token: str, *args: P.args, **kwargs: P.kwargs
+    ) -> R:
+        """Run a use case that needs a token in a transaction that may write.
+
+        Raises Unauthenticated before that where the token is dead, and as `Database.write` does. All who wait share the
+        read that finds it out, so that dead tokens never take the turn of somebody who bids.
+        """
+        await self.knowing.ask(token)
+        return await self.database.write(use_case, token, *args, **kwargs)

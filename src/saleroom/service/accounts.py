@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 import structlog
@@ -25,8 +25,9 @@ from saleroom.domain.errors import (
 from saleroom.service.passwords import Passwords
 from saleroom.service.throttle import FailedLogins, Registrations, network
 from saleroom.storage import accounts
-from saleroom.storage.database import Database, Transaction
+from saleroom.storage.database import Database, Transaction, brief, ranked
 from saleroom.storage.faults import TryAgain
+from saleroom.storage.turns import Rank
 
 log = structlog.get_logger()
 
@@ -144,6 +145,7 @@ class Accounts:
         return await self._database.write(register, username, await self._passwords.digest(password))
 
 
+@ranked(Rank.LOGIN)
 def register(tx: Transaction, username: str, digest: str) -> Account:
     """Store a new user. Raises UsernameTaken."""
     account = accounts.add_user(tx, username, digest, tx.now())
@@ -161,6 +163,7 @@ def set_digest(tx: Transaction, username: str, digest: str) -> None:
     accounts.delete_sessions(tx, login.account.id)
 
 
+@ranked(Rank.LOGIN)
 def change_digest(tx: Transaction, token: str, verified: str, digest: str) -> bool:
     """Replace the digest `verified` by `digest`, and end all sessions but the one of `token`.
 
@@ -174,6 +177,7 @@ def change_digest(tx: Transaction, token: str, verified: str, digest: str) -> bo
     return True
 
 
+@ranked(Rank.LOGIN)
 def start_session(tx: Transaction, user_id: int, verified: str, newer: str | None, agent: str) -> IssuedToken | None:
     """Store a new token for who has the password of the digest `verified`, for which `newer` is kept where there is one.
 
@@ -232,6 +236,16 @@ def authenticate(tx: Transaction, token: str | None) -> Account:
     return account
 
 
+@ranked(Rank.HOUSE)
+@brief
+def known(tx: Transaction, tokens: Sequence[str]) -> list[int | Exception]:
+    """Return the number of each token's user; Unauthenticated stands for a dead token."""
+    digests = [token_digest(token) for token in tokens]
+    owners = accounts.parties_by_token(tx, digests, tx.now())
+    return [owners[digest].id if digest in owners else Unauthenticated() for digest in digests]
+
+
+@ranked(Rank.LOGIN)
 def log_out(tx: Transaction, token: str) -> None:
     """End the session: the token is dead at once, in every process. Raises Unauthenticated."""
     authenticate(tx, token)
@@ -247,6 +261,7 @@ def sessions(tx: Transaction, token: str) -> list[Session]:
     ]
 
 
+@ranked(Rank.LOGIN)
 def end_session(tx: Transaction, token: str, session_id: int) -> None:
     """End one of one's own sessions, at once and in every process. Raises Unauthenticated or UnknownSession."""
     account = authenticate(tx, token)
@@ -254,6 +269,7 @@ def end_session(tx: Transaction, token: str, session_id: int) -> None:
         raise UnknownSession
 
 
+@ranked(Rank.LOGIN)
 def end_all(tx: Transaction, token: str) -> None:
     """End all of one's own sessions, this one too, at once and in every process. Raises Unauthenticated."""
     accounts.delete_sessions(tx, authenticate(tx, token).id)

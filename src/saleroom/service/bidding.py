@@ -19,8 +19,9 @@ from saleroom.service.once import Once, once, repeated
 from saleroom.service.recording import Step, lock_one, record, steps
 from saleroom.service.signing import signer, statement
 from saleroom.storage import accounts, auctions, idempotency
-from saleroom.storage.database import Transaction, brief
+from saleroom.storage.database import Transaction, brief, ranked
 from saleroom.storage.idempotency import Kept
+from saleroom.storage.turns import Rank
 
 _encode = msgspec.json.Encoder().encode
 
@@ -34,6 +35,7 @@ class BidCommand(Struct, frozen=True):
     once: Once | None = None
 
 
+@ranked(Rank.HOUSE)
 @brief
 def place_bids(tx: Transaction, commands: Sequence[BidCommand]) -> list[bytes | Refused]:
     """Decide `commands` in order of arrival and return each one's answer: JSON of a `BidAnswer`, or the refusal.
@@ -74,6 +76,19 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand]) -> list[bytes | 
     record(tx, taken)
     idempotency.keep(tx, kept, now)
     return answers
+
+
+@ranked(Rank.HOUSE)
+@brief
+def dismissed(tx: Transaction, commands: Sequence[BidCommand]) -> list[Refused | None]:
+    """Return what each bid is refused with that is of nobody or on no auction, and None for the others; two statements."""
+    digests = [token_digest(command.token) for command in commands]
+    bidders = accounts.parties_by_token(tx, digests, tx.now())
+    standing = auctions.get_many(tx, (command.gid for command in commands))
+    return [
+        Unauthenticated() if digest not in bidders else None if command.gid in standing else UnknownAuction()
+        for digest, command in zip(digests, commands, strict=True)
+    ]
 
 
 def buy_now(tx: Transaction, token: str, gid: str, asked: Once | None, received_at: datetime | None = None) -> bytes:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
+from itertools import islice
 
 import structlog
 
 from saleroom.domain.errors import Busy
-from saleroom.service.bidding import BidCommand, place_bids
+from saleroom.service.bidding import BidCommand, dismissed, place_bids
 from saleroom.storage.database import Database
 from saleroom.storage.faults import Unavailable
 
@@ -18,7 +19,10 @@ log = structlog.get_logger()
 BATCH_MAX = 512
 WAITING_MAX = 4096
 """Beyond it a bid is answered `busy` at once: better an honest no than an answer after the end of the auction."""
+AT_DOOR_MAX = 4 * WAITING_MAX
+"""Bids whose token and auction are still to be looked at. Of forged ones the house reads more than it can be sent."""
 
+_TOO_MANY = "Too many bids at once; nothing was changed; try again in a moment."
 _Waiting = tuple[BidCommand, "asyncio.Future[bytes]"]
 
 
@@ -27,6 +31,9 @@ class Desk:
 
     The auctions take turns, so that a storm on one does not hold up the others; within an auction the order is that of
     arrival. An idle desk starts at once: nobody ever waits for a batch to fill.
+
+    Where more wait than the next transaction takes, bids are looked at before they line up, many by one read: those of
+    nobody and those on no auction are refused at the door. They pass it in order of arrival.
     """
 
     def __init__(self, database: Database) -> None:
@@ -34,25 +41,70 @@ class Desk:
         self._waiting: dict[str, deque[_Waiting]] = {}
         """By auction, in the order of their turns."""
         self._count = 0
+        self._by_token: Counter[str] = Counter()
+        self._at_door: deque[_Waiting] = deque()
         self._serving: asyncio.Task[None] | None = None
+        self._looking: asyncio.Task[None] | None = None
 
     async def place(self, command: BidCommand) -> bytes:
         """Return the answer (JSON of a `BidAnswer`) once it is committed. Raises the refusal, Busy, or Unavailable."""
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self._line_up(command, answer)
-        if self._serving is None:
-            self._serving = asyncio.create_task(self._serve())
+        if self._count < BATCH_MAX and not self._at_door:
+            self._line_up(command, answer)
+        else:
+            if len(self._at_door) >= AT_DOOR_MAX:
+                raise Busy(_TOO_MANY)
+            self._at_door.append((command, answer))
+            if self._looking is None:
+                self._looking = asyncio.create_task(self._look())
         return await answer
 
     def _line_up(self, command: BidCommand, answer: asyncio.Future[bytes]) -> None:
-        """Put a bid at the end of its auction's line. Raises Busy where too many wait and its auction has its share."""
+        """Put a bid at the end of its auction's line, and have it served.
+
+        Raises Busy where too many wait, and both its auction and its bidder have their share.
+        """
         line = self._waiting.get(command.gid)
-        if self._count >= WAITING_MAX and (0 if line is None else len(line)) >= WAITING_MAX // (len(self._waiting) + 1):
-            raise Busy("Too many bids at once; nothing was changed; try again in a moment.")
+        if (
+            self._count >= WAITING_MAX
+            and (0 if line is None else len(line)) >= WAITING_MAX // (len(self._waiting) + 1)
+            and self._by_token[command.token] >= WAITING_MAX // (len(self._by_token) + 1)
+        ):
+            raise Busy(_TOO_MANY)
         if line is None:
             line = self._waiting[command.gid] = deque()
         line.append((command, answer))
         self._count += 1
+        self._by_token[command.token] += 1
+        if self._serving is None:
+            self._serving = asyncio.create_task(self._serve())
+
+    async def _look(self) -> None:
+        """Let those at the door line up who are somebody and bid on something, until nobody is there."""
+        try:
+            while self._at_door:
+                some = list(islice(self._at_door, BATCH_MAX))
+                try:
+                    refusals: Sequence[Exception | None] = await self._database.read(
+                        dismissed, [bid for bid, _ in some]
+                    )
+                except Exception as error:  # noqa: BLE001  # told to all: who cannot be looked at is not let in
+                    refusals = [error] * len(some)
+                for (command, answer), refusal in zip(some, refusals, strict=True):
+                    self._at_door.popleft()
+                    self._pass(command, answer, refusal)
+        finally:
+            self._looking = None
+
+    def _pass(self, command: BidCommand, answer: asyncio.Future[bytes], refusal: Exception | None) -> None:
+        """Let one bid line up, or tell it why not."""
+        if refusal is None:
+            try:
+                self._line_up(command, answer)
+            except Busy as busy:
+                refusal = busy
+        if refusal is not None and not answer.done():
+            answer.set_exception(refusal)
 
     def _next_batch(self) -> list[_Waiting]:
         """Take up to `BATCH_MAX` bids: one of each auction in turn, and again."""
@@ -64,6 +116,10 @@ class Desk:
             if line:
                 self._waiting[gid] = line
         self._count -= len(batch)
+        for command, _ in batch:
+            self._by_token[command.token] -= 1
+            if not self._by_token[command.token]:
+                del self._by_token[command.token]
         return batch
 
     async def _serve(self) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 
 from saleroom.domain.auction import Auction
-from saleroom.domain.errors import UnknownAuction
-from saleroom.domain.ledger import Lines
+from saleroom.domain.errors import Busy, UnknownAuction
+from saleroom.domain.ledger import Lines, Logged
 from saleroom.storage import auctions, log
 from saleroom.storage.database import Database, Transaction
 
 PAGE = 500
 """Events that are read in one transaction."""
+BUSY_SECONDS = 0.5
 
 
 def standing(tx: Transaction, gid: str) -> Auction:
@@ -26,5 +28,14 @@ async def lines(database: Database, auction: Auction) -> AsyncIterator[bytes]:
     """Yield the ledger of `auction` up to where it was, opened if it was over; some lines at a time. Raises Unavailable."""
     writer = Lines(auction.chain.seed if auction.over else None)
     for after in range(0, auction.position, PAGE):
-        page = await database.read(log.logged, auction.id, after, min(after + PAGE, auction.position))
+        page = await _page(database, auction.id, after, min(after + PAGE, auction.position))
         yield b"".join(writer.of(page))
+
+
+async def _page(database: Database, auction_id: int, after: int, until: int) -> Sequence[Logged]:
+    """Return some of the log. Where the house is busy it waits: what was sent already cannot be taken back."""
+    while True:
+        try:
+            return await database.read(log.logged, auction_id, after, until)
+        except Busy:
+            await asyncio.sleep(BUSY_SECONDS)

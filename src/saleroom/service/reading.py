@@ -16,8 +16,9 @@ from saleroom.domain.events import Outcome
 from saleroom.domain.views import AuctionView, BidView, auction_view, instant, maybe_instant
 from saleroom.service.accounts import authenticate, token_digest
 from saleroom.storage import accounts, auctions, bids, listing
-from saleroom.storage.database import Transaction, brief
+from saleroom.storage.database import Transaction, brief, ranked
 from saleroom.storage.listing import Filter, Mark, Sort
+from saleroom.storage.turns import Rank
 
 Look = tuple[Callable[..., Any], *tuple[Any, ...]]
 """A use case of this module and what it takes after the transaction."""
@@ -55,6 +56,7 @@ class Shown(Struct, frozen=True):
     tag: str
 
 
+@ranked(Rank.HOUSE)
 @brief
 def shown(tx: Transaction, asked: Sequence[tuple[str, str | None]]) -> list[Shown | Exception]:
     """Return auctions by gid as the holder of a token may see them, or anyone where there is none.
@@ -85,8 +87,16 @@ def tag(one: Auction) -> str:
     return f"{one.version}-{one.chain.head[:TAG_DIGITS]}"
 
 
+@ranked(Rank.COSTLY)
+def searched(tx: Transaction, look: Look) -> Any:
+    """Return what a look returns that may have to read a great part of the house; few of them run at a time."""
+    use_case, *rest = look
+    return use_case(tx, *rest)
+
+
+@ranked(Rank.HOUSE)
 def several(tx: Transaction, asked: Sequence[Look]) -> list[Any]:
-    """Return what each of several looks returns or is refused with, read in one transaction."""
+    """Return what each of several looks returns or is refused with, read in one transaction; all of them are to be cheap."""
     answers: list[Any] = []
     for use_case, *rest in asked:
         try:

@@ -8,7 +8,16 @@ from saleroom.domain.errors import UnknownAuction
 from saleroom.domain.views import AuctionView, auction_view
 from saleroom.service.accounts import authenticate
 from saleroom.storage import auctions, watches
-from saleroom.storage.database import Transaction
+from saleroom.storage.database import Database, Transaction, brief
+
+
+async def keep(database: Database, token: str, gid: str, *, watched: bool) -> None:
+    """Have an auction on one's list, or off it; where it is so already, nothing is written.
+
+    Raises Unauthenticated or UnknownAuction.
+    """
+    if await database.read(is_watched, token, gid) != watched:
+        await database.write(watch if watched else unwatch, token, gid)
 
 
 def watch(tx: Transaction, token: str, gid: str) -> None:
@@ -35,6 +44,7 @@ def watched(tx: Transaction, token: str, limit: int, before: int | None) -> tupl
     return views, rows[limit - 1][0] if len(rows) > limit else None
 
 
+@brief
 def is_watched(tx: Transaction, token: str | None, gid: str) -> bool:
     """Return whether the holder of `token` watches an auction; nobody watches nothing. Raises as `watch` does."""
     if token is None:

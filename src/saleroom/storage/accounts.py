@@ -12,8 +12,9 @@ from sqlalchemy.exc import IntegrityError
 from saleroom.domain.accounts import Account, expiry
 from saleroom.domain.auction import Party
 from saleroom.storage.bulk import Lookup
-from saleroom.storage.database import Transaction
+from saleroom.storage.database import Transaction, brief, ranked
 from saleroom.storage.tables import auth_tokens, users
+from saleroom.storage.turns import Rank
 
 
 class Login(Struct, frozen=True):
@@ -67,6 +68,8 @@ def add_users_with_tokens(
     return [Account(ids[username], username, now) for username in usernames]
 
 
+@ranked(Rank.LOGIN)
+@brief
 def find_login(tx: Transaction, username: str) -> Login | None:
     """Return the first user with this name (specification, "POST /login")."""
     statement = select(users).where(users.c.username == username).order_by(users.c.id).limit(1)

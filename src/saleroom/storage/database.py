@@ -18,7 +18,8 @@ from saleroom.domain.auction import Auction
 from saleroom.storage.faults import TryAgain, Unavailable
 from saleroom.storage.memory import Memory
 from saleroom.storage.postgresql import Postgresql
-from saleroom.storage.sqlite import Sqlite
+from saleroom.storage.sqlite import READERS, Sqlite
+from saleroom.storage.turns import ASKER, READ_SECONDS_MAX, Rank, Turns, within_limits
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -71,6 +72,19 @@ def brief(use_case: U) -> U:
 _BRIEF: set[Callable[..., Any]] = set()
 
 
+def ranked(rank: Rank) -> Callable[[U], U]:
+    """Mark a use case that has this rank, whoever asks for it. Without a mark the rank is HOUSE or, for somebody, ORDINARY."""
+
+    def mark(use_case: U) -> U:
+        _RANKS[use_case] = rank
+        return use_case
+
+    return mark
+
+
+_RANKS: dict[Callable[..., Any], Rank] = {}
+
+
 class Database:
     """The two kinds of transaction over either database. `kind` is `sqlite` or `postgresql`."""
 
@@ -82,13 +96,19 @@ class Database:
         """Called in the event loop with the auctions that a transaction has changed, once they are committed."""
         self.kind = self.url.get_backend_name()
         self._engine: Sqlite | Postgresql
-        self._engine = Sqlite(self.url) if self.kind == "sqlite" else Postgresql(self.url, pool_size, pooled=pooled)
+        if self.kind == "sqlite":
+            self._engine = Sqlite(self.url)
+            self._reading, self._writing = Turns(READERS), Turns(1)
+        else:
+            self._engine = Postgresql(self.url, pool_size, pooled=pooled)
+            self._reading = self._writing = Turns(pool_size)
 
     async def write(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run `use_case` in a transaction that may write, and return what it returns after the commit.
 
         A deadlock, a serialisation failure and TryAgain are tried again, as everything has been rolled back.
-        Raises Unavailable if the database is away or busy for too long, and whatever the use case raises.
+        Raises Unavailable if the database is away or busy for too long, and whatever the use case raises; for somebody
+        (`turns.ASKER`) also Busy where too many wait, and Abandoned where nobody waits any more when its turn comes.
         """
         for attempt in range(1, PASSING_TRIES + 1):
             try:
@@ -106,7 +126,10 @@ class Database:
         return answer
 
     async def read(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run `use_case` in a transaction that only reads. Raises as `write` does."""
+        """Run `use_case` in a transaction that only reads. Raises as `write` does.
+
+        For somebody it is stopped after `READ_SECONDS_MAX` (Busy), or once nobody waits for it any more (Abandoned).
+        """
         try:
             answer, _ = await self._run(use_case, args, kwargs, writes=False)
         except TryAgain as error:
@@ -122,10 +145,29 @@ class Database:
             tx = Transaction(connection, self.clock, self.memory)
             return use_case(tx, *args, **kwargs), tx
 
-        answer, tx = await self._engine.run(work, writes=writes, brief=use_case in _BRIEF)
+        brief = use_case in _BRIEF
+        if brief and not writes and self.kind == "sqlite":
+            answer, tx = await self._engine.run(work, writes=False, brief=True)  # it needs no place: it never waits
+        else:
+            answer, tx = await self._in_turn(_RANKS.get(use_case), work, writes=writes, brief=brief)
         self.memory.learn(tx.seen)
         self.memory.learn(tx.changed)
         return answer, tx
+
+    async def _in_turn(self, rank: Rank | None, work: Callable[[Connection], R], *, writes: bool, brief: bool) -> R:
+        """Run one transaction once it is its turn."""
+        asker = None if rank is Rank.HOUSE else ASKER.get()
+        if rank is None:
+            rank = Rank.HOUSE if asker is None else Rank.ORDINARY
+        turns = self._writing if writes else self._reading
+        place = await turns.take(rank, asker)
+        try:
+            running = self._engine.run(work, writes=writes, brief=brief)
+            if asker is None or writes:
+                return await running
+            return await within_limits(asker, READ_SECONDS_MAX, running)
+        finally:
+            turns.leave(place)
 
     def clock_now(self) -> datetime:
         """Return this process's clock (UTC): good as evidence of when something came, never for deciding."""

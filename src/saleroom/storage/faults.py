@@ -12,3 +12,7 @@ class Unavailable(Exception):
 
 class TryAgain(Exception):
     """A use case raises it where its transaction lost a race and would succeed from the start."""
+
+
+class Abandoned(Exception):
+    """Nobody waits for the answer any more: the client has hung up before its turn came, or before a read was done."""

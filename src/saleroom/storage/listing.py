@@ -65,6 +65,11 @@ class Filter(Struct, frozen=True, kw_only=True):
     author: str | None = None
     text: str | None = None
 
+    @property
+    def is_costly(self) -> bool:
+        """Whether such a list may have to look at a great part of the house: no index has its order."""
+        return self.text is not None or self.author is not None
+
 
 class Mark(Struct, frozen=True, array_like=True):
     """The last row of a page and the moment its list stands for: what a cursor holds."""

@@ -17,8 +17,9 @@ from saleroom.domain.views import event_from_parts
 from saleroom.storage import auctions as auction_rows
 from saleroom.storage import bulk
 from saleroom.storage.auctions import ending_rank
-from saleroom.storage.database import Transaction, brief
+from saleroom.storage.database import Transaction, brief, ranked
 from saleroom.storage.tables import auctions, events
+from saleroom.storage.turns import Rank
 
 PAGE_MAX = 500
 
@@ -95,6 +96,7 @@ def logged(tx: Transaction, auction_id: int, after: int = 0, until: int | None =
     return [Logged(row.type, row.at, row.payload, msgspec.json.decode(row.private)) for row in rows]
 
 
+@ranked(Rank.HOUSE)
 @brief
 def backlogs(tx: Transaction, asked: Sequence[tuple[str, int | None]]) -> list[Backlog | Exception]:
     """Return for each (gid, version) what follows that version; for version None nothing, but where the auction stands.
@@ -135,6 +137,7 @@ def last_until(tx: Transaction, number: int) -> tuple[str, int] | None:
     return None if row is None else (row.gid, row.version)
 
 
+@ranked(Rank.HOUSE)
 @brief
 def between(tx: Transaction, asked: Sequence[tuple[int, int]]) -> list[list[LoggedEvent] | Exception]:
     """Return for each pair of numbers a page of all public events after the first and up to the second, in order."""
@@ -209,6 +212,12 @@ def owed_count(tx: Transaction) -> int:
     """Return how many events are not yet delivered."""
     statement = select(func.count()).where(events.c.delivered_at.is_(None), events.c.version.is_not(None))
     return int(tx.execute(statement).scalar_one())
+
+
+@ranked(Rank.HOUSE)
+def owed_counts(tx: Transaction, asked: Sequence[str]) -> list[int]:
+    """Return that number for each question: those who ask at the same time share it."""
+    return [owed_count(tx)] * len(asked)
 
 
 def mark_delivered(tx: Transaction, ids: Sequence[int]) -> None:

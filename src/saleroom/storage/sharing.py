@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable, Sequence
+from itertools import islice
 from typing import Generic, TypeVar
 
 import structlog
+from msgspec import Struct
 
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.faults import Unavailable
+from saleroom.storage.faults import Abandoned, Unavailable
+from saleroom.storage.turns import ASKER, Asker
 
 log = structlog.get_logger()
 
@@ -20,23 +23,42 @@ V = TypeVar("V")
 Answers = Sequence[V | Exception]
 
 
+class _Waiting(Struct, Generic[V]):
+    future: asyncio.Future[V]
+    asker: Asker | None
+
+    def stays(self) -> bool:
+        """Whether somebody still waits here."""
+        if not self.future.done() and self.asker is not None and self.asker.gone:
+            self.future.set_exception(Abandoned())
+        return not self.future.done()
+
+
 class Shared(Generic[K, V]):
     """Gathers the questions that arrive while a transaction is under way into the next one, each asked once.
 
-    So an answer is never older than its question: its transaction began afterwards. Nothing is kept for the next one.
+    So an answer is never older than its question: its transaction began afterwards. Nothing is kept for the next one. Who
+    has hung up when the next one begins is not asked for. Questions are to be cheap, as they wait for each other; there
+    are never more than there are connections.
     """
 
-    def __init__(self, database: Database, answer: Callable[[Transaction, Sequence[K]], Answers[V]]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        answer: Callable[[Transaction, Sequence[K]], Answers[V]],
+        batch_max: int = BATCH_MAX,
+    ) -> None:
         """Take a use case that answers several questions, each by its answer or by what it is refused with."""
         self._database = database
         self._answer = answer
-        self._waiting: dict[K, list[asyncio.Future[V]]] = {}
+        self._batch_max = batch_max
+        self._waiting: dict[K, list[_Waiting[V]]] = {}
         self._serving: asyncio.Task[None] | None = None
 
     async def ask(self, question: K) -> V:
         """Return the answer. Raises what the question is refused with, or Unavailable."""
         future: asyncio.Future[V] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(question, []).append(future)
+        self._waiting.setdefault(question, []).append(_Waiting(future, ASKER.get()))
         if self._serving is None:
             self._serving = asyncio.create_task(self._serve())
         return await future
@@ -44,15 +66,21 @@ class Shared(Generic[K, V]):
     async def _serve(self) -> None:
         try:
             while self._waiting:
-                batch = [(question, self._waiting.pop(question)) for question in list(self._waiting)[:BATCH_MAX]]
+                batch = self._next_batch()
                 try:
-                    await self._settle(batch)
+                    if batch:
+                        await self._settle(batch)
                 except Exception as error:  # noqa: BLE001  # told to all: a log that cannot be written leaves nobody waiting
                     _tell(batch, [error] * len(batch))
         finally:
             self._serving = None
 
-    async def _settle(self, batch: Sequence[tuple[K, list[asyncio.Future[V]]]]) -> None:
+    def _next_batch(self) -> list[tuple[K, list[_Waiting[V]]]]:
+        first = list(islice(self._waiting, self._batch_max))
+        batch = [(question, [one for one in self._waiting.pop(question) if one.stays()]) for question in first]
+        return [(question, waiting) for question, waiting in batch if waiting]
+
+    async def _settle(self, batch: Sequence[tuple[K, list[_Waiting[V]]]]) -> None:
         """Answer every question of `batch`. One that breaks the transaction is found by asking them one by one."""
         try:
             answers = await self._database.read(self._answer, [question for question, _ in batch])
@@ -69,9 +97,10 @@ class Shared(Generic[K, V]):
         _tell(batch, answers)
 
 
-def _tell(batch: Sequence[tuple[K, list[asyncio.Future[V]]]], answers: Sequence[V | Exception]) -> None:
-    for (_, futures), answer in zip(batch, answers, strict=True):
-        for future in futures:
+def _tell(batch: Sequence[tuple[K, list[_Waiting[V]]]], answers: Sequence[V | Exception]) -> None:
+    for (_, waiting), answer in zip(batch, answers, strict=True):
+        for one in waiting:
+            future = one.future
             if future.done():
                 continue  # The client has gone, or has been told.
             if isinstance(answer, Exception):

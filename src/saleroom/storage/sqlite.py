@@ -7,9 +7,10 @@ import contextlib
 import os
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from threading import Lock
+from typing import TypeVar, cast
 
 from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine, event
 from sqlalchemy.exc import OperationalError
@@ -18,14 +19,17 @@ from saleroom.storage.faults import Unavailable
 
 R = TypeVar("R")
 
-READERS = 2
+READERS = 5
+"""Threads that read; `storage/turns.py` says for whom. Strangers have three of them, costly reads one."""
+INTERRUPT_SECONDS = 0.05
+"""How often a read that is no longer wanted is interrupted: between two of its statements that goes unnoticed."""
 BUSY_SECONDS = 30
 _PASSING = frozenset({5, 6, 8, 10, 13, 14})
 """Busy, locked, read-only, I/O error, disk full, cannot open: the file's trouble and not the statement's."""
 
 
 class Sqlite:
-    """One writer at a time, as SQLite has one anyway, and a few readers beside it (WAL).
+    """One writer at a time, as SQLite has one anyway, and a few readers beside it (WAL); `storage/turns.py` sees to both.
 
     Transactions have threads of their own, but for those that are brief: these run in the event loop's thread, where no
     other thread competes for the interpreter's lock, and only their commit, which waits for the disk, leaves it.
@@ -40,28 +44,43 @@ class Sqlite:
         }
         self._writer = ThreadPoolExecutor(1, "sqlite-writer")
         self._readers = ThreadPoolExecutor(READERS, "sqlite-reader")
-        self._write_turn = asyncio.Lock()
 
     async def run(self, work: Callable[[Connection], R], *, writes: bool, brief: bool) -> R:
-        """Run `work` in a transaction; where a brief one would have to wait for another process, in a thread after all."""
+        """Run `work` in a transaction; where a brief one would have to wait for another process, in a thread after all.
+
+        Call it for one write at a time. When it is cancelled, a read is interrupted, and a write is waited for.
+        """
         try:
-            async with self._write_turn if writes else contextlib.nullcontext():
-                if brief:
-                    with contextlib.suppress(_Occupied):
-                        return await self._run_here(work, writes=writes)
-                return await self._run_in_thread(work, writes=writes)
+            if brief:
+                with contextlib.suppress(_Occupied):
+                    return await self._run_here(work, writes=writes)
+            return await self._run_in_thread(work, writes=writes)
         except OperationalError as error:
             if _code(error.orig) in _PASSING:
                 raise Unavailable(f"SQLite: {error.orig}") from error
             raise
 
     async def _run_in_thread(self, work: Callable[[Connection], R], *, writes: bool) -> R:
+        reading = _Reading()
+
         def transaction() -> R:
             with self._engines[writes, False].begin() as connection:
-                return work(connection)
+                if writes:
+                    return work(connection)
+                with reading.on(connection):
+                    return work(connection)
 
         threads = self._writer if writes else self._readers
-        return await asyncio.get_running_loop().run_in_executor(threads, transaction)
+        thread = asyncio.get_running_loop().run_in_executor(threads, transaction)
+        try:
+            return await asyncio.shield(thread)
+        except asyncio.CancelledError:
+            # The turn is over only when the thread is.
+            while not thread.done():
+                reading.interrupt()
+                await asyncio.wait({thread}, timeout=INTERRUPT_SECONDS)
+            thread.cancelled() or thread.exception()  # nobody else asks for it
+            raise
 
     async def _run_here(self, work: Callable[[Connection], R], *, writes: bool) -> R:
         with self._begun(writes=writes) as connection:
@@ -96,6 +115,30 @@ class Sqlite:
             await asyncio.to_thread(threads.shutdown)
         for engine in self._engines.values():
             engine.dispose()
+
+
+class _Reading:
+    """What a thread reads on, as long as it does."""
+
+    def __init__(self) -> None:
+        self._connection: sqlite3.Connection | None = None
+        self._one_decides = Lock()
+
+    @contextlib.contextmanager
+    def on(self, connection: Connection) -> Iterator[None]:
+        """Let the transaction on `connection` be interrupted."""
+        self._connection = cast("sqlite3.Connection", connection.connection.driver_connection)
+        try:
+            yield
+        finally:
+            with self._one_decides:  # from here on the connection may be another transaction's
+                self._connection = None
+
+    def interrupt(self) -> None:
+        """Have the statement that runs, if any, fail."""
+        with self._one_decides:
+            if self._connection is not None:
+                self._connection.interrupt()
 
 
 class _Occupied(Exception):

@@ -45,7 +45,7 @@ async def log_in(call: Call) -> Response:
 
 async def log_out(call: Call) -> Response:
     """DELETE /logout."""
-    await call.house.database.write(accounts.log_out, call.token)
+    await call.house.write(accounts.log_out, call.token)
     return Response(status_code=204)
 
 
@@ -77,13 +77,13 @@ async def end_session(call: Call) -> Response:
     number = call.request.path_params["id"]
     if _NUMBER.fullmatch(number) is None:
         raise UnknownSession
-    await call.house.database.write(accounts.end_session, call.token, int(number))
+    await call.house.write(accounts.end_session, call.token, int(number))
     return Response(status_code=204)
 
 
 async def end_all(call: Call) -> Response:
     """DELETE /me/sessions."""
-    await call.house.database.write(accounts.end_all, call.token)
+    await call.house.write(accounts.end_all, call.token)
     return Response(status_code=204)
 
 

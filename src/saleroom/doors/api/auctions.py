@@ -20,7 +20,7 @@ from saleroom.storage.listing import Filter, Mark, Sort
 
 async def create(call: Call) -> Response:
     """POST /auctions."""
-    body = await call.house.database.write(auctions.create, call.token, Draft(**call.values), call.once)
+    body = await call.house.write(auctions.create, call.token, Draft(**call.values), call.once)
     return json_response(body, 201, {"Location": f"/auctions/{_gid(body)}"})
 
 
@@ -31,11 +31,11 @@ async def listed(call: Call) -> Response:
     sort = Sort(query.get("sort", Sort.ENDING))
     limit = query.get("limit", LIMIT_DEFAULT)
     after = query.get("cursor")
-    if which.text:
-        # A search may take its time; it is not to keep the others waiting.
-        search = call.house.database.read(reading.auction_list, call.viewer, which, sort, limit, after)
-        return await _page(call, search)
-    return await _page(call, call.house.looking.ask((reading.auction_list, call.viewer, which, sort, limit, after)))
+    look = (reading.auction_list, call.viewer, which, sort, limit, after)
+    if which.is_costly or after is not None:
+        # It may take its time, and is not to keep the others waiting.
+        return await _page(call, call.house.database.read(reading.searched, look))
+    return await _page(call, call.house.looking.ask(look))
 
 
 async def show(call: Call) -> Response:
@@ -50,19 +50,19 @@ async def show(call: Call) -> Response:
 
 async def amend(call: Call) -> Response:
     """PATCH /auctions/{gid}."""
-    return json_response(await call.house.database.write(auctions.amend, call.token, call.gid, call.values))
+    return json_response(await call.house.write(auctions.amend, call.token, call.gid, call.values))
 
 
 async def cancel(call: Call) -> Response:
     """DELETE /auctions/{gid}."""
-    await call.house.database.write(auctions.cancel, call.token, call.gid)
+    await call.house.write(auctions.cancel, call.token, call.gid)
     return Response(status_code=204)
 
 
 async def close(call: Call) -> Response:
     """POST /auctions/{gid}/close."""
     ends_at = call.values.get("ends_at")
-    body = await call.house.database.write(auctions.close, call.token, call.gid, ends_at, call.once)
+    body = await call.house.write(auctions.close, call.token, call.gid, ends_at, call.once)
     return json_response(body)
 
 

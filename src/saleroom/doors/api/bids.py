@@ -29,8 +29,8 @@ async def place(call: Call) -> Response:
 
 async def buy(call: Call) -> Response:
     """POST /auctions/{gid}/buy."""
-    database = call.house.database
-    body = await database.write(bidding.buy_now, call.token, call.gid, call.once, database.clock_now())
+    received_at = call.house.database.clock_now()
+    body = await call.house.write(bidding.buy_now, call.token, call.gid, call.once, received_at)
     return json_response(body, 201)
 
 

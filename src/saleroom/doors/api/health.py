@@ -6,7 +6,6 @@ from starlette.responses import Response
 
 from saleroom.doors.api.resource import Call
 from saleroom.doors.api.wire import Health, Readiness, json_response
-from saleroom.storage import log
 from saleroom.storage.faults import Unavailable
 
 PROBE = {"Cache-Control": "no-store"}
@@ -21,7 +20,7 @@ async def readyz(call: Call) -> Response:
     """GET /readyz: 503 while the database cannot be reached; the broker's absence does not stop the service."""
     mqtt = call.house.broker()
     try:
-        owed = await call.house.database.read(log.owed_count)
+        owed = await call.house.owing.ask("owed")
     except Unavailable:
         down = Readiness("unavailable", "unavailable", mqtt, 0)
         return json_response(down, 503, {**PROBE, "Retry-After": "1"})

@@ -35,7 +35,7 @@ async def of_auction(call: Call) -> Response:
 async def arrange(call: Call) -> Response:
     """PUT /auctions/{gid}/photos."""
     ids = call.values["photos"]
-    return json_response(_list(await call.house.database.write(photos.arrange, call.token, call.gid, ids)))
+    return json_response(_list(await call.house.write(photos.arrange, call.token, call.gid, ids)))
 
 
 def _list(found: Sequence[Photo]) -> PhotosView:

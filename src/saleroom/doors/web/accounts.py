@@ -59,7 +59,7 @@ class AccountForms:
         token = session_token(request)
         try:
             if token is not None:
-                await self._house.database.write(accounts.log_out, token)
+                await self._house.write(accounts.log_out, token)
         except Unauthenticated:
             # It has ended already, by its time or elsewhere; that is what was asked for.
             pass

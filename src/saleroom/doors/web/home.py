@@ -17,6 +17,7 @@ from saleroom.doors.api.fields import QUERY_MAX
 from saleroom.doors.api.forms import Field, checked, one_of, read_fields, text
 from saleroom.doors.cursors import AUCTIONS, BAD_CURSOR, Sealed
 from saleroom.doors.web.site import Site
+from saleroom.service import reading
 from saleroom.service.catalogue import COUNT_MAX, Catalogue, catalogue
 from saleroom.storage.listing import Filter, Mark, Sort
 
@@ -91,9 +92,10 @@ class Home:
         """Return the page. Raises Invalid for a cursor that is none of this list."""
         wanted = (asked.which, Sort(asked.sort), LOTS_PER_PAGE, asked.after)
         try:
-            if asked.q:
-                # A search may take its time; it is not to keep the others waiting.
-                return await self._site.house.database.read(catalogue, *wanted)
+            if asked.which.is_costly or asked.after is not None:
+                # It may take its time, and is not to keep the others waiting.
+                searched: Catalogue = await self._site.house.database.read(reading.searched, (catalogue, *wanted))
+                return searched
             found: Catalogue = await self._site.house.looking.ask((catalogue, *wanted))
         except ValueError as error:
             raise Invalid({"after": [BAD_CURSOR]}) from error

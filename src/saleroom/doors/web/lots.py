@@ -92,8 +92,8 @@ class Lots:
             return await self._page(request, asked=Asked(None, None, buy=True, key=_new_key()))
         try:
             once = Once(_key(sent), digest("POST", "/auctions/{gid}/buy", gid, {}))
-            database = self._site.house.database
-            body = await database.write(bidding.buy_now, token, gid, once, database.clock_now())
+            house = self._site.house
+            body = await house.write(bidding.buy_now, token, gid, once, house.database.clock_now())
         except Refused as refused:
             return await self._refused(request, refused, {})
         return await self._answered(request, body)

@@ -63,13 +63,13 @@ class Mine:
             raise Invalid({"id": [Fault("malformed", "must be the number of a session")]})
         # It may have ended already, or one's own may: the list, or the form to log in, tells.
         with suppress(UnknownSession, Unauthenticated):
-            await self._house.database.write(accounts.end_session, token or "", int(sent))
+            await self._house.write(accounts.end_session, token or "", int(sent))
         return go_to("/mine/sessions")
 
     async def end_all(self, request: Request) -> Response:
         """POST /mine/sessions/end-all: log out everywhere, here too."""
         try:
-            await self._house.database.write(accounts.end_all, session_token(request) or "")
+            await self._house.write(accounts.end_all, session_token(request) or "")
         except Unauthenticated:
             # This session has ended already; the others are not this browser's to end any more.
             return go_to("/login?next=/mine/sessions")
@@ -80,19 +80,17 @@ class Mine:
 
     async def watch(self, request: Request) -> Response:
         """POST /lots/{gid}/watch: put the star on a lot."""
-        return await self._star(request, watching.watch, watched=True)
+        return await self._star(request, watched=True)
 
     async def unwatch(self, request: Request) -> Response:
         """POST /lots/{gid}/unwatch: take it off."""
-        return await self._star(request, watching.unwatch, watched=False)
+        return await self._star(request, watched=False)
 
-    async def _star(
-        self, request: Request, use_case: Callable[[Transaction, str, str], None], *, watched: bool
-    ) -> Response:
+    async def _star(self, request: Request, *, watched: bool) -> Response:
         gid = lot_gid(request)
         back = local((await fields(request)).get("next"), f"/lots/{gid}")
         try:
-            await self._house.database.write(use_case, session_token(request) or "", gid)
+            await watching.keep(self._house.database, session_token(request) or "", gid, watched=watched)
         except Unauthenticated:
             form = f"/login?next={quote(back)}"
             return Response(headers={"HX-Redirect": form}) if is_fragment(request) else go_to(form)

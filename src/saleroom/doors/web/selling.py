@@ -129,7 +129,7 @@ class Selling:
         gid = lot_gid(request)
         await fields(request)
         try:
-            await self._house.database.write(auctions.cancel, session_token(request) or "", gid)
+            await self._house.write(auctions.cancel, session_token(request) or "", gid)
         except Refused as refused:
             return await self._manage(request, refused)
         return go_to(f"/lots/{gid}")
@@ -139,7 +139,7 @@ class Selling:
         gid, sent = lot_gid(request), await fields(request)
         try:
             ends_at = None if sent.get("do") == "now" else _announced(sent, self._language(request))
-            await self._house.database.write(auctions.close, session_token(request) or "", gid, ends_at, None)
+            await self._house.write(auctions.close, session_token(request) or "", gid, ends_at, None)
         except Refused as refused:
             return await self._manage(request, refused, sent.get("endsAt", ""))
         return go_to(f"/lots/{gid}")
