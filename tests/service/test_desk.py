@@ -17,8 +17,12 @@ from saleroom.service import auctions, desk
 from saleroom.service.accounts import issue_token, register
 from saleroom.service.bidding import BidCommand, place_bids
 from saleroom.service.desk import Desk
+from saleroom.service.recording import lock_one
 from saleroom.storage import auctions as rows
 from saleroom.storage.database import Database, Transaction
+from saleroom.storage.turns import Rank
+from tests.fixtures_database import OpenDatabase
+from tests.service.test_waiting import Pause
 
 pytestmark = pytest.mark.anyio
 
@@ -180,6 +184,75 @@ async def test_a_full_desk_stays_bounded(database: Database, monkeypatch: pytest
     bids = [counter.place(BidCommand("no such token", f"gid{n}", request)) for n in range(40)]
     answers = await asyncio.gather(*bids, return_exceptions=True)
     assert {Unauthenticated: 8, Busy: 32} == Counter(type(a) for a in answers)
+
+
+async def test_forged_bids_keep_no_honest_one_out(
+    database: Database, house: House, open_database: OpenDatabase
+) -> None:
+    """While the desk is held up, thousands of bids of nobody on no auction are refused, and a bidder's is taken."""
+    pause, other = Pause(), open_database()
+
+    def holding(tx: Transaction) -> None:
+        lock_one(tx, house.gid)
+        pause.within(tx)
+
+    holder = asyncio.create_task(other.write(holding))
+    await pause.reached.wait()
+    counter = Desk(database)
+    held_up = asyncio.create_task(counter.place(house.bid(2, "1")))
+    await asyncio.sleep(0.1)
+    request = BidRequest(Decimal("1.000"), None)
+    forged = [
+        asyncio.create_task(counter.place(BidCommand(f"forged {number}", f"gid{number}", request)))
+        for number in range(2 * desk.WAITING_MAX)
+    ]
+    on_nothing = [
+        asyncio.create_task(counter.place(BidCommand(house.tokens[3], f"gid{number}", request))) for number in range(99)
+    ]
+    honest = asyncio.create_task(counter.place(house.bid(1, "5")))
+    async with asyncio.timeout(30):
+        while sum(task.done() for task in forged) < len(forged) - desk.LOOK_FROM:
+            await asyncio.sleep(0.01)
+    assert [False, False] == [held_up.done(), honest.done()]
+    pause.end()
+    await holder
+    assert ["1.000", "5.000"] == [decoded(await one).auction.current_bid for one in (held_up, honest)]
+    assert {Unauthenticated} == {type(error) for error in await asyncio.gather(*forged, return_exceptions=True)}
+    assert {UnknownAuction} == {type(error) for error in await asyncio.gather(*on_nothing, return_exceptions=True)}
+
+
+async def test_one_bidders_flood_keeps_nobody_out(
+    database: Database, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where one bidder has filled the desk with bids on every lot there is, another one's bid finds room."""
+    monkeypatch.setattr(desk, "WAITING_MAX", 20)
+    monkeypatch.setattr(desk, "LOOK_FROM", 2)
+    lots = [House(await database.write(sold_by, house.tokens[0]), house.tokens) for _ in range(40)]
+    counter = Desk(database)
+    gate = await database._writing.take(Rank.HOUSE, None) if database.kind == "sqlite" else None
+    flood = [asyncio.create_task(counter.place(lot.bid(1, "5"))) for lot in lots]
+    calm = asyncio.create_task(counter.place(lots[0].bid(2, "50")))
+    await asyncio.sleep(0.2)
+    if gate is not None:
+        assert 20 == sum(task.done() for task in flood)
+        database._writing.leave(gate)
+    assert "50.000" == decoded(await calm).auction.current_bid
+    assert {bytes, Busy} >= {type(answer) for answer in await asyncio.gather(*flood, return_exceptions=True)}
+
+
+async def test_bids_pass_the_door_in_order(database: Database, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bids that were looked at before they lined up are decided in order of arrival, as all others are."""
+    monkeypatch.setattr(desk, "LOOK_FROM", 2)
+    monkeypatch.setattr(desk, "BATCH_MAX", 3)
+    counter = Desk(database)
+    bids: list[asyncio.Task[bytes]] = []
+    for number in range(60):
+        bids.append(asyncio.create_task(counter.place(house.bid(1 + number % 3, str(10 + 10 * number)))))
+        if number % 7 == 0:
+            await asyncio.sleep(0.002)
+    assert [f"{10 + 10 * number}.000" for number in range(60)] == [
+        decoded(answer).auction.current_bid for answer in await asyncio.gather(*bids)
+    ]
 
 
 async def test_the_statements_of_a_batch(database: Database, house: House, database_kind: str) -> None:

@@ -22,6 +22,7 @@ from saleroom.storage import sqlite
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import Unavailable
 from saleroom.storage.migrations import migrate
+from saleroom.storage.turns import Rank
 from tests.simulation.plan import Trouble
 
 if TYPE_CHECKING:
@@ -92,6 +93,10 @@ class SimDatabase(Database):
         ASKED.set((use_case, args))
         return await super()._run(use_case, args, kwargs, writes=writes)
 
+    async def _in_turn(self, rank: Rank | None, work: Callable[[Connection], R], *, writes: bool, brief: bool) -> R:
+        cast("Any", work).asked = ASKED.get()  # while it waits for its turn, others ask in the same context
+        return await super()._in_turn(rank, work, writes=writes, brief=brief)
+
 
 class Inline(sqlite.Sqlite):
     """Transactions of one process; what goes wrong in them is what the world has in store for it."""
@@ -110,7 +115,7 @@ class Inline(sqlite.Sqlite):
                 answer = work(connection)
             await self._dawdle((0.0, 0.0, 0.001))
             return answer
-        use_case, args = ASKED.get()
+        use_case, args = cast("Any", work).asked
         if use_case.__name__ == "settle_due":
             await self._dawdle((0.0, 0.002, 0.02))  # no timer is exact, and a bid may come first
         await self._world.turns.take(self._process)

@@ -19,6 +19,8 @@ log = structlog.get_logger()
 BATCH_MAX = 512
 WAITING_MAX = 4096
 """Beyond it a bid is answered `busy` at once: better an honest no than an answer after the end of the auction."""
+LOOK_FROM = BATCH_MAX
+"""From so many waiting bids on, those that come are looked at before they line up: they must wait in any case."""
 AT_DOOR_MAX = 4 * WAITING_MAX
 """Bids whose token and auction are still to be looked at. Of forged ones the house reads more than it can be sent."""
 
@@ -49,7 +51,7 @@ class Desk:
     async def place(self, command: BidCommand) -> bytes:
         """Return the answer (JSON of a `BidAnswer`) once it is committed. Raises the refusal, Busy, or Unavailable."""
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        if self._count < BATCH_MAX and not self._at_door:
+        if self._count < LOOK_FROM and not self._at_door:
             self._line_up(command, answer)
         else:
             if len(self._at_door) >= AT_DOOR_MAX:
