@@ -25,10 +25,11 @@ from saleroom.service.passwords import SHARE_MAX, THREADS, WAITING_MAX, Password
 from saleroom.service.throttle import FREE_FAILURES, Registrations
 from saleroom.storage import accounts as rows
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.faults import Unavailable
+from saleroom.storage.faults import Abandoned, Unavailable
 from saleroom.storage.tables import auth_tokens
 from tests.fixtures_database import T0, FakeClock, OpenDatabase
 from tests.service.people import person
+from tests.storage.test_turns import Somebody, asked_by
 
 PASSWORD, HERE = "correct horse", "192.0.2.1"
 
@@ -245,6 +246,22 @@ async def test_a_storm_of_logins_is_turned_away() -> None:
     go.set()
     assert all(await asyncio.gather(*waiting))
     assert not await passwords.verify(None, PASSWORD)
+    passwords.close()
+
+
+async def test_nothing_is_computed_for_who_has_hung_up() -> None:
+    """A login whose client leaves while it waits costs no digest; those who stay get theirs."""
+    passwords, go, computed = Passwords(), threading.Event(), list[str]()
+    asker = Somebody("bidder")
+    held = [asyncio.create_task(passwords._run(go.wait)) for _ in range(THREADS)]
+    waiting = [asked_by(asker, lambda: passwords._run(lambda: computed.append("gone"))) for _ in range(9)]
+    stays = asyncio.create_task(passwords._run(lambda: computed.append("stays")))
+    await asyncio.sleep(0.01)
+    asker.gone = True
+    go.set()
+    await asyncio.gather(stays, *held)
+    assert {Abandoned} == {type(error) for error in await asyncio.gather(*waiting, return_exceptions=True)}
+    assert ["stays"] == computed
     passwords.close()
 
 

@@ -59,8 +59,9 @@ async def test_what_was_accepted_is_kept(clocked_database: Database, clock: Fake
     assert {(ada, "one"): _kept(ada, "one"), (bob, "two"): _kept(bob, "two")} == found
     assert {} == await clocked_database.read(idempotency.find, [])
     assert timedelta(hours=24) <= KEPT
-    assert 0 == await clocked_database.write(idempotency.sweep, T0 + KEPT)
-    assert 2 == await clocked_database.write(idempotency.sweep, T0 + KEPT + timedelta(microseconds=1))
+    assert 0 == await clocked_database.write(idempotency.sweep, T0 + KEPT, 9)
+    later = T0 + KEPT + timedelta(microseconds=1)
+    assert [1, 1, 0] == [await clocked_database.write(idempotency.sweep, later, 1) for _ in range(3)]
     assert {} == await clocked_database.read(idempotency.find, wanted)
 
 
@@ -141,7 +142,7 @@ async def test_tokens(database: Database) -> None:
 
     assert ["one", "two"] == await live(expires - timedelta(microseconds=1))
     assert ["two"] == await live(expires)
-    assert 1 == await database.write(accounts.sweep_tokens, expires)
+    assert 1 == await database.write(accounts.sweep_tokens, expires, 9)
     assert ["two"] == await live(T0)
     assert await database.write(accounts.delete_token, "two")
     assert not await database.write(accounts.delete_token, "two")

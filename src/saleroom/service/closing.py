@@ -27,6 +27,8 @@ AHEAD = timedelta(seconds=6)
 HEARTBEAT_SECONDS = 5.0
 OUTAGE = timedelta(seconds=10)
 """Two heartbeats missed. A shorter gap cannot be told from a late heartbeat."""
+SWEPT_AT_ONCE = 1000
+"""Expired tokens, and as many idempotency keys, that are forgotten in one transaction."""
 WINDOW_MAX = timedelta(days=1)
 """The longest window a soft close can have; the door's form refuses more."""
 
@@ -64,9 +66,9 @@ def due_soon(tx: Transaction) -> list[int]:
 
 
 def sweep(tx: Transaction) -> int:
-    """Forget expired tokens and idempotency keys that are no longer kept; return how many."""
+    """Forget some of the expired tokens and idempotency keys that are no longer kept; return how many."""
     now = tx.now()
-    return accounts.sweep_tokens(tx, now) + idempotency.sweep(tx, now)
+    return accounts.sweep_tokens(tx, now, SWEPT_AT_ONCE) + idempotency.sweep(tx, now, SWEPT_AT_ONCE)
 
 
 def _reopen(tx: Transaction, down_since: datetime, now: datetime) -> int:
@@ -142,9 +144,10 @@ class Closer:
                 await self._look_ahead()
                 if loop.time() - self._swept_at > self.SWEEP_SECONDS:
                     self._swept_at = loop.time()
-                    await self._database.write(sweep)
+                    # Few at a time, as bids wait meanwhile.
+                    while await self._database.write(sweep) >= SWEPT_AT_ONCE:
+                        pass
                     while await self._database.write(photos.sweep) == photos.SWEPT_AT_ONCE:
-                        # Few at a time, as bids wait meanwhile.
                         pass
                 if self._waits:
                     log.info("closing goes on")

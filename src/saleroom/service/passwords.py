@@ -12,6 +12,8 @@ from argon2 import PasswordHasher, Type
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from saleroom.domain.errors import Busy
+from saleroom.storage.faults import Abandoned
+from saleroom.storage.turns import ASKER
 
 R = TypeVar("R")
 
@@ -23,7 +25,7 @@ SHARE_MAX = (THREADS + WAITING_MAX) // 2
 
 
 class Passwords:
-    """Makes and verifies digests (Argon2id, 19 MiB, t=2, p=1, salted)."""
+    """Makes and verifies digests (Argon2id, 19 MiB, t=2, p=1, salted); none for who has hung up before it began."""
 
     def __init__(self) -> None:
         self._hasher = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1, type=Type.ID)
@@ -59,8 +61,15 @@ class Passwords:
         if self._under_way.total() >= THREADS + WAITING_MAX or (place and self._under_way[place] >= SHARE_MAX):
             raise Busy("Too many logins at once; try again in a moment.")
         self._under_way[place] += 1
+        asker = ASKER.get()
+
+        def wanted() -> R:
+            if asker is not None and asker.gone:
+                raise Abandoned
+            return work()
+
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+            return await asyncio.get_running_loop().run_in_executor(self._pool, wanted)
         finally:
             self._under_way[place] -= 1
             if not self._under_way[place]:

@@ -146,9 +146,10 @@ def delete_token(tx: Transaction, digest: str) -> bool:
     return tx.execute(delete(auth_tokens).where(auth_tokens.c.token == digest)).rowcount > 0
 
 
-def sweep_tokens(tx: Transaction, now: datetime) -> int:
-    """Forget the tokens that have expired and return how many there were."""
-    return tx.execute(delete(auth_tokens).where(auth_tokens.c.expires_at <= now)).rowcount
+def sweep_tokens(tx: Transaction, now: datetime, limit: int) -> int:
+    """Forget up to `limit` of the tokens that have expired and return how many there were."""
+    expired = select(auth_tokens.c.id).where(auth_tokens.c.expires_at <= now).limit(limit)
+    return tx.execute(delete(auth_tokens).where(auth_tokens.c.id.in_(expired))).rowcount
 
 
 _LIVE_TOKENS = Lookup(

@@ -140,16 +140,19 @@ class Database:
         self, use_case: Callable[..., R], args: tuple[Any, ...], kwargs: dict[str, Any], *, writes: bool
     ) -> tuple[R, Transaction]:
         """Run one transaction to its end, and remember what it has read and written once that is committed."""
+        brief, rank = use_case in _BRIEF, _RANKS.get(use_case)
 
         def work(connection: Connection) -> tuple[R, Transaction]:
             tx = Transaction(connection, self.clock, self.memory)
+            if rank is Rank.COSTLY and self.kind == "postgresql":
+                # Should this process be killed, nobody else would stop it.
+                connection.exec_driver_sql(f"SET LOCAL statement_timeout = {round(2000 * READ_SECONDS_MAX)}")
             return use_case(tx, *args, **kwargs), tx
 
-        brief = use_case in _BRIEF
         if brief and not writes and self.kind == "sqlite":
             answer, tx = await self._engine.run(work, writes=False, brief=True)  # it needs no place: it never waits
         else:
-            answer, tx = await self._in_turn(_RANKS.get(use_case), work, writes=writes, brief=brief)
+            answer, tx = await self._in_turn(rank, work, writes=writes, brief=brief)
         self.memory.learn(tx.seen)
         self.memory.learn(tx.changed)
         return answer, tx

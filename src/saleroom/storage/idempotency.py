@@ -52,6 +52,7 @@ def keep(tx: Transaction, kept: Iterable[Kept], now: datetime) -> None:
         raise TryAgain("an Idempotency-Key was accepted elsewhere meanwhile") from error
 
 
-def sweep(tx: Transaction, now: datetime) -> int:
-    """Forget what is older than `KEPT` and return how much it was."""
-    return tx.execute(delete(idempotency).where(idempotency.c.created_at < now - KEPT)).rowcount
+def sweep(tx: Transaction, now: datetime, limit: int) -> int:
+    """Forget up to `limit` of what is older than `KEPT` and return how much it was."""
+    old = select(idempotency.c.id).where(idempotency.c.created_at < now - KEPT).limit(limit)
+    return tx.execute(delete(idempotency).where(idempotency.c.id.in_(old))).rowcount
