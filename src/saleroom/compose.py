@@ -124,7 +124,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
     pages = Pages(
         house,
         Assets(PUBLIC_FOLDER),
-        registration_open=settings.registration == "open",
+        registration_open=registrations is not None,
         public_url=settings.public_url,
         currency=settings.currency,
     )
