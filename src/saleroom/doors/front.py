@@ -16,7 +16,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from saleroom.domain.errors import Invalid, Refused
 from saleroom.doors import problems
 from saleroom.doors.asking import RequestAsker, Whose
-from saleroom.doors.guard import Guard
+from saleroom.doors.guard import SAFE_METHODS, Guard
+from saleroom.doors.pacing import Pace
 from saleroom.doors.problems import MethodNotAllowed, NotFound
 from saleroom.service.secret import HouseSecret
 from saleroom.storage import faults
@@ -25,6 +26,8 @@ from saleroom.storage.turns import ASKER
 log = structlog.get_logger()
 
 TELL_SECONDS = 1.0
+FIRST = ("/bids", "/bid", "/login")
+"""What is sent to these paths begins at once: bids and logins, of programs and of people."""
 
 PageAnswer = Callable[[Scope, Refused], Response | None]
 """Renders an error as a page where the address is a page's, else returns None."""
@@ -60,6 +63,7 @@ class Front:
         self._app = app
         self._page_answer = page_answer
         self._whose = whose
+        self._pace = Pace()
         self._outage = Outage()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -68,6 +72,8 @@ class Front:
             await self._app(scope, receive, send)
             return
         ASKER.set(RequestAsker(scope, self._whose))
+        if scope["method"] not in SAFE_METHODS and not scope["path"].endswith(FIRST):
+            await self._pace.begin()
         started = False
 
         async def watched(message: Message) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from saleroom.delivery.feed import Feed
 from saleroom.doors.cursors import Cursors
+from saleroom.service import watching
 from saleroom.service.accounts import Accounts
 from saleroom.service.desk import Desk
 from saleroom.service.photos import Photos
@@ -57,3 +58,12 @@ class House:
         """
         await self.knowing.ask(token)
         return await self.database.write(use_case, token, *args, **kwargs)
+
+    async def watch(self, token: str, gid: str, *, watched: bool) -> None:
+        """Have an auction on one's list, or off it; where it is so already, nothing is written.
+
+        Raises Unauthenticated or UnknownAuction.
+        """
+        await self.knowing.ask(token)
+        if await self.database.read(watching.is_watched, token, gid) != watched:
+            await self.database.write(watching.watch if watched else watching.unwatch, token, gid)

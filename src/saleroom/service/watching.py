@@ -8,16 +8,7 @@ from saleroom.domain.errors import UnknownAuction
 from saleroom.domain.views import AuctionView, auction_view
 from saleroom.service.accounts import authenticate
 from saleroom.storage import auctions, watches
-from saleroom.storage.database import Database, Transaction, brief
-
-
-async def keep(database: Database, token: str, gid: str, *, watched: bool) -> None:
-    """Have an auction on one's list, or off it; where it is so already, nothing is written.
-
-    Raises Unauthenticated or UnknownAuction.
-    """
-    if await database.read(is_watched, token, gid) != watched:
-        await database.write(watch if watched else unwatch, token, gid)
+from saleroom.storage.database import Transaction, brief
 
 
 def watch(tx: Transaction, token: str, gid: str) -> None:

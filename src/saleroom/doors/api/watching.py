@@ -12,13 +12,13 @@ from saleroom.service import watching
 
 async def watch(call: Call) -> Response:
     """PUT /auctions/{gid}/watch."""
-    await watching.keep(call.house.database, call.token, call.gid, watched=True)
+    await call.house.watch(call.token, call.gid, watched=True)
     return Response(status_code=204)
 
 
 async def unwatch(call: Call) -> Response:
     """DELETE /auctions/{gid}/watch."""
-    await watching.keep(call.house.database, call.token, call.gid, watched=False)
+    await call.house.watch(call.token, call.gid, watched=False)
     return Response(status_code=204)
 
 

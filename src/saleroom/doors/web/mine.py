@@ -16,7 +16,7 @@ from saleroom.domain.views import instant
 from saleroom.doors.cursors import DEALINGS, WATCHED, List, Sealed
 from saleroom.doors.guard import session_cookie_name, session_token
 from saleroom.doors.web.site import Site, fields, go_to, is_fragment, local, lot_gid, to_log_in
-from saleroom.service import accounts, dealings, lot, watching
+from saleroom.service import accounts, dealings, lot
 from saleroom.service.dealings import LIVE, OVER, Dealings
 from saleroom.storage.database import Transaction
 from saleroom.storage.dealings import Place
@@ -90,7 +90,7 @@ class Mine:
         gid = lot_gid(request)
         back = local((await fields(request)).get("next"), f"/lots/{gid}")
         try:
-            await watching.keep(self._house.database, session_token(request) or "", gid, watched=watched)
+            await self._house.watch(session_token(request) or "", gid, watched=watched)
         except Unauthenticated:
             form = f"/login?next={quote(back)}"
             return Response(headers={"HX-Redirect": form}) if is_fragment(request) else go_to(form)
