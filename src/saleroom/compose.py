@@ -76,8 +76,6 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
     passwords = Passwords()
     photos = Photos(database, settings.photo_bytes_max)
     registrations = Registrations(settings.registrations_per_hour) if settings.registration == "open" else None
-    failed_logins = FailedLogins(settings.failed_logins_per_hour)
-    connections = _connections(settings)
     closer = Closer(database, reopens=settings.outage_reopens)
     feed = Feed(database, settings.followers_max)
     endpoints = offered(test_users=settings.load_key is not None)
@@ -89,7 +87,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         looking=Shared(database, reading.several),
         knowing=Shared(database, accounts.known),
         owing=Shared(database, log_rows.owed_counts),
-        accounts=Accounts(database, passwords, registrations, failed_logins),
+        accounts=Accounts(database, passwords, registrations, FailedLogins(settings.failed_logins_per_hour)),
         photos=photos,
         feed=feed,
         cursors=Cursors(secret),
@@ -110,7 +108,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         await closer.begin()
         tasks = [asyncio.create_task(_kept_running(name, run)) for name, run in parts.items()]
         try:
-            yield {CONNECTIONS: connections}
+            yield {CONNECTIONS: _connections(settings)}
         finally:
             if relay is not None:
                 await relay.stop()

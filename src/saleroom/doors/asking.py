@@ -10,7 +10,7 @@ from starlette.types import Scope
 
 from saleroom.domain.errors import Unauthenticated
 from saleroom.doors.guard import bearer_token, client_address, session_token
-from saleroom.doors.protocol import LINE, Line
+from saleroom.doors.line import LINE, Line
 from saleroom.service.throttle import network
 from saleroom.storage.faults import Unavailable
 
