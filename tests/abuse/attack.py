@@ -26,6 +26,7 @@ BID_SECONDS_MAX = 1.0
 HASTE = {
     "saleroom.doors.protocol:HEAD_SECONDS_MAX": 1.0,
     "saleroom.doors.line:STALL_SECONDS": 0.7,
+    "saleroom.doors.line:LINGER_SECONDS": 1.0,
     "saleroom.doors.guard:BODY_SECONDS_MAX": 1.0,
     "saleroom.serving:UNREAD_SECONDS_MAX": 2,
     "saleroom.serving:KEEP_ALIVE_SECONDS": 2,

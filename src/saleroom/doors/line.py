@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import socket
 import struct
+import sys
+import termios
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 STALL_SECONDS, STALL_BYTES_MIN = 30.0, 8192
@@ -76,9 +79,8 @@ class JoinedWrites:
 
     def watch(self) -> None:
         """Hang up on a reader that does not take what waits for it, until `unwatch`."""
-        waiting = self._transport.get_write_buffer_size()
-        if waiting and self._watch is None:
-            self._watch = asyncio.get_running_loop().call_later(STALL_SECONDS, self._look, waiting)
+        if self._transport.get_write_buffer_size() and self._watch is None:
+            self._watch = asyncio.get_running_loop().call_later(STALL_SECONDS, self._look, _untaken(self._transport))
 
     def unwatch(self) -> None:
         """Let the reader take its time: nothing waits."""
@@ -94,8 +96,7 @@ class JoinedWrites:
 
     def _look(self, before: int) -> None:
         self._watch = None
-        waiting = self._transport.get_write_buffer_size()
-        if waiting and before - waiting < STALL_BYTES_MIN:
+        if self._transport.get_write_buffer_size() and before - _untaken(self._transport) < STALL_BYTES_MIN:
             abort(self._transport)
         else:
             self.watch()
@@ -111,10 +112,26 @@ def abort(transport: asyncio.Transport) -> None:
 
 
 def _set(transport: asyncio.Transport, option: int, value: int | bytes) -> None:
-    connection: socket.socket | None = transport.get_extra_info("socket")
-    # Once it is closed its number may be another connection's; while something waits to be sent it is not.
-    if connection is not None and (not transport.is_closing() or transport.get_write_buffer_size()):
+    connection = _socket(transport)
+    if connection is not None:
         connection.setsockopt(socket.SOL_SOCKET, option, value)
+
+
+def _untaken(transport: asyncio.Transport) -> int:
+    """Return how many bytes the reader has not taken: here, and in the kernel, which asks for more in steps of a megabyte."""
+    count = bytearray(4)
+    connection = _socket(transport)
+    if connection is not None:
+        with suppress(OSError):  # not every system says
+            fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, count)
+    return transport.get_write_buffer_size() + int.from_bytes(count, sys.byteorder)
+
+
+def _socket(transport: asyncio.Transport) -> socket.socket | None:
+    """Return what is below; None once it is closed, as its number may be another connection's."""
+    connection: socket.socket | None = transport.get_extra_info("socket")
+    # While something waits to be sent it is not closed yet.
+    return connection if not transport.is_closing() or transport.get_write_buffer_size() else None
 
 
 class Line:
