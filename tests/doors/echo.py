@@ -17,8 +17,9 @@ from saleroom.doors.protocol import Http
 
 Request = tuple[str, str, bytes]
 """A method, a path with its query, and a body."""
-STREAM, UNREAD, LARGE = "/stream", "/unread", "/large"
-"""Answers that go on for as long as the client stays; without reading the body; of a megabyte."""
+STREAM, POLLING, UNREAD, LARGE = "/stream", "/polling", "/unread", "/large"
+"""Answers that go on for as long as the client stays, and ask now and then whether it does; without reading the body; of a
+megabyte."""
 
 
 class Echo:
@@ -93,6 +94,8 @@ class Echo:
             await say(send, 200, bytes(1_000_000))
         elif scope["path"] == STREAM:
             await self._stream(scope[LINE], send)
+        elif scope["path"] == POLLING:
+            await self._poll(receive, send)
         else:
             await say(send, 200, json.dumps([*asked, body.decode("latin-1")]).encode())
 
@@ -106,6 +109,14 @@ class Echo:
                 await asyncio.wait_for(ended.wait(), 0.5)
         self.gone.set()
         await send({"type": "http.response.body"})
+
+    async def _poll(self, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        is_here = True
+        while is_here:
+            await send({"type": "http.response.body", "body": b"begun", "more_body": True})
+            with contextlib.suppress(TimeoutError):
+                is_here = (await asyncio.wait_for(receive(), 0.005))["type"] != "http.disconnect"
 
     def _run(self) -> None:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

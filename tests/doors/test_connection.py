@@ -13,7 +13,7 @@ import pytest
 
 from saleroom.doors.protocol import HEAD_BYTES_MAX, READ_BYTES_MAX
 from tests.doors.conftest import Log
-from tests.doors.echo import LARGE, STREAM, UNREAD, Echo, answers, echoed, rest
+from tests.doors.echo import LARGE, POLLING, STREAM, UNREAD, Echo, answers, echoed, rest
 from tests.needs import need
 from tests.process import wait_until
 
@@ -62,17 +62,18 @@ def begin(echo: Echo, path: str) -> socket.socket:
     "behind", [GET % 1, POST % b"/b" + b"Content-Length: 1000\r\n\r\n" + bytes(1000), b"\r\n", b"x"],
     ids=["requests", "bodies", "blank lines", "anything"],
 )  # fmt: skip
-def test_what_waits_behind_a_stream_is_little(echo: Echo, behind: bytes) -> None:
+@pytest.mark.parametrize("path", [STREAM, POLLING])
+def test_what_waits_behind_a_stream_is_little(echo: Echo, path: str, behind: bytes) -> None:
     """However much is sent behind an answer that goes on, little of it is kept, and none of it is looked at."""
     tracemalloc.start()
-    streams = [begin(echo, STREAM) for _ in range(20)]
+    streams = [begin(echo, path) for _ in range(20)]
     sent = behind * (MANY // len(behind))
     before, _ = tracemalloc.get_traced_memory()
     for stream in streams:
         push(stream, sent)
     after, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert [("GET", STREAM, b"")] * 20 == echo.seen
+    assert [("GET", path, b"")] * 20 == echo.seen
     assert all(len(one._waiting) <= READ_BYTES_MAX for one in echo.connections)
     assert after - before < 20 * 2 * READ_BYTES_MAX
     for stream in streams:
