@@ -16,8 +16,9 @@ class Paddle:
 
     def typed(self):
         text = os.read(0, 4096).decode() or asyncio.get_running_loop().remove_reader(0)
+        who = {"token": os.environ["PADDLE_TOKEN"], "seenVersion": self.lot["version"] or None}
         for kind, money in re.findall(r"([bm]) +(\S+)", f"{text}"):
-            self.bids.put_nowait({"token": os.environ["PADDLE_TOKEN"], "amount" if kind == "b" else "maximum": money})
+            self.bids.put_nowait({**who, "amount" if kind == "b" else "maximum": money})
 
     async def run(self):
         asyncio.get_running_loop().add_reader(0, self.typed)
@@ -66,7 +67,7 @@ class Paddle:
                 await asyncio.sleep(answer.get("retryAfter", 1) + random.random())
                 continue
             self.hand = await mqtt.unsubscribe(answer_to)
-            print("ANSWER", answer["status"], answer.get("message", "accepted"))
+            print("ANSWER", answer["status"], answer.get("message", "accepted"), *answer.get("changes", []))
             self.me = answer["auction"]["currentBidder"] if answer.get("leading") else self.me
             self.show(answer.get("auction", self.lot))
 

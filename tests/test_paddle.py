@@ -87,9 +87,9 @@ def broker(request: pytest.FixtureRequest) -> tuple[dict[str, str], list[str]]:
 
 
 def test_it_fits_on_a_page() -> None:
-    """The example stays under 80 lines and knows nothing of the house's own code."""
+    """The example has 80 lines at most, and knows nothing of the house's own code."""
     text = PROGRAM.read_text()
-    assert text.count("\n") < LINES_MAX and "saleroom." not in text and "import saleroom" not in text
+    assert text.count("\n") <= LINES_MAX and "saleroom." not in text and "import saleroom" not in text
 
 
 def test_a_paddle_bids_is_outbid_and_ends(

@@ -359,7 +359,8 @@ def test_who_is_late_is_told_how_late() -> None:
         "decidedAt": decided,
         "lateMicroseconds": 7,
     }
-    for refused in (refusal(place_bid, auction, BOB, bid, decided), refusal(buy_now, auction, BOB, decided, came)):
+    bought = BidRequest(None, None, received_at=came)
+    for refused in (refusal(place_bid, auction, BOB, bid, decided), refusal(buy_now, auction, BOB, decided, bought)):
         assert facts == (refused and refused.facts)
 
 

@@ -239,7 +239,7 @@ def test_the_end_in_words(bids: tuple[str, ...], ending: str) -> None:
 
 def test_a_purchase_retraces() -> None:
     """A purchase at the buy-now price is no bid of that amount."""
-    story = Story(buy_now_price="200").then(buy_now, BOB, after(1), after(0))
+    story = Story(buy_now_price="200").then(buy_now, BOB, after(1), BidRequest(None, None, received_at=after(0)))
     assert ["bob 200: bought at the buy-now price"] == story.whys()
     assert "sold to bob at 200.000" == conclusion(retrace(story.log).auction)
     bid, closed = story.log[1:]

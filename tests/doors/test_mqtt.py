@@ -101,6 +101,22 @@ def test_a_repeat_has_one_effect_over_either_channel(served: House, broker: Mqtt
     assert 1 == len(bids(ada, gid))
 
 
+def test_a_command_rests_on_what_its_device_showed(served: House, broker: MqttSettings, join: Join) -> None:
+    """A bid on a lot that was changed after the state that a device showed is refused with the changes, as over HTTP."""
+    seller, ada = served.user("seller"), served.user("ada")
+    gid = seller.auction(startingPrice="10")
+    seller.patch(f"/auctions/{gid}", json={"startingPrice": "900"})
+    device = join(broker)
+    answer = device.ask(gid, ada.token, maximum="1000", seenVersion=1)
+    assert (409, "terms_changed", 2) == (answer["status"], answer["code"], answer["version"])
+    assert [{"member": "startingPrice", "was": "10.000", "now": "900.000"}] == answer["changes"]
+    over = ada.post(f"/auctions/{gid}/bids", json={"maximum": "1000", "seenVersion": 1})
+    assert answer == {"status": over.status_code, **over.json()}
+    assert [] == bids(ada, gid)
+    for version in (2, None):
+        assert 201 == device.ask(gid, ada.token, maximum="1000" if version else "2000", seenVersion=version)["status"]
+
+
 def test_commands_are_decided_in_order_of_arrival(modern: House, mosquitto: Mosquitto, join: Join) -> None:
     """Two bidders who outbid each other faster than anybody answers are each accepted every time."""
     gid = modern.user("seller").auction()
@@ -130,7 +146,9 @@ def test_a_refusal_is_that_of_http(bid: dict[str, Any], modern: House, mosquitto
     gid, ada, bob = modern.user("seller").auction(), modern.user("ada"), modern.user("bob")
     bob.bid(gid, 10)
     device = join(mosquitto.settings)
-    told = json.dumps(device.ask(gid, ada.token, **bid)).replace("amount, id, maximum, token", "amount, maximum")
+    told = json.dumps(device.ask(gid, ada.token, **bid)).replace(
+        "id, maximum, seenVersion, token", "maximum, seenVersion"
+    )
     assert over_http(ada, gid, **bid) == json.loads(told)
 
 

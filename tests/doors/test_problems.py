@@ -11,8 +11,8 @@ from saleroom.domain.errors import Fault, Invalid, Refused
 from saleroom.doors import problems
 from saleroom.doors.problems import STATUS, body_of, headers_of, status_of
 
-INSIDE = {errors.UnknownUser, problems.Problem}
-"""What never reaches a client: an error of the command line, and the base of the door's own."""
+INSIDE = {errors.UnknownUser, errors.Changed, problems.Problem}
+"""What never reaches a client: an error of the command line, and what others have in common."""
 
 
 def refusals(kind: type[Refused] = Refused) -> Iterator[type[Refused]]:

@@ -119,7 +119,7 @@ class Client:
         changes = tuple((name, _shifted(name, value, now)) for name, value in entry.changes)
         if entry.what == "buy":
             return lambda process: process.database.write(
-                bidding.buy_now, token, gid, once, process.database.clock_now()
+                bidding.buy_now, token, gid, once, BidRequest(None, None, received_at=process.database.clock_now())
             )
         if entry.what in ("announce", "close"):
             ends = at(dict(changes)["ends"]) if changes else None

@@ -44,6 +44,7 @@ _PASSING = frozenset(
         "auction_closed",
         "auction_not_started",
         "buy_now_unavailable",
+        "terms_changed",
         "unknown_auction",
         "busy",
         "unavailable",
@@ -121,7 +122,8 @@ class Bidder:
     async def _bid(self, lot: Lot, limit: Decimal) -> None:
         assert lot.minimum is not None, "or there is no limit"
         if lot.buy_now is not None and lot.buy_now <= limit and self._chance.random() < 0.1:
-            await self._house.ask("POST", f"/auctions/{lot.gid}/buy", self._token, {})
+            body = {"price": f"{lot.buy_now}", "seenVersion": lot.version}
+            await self._house.ask("POST", f"/auctions/{lot.gid}/buy", self._token, body)
         elif self._temperament is Temperament.STEADY:
             await self._ask(lot, {"amount": f"{lot.minimum}"})
         else:
@@ -129,7 +131,7 @@ class Bidder:
             await self._ask(lot, {"maximum": f"{limit}"})
 
     async def _ask(self, lot: Lot, bid: dict[str, str]) -> None:
-        await self._house.ask("POST", f"/auctions/{lot.gid}/bids", self._token, bid)
+        await self._house.ask("POST", f"/auctions/{lot.gid}/bids", self._token, {**bid, "seenVersion": lot.version})
 
     def _left(self, lot: Lot) -> float:
         left = lot.left(self._house.now())

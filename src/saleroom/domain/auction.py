@@ -26,6 +26,7 @@ from saleroom.domain.events import (
     Event,
     MaximumRaised,
     Outcome,
+    PhotosArranged,
     ReserveMet,
     SoftClose,
     Terms,
@@ -43,6 +44,8 @@ class Status(StrEnum):
 
 
 _MICROSECOND = timedelta(microseconds=1)
+TAG_DIGITS = 16
+"""Of the head, in a tag: enough that nobody finds another head with the same ones."""
 _OVER = (Status.CLOSED, Status.CANCELLED)
 
 
@@ -57,8 +60,9 @@ class Auction(Struct, frozen=True, kw_only=True):
     """One auction; all money has three decimals, all instants are UTC.
 
     `current_bid` is P, `leader` L and `maximum` M of rules.md (`maximum` >= `current_bid`). `version` numbers the public
-    events without gaps, `position` all of them, the private ones too; `changed_at` is the instant of the last. `id` is the
-    store's number, `chain` where its ledger stands (`ledger.enter` moves it on).
+    events without gaps, `position` all of them, the private ones too; `changed_at` is the instant of the last.
+    `terms_version` is the version at which what is offered, its terms and photos, came to be as it is. `id` is the store's
+    number, `chain` where its ledger stands (`ledger.enter` moves it on).
     """
 
     id: int
@@ -83,6 +87,7 @@ class Auction(Struct, frozen=True, kw_only=True):
     maximum: Decimal | None = None
     bid_count: int = 0
     version: int = 1
+    terms_version: int = 1
     position: int = 1
     chain: Chain = Chain()
 
@@ -95,6 +100,14 @@ class Auction(Struct, frozen=True, kw_only=True):
     def closed_at(self) -> datetime | None:
         """When it was closed, bought or cancelled: no event follows that one. None while it is not over."""
         return self.changed_at if self.over else None
+
+    @property
+    def tag(self) -> str:
+        """What names this very state, as far as anyone may see it: its version, and enough of its head.
+
+        After a failover that lost commits, the same version may come once more with other contents.
+        """
+        return f"{self.version}-{self.chain.head[:TAG_DIGITS]}"
 
     @property
     def minimum_bid(self) -> Decimal | None:
@@ -188,7 +201,11 @@ TERMS = (
 
 
 def _amended(auction: Auction, event: AuctionAmended) -> dict[str, Any]:
-    return _terms(event)
+    return {**_terms(event), "terms_version": auction.version + 1}
+
+
+def _arranged(auction: Auction, event: PhotosArranged) -> dict[str, Any]:
+    return {"terms_version": auction.version + 1}
 
 
 def _opened(auction: Auction, event: AuctionOpened) -> dict[str, Any]:
@@ -229,6 +246,7 @@ def _cancelled(auction: Auction, event: AuctionCancelled) -> dict[str, Any]:
 
 _CHANGES: dict[type[Event], Callable[[Auction, Any], dict[str, Any]]] = {
     AuctionAmended: _amended,
+    PhotosArranged: _arranged,
     AuctionOpened: _opened,
     BidPlaced: _bid,
     MaximumRaised: _raised,

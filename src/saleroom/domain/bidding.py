@@ -18,16 +18,18 @@ from saleroom.domain.errors import (
 )
 from saleroom.domain.events import Asked, AuctionExtended, BidPlaced, Event, MaximumRaised, Reason, ReserveMet
 from saleroom.domain.money import LIMIT
+from saleroom.domain.seen import Seen, refuse_if_changed
 
 
 class _Arrived(Struct, frozen=True, kw_only=True):
     received_at: datetime | None = None
+    seen: Seen | None = None
 
 
 class BidRequest(_Arrived, frozen=True):
     """What a bidder asks for: an `amount` to be shown, a `maximum` to bid up to, or both with amount <= maximum.
 
-    `received_at` is when the house had it. It decides nothing; it is evidence.
+    `received_at` is when the house had it. It decides nothing; it is evidence. `seen` is what the bidder has seen.
     """
 
     amount: Decimal | None
@@ -46,13 +48,20 @@ class BidRequest(_Arrived, frozen=True):
         return None if self.amount is self.maximum is None else Asked(self.amount, self.maximum)
 
 
+PURCHASE = BidRequest(None, None)
+"""A request to buy now by somebody who says nothing of what they have seen."""
+
+
 def place_bid(auction: Auction, bidder: Party, request: BidRequest, now: datetime) -> list[Event]:
     """Return what happens when `bidder` asks for `request` at `now`.
 
-    Raises AuctionClosed, AuctionNotStarted, OwnAuction, AlreadyLeading or BidTooLow; then nothing happens.
+    Raises AuctionClosed, AuctionNotStarted, OwnAuction, PreconditionFailed, TermsChanged, AlreadyLeading or BidTooLow; then
+    nothing happens.
     """
     now = auction.not_before(now)
-    opened, auction = _admit(auction, bidder, now, request.received_at)
+    stored = auction
+    opened, auction = _admit(stored, bidder, now, request.received_at)
+    refuse_if_changed(stored, request.seen)
     if auction.leader is not None and auction.leader.id == bidder.id:
         return opened + _raise_own(auction, request, now)
     limit = request.limit
@@ -69,17 +78,20 @@ def place_bid(auction: Auction, bidder: Party, request: BidRequest, now: datetim
     return opened + bids + _soft_close(auction, now)
 
 
-def buy_now(auction: Auction, buyer: Party, now: datetime, received_at: datetime | None = None) -> list[Event]:
+def buy_now(auction: Auction, buyer: Party, now: datetime, request: BidRequest = PURCHASE) -> list[Event]:
     """Return what happens when `buyer` takes the auction at its buy-now price: a bid at that price, and the close.
 
-    Raises AuctionClosed, AuctionNotStarted, OwnAuction or BuyNowUnavailable.
+    `request` names no price to bid; its `seen` may name the one to pay. Raises AuctionClosed, AuctionNotStarted, OwnAuction,
+    BuyNowUnavailable, PreconditionFailed or TermsChanged.
     """
     now = auction.not_before(now)
-    opened, auction = _admit(auction, buyer, now, received_at)
+    stored = auction
+    opened, auction = _admit(stored, buyer, now, request.received_at)
     price = auction.buy_now_price
     if price is None or auction.leader is not None:
         raise BuyNowUnavailable(minimumBid=auction.minimum_bid)
-    bid = _bid(auction, buyer, price, price, now, BidRequest(None, None, received_at=received_at))
+    refuse_if_changed(stored, request.seen)
+    bid = _bid(auction, buyer, price, price, now, request)
     return [*opened, bid, close(auction.after(bid), now)]
 
 

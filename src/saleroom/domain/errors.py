@@ -10,6 +10,9 @@
     ├── OwnAuction, NotAuthor      the right person for the wrong thing
     ├── BidTooLow, AlreadyLeading, AuctionClosed, AuctionNotStarted, AuctionStarted,
     │   HasBids, BuyNowUnavailable, EndsByItself
+    ├── Changed                    the auction is not what the request rests on
+    │   ├── TermsChanged           something else is offered
+    │   └── PreconditionFailed     anything at all has happened
     ├── IdempotencyMismatch, TooManyPhotos
     └── TooManyRequests, Busy      come again later
 
@@ -23,7 +26,20 @@ from datetime import datetime
 from decimal import Decimal
 from typing import ClassVar
 
-Fact = str | int | bool | Decimal | datetime | None
+from msgspec import Struct
+
+Value = str | int | bool | Decimal | datetime | None
+
+
+class Change(Struct, frozen=True):
+    """A `member` of an auction that has changed: what it `was` and is `now`; both None where that is long or secret."""
+
+    member: str
+    was: Value = None
+    now: Value = None
+
+
+Fact = Value | tuple[Change, ...]
 
 
 class Refused(Exception):
@@ -191,6 +207,31 @@ class EndsByItself(Refused):
     """The auction has an end and closes by itself then."""
 
     code = "ends_by_itself"
+
+
+class Changed(Refused):
+    """The auction is not what your request rests on."""
+
+    code = "changed"
+
+    def __init__(
+        self, message: str | None = None, *, seen: int | None = None, changes: tuple[Change, ...] = (), **facts: Fact
+    ) -> None:
+        """Take in `seen` the version that the request rests on, where it says one, and all `changes` that are known."""
+        super().__init__(message, changes=changes, **facts)
+        self.seen = seen
+
+
+class TermsChanged(Changed):
+    """What is offered has changed since you saw it; nothing was done; look at it again, then decide."""
+
+    code = "terms_changed"
+
+
+class PreconditionFailed(Changed):
+    """The auction is not at the version that If-Match names; nothing was done; read it again, then decide."""
+
+    code = "precondition_failed"
 
 
 class IdempotencyMismatch(Refused):

@@ -90,6 +90,28 @@ class AuctionAmended(Terms, frozen=True, kw_only=True):
     TYPE: ClassVar[str] = "auction.amended"
 
 
+class ShownFile(Struct, frozen=True):
+    """A file of a photo: how many pixels it is wide, and the SHA-256 of its bytes in hexadecimal digits."""
+
+    width: int
+    sha256: str
+
+
+class ShownPhoto(Struct, frozen=True):
+    """A photo that a lot shows, with its files, the narrowest first."""
+
+    id: str
+    files: tuple[ShownFile, ...]
+
+
+class PhotosArranged(Event, frozen=True, kw_only=True):
+    """The author said which photos the lot shows; all are given, in their order."""
+
+    TYPE: ClassVar[str] = "photos.arranged"
+
+    photos: tuple[ShownPhoto, ...]
+
+
 class AuctionOpened(Event, frozen=True, kw_only=True):
     """A scheduled auction reached its start."""
 
@@ -181,6 +203,7 @@ EVENTS: dict[str, type[Event]] = {
     for kind in (
         AuctionCreated,
         AuctionAmended,
+        PhotosArranged,
         AuctionOpened,
         BidPlaced,
         MaximumRaised,

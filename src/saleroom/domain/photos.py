@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -9,6 +10,7 @@ from msgspec import Struct
 
 from saleroom.domain.errors import Fault, Invalid
 
+PHOTO_ID = re.compile("[A-Za-z0-9_-]{1,64}")
 PHOTO_ID_BYTES = 12
 """Random bytes of a photo's id: 96 bits, 16 characters of URL-safe Base64. Nobody finds a photo that nobody shows."""
 WIDTHS = (400, 800, 1600)

@@ -6,11 +6,13 @@ has to be exactly theirs. Several decisions may share one instant, so a decision
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct, structs
@@ -18,7 +20,7 @@ from msgspec import Struct, structs
 from saleroom.domain import bidding, closing, selling
 from saleroom.domain.auction import TERMS, Auction, Party, begin
 from saleroom.domain.bidding import BidRequest
-from saleroom.domain.errors import Refused
+from saleroom.domain.errors import Invalid, Refused
 from saleroom.domain.events import (
     AuctionAmended,
     AuctionCancelled,
@@ -29,15 +31,18 @@ from saleroom.domain.events import (
     BidPlaced,
     Event,
     MaximumRaised,
+    PhotosArranged,
     Reason,
     SoftClose,
 )
 from saleroom.domain.increments import Ladder, ladder_faults
 from saleroom.domain.money import LIMIT, STEP, ZERO
+from saleroom.domain.photos import PHOTO_ID, refuse_bad_list
 from saleroom.domain.reasons import Reasoned, reasons
 from saleroom.domain.selling import Draft
 from saleroom.domain.views import instant
 
+_SHA256 = re.compile("[0-9a-f]{64}")
 SOFT_CLOSE_SECONDS_MAX = 86_400
 """A day: the longest window and extension that an author can ask for."""
 
@@ -145,6 +150,8 @@ def _decision(auction: Auction, log: list[Event], index: int) -> list[Event]:
             made = selling.announce_end(auction, auction.author, event.ends_at, now)
         case AuctionAmended():
             made = selling.amend(auction, auction.author, {name: getattr(event, name) for name in TERMS}, now)
+        case PhotosArranged():
+            made = selling.arrange(auction, auction.author, event.photos, now)
         case AuctionCancelled():
             made = selling.cancel(auction, auction.author, now)
         case AuctionClosed() if auction.ends_at is None:
@@ -194,7 +201,8 @@ def _unasked(auction: Auction, log: list[Event], index: int, bid: BidPlaced) -> 
     following = log[index + 1 : index + 2]
     tries: list[Callable[[], list[Event]]] = []
     if following and isinstance(following[0], AuctionClosed) and following[0].at == bid.at:
-        tries.append(partial(bidding.buy_now, auction, bidder, bid.at, bid.received_at))
+        request = BidRequest(None, None, received_at=bid.received_at)
+        tries.append(partial(bidding.buy_now, auction, bidder, bid.at, request))
     if bid.received_at is None:
         forms = ((None, bid.maximum), (bid.maximum, None), (bid.amount, bid.maximum))
         tries += [partial(bidding.place_bid, auction, bidder, BidRequest(*form), bid.at) for form in forms]
@@ -268,6 +276,22 @@ def check_form(index: int, event: Event) -> None:
         faults = ladder_faults(event.increment)
         if faults:
             raise Broken(index, f"its increment {faults[0].message}")
+    if isinstance(event, PhotosArranged):
+        _check_photos(index, event)
+
+
+def _check_photos(index: int, event: PhotosArranged) -> None:
+    """Raise Broken where no lot could show these photos."""
+    try:
+        refuse_bad_list([photo.id for photo in event.photos])
+    except Invalid as invalid:
+        raise Broken(index, f"its photos {invalid.faults['photos'][0].message}") from None
+    for photo in event.photos:
+        widths = [file.width for file in photo.files]
+        if not widths or widths[0] < 1 or any(one >= other for one, other in pairwise(widths)):
+            raise Broken(index, "a photo has files, the narrowest first")
+        if not PHOTO_ID.fullmatch(photo.id) or not all(_SHA256.fullmatch(file.sha256) for file in photo.files):
+            raise Broken(index, "a photo has an id, and its files have a SHA-256 in 64 hexadecimal digits")
 
 
 def _values(value: Any) -> Iterator[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -25,9 +26,12 @@ from saleroom.domain.events import (
     AuctionCreated,
     AuctionOpened,
     Event,
+    PhotosArranged,
+    ShownPhoto,
     SoftClose,
 )
 from saleroom.domain.increments import DEFAULT_LADDER, Ladder
+from saleroom.domain.seen import Seen, refuse_if_changed
 
 DEFAULT_SOFT_CLOSE = SoftClose(window=120, extension=120)
 """What an auction with an end has unless its author says otherwise: two minutes for two minutes, without a cap."""
@@ -68,13 +72,16 @@ def create(gid: str, author: Party, draft: Draft, now: datetime, seed: str = "")
     )
 
 
-def amend(auction: Auction, author: Party, changes: dict[str, Any], now: datetime) -> list[Event]:
+def amend(
+    auction: Auction, author: Party, changes: dict[str, Any], now: datetime, seen: Seen | None = None
+) -> list[Event]:
     """Return what `changes` (some of `TERMS`, by name) make of an auction before its first bid.
 
-    Raises NotAuthor, AuctionClosed, HasBids, AuctionStarted or Invalid. No change in effect is no event.
+    Raises NotAuthor, AuctionClosed, HasBids, PreconditionFailed, TermsChanged, AuctionStarted or Invalid. No change in
+    effect is no event.
     """
     now = auction.not_before(now)
-    opened, auction = _before_first_bid(auction, author, now)
+    opened, auction = _before_first_bid(auction, author, now, seen)
     draft = _draft(auction, changes)
     if draft.starts_at != auction.starts_at and auction.status != Status.SCHEDULED:
         raise AuctionStarted(startsAt=auction.starts_at)
@@ -86,58 +93,83 @@ def amend(auction: Auction, author: Party, changes: dict[str, Any], now: datetim
     return [*opened, event, *(AuctionOpened(at=now) for _ in open_if_due(auction.after(event), now))]
 
 
-def cancel(auction: Auction, author: Party, now: datetime) -> list[Event]:
-    """Return the cancellation of an auction before its first bid. Raises NotAuthor, AuctionClosed or HasBids."""
+def arrange(
+    auction: Auction, author: Party, photos: Sequence[ShownPhoto], now: datetime, seen: Seen | None = None
+) -> list[Event]:
+    """Return what happens when exactly `photos` are to be shown, before the first bid; they are not what is shown already.
+
+    Raises NotAuthor, AuctionClosed, HasBids, PreconditionFailed or TermsChanged.
+    """
     now = auction.not_before(now)
-    opened, _ = _before_first_bid(auction, author, now)
+    opened, _ = _before_first_bid(auction, author, now, seen)
+    return [*opened, PhotosArranged(at=now, photos=tuple(photos))]
+
+
+def cancel(auction: Auction, author: Party, now: datetime, seen: Seen | None = None) -> list[Event]:
+    """Return the cancellation of an auction before its first bid.
+
+    Raises NotAuthor, AuctionClosed, HasBids, PreconditionFailed or TermsChanged.
+    """
+    now = auction.not_before(now)
+    opened, _ = _before_first_bid(auction, author, now, seen)
     return [*opened, AuctionCancelled(at=now)]
 
 
-def announce_end(auction: Auction, author: Party, ends_at: datetime, now: datetime) -> list[Event]:
+def announce_end(
+    auction: Auction, author: Party, ends_at: datetime, now: datetime, seen: Seen | None = None
+) -> list[Event]:
     """Return the announcement of the end of an auction that had none.
 
-    Raises NotAuthor, AuctionClosed, EndsByItself, or Invalid where `ends_at` contradicts the clock, start or cap.
+    Raises NotAuthor, AuctionClosed, EndsByItself, PreconditionFailed, TermsChanged, or Invalid where `ends_at` contradicts
+    the clock, start or cap.
     """
     now = auction.not_before(now)
-    opened, auction = _without_end(auction, author, now)
+    opened, auction = _without_end(auction, author, now, seen)
     changes: dict[str, Any] = {"ends_at": ends_at}
     _refuse_contradictions(_draft(auction, changes), now)
     return [*opened, _amended(auction, changes, now)]
 
 
-def close_now(auction: Auction, author: Party, now: datetime) -> list[Event]:
+def close_now(auction: Auction, author: Party, now: datetime, seen: Seen | None = None) -> list[Event]:
     """Return the close that the author of an auction without an end asks for.
 
-    Raises NotAuthor, AuctionClosed, EndsByItself or AuctionNotStarted.
+    Raises NotAuthor, AuctionClosed, EndsByItself, PreconditionFailed, TermsChanged or AuctionNotStarted.
     """
     now = auction.not_before(now)
-    opened, auction = _without_end(auction, author, now)
+    opened, auction = _without_end(auction, author, now, seen)
     if auction.status == Status.SCHEDULED:
         raise AuctionNotStarted(startsAt=auction.starts_at)
     return [*opened, close(auction, now)]
 
 
-def refuse_unless_amendable(auction: Auction, author: Party, now: datetime) -> None:
-    """Raise what keeps `author` from changing what belongs to an auction: NotAuthor, AuctionClosed or HasBids."""
-    _before_first_bid(auction, author, now)
+def refuse_unless_amendable(auction: Auction, author: Party, now: datetime, seen: Seen | None = None) -> None:
+    """Raise what keeps `author` from changing what belongs to an auction.
+
+    That is NotAuthor, AuctionClosed, HasBids, PreconditionFailed or TermsChanged.
+    """
+    _before_first_bid(auction, author, now, seen)
 
 
-def _before_first_bid(auction: Auction, author: Party, now: datetime) -> tuple[list[Event], Auction]:
+def _before_first_bid(
+    auction: Auction, author: Party, now: datetime, seen: Seen | None = None
+) -> tuple[list[Event], Auction]:
     if auction.author.id != author.id:
         raise NotAuthor
     refuse_if_over(auction, now)
     if auction.leader is not None:
         raise HasBids
+    refuse_if_changed(auction, seen)
     opened = open_if_due(auction, now)
     return opened, auction.after_all(opened)
 
 
-def _without_end(auction: Auction, author: Party, now: datetime) -> tuple[list[Event], Auction]:
+def _without_end(auction: Auction, author: Party, now: datetime, seen: Seen | None) -> tuple[list[Event], Auction]:
     if auction.author.id != author.id:
         raise NotAuthor
     refuse_if_over(auction, now)
     if auction.ends_at is not None:
         raise EndsByItself(endsAt=auction.ends_at)
+    refuse_if_changed(auction, seen)
     opened = open_if_due(auction, now)
     return opened, auction.after_all(opened)
 

@@ -177,6 +177,13 @@ def header(scope: Scope, name: bytes) -> str | None:
     return None if value is None else value.decode("latin-1")
 
 
+def joined_header(scope: Scope, name: bytes) -> str | None:
+    """Return all headers of this `name` (in lower case) as one list (RFC 9110, 5.3); None where there is none."""
+    if header(scope, name) is None:
+        return None
+    return ", ".join(value.decode("latin-1") for other, value in scope["headers"] if other == name)
+
+
 def media_type(scope: Scope) -> str:
     """Return what the body says it is, without its parameters; an empty string where it does not say."""
     return (header(scope, b"content-type") or "").partition(";")[0].strip().lower()

@@ -21,7 +21,7 @@ from saleroom.domain import errors as e
 from saleroom.domain.auction import Auction, Party, Status, begin
 from saleroom.domain.bidding import BidRequest
 from saleroom.domain.errors import Invalid, Refused
-from saleroom.domain.events import EVENTS, BidPlaced, Event
+from saleroom.domain.events import EVENTS, BidPlaced, Event, ShownFile, ShownPhoto
 from saleroom.domain.ledger import Entry, enter
 from saleroom.domain.selling import Draft
 from saleroom.domain.views import BidAnswer, BidView, auction_view, instant, maybe_instant
@@ -61,22 +61,27 @@ _FIELDS: dict[str, tuple[Schema, str]] = {
     "downSince": ({}, "Since when the house had not been accepting bids; null unless that is the reason."),
     "endsAt": ({}, "When it closes by itself; null where its author closes it."),
     "extension": ({"minimum": 1}, "Seconds from a late bid to the new end."),
+    "files": ({"minItems": 1}, "Its files, the narrowest first."),
     "from": ({}, "The lowest price of the tier."),
     "gid": ({"pattern": GID_PATTERN}, "The auction's public identifier."),
+    "id": ({}, "Its public identifier, part of its address."),
     "increment": ({"minItems": 1}, "The ladder, from 0 upwards; it never changes."),
     "leading": ({}, "Whether the bidder leads after this bid."),
     "minimumBid": ({}, "The least next bid; null once nothing higher can be written."),
     "name": ({}, "The name of the lot."),
     "outcome": ({}, "How it ended."),
+    "photos": ({}, "The photos, in their order."),
     "price": ({}, "The hammer price; null where it was not sold."),
     "reason": ({}, "Why the end moved."),
     "receivedAt": ({}, "When the house had the request; null for an automatic bid."),
     "reserveMet": ({}, "Whether the price has reached the reserve; null where there is none."),
+    "sha256": (HASH, "The SHA-256 of its bytes."),
     "softClose": ({}, "Late bids move the end; null where it stands as announced."),
     "startingPrice": ({}, "The least first bid."),
     "startsAt": ({}, "When bidding opens; null for at once."),
     "status": ({"enum": [Status.SCHEDULED, Status.OPEN]}, "`scheduled` where `startsAt` lies ahead."),
     "step": ({}, "By how much the next bid is higher."),
+    "width": ({"minimum": 1}, "How many pixels it is wide."),
     "window": ({"minimum": 1}, "Seconds before the end in which a bid moves it."),
     "winner": (USERNAME, "Who bought it; null where it was not sold."),
 }
@@ -86,6 +91,7 @@ _FIELDS: dict[str, tuple[Schema, str]] = {
 SUMMARIES = {
     "auction.created": "An auction was created. It is the first event of each auction.",
     "auction.amended": "The author changed the terms or announced the end; all terms are given as they are now.",
+    "photos.arranged": "The author said which photos the lot shows; all are given, in their order.",
     "auction.opened": "A scheduled auction reached its start, which `time` is.",
     "bid.placed": "A bid was recorded. One request may record two: a rival's and the automatic one that answers it.",
     "reserve.met": "The leader's raised limit reached the reserve, so the price rose to it without a bid.",
@@ -229,6 +235,8 @@ def refused_example(refused: type[Refused]) -> Any:
         "decidedAt": auction.current_bid_at,
         "lateMicroseconds": 153_421,
         "retryAfter": 1,
+        "version": auction.version,
+        "changes": (e.Change("endsAt", None, auction.ends_at),),
     }
     error = (
         Invalid.one("maximum", "money_decimals", "must have at most 3 decimals")
@@ -269,6 +277,8 @@ def _sale() -> tuple[Step, ...]:
         return happens(bidding.place_bid(auction, bidder, request, at))
 
     auction = happens(selling.amend(first, ada, {"description": "Walnut, about 1740"}, opens - 30 * minute))
+    photo = ShownPhoto("d8Zk2QmP0aV3xT1y", (ShownFile(400, "5a" * 32), ShownFile(800, "1e" * 32)))
+    auction = happens(selling.arrange(auction, ada, [photo], opens - 20 * minute))
     auction = bids(auction, ben, None, "120.000", opens + minute)
     auction = bids(auction, ben, None, "200.000", opens + 2 * minute)
     auction = bids(auction, cyd, "160.000", None, opens + hour - minute)

@@ -10,10 +10,11 @@ import structlog
 from saleroom.delivery.inbox import Tally
 from saleroom.delivery.mqtt import Arrived, Reply
 from saleroom.domain.bidding import BidRequest
-from saleroom.domain.errors import Busy, Fault, Invalid, Refused, UnknownAuction
+from saleroom.domain.errors import Busy, Changed, Fault, Invalid, Refused, UnknownAuction
+from saleroom.domain.seen import Seen
 from saleroom.doors import problems
 from saleroom.doors.api.fields import COMMAND
-from saleroom.doors.api.resource import GID, digest
+from saleroom.doors.api.resource import GID, digest, explained
 from saleroom.doors.front import Outage
 from saleroom.doors.house import House
 from saleroom.service.accounts import token_digest
@@ -101,11 +102,15 @@ class Commands:
         if self._under_way >= UNDER_WAY_MAX:
             raise Busy("Too many bids at once; nothing was changed; try again in a moment.")
         received_at = self._house.database.clock_now()
-        request = BidRequest(values.get("amount"), values.get("maximum"), received_at=received_at)
+        version = values.get("seen_version")
+        seen = None if version is None else Seen(version=version)
+        request = BidRequest(values.get("amount"), values.get("maximum"), received_at=received_at, seen=seen)
         once = Once(command_id, digest(*_BIDS, gid, values))
         self._under_way += 1
         try:
             return await self._house.desk.place(BidCommand(token, gid, request, once))
+        except Changed as changed:
+            raise await explained(self._house, gid, changed) from None
         finally:
             self._under_way -= 1
 

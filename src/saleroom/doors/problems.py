@@ -107,6 +107,8 @@ STATUS: dict[type[Refused], int] = {
     errors.HasBids: 409,
     errors.BuyNowUnavailable: 409,
     errors.EndsByItself: 409,
+    errors.TermsChanged: 409,
+    errors.PreconditionFailed: 412,
     errors.IdempotencyMismatch: 422,
     errors.TooManyPhotos: 409,
     errors.TooManyRequests: 429,
@@ -168,7 +170,9 @@ def answer(refused: Refused, *, bare: bool = False) -> Response:
     return Response(body, status_of(refused), headers_of(refused), media_type="application/json")
 
 
-def _plain(fact: Fact) -> str | int | bool | None:
+def _plain(fact: Fact) -> Any:
+    if isinstance(fact, tuple):
+        return [{"member": one.member, "was": _plain(one.was), "now": _plain(one.now)} for one in fact]
     if isinstance(fact, datetime):
         return instant(fact)
     return str(fact) if isinstance(fact, Decimal) else fact

@@ -33,6 +33,7 @@ class AuctionAnswer(Struct, rename="camel"):
     outcome: str | None
     ends_at: datetime | None
     created_at: datetime
+    version: int
 
 
 class BidAnswer(Struct, rename="camel"):
@@ -118,6 +119,7 @@ def view(answer: AuctionAnswer, malformed: list[str]) -> View:
         status=answer.status,
         outcome=answer.outcome,
         ends=None if answer.ends_at is None else microseconds(answer.ends_at),
+        version=answer.version,
     )
 
 

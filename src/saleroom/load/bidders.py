@@ -39,6 +39,8 @@ class Floor:
         self._interval = None if rate is None else 1 / rate
         self._planned = time.monotonic()
         self._numbers = count(1)
+        self._versions: dict[str, int] = {}
+        """What was seen last of each lot: no house may take a bid as resting on anything else."""
 
     async def turn(self) -> float:
         """Wait for one's turn, and return by how many seconds it comes too late."""
@@ -53,12 +55,13 @@ class Floor:
 
     def attempt(self, gid: str, bidder: str, amount: int | None, maximum: int | None) -> Attempt:
         """Return a new bid with a key of its own."""
-        attempt = Attempt(gid, bidder, amount, maximum, f"load-{next(self._numbers)}", [])
+        attempt = Attempt(gid, bidder, amount, maximum, f"load-{next(self._numbers)}", [], self._versions.get(gid))
         self.client.record.attempts.append(attempt)
         return attempt
 
     def saw(self, gid: str, view: View) -> None:
         """Learn from a look: the end may have moved, or come."""
+        self._versions[gid] = max(view.version, self._versions.get(gid, 0))
         if view.ends is not None:
             self.ends[gid] = max(self.ends[gid], view.ends)
         if view.status == "closed":

@@ -126,11 +126,13 @@ class Client:
 
     async def bid(self, attempt: Attempt, token: str, waited: float = 0.0) -> Reply:
         """Send a bid once, note the answer, and return it. `waited` seconds count as part of the latency."""
-        body = {
+        body: dict[str, Any] = {
             name: money(amount)
             for name, amount in (("amount", attempt.amount), ("maximum", attempt.maximum))
             if amount is not None
         }
+        if attempt.seen is not None:
+            body["seenVersion"] = attempt.seen
         answer = await self.ask("POST", f"/auctions/{attempt.gid}/bids", token, body, attempt.key)
         reply = self._reply(attempt.gid, answer)
         self.figures.bid(answer.received - answer.sent + waited, reply.status, reply.code, answer.error)

@@ -25,6 +25,7 @@ class View(Struct, frozen=True, gc=False):
     status: str
     outcome: str | None
     ends: int | None
+    version: int = 0
 
 
 class Bid(Struct, frozen=True, gc=False):
@@ -57,7 +58,10 @@ class Reply(Struct, frozen=True, kw_only=True):
 
 
 class Attempt(Struct):
-    """A bid that somebody meant to place, and every answer to it: it may have been sent more than once with its key."""
+    """A bid that somebody meant to place, and every answer to it: it may have been sent more than once with its key.
+
+    `seen` is the version of the lot that the bidder saw.
+    """
 
     gid: str
     bidder: str
@@ -65,6 +69,7 @@ class Attempt(Struct):
     maximum: int | None
     key: str
     replies: list[Reply]
+    seen: int | None = None
 
     @property
     def ask(self) -> int:

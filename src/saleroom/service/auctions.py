@@ -14,6 +14,7 @@ from saleroom.domain import selling
 from saleroom.domain.accounts import GID_BYTES, Account
 from saleroom.domain.auction import Auction, Party
 from saleroom.domain.chain import SEED_BYTES
+from saleroom.domain.seen import Seen
 from saleroom.domain.selling import Draft
 from saleroom.domain.views import auction_view
 from saleroom.service.accounts import authenticate
@@ -42,27 +43,29 @@ def create(tx: Transaction, token: str, draft: Draft, asked: Once | None, photos
         except IntegrityError as error:
             raise TryAgain("the gid was taken") from error
         if photos:
-            put_on(tx, account, auction, photos)
+            auction = put_on(tx, account, auction, photos)
         return _shown(auction)
 
     return once(tx, account, asked, begin)
 
 
-def amend(tx: Transaction, token: str, gid: str, changes: dict[str, Any]) -> bytes:
+def amend(tx: Transaction, token: str, gid: str, changes: dict[str, Any], seen: Seen | None = None) -> bytes:
     """Change an auction before its first bid and return its JSON. Raises as `domain.selling.amend`, and UnknownAuction."""
     account = authenticate(tx, token)
     auction = lock_one(tx, gid)
-    return _shown(advance(tx, auction, selling.amend(auction, _party(account), changes, tx.now())))
+    return _shown(advance(tx, auction, selling.amend(auction, _party(account), changes, tx.now(), seen)))
 
 
-def cancel(tx: Transaction, token: str, gid: str) -> None:
+def cancel(tx: Transaction, token: str, gid: str, seen: Seen | None = None) -> None:
     """Cancel an auction before its first bid; the row and its history stay. Raises as `domain.selling.cancel`."""
     account = authenticate(tx, token)
     auction = lock_one(tx, gid)
-    advance(tx, auction, selling.cancel(auction, _party(account), tx.now()))
+    advance(tx, auction, selling.cancel(auction, _party(account), tx.now(), seen))
 
 
-def close(tx: Transaction, token: str, gid: str, ends_at: datetime | None, asked: Once | None) -> bytes:
+def close(
+    tx: Transaction, token: str, gid: str, ends_at: datetime | None, asked: Once | None, seen: Seen | None = None
+) -> bytes:
     """Close an auction without an end now, or announce that it ends at `ends_at`; return its JSON.
 
     Raises as `domain.selling.close_now` and `announce_end`, UnknownAuction and IdempotencyMismatch.
@@ -73,8 +76,8 @@ def close(tx: Transaction, token: str, gid: str, ends_at: datetime | None, asked
     def act() -> bytes:
         author, now = _party(account), tx.now()
         if ends_at is None:
-            return _shown(advance(tx, auction, selling.close_now(auction, author, now)))
-        return _shown(advance(tx, auction, selling.announce_end(auction, author, ends_at, now)))
+            return _shown(advance(tx, auction, selling.close_now(auction, author, now, seen)))
+        return _shown(advance(tx, auction, selling.announce_end(auction, author, ends_at, now, seen)))
 
     return once(tx, account, asked, act)
 

@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from saleroom.domain import bidding
 from saleroom.domain.auction import Auction, Party
-from saleroom.domain.bidding import BidRequest
+from saleroom.domain.bidding import PURCHASE, BidRequest
 from saleroom.domain.errors import Refused, Unauthenticated, UnknownAuction
 from saleroom.domain.events import BidPlaced
 from saleroom.domain.views import BidAnswer, BidView, auction_view, instant, maybe_instant
@@ -91,7 +91,7 @@ def dismissed(tx: Transaction, commands: Sequence[BidCommand]) -> list[Refused |
     ]
 
 
-def buy_now(tx: Transaction, token: str, gid: str, asked: Once | None, received_at: datetime | None = None) -> bytes:
+def buy_now(tx: Transaction, token: str, gid: str, asked: Once | None, request: BidRequest = PURCHASE) -> bytes:
     """Sell the auction to the caller at its buy-now price and close it; return JSON of a `BidAnswer`.
 
     Raises Unauthenticated, UnknownAuction, IdempotencyMismatch, and what `domain.bidding.buy_now` raises.
@@ -101,10 +101,10 @@ def buy_now(tx: Transaction, token: str, gid: str, asked: Once | None, received_
 
     def buy() -> bytes:
         now, party = tx.now(), Party(buyer.id, buyer.username)
-        request = _received(BidRequest(None, None, received_at=received_at), now)
-        made = steps(auction, bidding.buy_now(auction, party, now, request.received_at))
+        received = _received(request, now)
+        made = steps(auction, bidding.buy_now(auction, party, now, received))
         record(tx, made)
-        return _answer(tx, party, request, made)
+        return _answer(tx, party, received, made)
 
     return once(tx, buyer, asked, buy)
 

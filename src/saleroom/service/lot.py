@@ -22,11 +22,13 @@ from saleroom.storage.database import Transaction
 class Lot(Struct, frozen=True, kw_only=True):
     """A lot as its reader sees it.
 
-    `standing` and `limit` (the most that the reader has said to pay) are None for who has not bid; `own`: the reader
-    offers it. `older` is the number before which the next page of bids starts.
+    `terms_version` is the version at which what is offered came to be as it is. `standing` and `limit` (the most that the
+    reader has said to pay) are None for who has not bid; `own`: the reader offers it. `older` is the number before which the
+    next page of bids starts.
     """
 
     auction: AuctionView
+    terms_version: int
     soft_close: SoftClose | None
     bids: list[BidView]
     older: int | None
@@ -48,6 +50,7 @@ def show(tx: Transaction, token: str | None, gid: str, limit: int, before: int |
     highest = None if viewer is None or own else _limit(tx, found, viewer)
     return Lot(
         auction=auction_view(found, own=own),
+        terms_version=found.terms_version,
         soft_close=found.soft_close,
         bids=page,
         older=older,

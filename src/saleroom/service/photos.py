@@ -8,12 +8,14 @@ from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from weakref import WeakValueDictionary
 
+from msgspec import Struct
 from sqlalchemy.exc import IntegrityError
 
 from saleroom.domain import selling
 from saleroom.domain.accounts import Account
 from saleroom.domain.auction import Auction, Party
 from saleroom.domain.errors import Fault, Invalid, TooManyPhotos, UnknownAuction, UnknownPhoto
+from saleroom.domain.events import ShownFile, ShownPhoto
 from saleroom.domain.photos import (
     PHOTO_ID_BYTES,
     UNPLACED_LIFETIME,
@@ -22,11 +24,12 @@ from saleroom.domain.photos import (
     made_widths,
     refuse_bad_list,
 )
+from saleroom.domain.seen import Seen
 from saleroom.service.accounts import authenticate
 from saleroom.service.decoder import Decoder
 from saleroom.service.imaging import FIELD, Made
 from saleroom.service.places import Places, Sender
-from saleroom.service.recording import lock_one
+from saleroom.service.recording import advance, lock_one
 from saleroom.storage import auctions, photos
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import TryAgain
@@ -38,6 +41,13 @@ PLACES_OF_USER, PLACES_OF_NETWORK = 6, 10
 PLACES_KEPT = 4
 """The last places, for those who have nothing on its way."""
 SWEPT_AT_ONCE = 100
+
+
+class Pictures(Struct, frozen=True):
+    """What a lot shows in the state that `tag` names."""
+
+    tag: str
+    photos: list[Photo]
 
 
 class Photos:
@@ -111,19 +121,23 @@ def own(tx: Transaction, token: str, ids: Collection[str]) -> list[Photo]:
     return [found[one].photo for one in dict.fromkeys(ids) if one in found]
 
 
-def arrange(tx: Transaction, token: str, gid: str, ids: Sequence[str]) -> list[Photo]:
+def arrange(tx: Transaction, token: str, gid: str, ids: Sequence[str], seen: Seen | None = None) -> Pictures:
     """Have exactly these photos on a lot, in this order, and return them; what is taken off stays one's own for a day.
 
-    Raises Unauthenticated, UnknownAuction, as `domain.selling.amend` does, or Invalid (field `photos`).
+    Raises Unauthenticated, UnknownAuction, as `domain.selling.arrange` does, or Invalid (field `photos`).
     """
     account = authenticate(tx, token)
     auction = lock_one(tx, gid)
-    selling.refuse_unless_amendable(auction, Party(account.id, account.username), tx.now())
-    return put_on(tx, account, auction, ids)
+    selling.refuse_unless_amendable(auction, Party(account.id, account.username), tx.now(), seen)
+    auction = put_on(tx, account, auction, ids)
+    return Pictures(auction.tag, photos.of_auction(tx, auction.id))
 
 
-def put_on(tx: Transaction, account: Account, auction: Auction, ids: Sequence[str]) -> list[Photo]:
-    """Have exactly these of the account's photos on its locked lot. Raises Invalid (field `photos`)."""
+def put_on(tx: Transaction, account: Account, auction: Auction, ids: Sequence[str]) -> Auction:
+    """Have exactly these of the account's photos on its locked lot, and return the lot after that.
+
+    Where it has them already, nothing happens. Raises Invalid (field `photos`), and as `domain.selling.arrange`.
+    """
     refuse_bad_list(ids)
     found = photos.of_owner(tx, account.id, ids, lock=True)
     if len(found) < len(ids):
@@ -131,16 +145,26 @@ def put_on(tx: Transaction, account: Account, auction: Auction, ids: Sequence[st
     kept = [found[one] for one in ids]
     if any(one.auction_id not in (None, auction.id) for one in kept):
         raise Invalid.one("photos", "photo_in_use", "must not be on another lot; send the picture once more")
+    if list(ids) == [one.id for one in photos.of_auction(tx, auction.id)]:
+        return auction
+    digests = photos.digests(tx, [one.id for one in kept])
+    shown = [ShownPhoto(one.photo.id, tuple(ShownFile(*file) for file in digests[one.id])) for one in kept]
+    events = selling.arrange(auction, Party(account.id, account.username), shown, tx.now())
     photos.place(tx, auction.id, kept, tx.now())
-    return [one.photo for one in kept]
+    return advance(tx, auction, events)
 
 
 def of_lot(tx: Transaction, gid: str) -> list[Photo]:
     """Return a lot's photos in their order. Raises UnknownAuction."""
+    return shown(tx, gid).photos
+
+
+def shown(tx: Transaction, gid: str) -> Pictures:
+    """Return a lot's photos in their order, and its tag. Raises UnknownAuction."""
     auction = auctions.get(tx, gid)
     if auction is None:
         raise UnknownAuction
-    return photos.of_auction(tx, auction.id)
+    return Pictures(auction.tag, photos.of_auction(tx, auction.id))
 
 
 def covers(tx: Transaction, gids: Collection[str]) -> dict[str, Photo]:

@@ -11,11 +11,12 @@ from msgspec import Struct
 
 from saleroom.domain.accounts import Account
 from saleroom.domain.auction import Auction, Party
-from saleroom.domain.errors import Refused, Unauthenticated, UnknownAuction
-from saleroom.domain.events import Outcome
+from saleroom.domain.errors import Change, Refused, Unauthenticated, UnknownAuction
+from saleroom.domain.events import AuctionAmended, AuctionCreated, Outcome, PhotosArranged, Terms
+from saleroom.domain.seen import changes
 from saleroom.domain.views import AuctionView, BidView, auction_view, instant, maybe_instant
 from saleroom.service.accounts import authenticate, token_digest
-from saleroom.storage import accounts, auctions, bids, listing
+from saleroom.storage import accounts, auctions, bids, listing, log
 from saleroom.storage.database import Transaction, brief, ranked
 from saleroom.storage.listing import Filter, Mark, Sort
 from saleroom.storage.turns import Rank
@@ -23,7 +24,6 @@ from saleroom.storage.turns import Rank
 Look = tuple[Callable[..., Any], *tuple[Any, ...]]
 """A use case of this module and what it takes after the transaction."""
 
-TAG_DIGITS = 16
 
 _encode = msgspec.json.Encoder().encode
 
@@ -75,16 +75,8 @@ def _shown(tx: Transaction, one: Auction | None, token: str | None, viewer: Part
     if one is None:
         return UnknownAuction()
     if viewer is not None and viewer.id == one.author.id and one.reserve_price is not None:
-        return Shown(_encode(auction_view(one, own=True)), f'"{tag(one)}-own"')
-    return Shown(auctions.public_json(tx, one), f'"{tag(one)}"')
-
-
-def tag(one: Auction) -> str:
-    """Return what names an auction as anyone may see it: its version, and enough of its head.
-
-    After a failover that lost commits, the same version may come once more with other contents.
-    """
-    return f"{one.version}-{one.chain.head[:TAG_DIGITS]}"
+        return Shown(_encode(auction_view(one, own=True)), f'"{one.tag}-own"')
+    return Shown(auctions.public_json(tx, one), f'"{one.tag}"')
 
 
 @ranked(Rank.COSTLY)
@@ -167,6 +159,22 @@ def has_bid(tx: Transaction, token: str | None, gid: str) -> bool:
     """Return whether the caller has bid on an auction. Raises UnknownAuction, or Unauthenticated for a dead token."""
     one, viewer = _found(tx, gid), _viewer(tx, token)
     return viewer is not None and bids.highest_limit(tx, one.id, viewer.id) is not None
+
+
+def changed_since(tx: Transaction, gid: str, seen: int | None) -> tuple[int, tuple[Change, ...]]:
+    """Return an auction's version, and what it offers otherwise than at the version `seen`, as far as the log tells.
+
+    Raises UnknownAuction.
+    """
+    one = _found(tx, gid)
+    if seen is None or seen > one.version:
+        return one.version, ()
+    before = log.last_public(tx, one.id, (AuctionCreated, AuctionAmended), seen)
+    if not isinstance(before, Terms):
+        return one.version, ()
+    shown = [log.last_public(tx, one.id, (PhotosArranged,), until) for until in (seen, one.version)]
+    was, now = ([photo.id for photo in each.photos] if isinstance(each, PhotosArranged) else [] for each in shown)
+    return one.version, changes(before, one, (was, now))
 
 
 def standing(one: Auction, user_id: int) -> Standing:

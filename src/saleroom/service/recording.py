@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from saleroom.domain.auction import Auction, begin
 from saleroom.domain.errors import UnknownAuction
-from saleroom.domain.events import AuctionAmended, AuctionCreated, BidPlaced, Event
+from saleroom.domain.events import AuctionAmended, AuctionCreated, BidPlaced, Event, PhotosArranged
 from saleroom.domain.ledger import Entry, enter
 from saleroom.storage import auctions, bids, log
 from saleroom.storage.database import Transaction
@@ -34,7 +34,7 @@ def start(tx: Transaction, created: AuctionCreated) -> Auction:
 
 def record(tx: Transaction, taken: Sequence[Step]) -> None:
     """Write what has been decided: the auctions as they are after their last step, the log, and the bids."""
-    amended = any(isinstance(event, AuctionAmended) for _, event, _ in taken)
+    amended = any(isinstance(event, AuctionAmended | PhotosArranged) for _, event, _ in taken)
     auctions.save(tx, (auction for auction, _, _ in taken), terms=amended)
     log.append(tx, taken)
     bids.add(tx, [(auction, event) for auction, event, _ in taken if isinstance(event, BidPlaced)])

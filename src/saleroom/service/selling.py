@@ -12,6 +12,7 @@ from saleroom.domain.accounts import Account
 from saleroom.domain.auction import Auction, Party, begin
 from saleroom.domain.errors import NotAuthor, UnknownAuction
 from saleroom.domain.photos import Photo
+from saleroom.domain.seen import Seen
 from saleroom.domain.selling import Draft
 from saleroom.domain.views import AuctionView, auction_view
 from saleroom.service import auctions as use_cases
@@ -37,12 +38,12 @@ def preview(tx: Transaction, token: str | None, draft: Draft, photo_ids: Sequenc
 
 
 def preview_amended(
-    tx: Transaction, token: str | None, gid: str, changes: dict[str, Any], photo_ids: Sequence[str]
+    tx: Transaction, token: str | None, gid: str, changes: dict[str, Any], photo_ids: Sequence[str], seen: Seen | None
 ) -> Offer:
     """Return the lot that `changes` would make of this one. Raises as `service.auctions.amend`."""
     account = authenticate(tx, token)
     found = _found(tx, gid)
-    events = selling.amend(found, _party(account), changes, tx.now())
+    events = selling.amend(found, _party(account), changes, tx.now(), seen)
     return _offer(found.after_all(events), photos.own(tx, token or "", photo_ids))
 
 
@@ -60,9 +61,11 @@ def refuse_unless_amendable(tx: Transaction, token: str | None, gid: str) -> Non
     selling.refuse_unless_amendable(_found(tx, gid), _party(authenticate(tx, token)), tx.now())
 
 
-def amend(tx: Transaction, token: str, gid: str, changes: dict[str, Any], photo_ids: Sequence[str]) -> None:
+def amend(
+    tx: Transaction, token: str, gid: str, changes: dict[str, Any], photo_ids: Sequence[str], seen: Seen | None = None
+) -> None:
     """Change a lot's terms and its photos, both or neither. Raises as `service.auctions.amend` and `photos.arrange`."""
-    use_cases.amend(tx, token, gid, changes)
+    use_cases.amend(tx, token, gid, changes, seen)
     photos.arrange(tx, token, gid, photo_ids)
 
 

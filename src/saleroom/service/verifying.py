@@ -20,6 +20,7 @@ from saleroom.domain.events import AuctionCreated, BidPlaced, Event
 from saleroom.domain.ledger import enter
 from saleroom.domain.retrace import Broken, retrace
 from saleroom.domain.views import event_from_parts
+from saleroom.service.pictures import picture_faults
 from saleroom.storage import auctions as auction_rows
 from saleroom.storage import bids as bid_rows
 from saleroom.storage import log
@@ -112,6 +113,7 @@ def _auction_faults(tx: Transaction, stored: _Stored, house: House, row: RowMapp
     yield from (f"its row: {each}" for each in stored.differences(row, expected))
     yield from _bid_faults(tx, stored, house, row["id"], bids_)
     yield from _name_faults(tx, log_)
+    yield from picture_faults(tx, row["id"], auction.author.id, log_)
 
 
 def _replayed(

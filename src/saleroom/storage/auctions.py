@@ -185,6 +185,7 @@ def _auction(row: Row[Any]) -> Auction:
         maximum=row.maximum,
         bid_count=row.bid_count,
         version=row.version,
+        terms_version=row.terms_version,
         position=row.position,
         chain=Chain(row.seed, row.head, row.hidden),
     )
@@ -222,6 +223,7 @@ def _terms(auction: Auction) -> dict[str, Any]:
         "buy_now_price": auction.buy_now_price,
         "soft_close": None if rule is None else _encode(rule).decode(),
         "starts_at": auction.starts_at,
+        "terms_version": auction.terms_version,
     }
 
 

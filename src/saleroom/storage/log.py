@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -80,11 +81,20 @@ def row_of(auction: Auction, event: Event, entry: Entry) -> dict[str, Any]:
 
 def read(tx: Transaction, auction_id: int) -> list[Event]:
     """Return all events of an auction in order, the private parts too, as `domain.ledger.replay` takes them."""
-    log = []
-    for event in logged(tx, auction_id):
-        public = msgspec.json.decode(event.payload)["data"] if event.payload is not None else {}
-        log.append(event_from_parts(event.type, event.at, public, event.private))
-    return log
+    return [_event(each.type, each.at, each.payload, each.private) for each in logged(tx, auction_id)]
+
+
+def _event(kind: str, at: datetime, payload: bytes | None, private: dict[str, Any]) -> Event:
+    public = {} if payload is None else msgspec.json.decode(payload)["data"]
+    return event_from_parts(kind, at, public, private)
+
+
+def last_public(tx: Transaction, auction_id: int, kinds: Iterable[type[Event]], until: int) -> Event | None:
+    """Return an auction's last event of these public `kinds` up to the version `until`, its private part too."""
+    which = (events.c.auction_id == auction_id, events.c.version <= until)
+    among = events.c.type.in_([kind.TYPE for kind in kinds])
+    row = tx.execute(select(events).where(*which, among).order_by(events.c.position.desc()).limit(1)).first()
+    return None if row is None else _event(row.type, row.at, row.payload, msgspec.json.decode(row.private))
 
 
 def logged(tx: Transaction, auction_id: int, after: int = 0, until: int | None = None) -> list[Logged]:

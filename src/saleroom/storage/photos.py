@@ -85,6 +85,15 @@ def of_auction(tx: Transaction, auction_id: int) -> list[Photo]:
     return [_photo(row) for row in rows]
 
 
+def digests(tx: Transaction, numbers: Collection[int]) -> dict[int, list[tuple[int, str]]]:
+    """Return the width and the SHA-256 of each file of these photos, the narrowest first, by the photo's number."""
+    found: dict[int, list[tuple[int, str]]] = {number: [] for number in numbers}
+    files = select(photo_files.c.photo_id, photo_files.c.width, photo_files.c.digest)
+    for row in tx.execute(files.where(photo_files.c.photo_id.in_(numbers)).order_by(photo_files.c.width)):
+        found[row.photo_id].append((row.width, row.digest))
+    return found
+
+
 def covers(tx: Transaction, gids: Collection[str]) -> dict[str, Photo]:
     """Return the first photo of each auction that has one, by the auction's gid."""
     if not gids:

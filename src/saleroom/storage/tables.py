@@ -177,6 +177,7 @@ auctions = Table(
     Column("position", Integer, nullable=False),
     Column("price", Money, nullable=False),
     Column("ending_rank", BigInteger, nullable=False),
+    Column("terms_version", Integer, nullable=False, server_default=text("1")),
     Column("seed", String, nullable=False, server_default=text("''")),
     Column("head", String, nullable=False, server_default=text(f"'{ZERO}'")),
     Column("hidden", String, nullable=False, server_default=text(f"'{ZERO}'")),

@@ -20,6 +20,9 @@ def words(event: Happening) -> str:
             text = f"on sale, from {get('startingPrice')}"
         case "auction.amended":
             text = f"new terms, from {get('startingPrice')}, ends {_clock(told)}"
+        case "photos.arranged":
+            photos = event.data.get("photos")
+            text = f"other photos, {len(photos) if isinstance(photos, list) else 0} in all"
         case "auction.opened":
             text = "open for bids"
         case "bid.placed":

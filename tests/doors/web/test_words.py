@@ -7,14 +7,36 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from saleroom.domain.errors import AuctionNotStarted, BidTooLow, Fault, Invalid, Refused, TooManyRequests
-from saleroom.domain.events import SoftClose
+from saleroom.domain.auction import TERMS
+from saleroom.domain.errors import (
+    AuctionNotStarted,
+    BidTooLow,
+    Change,
+    Fault,
+    Invalid,
+    Refused,
+    TermsChanged,
+    TooManyRequests,
+)
+from saleroom.domain.events import SoftClose, Terms
 from saleroom.doors import problems
 from saleroom.doors.web.language import Languages, Said
-from saleroom.doors.web.words import FAULTS, HEADINGS, REFUSALS, fault, faults, problem, refusal, soft_close
+from saleroom.doors.web.words import (
+    CHANGES,
+    FAULTS,
+    HEADINGS,
+    REFUSALS,
+    changes,
+    fault,
+    faults,
+    problem,
+    refusal,
+    soft_close,
+)
 
 SOURCE = Path(problems.__file__).parents[1]
 ENGLISH, GERMAN = (Languages("EUR").negotiate(tag) for tag in ("en-GB", "de"))
@@ -46,7 +68,7 @@ def fault_codes() -> set[str]:
 
 def test_there_are_words_for_every_refusal() -> None:
     """Each refusal that the house knows has sentences of its own for people."""
-    known = {one.code for one in refusals() if one.__module__.startswith("saleroom.")} - {"problem"}
+    known = {one.code for one in refusals() if one.__module__.startswith("saleroom.")} - {"problem", "changed"}
     assert {"bid_too_low", "busy", "csrf", "internal_error"} < known
     assert set() == known - REFUSALS.keys()
     assert set() == HEADINGS.keys() - known
@@ -81,6 +103,34 @@ def test_a_refusal_has_its_facts() -> None:
     assert f"It opens on {shown}." in refusal(ENGLISH, AuctionNotStarted(startsAt=NOON))
     assert "Try again in 2 minutes." in refusal(ENGLISH, TooManyRequests(retryAfter=120))
     assert "At most 64 kB can be sent" in refusal(ENGLISH, problems.BodyTooLarge(limit=64 * 1024))
+
+
+@pytest.mark.parametrize("language", [ENGLISH, GERMAN], ids=["en", "de"])
+def test_there_are_words_for_every_change(language: object) -> None:
+    """Whatever may change of what is offered is told in a sentence, also where there was none before or is none now."""
+    said = ENGLISH if language is ENGLISH else GERMAN
+    wire = dict(zip(Terms.__struct_fields__, Terms.__struct_encode_fields__, strict=True))
+    assert {wire[name] for name in TERMS} | {"photos"} == CHANGES.keys()
+    for member in CHANGES:
+        always = member in ("name", "startingPrice")
+        for was, now in ((NOON, NOON),) if always else ((NOON, NOON), (None, NOON), (NOON, None)):
+            [told] = changes(said, TermsChanged(changes=(Change(member, was, now),)))
+            assert told.endswith(".") and "%(" not in told
+    assert [] == changes(said, None) == changes(said, AuctionNotStarted())
+
+
+def test_a_price_that_changed_is_told_with_both() -> None:
+    """As the reader writes money, an amount of nought too; a name stays text."""
+
+    def told(*change: Any) -> str:
+        return changes(ENGLISH, TermsChanged(changes=(Change(*change),)))[0]
+
+    price = ("buyNowPrice", Decimal("50.000"), Decimal("99999.000"))
+    assert "The price to buy now was €50.00 and is now €99,999.00." == told(*price)
+    [german] = changes(GERMAN, TermsChanged(changes=(Change(*price),)))
+    assert "50,00\u00a0€" in german and "99.999,00\u00a0€" in german
+    assert "The starting price was €0.00 and is now €1.00." == told("startingPrice", Decimal("0.000"), Decimal("1.000"))
+    assert "The lot was called “&lt;b&gt;” and is now called “x”." == told("name", "<b>", "x")
 
 
 def test_what_somebody_wrote_stays_text() -> None:

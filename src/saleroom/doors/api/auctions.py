@@ -50,19 +50,19 @@ async def show(call: Call) -> Response:
 
 async def amend(call: Call) -> Response:
     """PATCH /auctions/{gid}."""
-    return json_response(await call.house.write(auctions.amend, call.token, call.gid, call.values))
+    return json_response(await call.house.write(auctions.amend, call.token, call.gid, call.values, call.seen))
 
 
 async def cancel(call: Call) -> Response:
     """DELETE /auctions/{gid}."""
-    await call.house.write(auctions.cancel, call.token, call.gid)
+    await call.house.write(auctions.cancel, call.token, call.gid, call.seen)
     return Response(status_code=204)
 
 
 async def close(call: Call) -> Response:
     """POST /auctions/{gid}/close."""
     ends_at = call.values.get("ends_at")
-    body = await call.house.write(auctions.close, call.token, call.gid, ends_at, call.once)
+    body = await call.house.write(auctions.close, call.token, call.gid, ends_at, call.once, call.seen)
     return json_response(body)
 
 

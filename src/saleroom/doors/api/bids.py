@@ -20,17 +20,16 @@ from saleroom.service.bidding import BidCommand
 
 async def place(call: Call) -> Response:
     """POST /auctions/{gid}/bids."""
-    request = BidRequest(
-        call.values.get("amount"), call.values.get("maximum"), received_at=call.house.database.clock_now()
-    )
+    amount, maximum = call.values.get("amount"), call.values.get("maximum")
+    request = BidRequest(amount, maximum, received_at=call.house.database.clock_now(), seen=call.seen)
     command = BidCommand(call.token, call.gid, request, call.once)
     return json_response(await call.house.desk.place(command), 201)
 
 
 async def buy(call: Call) -> Response:
     """POST /auctions/{gid}/buy."""
-    received_at = call.house.database.clock_now()
-    body = await call.house.write(bidding.buy_now, call.token, call.gid, call.once, received_at)
+    request = BidRequest(None, None, received_at=call.house.database.clock_now(), seen=call.seen)
+    body = await call.house.write(bidding.buy_now, call.token, call.gid, call.once, request)
     return json_response(body, 201)
 
 

@@ -23,7 +23,7 @@ from saleroom.doors.api.wire import (
     TimeView,
 )
 
-_BID_ERRORS = (e.UnknownAuction, e.OwnAuction, e.AuctionClosed, e.AuctionNotStarted)
+_BID_ERRORS = (e.UnknownAuction, e.OwnAuction, e.AuctionClosed, e.AuctionNotStarted, e.TermsChanged)
 _AUTHOR_ERRORS = (e.UnknownAuction, e.NotAuthor, e.AuctionClosed)
 
 _AUCTIONS = (
@@ -76,6 +76,7 @@ _AUCTIONS = (
         form=fields.AMEND,
         answer=AuctionView,
         errors=(*_AUTHOR_ERRORS, e.HasBids, e.AuctionStarted),
+        match=True,
         about="The increment is fixed when the auction is created.",
     ),
     Endpoint(
@@ -88,6 +89,7 @@ _AUCTIONS = (
         access=Access.TOKEN,
         status=204,
         errors=(*_AUTHOR_ERRORS, e.HasBids),
+        match=True,
         about="It stays, with its history, as `cancelled`.",
     ),
     Endpoint(
@@ -102,6 +104,7 @@ _AUCTIONS = (
         body_optional=True,
         answer=AuctionView,
         errors=(*_AUTHOR_ERRORS, e.EndsByItself, e.AuctionNotStarted),
+        match=True,
         once=True,
         about="With `endsAt` it announces the end of an auction that has none. Without it, or without a body, the auction is "
         "closed now. One with an end closes by itself.",
@@ -146,6 +149,7 @@ _PHOTOS = (
         form=fields.PHOTOS,
         answer=PhotosView,
         errors=(*_AUTHOR_ERRORS, e.HasBids),
+        match=True,
         about="What is left out is on no auction from then on.",
     ),
 )
@@ -191,6 +195,7 @@ _BIDS = (
         answer=BidAnswer,
         errors=(*_BID_ERRORS, e.BidTooLow, e.AlreadyLeading),
         once=True,
+        match=True,
         about="`bid` is null where only your own maximum rose.",
     ),
     Endpoint(
@@ -214,12 +219,13 @@ _BIDS = (
         handler=bids.buy,
         tag="bids",
         access=Access.TOKEN,
-        form=fields.EMPTY,
+        form=fields.BUY,
         body_optional=True,
         status=201,
         answer=BidAnswer,
         errors=(*_BID_ERRORS, e.BuyNowUnavailable),
         once=True,
+        match=True,
         about="It needs no body. The purchase is recorded as a bid at the buy-now price, which closes the auction: the answer "
         "is 201, as that of `POST /auctions/{gid}/bids`.",
     ),

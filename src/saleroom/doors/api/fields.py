@@ -38,6 +38,7 @@ from saleroom.doors.api.wire import LIMIT_DEFAULT, LIMIT_MAX
 from saleroom.doors.cursors import AUCTIONS, BID_ON, BIDS, TEXT, WATCHED, List, Sealed
 from saleroom.storage.listing import Sort
 
+VERSION_MAX = 999_999_999
 NAME_MAX, DESCRIPTION_MAX, QUERY_MAX = 200, 10_000, 200
 SECONDS_MAX = 86_400
 """A day: the longest window and extension of a soft close."""
@@ -242,13 +243,29 @@ CREATE = Form(
     ),
 )
 AMEND = Form(name="AuctionChanges", fields=(_NAME, _money("startingPrice", "starting_price", _STARTING_PRICE), *_TERMS))
+_SEEN_VERSION = Field(
+    name="seenVersion",
+    to="seen_version",
+    parse=whole(1, VERSION_MAX),
+    schema={"type": "integer", "minimum": 1, "maximum": VERSION_MAX},
+    nullable=True,
+    about="The `version` of the auction that you have seen: refused where what is offered has changed since.",
+)
 BID = Form(
     name="BidRequest",
     fields=(
         _money("amount", "amount", "This very price is shown.", nullable=True),
         _money("maximum", "maximum", "The service bids for you as little as needed, up to this.", nullable=True),
+        _SEEN_VERSION,
     ),
     check=_bid_faults,
+)
+BUY = Form(
+    name="BuyRequest",
+    fields=(
+        _money("price", "price", "What you have seen that it costs: refused where it costs anything else."),
+        _SEEN_VERSION,
+    ),
 )
 COMMAND_ID_MAX = 128
 COMMAND_ID_PATTERN = "[A-Za-z0-9._~:-]+(?:/[A-Za-z0-9._~:-]+)*"
@@ -298,7 +315,6 @@ PHOTOS = Form(
         ),
     ),
 )
-EMPTY = Form(name="EmptyRequest", fields=())
 
 _LIMIT = Field(
     name="limit",

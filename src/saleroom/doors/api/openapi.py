@@ -16,7 +16,7 @@ from saleroom.doors.api.fields import CREATE
 from saleroom.doors.api.forms import Field
 from saleroom.doors.api.resource import KEY_LENGTH_MAX, Access, Endpoint
 from saleroom.doors.api.schemas import CONTACT, EXAMPLES, GID_PATTERN, Schema, error_name, reference, sentence
-from saleroom.doors.api.wire import Readiness
+from saleroom.doors.api.wire import PhotosView, Readiness
 from saleroom.doors.guard import HEADER_BYTES_MAX, SAFE_METHODS
 from saleroom.doors.problems import STATUS
 
@@ -144,6 +144,9 @@ def _parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
         about = "One effect and one answer for all requests with the same key and body, for at least 24 hours."
         key = {"type": "string", "minLength": 1, "maxLength": KEY_LENGTH_MAX}
         found.append(_parameter("header", "Idempotency-Key", key, about))
+    if endpoint.match:
+        about = "The `ETag` of the auction as you know it, or several: refused where it is at no such version any more."
+        found.append(_parameter("header", "If-Match", {"type": "string", "examples": ['"7-cbbb9d5d629a292a"']}, about))
     if endpoint.stream:
         about = "The id of the last event that came; it counts before `after`, and a browser sends it by itself."
         found.append(_parameter("header", "Last-Event-ID", dict(endpoint.query[0].schema), about))
@@ -210,6 +213,8 @@ def _refusals(endpoint: Endpoint) -> list[type[Refused]]:
         found.append(problems.Unavailable)
     if endpoint.method not in SAFE_METHODS:
         found.append(problems.ForgeryRefused)
+    if endpoint.match:
+        found.append(e.PreconditionFailed)
     if endpoint.form is not None:
         found += [problems.NotJson, problems.BodyTooLarge, problems.BodyTimedOut]
     if endpoint.picture:
@@ -249,7 +254,7 @@ def _good_headers(endpoint: Endpoint) -> dict[str, Any]:
         return {"Location": _header("The address of the new auction.", {"type": "string", "pattern": "^/auctions/"})}
     if endpoint.lines:
         return {"Content-Disposition": _header("A name for the file, made of the gid.")}
-    if endpoint.name == _SHOWN:
+    if endpoint.name == _SHOWN or endpoint.answer is PhotosView:
         return {"ETag": _header("Changes with each change of the auction that the caller may see.")}
     if any(field.name == "cursor" for field in endpoint.query):
         return {"Link": _header('`<address>; rel="next"`, where there is a next page.', required=False)}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from starlette.responses import Response
 
 from saleroom.domain.photos import Photo
@@ -13,6 +11,7 @@ from saleroom.doors.api.wire import PhotoFileView, PhotosView, PhotoView, json_r
 from saleroom.doors.guard import client_address, media_type
 from saleroom.doors.problems import NotAnImage
 from saleroom.service import photos
+from saleroom.service.photos import Pictures
 
 OCTETS = "application/octet-stream"
 """The only type by which many generated clients send bytes."""
@@ -29,17 +28,17 @@ async def upload(call: Call) -> Response:
 
 async def of_auction(call: Call) -> Response:
     """GET /auctions/{gid}/photos."""
-    return json_response(_list(await call.house.looking.ask((photos.of_lot, call.gid))))
+    return _list(await call.house.looking.ask((photos.shown, call.gid)))
 
 
 async def arrange(call: Call) -> Response:
     """PUT /auctions/{gid}/photos."""
     ids = call.values["photos"]
-    return json_response(_list(await call.house.write(photos.arrange, call.token, call.gid, ids)))
+    return _list(await call.house.write(photos.arrange, call.token, call.gid, ids, call.seen))
 
 
-def _list(found: Sequence[Photo]) -> PhotosView:
-    return PhotosView([_view(one) for one in found])
+def _list(found: Pictures) -> Response:
+    return json_response(PhotosView([_view(one) for one in found.photos]), headers={"ETag": f'"{found.tag}"'})
 
 
 def _view(one: Photo) -> PhotoView:

@@ -16,17 +16,20 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from saleroom.domain.errors import Fault, Invalid, Refused, Unauthenticated, UnknownAuction
+from saleroom.domain.errors import Changed, Fault, Invalid, Refused, Unauthenticated, UnknownAuction
+from saleroom.domain.seen import Seen
 from saleroom.doors.api.forms import Field, Form, read_fields
 from saleroom.doors.cursors import Sealed
-from saleroom.doors.guard import IS_JSON, bearer_token, header, media_type, read_body
+from saleroom.doors.guard import IS_JSON, bearer_token, header, joined_header, media_type, read_body
 from saleroom.doors.house import House
 from saleroom.doors.problems import MethodNotAllowed, NotJson, answer
+from saleroom.service import reading
 from saleroom.service.once import Once
 
 JSON_TYPES = frozenset({"application/json", "text/json"})
 KEY_HEADER = b"idempotency-key"
 KEY_LENGTH_MAX = 255
+MATCH_HEADER = b"if-match"
 
 
 class Access(StrEnum):
@@ -47,6 +50,15 @@ class Call(Struct, frozen=True):
     values: dict[str, Any]
     query: dict[str, Any]
     once: Once | None
+    tags: frozenset[str] | None = None
+
+    @property
+    def seen(self) -> Seen | None:
+        """What the request rests on: the header If-Match, and the body's `seenVersion` and `price`."""
+        version, price = self.values.get("seen_version"), self.values.get("price")
+        if version is price is self.tags is None:
+            return None
+        return Seen(version=version, tags=self.tags, price=price)
 
     @property
     def viewer(self) -> str | None:
@@ -61,7 +73,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     """A row of the table of routes. It gives the route, the reading of the request, and the OpenAPI document.
 
     `form` is what its JSON body may hold; the body of one that takes a `picture` is for its handler to read.
-    `stream` answers with events as they happen, `lines` with NDJSON.
+    `once` takes an Idempotency-Key, `match` an If-Match. `stream` answers with events as they happen, `lines` with NDJSON.
     """
 
     method: str
@@ -79,6 +91,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     answer: type[Struct] | None = None
     errors: tuple[type[Refused], ...] = ()
     once: bool = False
+    match: bool = False
     bare: bool = False
     stream: bool = False
     lines: bool = False
@@ -108,6 +121,8 @@ class Resource:
                 raise MethodNotAllowed(self._allow)
             call = await self._read(endpoint, Request(scope, receive))
             response = await endpoint.handler(call)
+        except Changed as refused:
+            response = answer(await explained(self._house, scope["path_params"]["gid"], refused))
         except Refused as refused:
             response = answer(refused, bare=endpoint is not None and endpoint.bare and isinstance(refused, Invalid))
         await response(scope, receive, send)
@@ -139,10 +154,15 @@ class Resource:
         key = header(request.scope, KEY_HEADER) if endpoint.once else None
         if key is not None and not 1 <= len(key) <= KEY_LENGTH_MAX:
             faults["Idempotency-Key"] = [Fault("key_length", f"must have 1 to {KEY_LENGTH_MAX} characters")]
-        if faults:
+        tags = None
+        if endpoint.match and (sent := joined_header(request.scope, MATCH_HEADER)) is not None:
+            tags = matching(sent)
+            if isinstance(tags, Fault):
+                faults["If-Match"] = [tags]
+        if faults or isinstance(tags, Fault):
             raise Invalid(faults)
         once = None if key is None else Once(key, digest(endpoint.method, endpoint.path, gid, values))
-        return Call(self._house, request, token or "", gid, values, query, once)
+        return Call(self._house, request, token or "", gid, values, query, once, tags)
 
     def _opened(self, query: dict[str, Any]) -> dict[str, Any]:
         """Return the parameters with the places that cursors stand for. Raises Invalid for one that is none of its list."""
@@ -196,11 +216,35 @@ def _query(endpoint: Endpoint, request: Request) -> dict[str, Any]:
     return read_fields(endpoint.query, sent, strict=True)
 
 
+async def explained(house: House, gid: str, refused: Changed) -> Changed:
+    """Return `refused` with what has changed; it is read beside the bids, and only where somebody was refused for it."""
+    if refused.seen is None:
+        return refused
+    version, changes = await house.looking.ask((reading.changed_since, gid, refused.seen))
+    return type(refused)(refused.message, seen=refused.seen, changes=changes, version=version)
+
+
+def matching(sent: str) -> frozenset[str] | Fault | None:
+    """Return the tags of auctions in If-Match (RFC 9110, 13.1.1), None for `*`, or a Fault.
+
+    A weak tag never matches, nor does one that the house has never given. The author's tag is as good as everybody's: both
+    name the same state.
+    """
+    if sent.strip(" \t") == "*":
+        return None
+    if _TAGS.fullmatch(sent) is None:
+        return Fault("entity_tag", "must be *, or the ETag of the auction in its double quotes")
+    return frozenset(_OUR_TAG.findall(sent))
+
+
 def digest(method: str, path: str, gid: str, values: dict[str, Any]) -> bytes:
     """Return what makes two requests the same: the endpoint, the auction and the values, however the JSON was written."""
     return hashlib.sha256(_encode_sorted([method, path, gid, values])).digest()
 
 
+_TAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
+_TAGS = re.compile(rf"(?:[ \t]*,)*[ \t]*{_TAG}(?:[ \t]*,(?:[ \t]*{_TAG})?)*[ \t]*")
+_OUR_TAG = re.compile(r'(?<!W/)"([1-9][0-9]{0,9}-[0-9a-f]{16})(?:-own)?"')
 GID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _encode = msgspec.json.Encoder().encode
 _encode_sorted = msgspec.json.Encoder(order="sorted").encode

@@ -135,7 +135,7 @@ EXAMPLES: dict[str, Schema] = {
     "AuctionChanges": {"description": "Walnut, about 1740"},
     "CloseRequest": {},
     "BidRequest": {"maximum": "150"},
-    "EmptyRequest": {},
+    "BuyRequest": {"price": "900"},
     "PhotoList": {"photos": []},
     "TestUsers": {"count": 50},
 }
@@ -152,6 +152,25 @@ def _fact(name: str, *, nullable: bool = True) -> Schema:
     return {"anyOf": [schema, {"type": "null"}], "description": about}
 
 
+_TOLD: Schema = {"type": ["string", "null"]}
+_CHANGED: dict[str, Schema] = {
+    "version": {"type": "integer", **_MEMBERS["version"][0], "description": "The auction's version now."},
+    "changes": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {
+                "member": {"type": "string", "description": "The member of the auction, or `photos`."},
+                "was": _TOLD | {"description": "What it was when you saw it; null too where it is long or private."},
+                "now": _TOLD | {"description": "What it is now; null too where it is long or private."},
+            },
+            "required": ["member", "was", "now"],
+            "additionalProperties": False,
+        },
+        "description": "What is offered otherwise; empty where that is not known, or where nothing but bids was added.",
+    },
+}
+
 FACTS: dict[type[Refused], dict[str, Schema]] = {
     e.BidTooLow: {"minimumBid": _fact("minimumBid")},
     e.AlreadyLeading: {"minimumBid": _fact("minimumBid")},
@@ -167,6 +186,8 @@ FACTS: dict[type[Refused], dict[str, Schema]] = {
     e.EndsByItself: {"endsAt": _fact("endsAt")},
     e.AuctionNotStarted: {"startsAt": _fact("startsAt")},
     e.AuctionStarted: {"startsAt": _fact("startsAt")},
+    e.TermsChanged: _CHANGED,
+    e.PreconditionFailed: _CHANGED,
     e.TooManyPhotos: {"limit": {"type": "integer", "minimum": 1, "description": "How many there may be."}},
     e.TooManyRequests: {"retryAfter": _SECONDS},
     problems.BodyTooLarge: {"limit": _BYTES},

@@ -15,8 +15,9 @@ import msgspec
 from msgspec import Struct, structs
 
 from saleroom.domain.auction import Auction
-from saleroom.domain.errors import Fault, Invalid
+from saleroom.domain.errors import Fault, Invalid, TermsChanged
 from saleroom.domain.increments import DEFAULT_LADDER, TIERS_MAX, Tier
+from saleroom.domain.seen import Seen
 from saleroom.domain.selling import DEFAULT_SOFT_CLOSE
 from saleroom.domain.views import instant
 from saleroom.doors.api.fields import SECONDS_MAX
@@ -26,6 +27,7 @@ from saleroom.doors.web.language import N_, Language, Said
 
 SPARE_TIERS = 2
 """Empty rows that a ladder is shown with, for what comes next."""
+_VERSION = re.compile(r"[1-9][0-9]{0,8}")
 _MINUTES = re.compile(r"[0-9]{1,5}(?:[.,][0-9]{1,9})?")
 _PRICES = ("startingPrice", "reservePrice", "buyNowPrice")
 DEFAULTS = {
@@ -44,8 +46,9 @@ DEFAULTS = {
     "window": "2",
     "extension": "2",
     "zone": "UTC",
+    "version": "",
 }
-"""The fields of the form that have one value each, and what a new form has in them."""
+"""The fields of the form that have one value each, and what a new form has in them. `version` is that of the lot."""
 
 
 class Written(Struct, frozen=True, kw_only=True):
@@ -92,6 +95,7 @@ def of_auction(auction: Auction, photos: Sequence[str], language: Language) -> W
         "softClose": "off" if auction.soft_close is None else "on",
         "window": _minutes(rule.window),
         "extension": _minutes(rule.extension),
+        "version": str(auction.version),
     }
     return Written(texts=texts, photos=photos, known={field: instant(at) for field, at in known.items()})
 
@@ -213,6 +217,23 @@ def has_more_terms(written: Written) -> bool:
     """Whether a form says more than what every lot needs."""
     usual = ("reservePrice", "buyNowPrice", "startsAt", "increment", "softClose", "window", "extension", "cap")
     return any(written[field] != DEFAULTS[field] for field in usual)
+
+
+def seen(written: Written) -> Seen:
+    """Return the version of the lot that its seller has seen. Raises TermsChanged where a form does not say it."""
+    return Seen(version=version_of(written["version"]))
+
+
+def version_of(text: str | None) -> int:
+    """Return the version that a form of the house carries. Raises TermsChanged where it carries none."""
+    if text is None or _VERSION.fullmatch(text) is None:
+        raise TermsChanged
+    return int(text)
+
+
+def at_version(written: Written, version: int) -> Written:
+    """Return the form as of a newer version, whose changes its seller is told with it."""
+    return structs.replace(written, texts={**written.texts, "version": str(version)})
 
 
 def with_photos(written: Written, ids: Sequence[str]) -> Written:

@@ -95,9 +95,12 @@ class Live:
             role = role_of(board.auction, viewer, has_bid=has_bid)
             kinds = {one.type for one in said}
             extended = "auction.extended" in kinds
-            box = bool(kinds & {"auction.opened", "auction.closed", "auction.cancelled", "auction.amended"})
-            context = {"a": board.auction, "bids": board.bids, "role": role, "extended": extended, "box": box}
-            key = (gid, board.auction.version, role, extended, box)
+            changed = bool(kinds & {"auction.amended", "photos.arranged"})
+            # The box brings what is offered with it.
+            box = changed or bool(kinds & {"auction.opened", "auction.closed", "auction.cancelled"})
+            seen = {"role": role, "extended": extended, "box": box, "changed": changed}
+            context = {"a": board.auction, "bids": board.bids, **seen}
+            key = (gid, board.auction.version, *seen.values())
             return self._fragment(language, "parts/lot_live.html", key, context)
 
         after = request.query_params.get("after", "")

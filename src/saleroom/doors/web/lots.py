@@ -14,8 +14,18 @@ from starlette.responses import HTMLResponse, Response
 
 from saleroom.domain.accounts import Account
 from saleroom.domain.bidding import BidRequest
-from saleroom.domain.errors import Fault, Invalid, Refused, Unauthenticated, UnknownAuction
-from saleroom.domain.money import parse_money
+from saleroom.domain.errors import (
+    BuyNowUnavailable,
+    Changed,
+    Fault,
+    Invalid,
+    Refused,
+    TermsChanged,
+    Unauthenticated,
+    UnknownAuction,
+)
+from saleroom.domain.money import ZERO, parse_money
+from saleroom.domain.seen import Seen
 from saleroom.domain.views import BidAnswer, instant
 from saleroom.doors.api.resource import digest
 from saleroom.doors.guard import forgery_token, session_token
@@ -24,7 +34,7 @@ from saleroom.doors.web import words
 from saleroom.doors.web.language import N_, Language
 from saleroom.doors.web.live import BIDS_SHOWN, role_of
 from saleroom.doors.web.site import Site, fields, go_to, is_fragment, lot_gid, to_log_in
-from saleroom.service import bidding, lot
+from saleroom.service import bidding, lot, reading
 from saleroom.service.bidding import BidCommand
 from saleroom.service.lot import Lot
 from saleroom.service.once import Once
@@ -34,6 +44,9 @@ BIDS_PER_PAGE = 50
 KEY_BYTES = 16
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_READ_AGAIN = N_("This lot was changed after you saw it. Read what is new before you go on.")
+_NOT_BID = N_("This lot was changed after you saw it. No bid was placed.")
+_NOT_BOUGHT = N_("This lot was changed after you saw it. Nothing was bought.")
 _BELOW_LEAST = N_("Bid %(amount)s or more.")
 _BELOW_BID = N_("The limit must be at least as high as the bid.")
 _BELOW_LIMIT = N_("You have a limit of %(amount)s already. A new one must be higher.")
@@ -67,57 +80,61 @@ class Lots:
 
     async def box(self, request: Request) -> Response:
         """GET /lots/{gid}/box: the bid box alone, as it is now."""
-        return await self._page(request, part="parts/lot_box.html")
+        return await self._page(request)
 
     async def bid(self, request: Request) -> Response:
         """POST /lots/{gid}/bid: show what the bid means; once it is confirmed, place it."""
+        return await self._step(request, buy=False)
+
+    async def buy(self, request: Request) -> Response:
+        """POST /lots/{gid}/buy: show what buying now means; once it is confirmed, buy."""
+        return await self._step(request, buy=True)
+
+    async def _step(self, request: Request, *, buy: bool) -> Response:
         token = session_token(request)
         if token is None or await self._site.viewer(request) is None:
             return to_log_in(request)
         sent = await fields(request)
-        try:
-            if "confirmed" in sent:
-                return await self._place(request, token, sent)
-            return await self._check(request, sent)
-        except Refused as refused:
-            return await self._refused(request, refused, sent)
-
-    async def buy(self, request: Request) -> Response:
-        """POST /lots/{gid}/buy: show what buying now means; once it is confirmed, buy."""
-        token, gid = session_token(request), lot_gid(request)
-        if token is None or await self._site.viewer(request) is None:
-            return to_log_in(request)
-        sent = await fields(request)
         if "confirmed" not in sent:
-            return await self._page(request, asked=Asked(None, None, buy=True, key=_new_key()))
+            return await self._check(request, sent, buy=buy)
+        asked: Asked | None = None
         try:
-            once = Once(_key(sent), digest("POST", "/auctions/{gid}/buy", gid, {}))
-            house = self._site.house
-            body = await house.write(bidding.buy_now, token, gid, once, house.database.clock_now())
+            asked, seen = _confirmed(sent, buy=buy)
+            return await self._answered(request, await self._place(request, token, asked, seen))
+        except Changed as changed:
+            assert asked is not None, "nothing else is refused so"
+            said = self._language(request).gettext(_NOT_BOUGHT if buy else _NOT_BID)
+            return await self._again(request, asked, Seen(version=changed.seen), said)
         except Refused as refused:
-            return await self._refused(request, refused, {})
-        return await self._answered(request, body)
+            return await self._refused(request, refused)
 
-    async def _check(self, request: Request, sent: dict[str, str]) -> Response:
-        """Show what the bid means. Raises Invalid with the faults of its fields, in the reader's language."""
-        language = self._site.renderer.language(request)
+    async def _check(self, request: Request, sent: dict[str, str], *, buy: bool) -> Response:
+        """Show what the bid means, and what has changed since its bidder has seen the lot."""
+        since = _version(sent)
+        if buy:
+            return await self._page(request, asked=Asked(None, None, buy=True, key=_new_key()), since=since)
         _, found = await self._site.read(request, _lot, lot_gid(request), BIDS_SHOWN, None)
-        asked, faults = _read(language, found, sent)
+        asked, faults = _read(self._language(request), found, sent)
         if faults:
-            return await self._page(request, sent=sent, faults=faults, status=400)
-        return await self._page(request, asked=asked)
+            return await self._page(request, sent=sent, faults=faults, since=since, status=400)
+        return await self._page(request, asked=asked, since=since)
 
-    async def _place(self, request: Request, token: str, sent: dict[str, str]) -> Response:
-        gid = lot_gid(request)
-        values = {"amount": _exact(sent, "exactAmount"), "maximum": _exact(sent, "exactMaximum")}
-        if values == {"amount": None, "maximum": None}:
-            raise Invalid.one("amount", "required", "is required")
-        said = {name: str(value) for name, value in values.items() if value is not None}
-        once = Once(_key(sent), digest("POST", "/auctions/{gid}/bids", gid, said))
-        house = self._site.house
-        bid = BidRequest(**values, received_at=house.database.clock_now())
-        body = await house.desk.place(BidCommand(token, gid, bid, once))
-        return await self._answered(request, body)
+    async def _again(self, request: Request, asked: Asked, seen: Seen, message: str) -> Response:
+        """Ask for another confirmation of the same, with the `message` why; nothing was done."""
+        asked = msgspec.structs.replace(asked, key=_new_key())
+        part = "parts/lot_answer.html"
+        return await self._page(request, asked=asked, since=seen.version, message=message, part=part, status=409)
+
+    async def _place(self, request: Request, token: str, asked: Asked, seen: Seen) -> bytes:
+        """Do what was confirmed, if the lot is still what was seen. Raises Refused."""
+        gid, house = lot_gid(request), self._site.house
+        bid = BidRequest(asked.amount, asked.maximum, received_at=house.database.clock_now(), seen=seen)
+        said = {"amount": asked.amount, "maximum": asked.maximum, "price": seen.price, "seen_version": seen.version}
+        said = {name: value for name, value in said.items() if value is not None}
+        once = Once(asked.key, digest("POST", f"/auctions/{{gid}}/{'buy' if asked.buy else 'bids'}", gid, said))
+        if asked.buy:
+            return await house.write(bidding.buy_now, token, gid, once, bid)
+        return await house.desk.place(BidCommand(token, gid, bid, once))
 
     async def _answered(self, request: Request, body: bytes) -> Response:
         if not is_fragment(request):
@@ -125,16 +142,15 @@ class Lots:
         answer = msgspec.json.decode(body, type=BidAnswer)
         return await self._page(request, answer=answer, part="parts/lot_answer.html")
 
-    async def _refused(self, request: Request, refused: Refused, sent: dict[str, str]) -> Response:
+    async def _refused(self, request: Request, refused: Refused) -> Response:
         """Show the box again, with why. Raises what has nothing to do with the bid."""
         if isinstance(refused, Unauthenticated):
             return to_log_in(request)
         if isinstance(refused, UnknownAuction):
             raise refused
-        language = self._site.renderer.language(request)
         return await self._page(
             request,
-            message=words.refusal(language, refused),
+            message=words.refusal(self._language(request), refused),
             status=status_of(refused),
             headers=headers_of(refused),
             part="parts/lot_answer.html",
@@ -149,12 +165,19 @@ class Lots:
         message: str | None = None,
         sent: dict[str, str] | None = None,
         faults: dict[str, str] | None = None,
-        part: str = "parts/lot_box.html",
+        since: int | None = None,
+        part: str = "parts/lot_fresh_box.html",
         status: int = 200,
         headers: dict[str, str] | None = None,
     ) -> Response:
-        """Return the page, or the `part` of it that htmx asked for."""
-        viewer, found = await self._site.read(request, _lot, lot_gid(request), BIDS_SHOWN, None)
+        """Return the page, or the `part` of it that htmx asked for, with what has changed `since` that version."""
+        viewer, (found, changed) = await self._site.read(request, _lot_since, lot_gid(request), since)
+        if asked is not None and asked.buy and (found.auction.buy_now_price is None or found.auction.bid_count):
+            unavailable = BuyNowUnavailable(minimumBid=_amount(found.auction.minimum_bid))
+            asked, status = None, status_of(unavailable)
+            message = message or words.refusal(self._language(request), unavailable)
+        if changed is not None:
+            message = message or self._language(request).gettext(_READ_AGAIN)
         context = {
             "lot": found,
             "a": found.auction,
@@ -163,6 +186,7 @@ class Lots:
             "asked": asked,
             "answer": answer,
             "message": message,
+            "changes": words.changes(self._language(request), changed),
             "sent": None if sent is None else {"amount": "", "maximum": "", **sent},
             "faults": faults or {},
             "origin": self._site.origin(request),
@@ -174,6 +198,9 @@ class Lots:
         context |= {"viewer": viewer, "forgery_token": lambda: forgery_token(request)}
         html = renderer.fragment(renderer.language(request), part, context)
         return HTMLResponse(html, status, {"Cache-Control": "private, no-store", **(headers or {})})
+
+    def _language(self, request: Request) -> Language:
+        return self._site.renderer.language(request)
 
 
 def _read(language: Language, found: Lot, sent: dict[str, str]) -> tuple[Asked, dict[str, str]]:
@@ -191,7 +218,7 @@ def _read(language: Language, found: Lot, sent: dict[str, str]) -> tuple[Asked, 
             else:
                 values[name] = value
     amount, maximum = values["amount"], values["maximum"]
-    least = Decimal(found.auction.minimum_bid or 0)
+    least = _amount(found.auction.minimum_bid) or ZERO
     if amount is not None and amount < least:
         faults["amount"] = language.gettext(_BELOW_LEAST, amount=language.money(least))
     if maximum is not None and amount is not None and maximum < amount and "amount" not in faults:
@@ -205,6 +232,15 @@ def _read(language: Language, found: Lot, sent: dict[str, str]) -> tuple[Asked, 
 
 def _lot(tx: Transaction, token: str | None, gid: str, limit: int, before: int | None) -> Lot:
     return lot.show(tx, token, gid, limit, before)
+
+
+def _lot_since(tx: Transaction, token: str | None, gid: str, since: int | None) -> tuple[Lot, Changed | None]:
+    """Return a lot, and what has changed where something else was offered at the version `since`."""
+    found = _lot(tx, token, gid, BIDS_SHOWN, None)
+    if since is None or found.terms_version <= since <= found.auction.version:
+        return found, None
+    version, changes = reading.changed_since(tx, gid, since)
+    return found, TermsChanged(seen=since, changes=changes, version=version)
 
 
 def _role(found: Lot, viewer: Account | None) -> str:
@@ -228,6 +264,27 @@ def _key(sent: dict[str, str]) -> str:
     if _KEY.fullmatch(sent.get("key", "")) is None:
         raise Invalid.one("key", "required", "is missing; open the lot again")
     return sent["key"]
+
+
+def _confirmed(sent: dict[str, str], *, buy: bool) -> tuple[Asked, Seen]:
+    """Return what was confirmed, and what its bidder had seen of the lot. Raises Invalid."""
+    version, price = _version(sent), _exact(sent, "price") if buy else None
+    if version is None or (buy and price is None):
+        raise Invalid.one("version", "required", "is missing; open the lot again")
+    amount, maximum = (None, None) if buy else (_exact(sent, "exactAmount"), _exact(sent, "exactMaximum"))
+    if not buy and amount is maximum is None:
+        raise Invalid.one("amount", "required", "is required")
+    return Asked(amount, maximum, buy=buy, key=_key(sent)), Seen(version=version, price=price)
+
+
+def _version(sent: dict[str, str]) -> int | None:
+    """Return the version of the lot that a form was shown with; None where it does not say."""
+    text = sent.get("version", "")
+    return int(text) if _NUMBER.fullmatch(text) else None
+
+
+def _amount(text: str | None) -> Decimal | None:
+    return None if text is None else Decimal(text)
 
 
 def _exact(sent: dict[str, str], name: str) -> Decimal | None:

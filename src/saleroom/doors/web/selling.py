@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, time, timedelta
 from typing import Any
@@ -16,16 +16,18 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
-from saleroom.domain.errors import Fault, Invalid, Refused, Unauthenticated
+from saleroom.domain.accounts import Account
+from saleroom.domain.errors import Changed, Fault, Invalid, Refused, TermsChanged, Unauthenticated
 from saleroom.domain.increments import DEFAULT_LADDER
 from saleroom.domain.photos import PER_LOT_MAX, Photo
+from saleroom.domain.seen import Seen
 from saleroom.domain.selling import Draft
 from saleroom.domain.views import instant
 from saleroom.doors import uploads
 from saleroom.doors.api.fields import AMEND, CLOSE, CREATE
-from saleroom.doors.api.resource import digest
+from saleroom.doors.api.resource import digest, explained
 from saleroom.doors.guard import client_address, session_token
-from saleroom.doors.web import drafts, words
+from saleroom.doors.web import drafts, labels, words
 from saleroom.doors.web.drafts import Read, Written
 from saleroom.doors.web.hours import read_local
 from saleroom.doors.web.language import N_, Language, Said
@@ -39,38 +41,24 @@ from saleroom.storage.database import Transaction
 DAYS, HOUR = 7, time(20)
 """When a new lot ends unless its seller says otherwise: in a week, in the evening."""
 NAME_SHOWN_MAX = 80
-LABELS = {
-    "name": N_("Name of the lot"),
-    "description": N_("Description"),
-    "photos": N_("Photos"),
-    "startingPrice": N_("Starting price"),
-    "endsAt": N_("End of the sale"),
-    "reservePrice": N_("Reserve price"),
-    "buyNowPrice": N_("Buy now price"),
-    "startsAt": N_("Start of the sale"),
-    "increment": N_("Steps between bids"),
-    "step": N_("The same step at every price"),
-    "softClose": N_("Late bids"),
-    "window": N_("A bid is late in the last"),
-    "extension": N_("Time left after a late bid"),
-    "cap": N_("The end never moves past"),
-}
-"""The fields of the form, in the order of the page."""
 LOGGED_OUT = N_(
     "You are logged out. Log in once more in another tab, then send this form again: nothing of it is lost."
 )
-PROBLEM = N_("%(field)s: %(fault)s")
+NOT_AS_SHOWN = N_("What you sent is not what the preview showed. Look at it once more.")
 FULL = N_("A lot has at most %(count)s photos.")
 _MOVE = re.compile(r"(earlier|later|remove) ([A-Za-z0-9_-]{1,64})")
 _KEY = re.compile(r"[A-Za-z0-9_-]{20,100}")
 
 
 class Sent(Struct, frozen=True):
-    """A form as it came: what is written in it, which button was pressed, the key of the preview, files, and from whom."""
+    """A form as it came: what is written in it, which button was pressed, the key of the preview, a digest of what the
+    preview showed, files, and from whom.
+    """
 
     written: Written
     do: str
     key: str
+    shown: str
     files: list[UploadFile]
     sender: Sender
 
@@ -126,10 +114,10 @@ class Selling:
 
     async def cancel(self, request: Request) -> Response:
         """POST /sell/{gid}/cancel."""
-        gid = lot_gid(request)
-        await fields(request)
+        gid, sent = lot_gid(request), await fields(request)
         try:
-            await self._house.write(auctions.cancel, session_token(request) or "", gid)
+            seen = Seen(version=drafts.version_of(sent.get("version")))
+            await self._house.write(auctions.cancel, session_token(request) or "", gid, seen)
         except Refused as refused:
             return await self._manage(request, refused)
         return go_to(f"/lots/{gid}")
@@ -138,8 +126,11 @@ class Selling:
         """POST /sell/{gid}/close: now, or at an end that is announced with it."""
         gid, sent = lot_gid(request), await fields(request)
         try:
-            ends_at = None if sent.get("do") == "now" else _announced(sent, self._language(request))
-            await self._house.write(auctions.close, session_token(request) or "", gid, ends_at, None)
+            version, now = drafts.version_of(sent.get("version")), sent.get("do") == "now"
+            ends_at = None if now else _announced(sent, self._language(request))
+            # Who closes now is told who gets the lot at which price: that holds for this state only.
+            seen = Seen(version=version, tags=frozenset({f"{version}-{sent.get('head', '')}"}) if now else None)
+            await self._house.write(auctions.close, session_token(request) or "", gid, ends_at, None, seen)
         except Refused as refused:
             return await self._manage(request, refused, sent.get("endsAt", ""))
         return go_to(f"/lots/{gid}")
@@ -147,6 +138,8 @@ class Selling:
     async def _manage(self, request: Request, refused: Refused | None = None, announced: str = "") -> Response:
         """Return one's own lot as it is, with what may be done to it; and what was `refused` of that just now."""
         gid, language = lot_gid(request), self._language(request)
+        if isinstance(refused, Changed):
+            refused = await explained(self._house, gid, refused)
         try:
             viewer, (offer, fixed) = await self._site.read(request, _managed, gid)
         except Unauthenticated:
@@ -164,6 +157,7 @@ class Selling:
             "gid": gid,
             "why": words.refusal(language, fixed),
             "message": message,
+            "changes": words.changes(language, refused),
             **more,
         }
         return self._site.page(request, "sell_fixed.html", viewer, context, refused=refused)
@@ -171,7 +165,8 @@ class Selling:
     async def _step(self, request: Request, sent: Sent, gid: str | None) -> Response:
         """Do what the pressed button asks for; whatever is refused leads back to the form with all that is in it."""
         token = session_token(request) or ""
-        if await self._site.viewer(request) is None:
+        viewer = await self._site.viewer(request)
+        if viewer is None:
             return await self._form(request, sent.written, Shown(refused=Unauthenticated()), gid=gid)
         stored, bad = await self._stored(request, sent)
         written = drafts.with_photos(sent.written, [photo.id for photo in stored])
@@ -181,39 +176,65 @@ class Selling:
                 return await self._form(
                     request, _changed(written, sent.do), Shown(bad_photos=bad), gid=gid, offer=offer
                 )
-            read = drafts.read(written, CREATE if offer is None else AMEND, self._language(request))
-            if sent.do == "preview":
-                return await self._preview(request, written, read, offer)
-            return await self._publish(token, sent, written, read, offer)
+            return await self._go_on(request, viewer, sent, written, offer)
+        except Changed as changed:
+            assert gid is not None and offer is not None, "a lot that is not there yet has not changed"
+            told = await explained(self._house, gid, changed)
+            # What the seller is told of now is what they have seen when they send the form once more.
+            written = drafts.at_version(written, offer.view.version)
+            return await self._form(request, written, Shown(refused=told), gid=gid, offer=offer)
         except Refused as refused:
             if offer is not None and not isinstance(refused, Invalid):
                 return await self._manage(request, refused)
             return await self._form(request, written, Shown(refused=refused), gid=gid, offer=offer)
 
-    async def _preview(self, request: Request, written: Written, read: Read, offer: Offer | None) -> Response:
+    async def _go_on(
+        self, request: Request, seller: Account, sent: Sent, written: Written, offer: Offer | None
+    ) -> Response:
+        """Show the preview, or do what the preview has shown."""
+        read = drafts.read(written, CREATE if offer is None else AMEND, self._language(request))
+        if sent.do == "preview":
+            return await self._preview(request, seller, written, read, offer)
+        if sent.shown != _digest(written, read):
+            # In another language, or by another account, the same form says something else than its preview did.
+            return await self._preview(request, seller, written, read, offer, refused=TermsChanged())
+        return await self._publish(session_token(request) or "", sent, written, read, offer)
+
+    async def _preview(
+        self,
+        request: Request,
+        seller: Account,
+        written: Written,
+        read: Read,
+        offer: Offer | None,
+        refused: Refused | None = None,
+    ) -> Response:
         if offer is None:
             draft = Draft(**read.values)
             viewer, made = await self._site.read(request, selling.preview, draft, written.photos)
         else:
             changes = drafts.changes(offer.auction, written, read.values)
             gid = offer.auction.gid
-            viewer, made = await self._site.read(request, selling.preview_amended, gid, changes, written.photos)
+            viewer, made = await self._site.read(
+                request, selling.preview_amended, gid, changes, written.photos, drafts.seen(written)
+            )
         context = {
             "w": written,
             "offer": made,
             "a": made.view,
-            "notes": read.notes,
+            "notes": [*([] if refused is None else [self._language(request).gettext(NOT_AS_SHOWN)]), *read.notes],
+            "shown": _digest(written, read),
             "key": secrets.token_urlsafe(24),
             "gid": None if offer is None else offer.auction.gid,
             "usual_steps": made.auction.ladder == DEFAULT_LADDER,
         }
-        return self._site.page(request, "sell_preview.html", viewer, context)
+        return self._site.page(request, "sell_preview.html", viewer, context, refused=refused)
 
     async def _publish(self, token: str, sent: Sent, written: Written, read: Read, offer: Offer | None) -> Response:
         write = self._house.database.write
         if offer is not None:
             changes = drafts.changes(offer.auction, written, read.values)
-            await write(selling.amend, token, offer.auction.gid, changes, written.photos)
+            await write(selling.amend, token, offer.auction.gid, changes, written.photos, drafts.seen(written))
             return go_to(f"/lots/{offer.auction.gid}")
         asked = digest("POST", "/sell", "", {**read.values, "photos": written.photos})
         once = Once(sent.key, asked) if _KEY.fullmatch(sent.key) else None
@@ -245,10 +266,14 @@ class Selling:
             "w": written,
             "tiers": drafts.with_spare_rows(written.tiers),
             "faults": faults,
-            "problems": [(_anchor(field), _problem(language, field, faults[field])) for field in _ordered(faults)],
-            "labels": {field: language.gettext(label) for field, label in LABELS.items()},
-            "more_open": gid is not None or drafts.has_more_terms(written) or any(map(_is_more, faults)),
+            "problems": [
+                (labels.anchor(field), labels.problem(language, field, faults[field]))
+                for field in labels.ordered(faults)
+            ],
+            "labels": {field: language.gettext(label) for field, label in labels.LABELS.items()},
+            "more_open": gid is not None or drafts.has_more_terms(written) or any(map(labels.is_more, faults)),
             "message": message,
+            "changes": words.changes(language, shown.refused),
             "bad_photos": shown.bad_photos,
             "photos": pictures,
             "gid": gid,
@@ -302,7 +327,13 @@ def _read(form: FormData, sender: Sender) -> Sent:
     # A field for files in which none was chosen comes as one file without a name.
     files = [one for one in form.getlist("files") if isinstance(one, UploadFile) and one.filename]
     written = Written(texts=texts, tiers=tiers, photos=list(ids))
-    return Sent(written, _text(form, "do") or "preview", _text(form, "key") or "", files, sender)
+    key, shown = (_text(form, name) or "" for name in ("key", "shown"))
+    return Sent(written, _text(form, "do") or "preview", key, shown, files, sender)
+
+
+def _digest(written: Written, read: Read) -> str:
+    """Return what tells one preview from another: what is sold, as it is read and not as it is written."""
+    return digest("POST", "/sell", "", {**read.values, "photos": written.photos}).hex()
 
 
 def _text(form: FormData, name: str) -> str | None:
@@ -331,30 +362,6 @@ def _announced(sent: dict[str, str], language: Language) -> datetime:
         raise Invalid({"endsAt": [Said(found.code, language.gettext(found.message))]})
     ends_at: datetime = CLOSE.read(msgspec.json.encode({"endsAt": instant(found.at)}))["ends_at"]
     return ends_at
-
-
-def _ordered(faults: Iterable[str]) -> list[str]:
-    order = list(LABELS)
-    return sorted(faults, key=lambda field: (order.index(_labelled(field)), field))
-
-
-def _problem(language: Language, field: str, fault: str) -> str:
-    label = language.gettext(LABELS[_labelled(field)])
-    return language.gettext(PROBLEM, field=label, fault=fault)
-
-
-def _labelled(field: str) -> str:
-    """Return the field whose label goes with a fault: the rows of a ladder are of one, the rest is of the whole form."""
-    return "increment" if field.startswith("tier-") else field if field in LABELS else "name"
-
-
-def _anchor(field: str) -> str:
-    return field if field.startswith("tier-") else _labelled(field)
-
-
-def _is_more(field: str) -> bool:
-    """Whether a field is one of those that are folded away at first."""
-    return list(LABELS).index(_labelled(field)) > list(LABELS).index("endsAt")
 
 
 def _now(tx: Transaction, token: str | None) -> datetime:

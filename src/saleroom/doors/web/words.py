@@ -13,7 +13,7 @@ from decimal import Decimal
 
 from markupsafe import Markup, escape
 
-from saleroom.domain.errors import Fact, Fault, Invalid, Refused
+from saleroom.domain.errors import Changed, Fact, Fault, Invalid, Refused
 from saleroom.domain.events import SoftClose
 from saleroom.domain.views import instant
 from saleroom.doors.web.language import MONEY_FAULTS, N_, Language, Said
@@ -53,6 +53,12 @@ REFUSALS: Mapping[str, tuple[str, ...]] = {
     "buy_now_unavailable": (
         N_("This lot cannot be bought at a fixed price any more. You may bid %(minimumBid)s or more."),
         N_("This lot cannot be bought at a fixed price any more."),
+    ),
+    "terms_changed": (
+        N_("This lot was changed after you saw it, so nothing was done. Look at it again, then decide."),
+    ),
+    "precondition_failed": (
+        N_("Something has happened on this lot after you saw it, so nothing was done. Look at it again, then decide."),
     ),
     "ends_by_itself": (N_("This lot has an end and closes by itself: %(endsAt)s."), N_("This lot closes by itself.")),
     "idempotency_mismatch": (
@@ -144,8 +150,17 @@ FAULTS: Mapping[str, tuple[str, ...]] = {
 } | dict.fromkeys(
     # What no form of a page can have wrong, unless somebody writes its request by hand.
     (
-        *("command_id", "event_id", "key_length", "lots", "malformed", "malformed_http", "malformed_json"),
-        "more_faults",
+        *(
+            "command_id",
+            "entity_tag",
+            "event_id",
+            "key_length",
+            "lots",
+            "malformed",
+            "malformed_http",
+            "malformed_json",
+            "more_faults",
+        ),
         *(
             "not_a_list",
             "not_a_string",
@@ -160,6 +175,39 @@ FAULTS: Mapping[str, tuple[str, ...]] = {
     (_NOT_OURS,),
 )
 """What is said of a fault in a field."""
+
+
+CHANGES: Mapping[str, tuple[str, ...]] = {
+    "name": (N_("The lot was called “%(was)s” and is now called “%(now)s”."),),
+    "description": (N_("The description is another one."),),
+    "photos": (N_("The photos are others, or in another order."),),
+    "startingPrice": (N_("The starting price was %(was)s and is now %(now)s."),),
+    "reservePrice": (N_("The reserve is another one."),),
+    "buyNowPrice": (
+        N_("The price to buy now was %(was)s and is now %(now)s."),
+        N_("The lot could be bought at once for %(was)s, and cannot any more."),
+        N_("The lot can now be bought at once for %(now)s."),
+    ),
+    "softClose": (N_("What a late bid does to the end is another rule."),),
+    "startsAt": (
+        N_("The sale was to start on %(was)s and now starts on %(now)s."),
+        N_("The sale was to start on %(was)s, and has no start of its own any more."),
+        N_("The sale now starts on %(now)s."),
+    ),
+    "endsAt": (
+        N_("The sale was to end on %(was)s and now ends on %(now)s."),
+        N_("The sale was to end on %(was)s, and is now open until the seller closes it."),
+        N_("The sale now ends on %(now)s."),
+    ),
+}
+"""What is said of a change of what is offered, by the member that has changed."""
+
+
+def changes(language: Language, refused: Refused | None) -> list[str]:
+    """Return what has changed of a lot since somebody saw it, a sentence for each change, as markup."""
+    found = refused.facts.get("changes") if isinstance(refused, Changed) else ()
+    assert isinstance(found, tuple), "the fact is a tuple wherever it is"
+    return [_say(language, CHANGES[one.member], {"was": one.was, "now": one.now}) for one in found]
 
 
 def refusal(language: Language, refused: Refused) -> str:
@@ -205,7 +253,9 @@ def moment(language: Language, at: datetime) -> Markup:
 
 
 def _say(language: Language, sentences: tuple[str, ...], facts: Mapping[str, Fact]) -> Markup:
-    values = {name: _written(language, name, fact) for name, fact in facts.items() if fact is not None and fact != 0}
+    # A number that is nought says nothing, such as no seconds to wait; an amount of nought is one.
+    told = {name: fact for name, fact in facts.items() if fact is not None and (fact != 0 or isinstance(fact, Decimal))}
+    values = {name: _written(language, name, fact) for name, fact in told.items()}
     sentence = next((words for words in sentences if set(_PLACE.findall(words)) <= values.keys()), sentences[-1])
     return escape(language.gettext(sentence)) % values
 
