@@ -162,6 +162,12 @@ def several_in_one(count: int) -> bytes:
 HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "a JPEG of 9,000 scans": (lambda: jpeg_of_scans(9_000), "image_too_costly"),
     "a JPEG of 64 scans": (lambda: jpeg_of_scans(64), "made"),
+    "a JPEG of one scan too many": (lambda: jpeg_of_scans(65, 640), "image_too_costly"),
+    "a JPEG of one scan too many behind its end": (lambda: jpeg_of_scans(64, 640) + jpeg_of_scans(65, 640), "made"),
+    "a JPEG of scans in a comment": (
+        lambda: written(quartered()).replace(b"\xff\xd8", b"\xff\xd8" + segment(0xFE, b"\xff\xda\0\0" * 999), 1),
+        "made",
+    ),
     "a JPEG of scans, too large for several": (lambda: jpeg_of_scans(2, 7_700), "image_too_large"),
     "a JPEG that says 65,535 by 65,535": (lambda: jpeg_that_claims(65_535, 65_535), "image_too_large"),
     "a JPEG that says it and goes on": (

@@ -113,6 +113,7 @@ async def test_the_time_of_the_processor_is_the_kernels_limit(
 ) -> None:
     """What takes too much of the processor is ended, also where nothing in its head tells it."""
     changed(monkeypatch, "decoding.CPU_SECONDS_MAX = 2; imaging.SCANS_MAX = 10**9")
+    monkeypatch.setattr(module, "SECONDS_MAX", 600.0)
     assert "image_too_costly" == await fate(decoder, hostile_pictures.jpeg_of_scans(9_000))
     assert "made" == await fate(decoder)
 
@@ -240,20 +241,21 @@ HOUSE = """
 import asyncio
 from saleroom.service import decoder
 decoder._PROGRAM = (
-    "import sys; sys.path[:] = sys.argv[1:]; from saleroom.service import decoding; import time;"
-    "decoding.make = lambda data: time.sleep(600); decoding.main()"
+    "import sys; sys.path[:] = sys.argv[1:]; from saleroom.service import decoding; import os, time;"
+    "decoding.make = lambda data: [os.nice(1), time.sleep(600)]; decoding.main()"
 )
 asyncio.run(decoder.Decoder().make(b"x"))
 """
 
 
 def test_it_ends_with_a_house_that_was_killed() -> None:
-    """Where the house had no time to say so its process ends as well."""
+    """Where the house had no time to say so its process ends as well, in the middle of a picture."""
     house = subprocess.Popen([sys.executable, "-c", HOUSE])
     found: list[psutil.Process] = []
     deadline = time.monotonic() + 60
+    begun = os.nice(0) + decoding.NICENESS + 1
     while not found and time.monotonic() < deadline:
-        found = [one for one in psutil.Process(house.pid).children() if is_decoder(one)]
+        found = [one for one in psutil.Process(house.pid).children() if is_decoder(one) and one.nice() == begun]
         time.sleep(0.02)
     house.kill()
     house.wait()
