@@ -174,7 +174,8 @@ def lots(draw: st.DrawFn) -> Lot:
     above = st.none() | st.integers(0, 60_000) | st.sampled_from((0, 1, 100, 1_000))
     reserve, buy_now = draw(above), draw(above)
     reserve = None if reserve is None else min(starting + reserve, LIMIT)
-    buy_now = None if buy_now is None else min((reserve or starting) + buy_now, LIMIT)
+    # The doors take none of 0, which the rules know from older ledgers.
+    buy_now = None if buy_now is None else max(1, min((reserve or starting) + buy_now, LIMIT))
     starts = draw(st.none() | st.none() | st.integers(-HOUR, HOUR))
     ends = draw(st.none() | st.integers(SECOND, HOUR) | st.integers(SECOND, HOUR))
     ends = None if ends is None else max(starts or 0, 0) + ends
@@ -202,7 +203,7 @@ def interludes() -> st.SearchStrategy[Step]:
         optional={
             "starting": _prices,
             "reserve": st.none() | _prices,
-            "buy_now": st.none() | _prices,
+            "buy_now": st.none() | _prices.filter(bool),
             "soft_close": st.none() | _soft,
             "starts": st.none() | st.integers(-MINUTE, HOUR),
             "ends": st.none() | st.integers(-MINUTE, HOUR),

@@ -230,7 +230,8 @@ def test_what_fell_due_meanwhile_is_closed_once(
     assert 0 == house.terminate()
     wait_until(lambda: datetime.now(UTC) > datetime.fromisoformat(before["endsAt"]))
     house = start(database=database_url, workers="2" if database_kind == "postgresql" else "1")
-    changes = {"status": "closed", "outcome": "sold", "minimumBid": None, "version": before["version"] + 1}
+    changes = {"status": "closed", "outcome": "sold", "minimumBid": None, "closedAt": before["endsAt"]}
+    changes |= {"version": before["version"] + 1}
     after = visit(house).get(f"/auctions/{gid}", ada)
     assert before | changes | {"head": after["head"]} == after
     assert 0 == house.terminate()
