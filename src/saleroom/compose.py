@@ -74,7 +74,6 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
     """
     database = database or opened.database(settings)
     passwords = Passwords()
-    photos = Photos(database, settings.photo_bytes_max)
     registrations = Registrations(settings.registrations_per_hour) if settings.registration == "open" else None
     closer = Closer(database, reopens=settings.outage_reopens)
     feed = Feed(database, settings.followers_max)
@@ -88,9 +87,10 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         knowing=Shared(database, accounts.known),
         owing=Shared(database, log_rows.owed_counts),
         accounts=Accounts(database, passwords, registrations, FailedLogins(settings.failed_logins_per_hour)),
-        photos=photos,
+        photos=Photos(database, settings.photo_bytes_max),
         feed=feed,
         cursors=Cursors(secret),
+        auctions_per_user_max=settings.auctions_per_user_max,
         https=(settings.public_url or "").startswith("https://"),
         broker=lambda: "off" if relay is None else relay.status,
         openapi=openapi.document(endpoints),
@@ -116,7 +116,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             passwords.close()
-            photos.close()
+            house.photos.close()
             await database.close()
 
     pages = Pages(

@@ -105,6 +105,9 @@ class Settings(BaseModel):
     failed_logins_per_hour: Number = Field(
         600, ge=10, description="Failed logins that one address may have in an hour, whatever the names."
     )
+    auctions_per_user_max: Number = Field(
+        1000, ge=1, le=1_000_000, description="Auctions that one user may run at a time, and create in 24 hours."
+    )
     body_bytes_max: Number = Field(65536, ge=1024, le=2**24, description="Largest request body, in bytes.")
     photo_bytes_max: Number = Field(
         20_000_000, ge=100_000, le=100_000_000, description="Largest file of a photo, in bytes."

@@ -1,7 +1,8 @@
 """What an author may do: create, amend, cancel, announce the end, close; and every contradiction."""
 
 from collections.abc import Callable
-from datetime import datetime
+from contextlib import nullcontext
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -9,10 +10,10 @@ import pytest
 from saleroom.domain import selling
 from saleroom.domain.auction import Auction, Party
 from saleroom.domain.closing import close, open_if_due
-from saleroom.domain.errors import Invalid
+from saleroom.domain.errors import Invalid, TooManyAuctions
 from saleroom.domain.events import AuctionAmended, AuctionCancelled, AuctionClosed, AuctionOpened, Outcome, SoftClose
 from saleroom.domain.increments import DEFAULT_LADDER
-from saleroom.domain.selling import Draft
+from saleroom.domain.selling import Draft, refuse_too_many
 from tests.domain.examples import ADA, BOB, after, an_auction, eur, place, refusal
 from tests.domain.playing import T0, refusal_code
 
@@ -315,3 +316,19 @@ def test_a_draft_needs_no_more_than_a_name_and_a_price() -> None:
     assert ("gid", "ada", 100, eur("0"), None) == (
         *(created.gid, created.author, created.author_id, created.minimum_bid, created.reserve_met),
     )
+
+
+@pytest.mark.parametrize(
+    ("running", "earlier", "refused"),
+    [
+        (0, None, False),
+        (2, None, False),
+        (3, None, True),
+        (0, T0 - timedelta(hours=24), False),
+        (0, T0 - timedelta(hours=23), True),
+    ],
+)
+def test_how_many_auctions_an_author_may_have(running: int, earlier: datetime | None, refused: bool) -> None:
+    """As many as run at a time, and as many in a day: the last but as many is a day old."""
+    with pytest.raises(TooManyAuctions) if refused else nullcontext():
+        refuse_too_many(running, earlier, 3, T0)

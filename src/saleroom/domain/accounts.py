@@ -13,6 +13,10 @@ TOKEN_BYTES = 10
 """Random bytes of a token; in standard Base64 with padding they are 16 characters (specification, "AuthToken")."""
 TOKEN_LIFETIME = timedelta(days=30)
 """From issue to expiry, exactly (specification, "Limits")."""
+SESSIONS_MAX = 500
+"""Sessions of one user; a login beyond them ends the one that began first."""
+WATCHED_MAX = 1000
+"""Auctions that one user may watch."""
 GID_BYTES = 9
 """Random bytes of an auction's gid: 72 bits, 12 characters of URL-safe Base64."""
 

@@ -13,7 +13,7 @@
     ├── Changed                    the auction is not what the request rests on
     │   ├── TermsChanged           something else is offered
     │   └── PreconditionFailed     anything at all has happened
-    ├── IdempotencyMismatch, TooManyPhotos
+    ├── IdempotencyMismatch, TooManyPhotos, TooManyAuctions, TooManyWatched
     └── TooManyRequests, Busy      come again later
 
 A refusal is a domain value and never knows an HTTP status: `doors/problems.py` holds that map.
@@ -244,6 +244,18 @@ class TooManyPhotos(Refused):
     """Too many of your photos are on no lot; put some on a lot, or wait a day: then those left over are gone."""
 
     code = "too_many_photos"
+
+
+class TooManyAuctions(Refused):
+    """You have as many auctions as one user may run at a time, or create in a day; wait until some are over."""
+
+    code = "too_many_auctions"
+
+
+class TooManyWatched(Refused):
+    """You watch as many auctions as one user may; take some off your list."""
+
+    code = "too_many_watched"
 
 
 class TooManyRequests(Refused):

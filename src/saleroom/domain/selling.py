@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -19,6 +19,7 @@ from saleroom.domain.errors import (
     HasBids,
     Invalid,
     NotAuthor,
+    TooManyAuctions,
 )
 from saleroom.domain.events import (
     AuctionAmended,
@@ -35,6 +36,10 @@ from saleroom.domain.seen import Seen, refuse_if_changed
 
 DEFAULT_SOFT_CLOSE = SoftClose(window=120, extension=120)
 """What an auction with an end has unless its author says otherwise: two minutes for two minutes, without a cap."""
+
+
+LATELY = timedelta(hours=24)
+"""How far back created auctions count for `refuse_too_many`, also those that are over."""
 
 
 class Draft(Struct, frozen=True, kw_only=True):
@@ -70,6 +75,16 @@ def create(gid: str, author: Party, draft: Draft, now: datetime, seed: str = "")
         reserve_met=None if draft.reserve_price is None else False,
         **{name: getattr(draft, name) for name in TERMS},
     )
+
+
+def refuse_too_many(running: int, earlier: datetime | None, most: int, now: datetime) -> None:
+    """Raise TooManyAuctions where an author may not create one more.
+
+    `running` of theirs are scheduled or open, and `most` may be. As many may be created within `LATELY`, so that who
+    creates and cancels piles up no more: `earlier` is when the author created the last but `most`, None if there are fewer.
+    """
+    if running >= most or (earlier is not None and earlier > now - LATELY):
+        raise TooManyAuctions(limit=most)
 
 
 def amend(

@@ -40,6 +40,8 @@ class House:
     """What happens, to those who follow it."""
     cursors: Cursors
     """Where pages of lists start."""
+    auctions_per_user_max: int
+    """How many auctions one user may run at a time, and create in a day."""
     https: bool = False
     broker: Callable[[], str] = lambda: "off"
     """How the MQTT broker is: `connected`, `not connected`, `standing by` (another process has the relay) or `off`."""

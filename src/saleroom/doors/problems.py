@@ -111,6 +111,8 @@ STATUS: dict[type[Refused], int] = {
     errors.PreconditionFailed: 412,
     errors.IdempotencyMismatch: 422,
     errors.TooManyPhotos: 409,
+    errors.TooManyAuctions: 409,
+    errors.TooManyWatched: 409,
     errors.TooManyRequests: 429,
     errors.Busy: 503,
     NotFound: 404,

@@ -11,7 +11,7 @@ from datetime import datetime
 import structlog
 from msgspec import Struct
 
-from saleroom.domain.accounts import TOKEN_BYTES, Account, expiry
+from saleroom.domain.accounts import SESSIONS_MAX, TOKEN_BYTES, Account, expiry
 from saleroom.domain.errors import (
     Invalid,
     InvalidAuthentication,
@@ -181,13 +181,16 @@ def change_digest(tx: Transaction, token: str, verified: str, digest: str) -> bo
 def start_session(tx: Transaction, user_id: int, verified: str, newer: str | None, agent: str) -> IssuedToken | None:
     """Store a new token for who has the password of the digest `verified`, for which `newer` is kept where there is one.
 
+    A user has `SESSIONS_MAX` of them at most: the oldest ends, as a login must not depend on what others hold open.
     None where `verified` is not the user's digest any more: a password that was just changed lets nobody in.
     """
     if accounts.lock_digest(tx, user_id) != verified:
         return None
     if newer is not None:
         accounts.set_digest(tx, user_id, newer)
-    return issue_token(tx, user_id, agent=agent)
+    token = issue_token(tx, user_id, agent=agent)
+    accounts.delete_oldest_sessions(tx, user_id, SESSIONS_MAX)
+    return token
 
 
 def new_token_value() -> str:

@@ -21,22 +21,28 @@ from saleroom.service.accounts import authenticate
 from saleroom.service.once import Once, once
 from saleroom.service.photos import put_on
 from saleroom.service.recording import advance, lock_one, start
+from saleroom.storage import accounts, auctions
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import TryAgain
 
 _encode = msgspec.json.Encoder().encode
 
 
-def create(tx: Transaction, token: str, draft: Draft, asked: Once | None, photos: Sequence[str] = ()) -> bytes:
+def create(
+    tx: Transaction, token: str, draft: Draft, asked: Once | None, photos: Sequence[str] = (), most: int | None = None
+) -> bytes:
     """Create an auction, with `photos` (ids) on it, and return its JSON, as its author sees it.
 
-    Raises Unauthenticated, IdempotencyMismatch, or Invalid where the terms contradict each other or the clock, or where
-    the photos cannot be had (field `photos`).
+    `most` is how many the author may run at a time and create in a day, None any number. Raises Unauthenticated,
+    IdempotencyMismatch, TooManyAuctions, or Invalid where the terms contradict each other or the clock, or where the
+    photos cannot be had (field `photos`).
     """
     account = authenticate(tx, token)
 
     def begin() -> bytes:
         gid, seed = secrets.token_urlsafe(GID_BYTES), secrets.token_hex(SEED_BYTES)
+        if most is not None:
+            _refuse_too_many(tx, account, most)
         event = selling.create(gid, _party(account), draft, tx.now(), seed)
         try:
             auction = start(tx, event)
@@ -80,6 +86,13 @@ def close(
         return _shown(advance(tx, auction, selling.announce_end(auction, author, ends_at, now, seen)))
 
     return once(tx, account, asked, act)
+
+
+def _refuse_too_many(tx: Transaction, account: Account, most: int) -> None:
+    # Two requests of one author wait for each other here, so that both cannot be the last one.
+    accounts.lock_user(tx, account.id)
+    earlier = auctions.created_before_last(tx, account.id, most)
+    selling.refuse_too_many(auctions.count_running(tx, account.id, most), earlier, most, tx.now())
 
 
 def _party(account: Account) -> Party:

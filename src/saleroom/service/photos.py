@@ -30,7 +30,7 @@ from saleroom.service.decoder import Decoder
 from saleroom.service.imaging import FIELD, Made
 from saleroom.service.places import Places, Sender
 from saleroom.service.recording import advance, lock_one
-from saleroom.storage import auctions, photos
+from saleroom.storage import accounts, auctions, photos
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import TryAgain
 from saleroom.storage.photos import PhotoFile
@@ -105,7 +105,7 @@ def refuse_too_many(tx: Transaction, token: str) -> Account:
 
 def keep(tx: Transaction, token: str, made: Made) -> Photo:
     """Store a photo. Raises Unauthenticated or TooManyPhotos."""
-    photos.lock_owner(tx, authenticate(tx, token).id)
+    accounts.lock_user(tx, authenticate(tx, token).id)
     account = refuse_too_many(tx, token)
     photo = Photo(secrets.token_urlsafe(PHOTO_ID_BYTES), made.width, made.height, made_widths(made.width))
     try:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from saleroom.domain.accounts import Account
+from saleroom.domain.accounts import WATCHED_MAX, Account
 from saleroom.domain.auction import Auction
-from saleroom.domain.errors import UnknownAuction
+from saleroom.domain.errors import TooManyWatched, UnknownAuction
 from saleroom.domain.views import AuctionView, auction_view
 from saleroom.service.accounts import authenticate
-from saleroom.storage import auctions, watches
+from saleroom.storage import accounts, auctions, watches
 from saleroom.storage.database import Transaction, brief
 
 
 def watch(tx: Transaction, token: str, gid: str) -> None:
-    """Put an auction on one's list; once more changes nothing. Raises Unauthenticated or UnknownAuction."""
+    """Put an auction on one's list; once more changes nothing. Raises Unauthenticated, UnknownAuction or TooManyWatched."""
     account, auction = _both(tx, token, gid)
+    if watches.find(tx, account.id, auction.id):
+        return
+    accounts.lock_user(tx, account.id)
+    if watches.count(tx, account.id) >= WATCHED_MAX:
+        raise TooManyWatched(limit=WATCHED_MAX)
     watches.add(tx, account.id, auction.id, tx.now())
 
 

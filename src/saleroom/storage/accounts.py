@@ -84,6 +84,11 @@ def lock_digest(tx: Transaction, user_id: int) -> str | None:
     return digest
 
 
+def lock_user(tx: Transaction, user_id: int) -> None:
+    """Let nobody else count or add what is this user's until the transaction ends."""
+    tx.execute(select(users.c.id).where(users.c.id == user_id).with_for_update(key_share=True))
+
+
 def set_digest(tx: Transaction, user_id: int, digest: str) -> None:
     """Replace a user's password digest."""
     tx.execute(update(users).where(users.c.id == user_id).values(password_digest=digest))
@@ -117,6 +122,13 @@ def delete_session(tx: Transaction, user_id: int, token_id: int, now: datetime) 
     """Forget a live token of this user by its number; False where there is none."""
     mine = (auth_tokens.c.id == token_id, auth_tokens.c.user_id == user_id, auth_tokens.c.expires_at > now)
     return tx.execute(delete(auth_tokens).where(*mine)).rowcount > 0
+
+
+def delete_oldest_sessions(tx: Transaction, user_id: int, but: int) -> None:
+    """Forget all tokens of a user but the newest ones, as many as `but` says."""
+    newest_first = select(auth_tokens.c.id).where(auth_tokens.c.user_id == user_id)
+    older = newest_first.order_by(auth_tokens.c.created_at.desc(), auth_tokens.c.id.desc()).offset(but)
+    tx.execute(delete(auth_tokens).where(auth_tokens.c.id.in_(older)))
 
 
 def delete_sessions(tx: Transaction, user_id: int, keep: str = "") -> None:

@@ -17,7 +17,7 @@ from saleroom.domain.views import auction_view
 from saleroom.storage import bulk, texts
 from saleroom.storage.bulk import Lookup, among
 from saleroom.storage.database import Transaction
-from saleroom.storage.tables import auctions, events, users
+from saleroom.storage.tables import RUNNING, auctions, events, users
 
 NO_END_RANK = 1 << 61
 OVER_RANK = 1 << 62
@@ -89,6 +89,20 @@ def lock_ending_between(tx: Transaction, after: datetime, until: datetime) -> li
     ends = auctions.c.ends_at
     ids = tx.execute(select(auctions.c.id).where(live, ends > after, ends <= until)).scalars().all()
     return _resolve(tx, _LOCK_LIVE(tx, ids))
+
+
+def count_running(tx: Transaction, author_id: int, limit: int) -> int:
+    """Return how many auctions of an author are scheduled or open, counted no further than to `limit`."""
+    running = select(auctions.c.id).where(auctions.c.author_id == author_id, RUNNING).limit(limit).subquery()
+    return int(tx.execute(select(func.count()).select_from(running)).scalar_one())
+
+
+def created_before_last(tx: Transaction, author_id: int, count: int) -> datetime | None:
+    """Return when an author created the auction that `count` - 1 of theirs came after; None if there is none."""
+    own = select(auctions.c.id).where(auctions.c.author_id == author_id).order_by(auctions.c.id.desc())
+    nth = own.offset(count - 1).limit(1).scalar_subquery()
+    created: datetime | None = tx.execute(select(auctions.c.created_at).where(auctions.c.id == nth)).scalar()
+    return created
 
 
 def next_due(tx: Transaction) -> datetime | None:

@@ -14,7 +14,7 @@ from saleroom.domain.photos import Photo, made_widths
 from saleroom.storage import bulk
 from saleroom.storage.bulk import among
 from saleroom.storage.database import Transaction
-from saleroom.storage.tables import auctions, photo_files, photos, users
+from saleroom.storage.tables import auctions, photo_files, photos
 
 
 class PhotoFile(Struct, frozen=True):
@@ -30,11 +30,6 @@ class Kept(Struct, frozen=True):
     id: int
     photo: Photo
     auction_id: int | None
-
-
-def lock_owner(tx: Transaction, owner_id: int) -> None:
-    """Let nobody else count or add photos of this user until the transaction ends."""
-    tx.execute(select(users.c.id).where(users.c.id == owner_id).with_for_update(key_share=True))
 
 
 def count_unplaced(tx: Transaction, owner_id: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from saleroom.storage.database import Transaction
@@ -22,6 +22,11 @@ def add(tx: Transaction, user_id: int, auction_id: int, now: datetime) -> None:
         # The same user was quicker elsewhere; what was wanted is so.
         if not find(tx, user_id, auction_id):
             raise
+
+
+def count(tx: Transaction, user_id: int) -> int:
+    """Return how many auctions the user watches."""
+    return int(tx.execute(select(func.count()).where(watches.c.user_id == user_id)).scalar_one())
 
 
 def remove(tx: Transaction, user_id: int, auction_id: int) -> None:

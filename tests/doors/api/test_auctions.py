@@ -9,7 +9,7 @@ from saleroom.domain.increments import DEFAULT_LADDER
 from tests.doors.api.answers import after, faults, instant, refusal
 from tests.doors.api.records import records
 from tests.fixtures_database import FakeClock
-from tests.fixtures_house import House, User
+from tests.fixtures_house import House, ServeHouse, User
 
 DRAFT = {"name": "Longcase clock", "startingPrice": "100"}
 MEMBERS = {
@@ -331,3 +331,15 @@ def test_an_auction_that_has_not_started_cannot_be_closed(clocked_house: House) 
 def test_a_start_in_the_past_opens_at_once(house: House) -> None:
     """`startsAt` that has passed already makes an open auction."""
     assert "open" == shown(house.user("ada"), house.user("ada").auction(startsAt="2001-01-01T00:00:00Z"))["status"]
+
+
+def test_an_author_has_so_many_auctions(serve_house: ServeHouse) -> None:
+    """Beyond the setting an auction is 409 with the limit, whoever else has room; the same is said to people."""
+    house = serve_house(auctions_per_user_max=2)
+    ada = house.user("ada")
+    gids = [ada.auction() for _ in range(2)]
+    answer = ada.post("/auctions", json={"name": "Clock", "startingPrice": "1"})
+    assert ((409, "too_many_auctions"), 2) == (refusal(answer), answer.json()["limit"])
+    assert 204 == ada.delete(f"/auctions/{gids[0]}").status_code
+    assert (409, "too_many_auctions") == refusal(ada.post("/auctions", json={"name": "Clock", "startingPrice": "1"}))
+    house.user("bob").auction()

@@ -20,7 +20,8 @@ from saleroom.storage.listing import Filter, Mark, Sort
 
 async def create(call: Call) -> Response:
     """POST /auctions."""
-    body = await call.house.write(auctions.create, call.token, Draft(**call.values), call.once)
+    most = call.house.auctions_per_user_max
+    body = await call.house.write(auctions.create, call.token, Draft(**call.values), call.once, most=most)
     return json_response(body, 201, {"Location": f"/auctions/{_gid(body)}"})
 
 

@@ -50,6 +50,7 @@ _AUCTIONS = (
         form=fields.CREATE,
         status=201,
         answer=AuctionView,
+        errors=(e.TooManyAuctions,),
         once=True,
         about="It is `scheduled` until `startsAt`, otherwise open at once. The answer is the auction as its author sees it.",
     ),
@@ -164,7 +165,7 @@ _WATCHING = (
         tag="auctions",
         access=Access.TOKEN,
         status=204,
-        errors=(e.UnknownAuction,),
+        errors=(e.UnknownAuction, e.TooManyWatched),
         about="One that is on the list already stays where it is.",
     ),
     Endpoint(

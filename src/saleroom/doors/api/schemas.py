@@ -189,6 +189,8 @@ FACTS: dict[type[Refused], dict[str, Schema]] = {
     e.TermsChanged: _CHANGED,
     e.PreconditionFailed: _CHANGED,
     e.TooManyPhotos: {"limit": {"type": "integer", "minimum": 1, "description": "How many there may be."}},
+    e.TooManyAuctions: {"limit": {"type": "integer", "minimum": 1, "description": "How many there may be."}},
+    e.TooManyWatched: {"limit": {"type": "integer", "minimum": 1, "description": "How many there may be."}},
     e.TooManyRequests: {"retryAfter": _SECONDS},
     problems.BodyTooLarge: {"limit": _BYTES},
     problems.HeadersTooLarge: {"limit": _BYTES},

@@ -238,7 +238,8 @@ class Selling:
             return go_to(f"/lots/{offer.auction.gid}")
         asked = digest("POST", "/sell", "", {**read.values, "photos": written.photos})
         once = Once(sent.key, asked) if _KEY.fullmatch(sent.key) else None
-        made = await write(auctions.create, token, Draft(**read.values), once, tuple(written.photos))
+        most = self._house.auctions_per_user_max
+        made = await write(auctions.create, token, Draft(**read.values), once, tuple(written.photos), most)
         return go_to(f"/lots/{msgspec.json.decode(made, type=_Gid).gid}?listed")
 
     async def _form(

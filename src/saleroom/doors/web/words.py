@@ -71,6 +71,10 @@ REFUSALS: Mapping[str, tuple[str, ...]] = {
     "too_many_photos": (
         N_("You have too many photos that are on no lot. Put them on a lot, or wait a day until they are gone."),
     ),
+    "too_many_auctions": (
+        N_("You have as many lots on sale, or listed in the last day, as one user may have. Wait until some are over."),
+    ),
+    "too_many_watched": (N_("You watch as many lots as one user may. Take some off your list."),),
     "busy": (N_("The house is very busy just now. Nothing was changed; try again in a moment."),),
     "not_found": (N_("The address may be mistyped, or the page has moved."),),
     "method_not_allowed": (N_("Open the page by its link, and send forms from their own page."),),
