@@ -16,6 +16,10 @@ import rich_click as click
 from saleroom import __version__, options
 from saleroom.admin import commands
 from saleroom.options import EXIT_CODES
+from saleroom.terminal import plain
+
+LINE_LENGTH_MAX = 4000
+"""Of what is said when a command fails."""
 
 
 @click.group(epilog=EXIT_CODES)
@@ -244,5 +248,5 @@ def main(args: list[str] | None = None) -> int:
 
 def _failed(message: str, code: int) -> int:
     for line in message.splitlines():
-        click.echo(f"saleroom: {line}", err=True)
+        click.echo(f"saleroom: {plain(line, LINE_LENGTH_MAX)}", err=True)
     return code

@@ -6,6 +6,8 @@ import os
 
 import aiohttp
 
+from saleroom.asking import TooMuch
+
 
 def why(error: Exception) -> str:
     """Say in a few words why a request of aiohttp had no answer."""
@@ -18,6 +20,8 @@ def why(error: Exception) -> str:
             text = os.strerror(error.errno).lower()
         case TimeoutError():
             text = "no answer in time"
+        case TooMuch():
+            text = f"its answer is {error}, which no house's is"
         case aiohttp.ServerDisconnectedError() | aiohttp.ClientPayloadError():
             text = "the connection broke off"
         case _:

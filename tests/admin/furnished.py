@@ -22,7 +22,7 @@ from tests.service.people import Person, bid, once_of, person, sells
 
 R = TypeVar("R")
 
-HOSTILE = "<script>alert('1')</script>\t\"=1+1\"\r\n\u202eטקסט\u2028 \U0001f3a8 é e\u0301 \x7f\\"
+HOSTILE = "<script>alert('1')</script>\"=1+1\"\u200fטקסט\u2028 \U0001f3a8 é e\u0301 \ufeff\\"
 """A name of a lot with what JSON, HTML, CSV and terminals trip over."""
 DEAREST = Decimal("99999999999999999.999")
 OLD_KEYS = [{"kid": kid, "public": "public", "private": None, "created_at": T0} for kid in ("b", "_a", "C", "-B", "a")]
@@ -41,7 +41,7 @@ async def furnish_it(url: str) -> str:
     database = Database(url, clock=clock)
     try:
         ada, ben, cyd = [await _known(database, name) for name in TOKENS]
-        running = await sells(database, ada, reserve_price="500", description=HOSTILE)
+        running = await sells(database, ada, reserve_price="500", description=f"\r\n\t{HOSTILE}")
         await _lots(database, clock, ada, ben, cyd)
         photo = await database.write(photos.keep, ada.token, make(plain()))
         await database.write(photos.keep, ada.token, make(plain()))

@@ -169,6 +169,37 @@ BROKEN: dict[str, tuple[Callable[[list[bytes]], list[bytes]], str]] = {
         "not of its column's kind",
     ),
     "nothing": (lambda lines: changed(lines, "users", username=None), "not of its column's kind"),
+    "a name that steers a terminal": (
+        lambda lines: changed(lines, "users", username="ada\x1b[2J"),
+        "username of users must be 3 to 32 characters",
+    ),
+    "a name of no user": (lambda lines: changed(lines, "users", username="Ada Lovelace"), "username of users must be"),
+    "a name in capitals": (
+        lambda lines: changed(lines, "users", username="ADA"),
+        "username of users must be in lower case",
+    ),
+    "a lot that steers a terminal": (
+        lambda lines: changed(lines, "auctions", name="Clock\x9b31m"),
+        "name of auctions must not contain control",
+    ),
+    "a lot that is read backwards": (
+        lambda lines: changed(lines, "auctions", name="Clock\u202e"),
+        "name of auctions must not contain control",
+    ),
+    "a description that rings": (
+        lambda lines: changed(lines, "auctions", description="Line\nbell\x07"),
+        "description of auctions must not contain control",
+    ),
+    "a gid that is a topic": (lambda lines: changed(lines, "auctions", gid="a/#"), "gid of auctions must be"),
+    "a device with a line": (
+        lambda lines: changed(lines, "auth_tokens", agent="curl\n8"),
+        "agent of auth_tokens must not",
+    ),
+    "a photo that is a path": (lambda lines: changed(lines, "photos", gid="../x"), "gid of photos must be"),
+    "a column that steers a terminal": (
+        lambda lines: changed(lines, "users", **{"a\x1b[2J": 1}),
+        "other columns than ours: a\\u001b[2J",
+    ),
     "no key": (lambda lines: changed(lines, "bids", id=None), "not of its column's kind"),
     "a photo that is a page": (
         lambda lines: changed(lines, "photo_files", bytes=packed(PAGE), digest=hashlib.sha256(PAGE).hexdigest()),
@@ -195,6 +226,7 @@ def test_what_is_broken_imports_nothing(how: str, exported: list[bytes], tmp_pat
     said = capfd.readouterr().err
     assert ("saleroom: nothing is imported: ", 1) == (said[:31], len(said.splitlines()))
     assert told in said
+    assert said.removesuffix("\n").isprintable()
     assert "argon" not in said, "nor is anything of it repeated"
     assert [] == asyncio.run(tables_of(url))
 
@@ -228,7 +260,7 @@ async def test_no_changed_byte_goes_unnoticed(database: Database, exported: list
 @pytest.mark.parametrize(
     ("table", "values"),
     [
-        ("users", {"username": "a\0b"}),
+        ("idempotency", {"key": "a\0b"}),
         ("watches", {"user_id": 99}),
         ("auctions", {"bid_count": 1 << 40}),
     ],

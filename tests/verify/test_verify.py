@@ -14,11 +14,11 @@ import pytest
 from saleroom.cli import main
 from saleroom.domain.closing import settle
 from saleroom.storage.database import Transaction
+from saleroom.terminal import plain
 from saleroom.verify import display, http
 from saleroom.verify.command import Plan, plan
 from saleroom.verify.progress import Progress
 from saleroom.verify.source import SMALL_BYTES_MAX
-from saleroom.verify.words import plain
 from tests.domain.examples import after
 from tests.domain.test_retrace import Story
 from tests.fixtures_database import FakeClock

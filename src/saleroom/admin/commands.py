@@ -12,6 +12,7 @@ import rich_click as click
 from saleroom import options
 from saleroom.admin import copying
 from saleroom.options import EXIT_CODES
+from saleroom.terminal import plain
 
 PASSWORD_BYTES_MAX = 4096
 """Longest line read as a password; what a password may be is the house's to say."""
@@ -92,7 +93,7 @@ def list_users(config: str | None, database: str | None) -> None:
     from saleroom.admin import users as accounts
 
     for name, created_at in accounts.everyone(settings):
-        click.echo(f"{name}\t{created_at}")
+        click.echo(f"{plain(name)}\t{created_at}")
 
 
 @users.command("password", cls=options.Command, epilog=EXIT_CODES)

@@ -18,6 +18,7 @@ from saleroom.demo.house import CannotGoOn, House, Refusal, served
 from saleroom.demo.market import Closed, Lot, Market
 from saleroom.demo.sale import SELLERS, Sale, views
 from saleroom.demo.studio import Studio
+from saleroom.terminal import plain
 
 FAILED = (CannotGoOn, Refusal)
 GUEST = "guest"
@@ -220,4 +221,4 @@ class _Demo:
 
     def _tell(self, kind: str, text: str) -> None:
         colour = {"sold": "green", "unsold": "yellow", "new": "cyan"}[kind]
-        self._console.print(f"  [{colour}]{kind:<7}[/] {escape(text)}", soft_wrap=True)
+        self._console.print(f"  [{colour}]{kind:<7}[/] {escape(plain(text))}", soft_wrap=True)

@@ -21,6 +21,8 @@ from typing import Any, Self
 import aiohttp
 import msgspec
 
+from saleroom import asking
+
 PORT = 9000
 START_SECONDS_MAX = 60.0
 STOP_SECONDS_MAX = 5.0
@@ -158,11 +160,8 @@ class House:
 
     async def __aenter__(self) -> Self:
         """Open nothing yet: connections come with the first requests."""
-        self._http = aiohttp.ClientSession(
-            timeout=aiohttp.ClientTimeout(total=REQUEST_SECONDS_MAX),
-            headers={"X-Requested-With": "saleroom demo"},
-            cookie_jar=aiohttp.DummyCookieJar(),
-        )
+        timeout = aiohttp.ClientTimeout(total=REQUEST_SECONDS_MAX)
+        self._http = asking.session(timeout, headers={"X-Requested-With": "saleroom demo"})
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -196,8 +195,8 @@ class House:
         """Return the answer's status and body, and after how many seconds to try again where the house is busy."""
         try:
             async with self._http.request(method, self.url + path, headers=headers, data=body) as response:
-                pause = min(PAUSE_SECONDS_MAX, float(response.headers.get("Retry-After", "1")))
-                return response.status, await response.read(), pause
+                pause = min(PAUSE_SECONDS_MAX, asking.retry_after(response) or 1.0)
+                return response.status, await asking.body(response, asking.LIST_BYTES_MAX), pause
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise CannotGoOn(f"{method} {path}: no answer ({type(error).__name__})") from None
 

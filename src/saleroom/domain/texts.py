@@ -13,9 +13,10 @@ MARKS_MAX = 8
 
 The longest stack of Tibetan has eight, a flag of emoji six, a Hebrew letter with vowels and cantillation five.
 """
-_STEERS = "\ud800-\udfff\u202a-\u202e\u2066-\u2069"
-_HIDDEN = re.compile(f"[\0-\x1f\x7f-\x9f\u2028\u2029{_STEERS}]")
-_HIDDEN_IN_LINES = re.compile(f"[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f{_STEERS}]")
+_STEERS = "\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069"
+_CONTROLS = re.compile(f"[\0-\x1f{_STEERS}]")
+_CONTROLS_IN_LINES = re.compile(f"[\0-\x08\x0b\x0c\x0e-\x1f{_STEERS}]")
+_BREAKS = re.compile("[\u2028\u2029]")
 _TAGS = re.compile("[\U000e0000-\U000e007f]")
 _FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f")
 """A flag of a part of a country, such as that of Wales (UTS 51, "Emoji Tag Sequences")."""
@@ -28,20 +29,25 @@ _TAKES_NO_PLACE = re.compile(
     # Vowels and finals of Hangul, which are drawn into the syllable before them.
     "\u1160-\u11ff\ud7b0-\ud7fb]"
 )
+_HIDDEN = Fault("text_characters", "must not contain control or direction-override characters")
 _PILE = re.compile(f"[m\U000e0000-\U000e0fff]{{{MARKS_MAX + 1}}}")
 _VISIBLE = re.compile("[v\U00020000-\U0003ffff]")
 """Of what `_kinds` says; planes 2 and 3, which are not in it, are ideographs alone."""
 
 
-def hidden_fault(text: str, *, lines: bool) -> Fault | None:
+def control_fault(text: str, *, lines: bool) -> Fault | None:
     """Return the fault of a text that steers what shows it: control characters, half characters, turns of direction.
 
-    Line breaks and tabs pass where `lines`.
+    Line breaks and tabs pass where `lines`. No house has ever taken such a text.
     """
-    hidden = _HIDDEN_IN_LINES if lines else _HIDDEN
-    if hidden.search(text) or _TAGS.search(_FLAG.sub("", text)):
-        return Fault("text_characters", "must not contain control or direction-override characters")
-    return None
+    controls = _CONTROLS_IN_LINES if lines else _CONTROLS
+    return _HIDDEN if controls.search(text) else None
+
+
+def hidden_fault(text: str, *, lines: bool) -> Fault | None:
+    """Return the fault of a text that has controls, other breaks of lines (where not `lines`), or words in tags."""
+    hidden = (_BREAKS.search(text) and not lines) or _TAGS.search(_FLAG.sub("", text))
+    return _HIDDEN if hidden else control_fault(text, lines=lines)
 
 
 def shown_fault(text: str) -> Fault | None:

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 from yarl import URL
 
+from saleroom import asking
 from saleroom.load import answers
 from saleroom.load.answers import ANSWERS, AuctionAnswer, PlacedAnswer, RefusalAnswer
 from saleroom.load.checking import money
@@ -54,11 +55,10 @@ class Client:
 
     async def __aenter__(self) -> Self:
         """Open nothing yet: connections come with the first requests."""
-        self._http = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=self._connections),
-            timeout=aiohttp.ClientTimeout(total=REQUEST_SECONDS_MAX),
-            headers={"X-Requested-With": "saleroom load"},
-            cookie_jar=aiohttp.DummyCookieJar(),
+        self._http = asking.session(
+            aiohttp.ClientTimeout(total=REQUEST_SECONDS_MAX),
+            aiohttp.TCPConnector(limit=self._connections),
+            {"X-Requested-With": "saleroom load"},
         )
         return self
 
@@ -85,10 +85,8 @@ class Client:
             async with self._http.request(
                 method, self._url(path), headers=headers, data=data, allow_redirects=False
             ) as response:
-                content = await response.read()
-                return Answer(
-                    sent, time.monotonic(), response.status, content, "", _seconds(response.headers.get("Retry-After"))
-                )
+                content = await asking.body(response, asking.LIST_BYTES_MAX)
+                return Answer(sent, time.monotonic(), response.status, content, "", asking.retry_after(response))
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             return Answer(sent, time.monotonic(), LOST, b"", type(error).__name__)
         finally:
@@ -181,7 +179,3 @@ def said(answer: Answer) -> str:
     if answer.status == LOST:
         return f"no answer ({answer.error})"
     return f"{answer.status} {answer.body[:200].decode(errors='replace')}".strip()
-
-
-def _seconds(text: str | None) -> float | None:
-    return float(text) if text is not None and text.isascii() and text.isdigit() else None

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from saleroom import terminal
 from saleroom.load.figures import histogram, summary
 from saleroom.load.run import Result
 from saleroom.load.violations import SENTENCES
@@ -72,7 +73,7 @@ def show(result: Result, console: Console) -> None:
     for kind, finding in verdict.violations.by_kind().items():
         console.print(Text(f"{finding.count} x {kind}: {SENTENCES[kind]}", style="red"), soft_wrap=True)
         for example in finding.examples:
-            console.print(Text(f"    {example}"), soft_wrap=True)
+            console.print(Text(f"    {terminal.plain(example)}"), soft_wrap=True)
 
 
 def _latencies(result: Result) -> Table:
@@ -121,4 +122,4 @@ def _remarks(result: Result, console: Console) -> None:
     if verdict.unsettled:
         remarks.append(f"{verdict.unsettled} bids got no answer in the end; whether they count is not known.")
     for remark in remarks:
-        console.print(remark, highlight=False, soft_wrap=True)
+        console.print(terminal.plain(remark), highlight=False, soft_wrap=True)

@@ -35,6 +35,8 @@ from saleroom.load.record import LOST, Lot, Record, Tick
 USERS_CHUNK = 1000
 AT_ONCE = 16
 """Requests under way while nobody bids: preparing, reading the history, logging out."""
+PAGES_MAX = 20_000
+"""Pages of a list that are read: two million bids."""
 SOFT_CLOSE_SECONDS, CAP_SECONDS = 1, 3
 LOT_SECONDS = 0.01
 """What each lot is allowed to take to be created, before the bidding begins."""
@@ -213,7 +215,7 @@ class _Trial:
         auction, _ = await client.insist(AuctionAnswer, "GET", f"/auctions/{lot.gid}")
         lot.final = answers.view(auction, self._record.malformed)
         cursor = ""
-        while True:
+        for _ in range(PAGES_MAX):
             page, _ = await client.insist(HistoryAnswer, "GET", f"/auctions/{lot.gid}/bids?limit=100{cursor}")
             lot.history += [answers.bid(bid, lot.gid, self._record.malformed) for bid in page.bids]
             if page.next is None:
@@ -223,7 +225,7 @@ class _Trial:
 
     async def _read_wins(self, client: Client, user: UserAnswer) -> None:
         cursor = ""
-        while True:
+        for _ in range(PAGES_MAX):
             page, _ = await client.insist(StandingsAnswer, "GET", f"/me/bids?limit=100{cursor}", user.token)
             for bid in page.bids:
                 if bid.standing == "won" and bid.auction.gid in self._record.lots:

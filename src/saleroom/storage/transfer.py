@@ -49,6 +49,7 @@ from saleroom.storage.tables import (
     texts,
 )
 from saleroom.storage.texts import drop_index, make_index
+from saleroom.storage.wording import text_fault
 
 FORMAT = "saleroom-export/1"
 LEFT_OUT = frozenset({leases.name, texts.name})
@@ -312,6 +313,9 @@ def _read_row(table: Table, row: Any, number: int) -> dict[str, Any]:
         raise Broken(f"line {number}: a value of {table.name} is not of its column's kind") from None
     if table is photo_files:
         _check_file(found["bytes"], found["digest"], number)
+    for column in wanted.values():
+        if (fault := text_fault(column, found[column.name])) is not None:
+            raise Broken(f"line {number}: {column.name} of {table.name} {fault.message}")
     return found
 
 

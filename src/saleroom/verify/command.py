@@ -12,12 +12,12 @@ from typing import BinaryIO
 import msgspec
 from msgspec import Struct
 
+from saleroom.terminal import plain
 from saleroom.verify import display, receipts, source
 from saleroom.verify.progress import Progress
 from saleroom.verify.reading import Damaged, Ledger, read
 from saleroom.verify.receipts import FORM, Keys, Receipt, Refuted
 from saleroom.verify.source import CannotRead, Lot, WrongUsage
-from saleroom.verify.words import plain
 
 __all__ = ["FAILED", "Plan", "WrongUsage", "plan", "run"]
 

@@ -16,8 +16,8 @@ from rich.text import Text
 from saleroom.domain.events import BidPlaced, ReserveMet
 from saleroom.domain.reasons import conclusion
 from saleroom.domain.views import instant, maybe_instant
+from saleroom.terminal import plain
 from saleroom.verify.reading import Ledger
-from saleroom.verify.words import plain
 
 SEALED = "sealed until the auction is over"
 

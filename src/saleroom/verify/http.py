@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 from yarl import URL
 
+from saleroom import asking
 from saleroom.unanswered import why
 from saleroom.verify.reading import LEDGER_BYTES_MAX
 from saleroom.verify.source import KEYS_PATH, SMALL_BYTES_MAX, CannotRead, Lot, split
@@ -21,10 +22,9 @@ T = TypeVar("T")
 
 CONNECT_SECONDS_MAX = 10.0
 SILENCE_SECONDS_MAX = 45.0
-LEDGER_SECONDS_MAX = 3600.0
+SMALL_SECONDS_MAX, LEDGER_SECONDS_MAX = 60.0, 3600.0
 REDIRECTS_MAX = 5
 IN_MEMORY_BYTES_MAX = 8 * 1024 * 1024
-CHUNK_BYTES = 64 * 1024
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -67,10 +67,7 @@ def _ask(work: Callable[[_House], Coroutine[Any, Any, T]]) -> T:
         timeout = aiohttp.ClientTimeout(
             total=LEDGER_SECONDS_MAX, sock_connect=CONNECT_SECONDS_MAX, sock_read=SILENCE_SECONDS_MAX
         )
-        headers = {"Accept-Encoding": "identity"}  # a size that was checked is the size there is
-        async with aiohttp.ClientSession(
-            timeout=timeout, headers=headers, cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False
-        ) as http:
+        async with asking.session(timeout) as http:
             return await work(_House(http))
 
     return asyncio.run(asked())
@@ -84,7 +81,11 @@ class _House:
 
     async def small(self, url: str, content_type: str) -> bytes:
         """Return a small answer whole."""
-        return b"".join([chunk async for chunk in self._chunks(url, content_type, SMALL_BYTES_MAX)])
+        try:
+            async with asyncio.timeout(SMALL_SECONDS_MAX):
+                return b"".join([chunk async for chunk in self._chunks(url, content_type, SMALL_BYTES_MAX)])
+        except TimeoutError as error:
+            raise CannotRead(f"{url} cannot be read: {why(error)}") from None
 
     async def ledger(self, url: str, progress: Callable[[int], None]) -> BinaryIO:
         """Return a ledger as a file that is gone once it is closed."""
@@ -101,7 +102,6 @@ class _House:
 
     async def _chunks(self, url: str, content_type: str, most: int) -> AsyncIterator[bytes]:
         """Yield what is at `url`, or where that sends us on the same host. Raises CannotRead."""
-        size = 0
         try:
             for _ in range(REDIRECTS_MAX + 1):
                 async with self._http.get(URL(url, encoded=True), allow_redirects=False) as response:
@@ -109,12 +109,11 @@ class _House:
                         url = _elsewhere(url, response.headers.get("Location", ""))
                         continue
                     self._check(url, response, content_type)
-                    async for chunk in response.content.iter_chunked(CHUNK_BYTES):
-                        size += len(chunk)
-                        if size > most:
-                            raise CannotRead(f"{url} answers more than a house would; check the address")
+                    async for chunk in asking.chunks(response, most):
                         yield chunk
                     return
+        except asking.TooMuch:
+            raise CannotRead(f"{url} answers more than a house would; check the address") from None
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             raise CannotRead(f"{url} cannot be read: {why(error)}") from None
         raise CannotRead(f"{url} cannot be read: it sends us on without end")
@@ -124,8 +123,7 @@ class _House:
             raise CannotRead(f"{url} is not there: the house knows no such auction")
         if response.status == 429 or response.status >= 500:
             raise CannotRead(f"{url} cannot be read now (status {response.status}); try again in a moment")
-        encoded = response.headers.get("Content-Encoding", "identity") != "identity"
-        if response.status != 200 or response.content_type != content_type or encoded:
+        if response.status != 200 or response.content_type != content_type or asking.is_packed(response):
             self.no_house(url)
 
     def no_house(self, url: str) -> NoReturn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import NoReturn, TypeVar
 from urllib.parse import quote
@@ -11,6 +12,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
+from saleroom.asking import LIST_BYTES_MAX, TooMuch, body, is_packed, retry_after, session
 from saleroom.unanswered import why
 from saleroom.watch import lots
 from saleroom.watch.channel import CannotWatch, Pauses, Plan, tls_context
@@ -22,8 +24,12 @@ T = TypeVar("T")
 CONNECT_SECONDS_MAX = 10.0
 SILENCE_SECONDS_MAX = 45.0
 """A house comments every 15 seconds: whoever is silent for three times as long is gone."""
+ANSWER = aiohttp.ClientTimeout(total=120.0, sock_connect=CONNECT_SECONDS_MAX, sock_read=SILENCE_SECONDS_MAX)
+"""For all that is no stream: one that drips in comes to an end."""
 LOTS_PAGES_MAX = 20
 """Pages of 100 lots read at the start. Other lots are asked for when something happens to them."""
+_GID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_EVENT_ID = re.compile(rf"0|{_GID.pattern}/[0-9]{{1,10}}")
 _OPEN_LOTS = "/auctions?status=open&limit=100"
 
 
@@ -53,9 +59,7 @@ class HttpWatch:
         """Watch until the one lot is over, without end where all are watched. Raises CannotWatch."""
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS_MAX, sock_read=SILENCE_SECONDS_MAX)
         tls = tls_context(self._plan.ca_file) if self._plan.url.startswith("https:") else True
-        async with aiohttp.ClientSession(
-            timeout=timeout, connector=aiohttp.TCPConnector(ssl=tls), cookie_jar=aiohttp.DummyCookieJar()
-        ) as self._http:
+        async with session(timeout, aiohttp.TCPConnector(ssl=tls)) as self._http:
             while True:
                 try:
                     if await self._follow():
@@ -122,10 +126,15 @@ class HttpWatch:
 
     async def _message(self, message: Message) -> bool:
         """Take an event in; return whether it was the last one of the one lot. One with a name is about the stream itself."""
+        # The id goes into a header and the gid into an address, when the house is asked again.
+        if message.id and _EVENT_ID.fullmatch(message.id) is None:
+            self._no_house()
         if message.data and not message.name:
             try:
                 event = lots.read_event(message.data)
             except msgspec.DecodeError:
+                self._no_house()
+            if _GID.fullmatch(event.gid) is None:
                 self._no_house()
             if self._plan.states and self._looked and event.gid not in self._sale.lots:
                 await self._look(event.gid)
@@ -162,22 +171,21 @@ class HttpWatch:
 
     async def _ask(self, path: str, read: Callable[[bytes], T]) -> T:
         """Return what is at `path`, which must be there. Raises CannotWatch, or one of LOST."""
-        async with self._http.get(self._url(path)) as response:
+        async with self._http.get(self._url(path), timeout=ANSWER) as response:
             self._check(response, "application/json")
             try:
-                return read(await response.read())
-            except msgspec.DecodeError:
+                return read(await body(response, LIST_BYTES_MAX))
+            except (msgspec.DecodeError, TooMuch):
                 self._no_house()
 
     def _check(self, response: aiohttp.ClientResponse, content_type: str) -> None:
         """Raise _Passing for a house that is busy, CannotWatch for an answer that no house gives."""
         status = response.status
         if status == 429 or status >= 500:
-            after = response.headers.get("Retry-After", "")
-            raise _Passing(f"the house answers {status}", float(after) if after.isascii() and after.isdigit() else 0.0)
+            raise _Passing(f"the house answers {status}", retry_after(response) or 0.0)
         if status == 404 and self._plan.gid is not None and response.content_type == "application/json":
             raise CannotWatch(f"there is no lot {self._plan.gid} in {self._plan.url}")
-        if status != 200 or response.content_type != content_type:
+        if status != 200 or response.content_type != content_type or is_packed(response):
             self._no_house()
 
     def _no_house(self) -> NoReturn:

@@ -15,11 +15,15 @@ Instant = Annotated[datetime, Meta(tz=True)]
 """An instant that says its offset, as all of a house's do; others cannot be held against a clock."""
 
 
+TEXT_LENGTH_MAX = 1000
+"""Far more than the longest name of a house."""
+
+
 class Lot(Struct, frozen=True, rename="camel"):
     """An auction as the house shows it (docs/api.md); money stays as it was written. `version` is its last event's number."""
 
-    gid: str
-    name: str
+    gid: Annotated[str, Meta(max_length=64)]
+    name: Annotated[str, Meta(max_length=TEXT_LENGTH_MAX)]
     status: str
     version: int
     current_bid: str | None = None
@@ -97,7 +101,7 @@ def _changes(event: Happening, lot: Lot) -> Mapping[str, Any]:
     match event.type:
         case "auction.created" | "auction.amended":
             changes = {
-                "name": str(data.get("name", lot.name)),
+                "name": str(data.get("name", lot.name))[:TEXT_LENGTH_MAX],
                 "status": str(data.get("status", lot.status)),
                 "minimum_bid": _text(data.get("minimumBid")),
                 "starts_at": _instant(data.get("startsAt")),

@@ -12,6 +12,8 @@ from saleroom.watch.words import standing
 
 ENDED_SHOWN_MAX = 100
 """Lots that are over and still shown, the latest ones."""
+LOTS_MAX = 20_000
+"""Lots that are known at a time; with more, those that were seen first are forgotten."""
 
 
 class Display(Protocol):
@@ -104,3 +106,5 @@ class Sale:
             if len(self._ended) > ENDED_SHOWN_MAX:
                 self.lots.pop(self._ended.popleft(), None)
         self.lots[lot.gid] = lot
+        if len(self.lots) > LOTS_MAX:
+            self.gone(next(iter(self.lots)))

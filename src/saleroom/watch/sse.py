@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 LINE_BYTES_MAX = 1 << 20
-"""An event of a house has a few hundred bytes; one with a long description 40 KiB."""
+"""An event of a house has a few hundred bytes; one with a long description 40 KiB. Its lines together are no longer."""
 RETRY_DIGITS_MAX = 9
 """Eleven days, in milliseconds; a number without an end is none."""
 
@@ -31,7 +31,7 @@ class Comment:
 
 
 class TooLong(Exception):
-    """A line has no end: this is no stream of events."""
+    """A line or an event has no end: this is no stream of events."""
 
 
 class Parser:
@@ -44,6 +44,7 @@ class Parser:
         self._has_id = False
         self._data: list[str] = []
         self._name = ""
+        self._size = 0
         self._first = True
 
     def feed(self, chunk: bytes) -> Iterator[Message | Comment]:
@@ -76,6 +77,9 @@ class Parser:
         match name:
             case "data":
                 self._data.append(value)
+                self._size += len(value) + 1
+                if self._size > LINE_BYTES_MAX:
+                    raise TooLong
             case "id" if "\0" not in value:
                 self._id, self._has_id = value, True
             case "retry" if value.isascii() and value.isdigit() and len(value) <= RETRY_DIGITS_MAX:
@@ -90,4 +94,5 @@ class Parser:
             yield Message(self._id, "\n".join(self._data), self._name)
         self._data.clear()
         self._name = ""
+        self._size = 0
         self._has_id = False

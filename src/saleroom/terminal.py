@@ -1,4 +1,4 @@
-"""Text from a ledger, made fit for a terminal."""
+"""Text from outside, made fit for a terminal: from a ledger, a database, a house, or an error that repeats any of them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import unicodedata
 TEXT_LENGTH_MAX = 400
 
 
-def plain(text: str) -> str:
+def plain(text: str, length_max: int = TEXT_LENGTH_MAX) -> str:
     """Return `text` with each mark that could steer a terminal or deceive a reader written as its escape: it is evidence.
 
     Those are control and format characters, line ends, half characters and private ones.
     """
-    kept = "".join(_shown(mark) for mark in text[:TEXT_LENGTH_MAX])
-    return kept if len(text) <= TEXT_LENGTH_MAX else f"{kept}…"
+    kept = "".join(_shown(mark) for mark in text[:length_max])
+    return kept if len(text) <= length_max else f"{kept}…"
 
 
 def _shown(mark: str) -> str:
