@@ -19,7 +19,7 @@ from saleroom.domain.errors import Invalid
 from saleroom.doors import guard, problems, uploads
 from saleroom.doors.guard import FIRST_FIELD_BYTES_MAX, Guard, forgery_token
 from saleroom.doors.problems import BodyTimedOut, BodyTooLarge
-from saleroom.doors.uploads import multipart
+from saleroom.doors.uploads import TEXT_CHARACTERS_MAX, multipart
 from tests.sealing import known
 
 COOKIE = "saleroom_csrf=bound"
@@ -286,6 +286,15 @@ async def test_a_form_has_few_parts(parts: list[bytes]) -> None:
     with pytest.raises(Invalid) as caught:
         await multipart(asking(receiving(form(*parts))), 10**6)
     assert {"body": ["malformed_form"]} == {k: [f.code for f in v] for k, v in caught.value.faults.items()}
+
+
+async def test_the_texts_of_a_form_have_a_size() -> None:
+    """All texts together have a bound of their own, whatever is left for files: what is refused is shown again."""
+    photo = part("files", b"x" * 50_000, more='; filename="a"')
+    await (await multipart(asking(receiving(form(part("a", b"x" * TEXT_CHARACTERS_MAX), photo))), 10**6)).close()
+    parts = [part(f"n{number}", b"x" * (TEXT_CHARACTERS_MAX // 100)) for number in range(101)]
+    with pytest.raises(BodyTooLarge):
+        await multipart(asking(receiving(form(*parts, photo))), 10**6)
 
 
 async def _hangs_up(receive: Receive) -> None:

@@ -32,6 +32,8 @@ FORM_PHOTOS_MAX = 6
 TEXT_BYTES_MAX = 256 * 1024
 """All of a form that is not photos: a ladder and a description in the longest characters are less."""
 FILES_MAX, FIELDS_MAX, FIELD_BYTES_MAX = 50, 200, 64 * 1024
+TEXT_CHARACTERS_MAX = 32 * 1024
+"""What all fields that are no files may hold: a ladder and a description are less. A form that is refused is shown again."""
 
 
 async def picture(request: Request, house: Photos, token: str, address: str) -> Photo:
@@ -123,6 +125,9 @@ async def multipart(request: Request, bytes_max: int) -> FormData:
     if not parser.ended:
         parser.close()
         raise Invalid.one("body", "malformed_form", "has no end")
+    if sum(len(text) for _, text in found.multi_items() if isinstance(text, str)) > TEXT_CHARACTERS_MAX:
+        await found.close()
+        raise BodyTooLarge(limit=TEXT_CHARACTERS_MAX)
     return found
 
 

@@ -85,6 +85,14 @@ def test_a_choice_goes_before_the_browser(chosen: str, tag: str) -> None:
     assert tag == EUROS.negotiate("de-CH, fr", chosen).tag
 
 
+@pytest.mark.parametrize(
+    "accepted", ["de" + "-a" * 3_500, "de" + "-a" * 9, ",".join(["xx"] * 50 + ["de"]), "," * 4_000 + "de"], ids=len
+)
+def test_long_lists_of_languages_are_not_read_to_their_end(accepted: str) -> None:
+    """A tag has few parts and a list few tags; of a longer one the rest is not read, as that takes a time by the square."""
+    assert "en-GB" == EUROS.negotiate(accepted).tag
+
+
 def test_a_third_language_needs_no_code(tmp_path: Path) -> None:
     """A folder with a catalogue is a language: with its own name, and with the plurals that the catalogue says."""
     (tmp_path / "pl").mkdir()

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import threading
 from datetime import timedelta
 
 import httpx
 import pytest
 import segno
 
+from saleroom.domain.errors import Busy
+from saleroom.doors.web import codes
+from saleroom.doors.web.codes import MASK, Codes
 from tests.doors.web.markup import Page
 from tests.fixtures_database import FakeClock
 from tests.fixtures_house import House, ServeHouse
@@ -162,7 +167,7 @@ def test_the_code_leads_to_the_lot(serve_house: ServeHouse) -> None:
     assert "style" not in drawn.text
     viewed = re.search(r'viewBox="0 0 ([0-9]+) ([0-9]+)"', drawn.text)
     light, dark = re.findall(r'<path (?:fill|stroke)="#(fff|000)" d="([^"]+)"', drawn.text)
-    matrix = segno.make(address, error="m", micro=False).matrix
+    matrix = segno.make(address, error="m", micro=False, boost_error=False, mask=MASK).matrix
     size = len(matrix) + 8
     assert viewed is not None
     assert ((str(size),) * 2, ("fff", f"M0 0h{size}v{size}h-{size}z")) == (viewed.groups(), light)
@@ -180,6 +185,35 @@ def dots(path: str) -> set[tuple[int, int]]:
             x, y = 0.0, 0.0
         x, y = x + float(across), y + float(down or 0)
     return found
+
+
+async def test_a_code_is_drawn_once_and_not_in_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many who ask for one address wait for one drawing, by a thread; of many addresses a bounded number is drawn and kept."""
+    drawn: list[tuple[str, str]] = []
+    over = threading.Event()
+
+    def draw(address: str) -> bytes:
+        drawn.append((address, threading.current_thread().name))
+        over.wait(10)
+        return address.encode()
+
+    monkeypatch.setattr(codes, "draw", draw)
+    monkeypatch.setattr(codes, "KEPT_MAX", 40)
+    made = Codes()
+    same = [asyncio.create_task(made.of("a")) for _ in range(100)]
+    others = [asyncio.create_task(made.of(str(number))) for number in range(codes.WAITING_MAX + 8)]
+    await asyncio.sleep(0.05)
+    same[0].cancel()
+    over.set()
+    assert [b"a"] * 99 == await asyncio.gather(*same[1:])
+    found = await asyncio.gather(*others, return_exceptions=True)
+    assert 9 == sum(isinstance(one, Busy) for one in found)
+    assert 1 == [address for address, _ in drawn].count("a")
+    assert {"codes_0"} == {thread for _, thread in drawn}
+    for number in range(100, 200):
+        await made.of(str(number))
+    await made.of("a")
+    assert 2 == [address for address, _ in drawn].count("a"), "it was not kept for ever"
 
 
 @pytest.mark.parametrize("path", ["screen", "screen/next", "qr.svg"])

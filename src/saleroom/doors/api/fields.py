@@ -110,6 +110,8 @@ def photo_ids(raw: bytes) -> list[str] | Fault:
         ids = _decode_texts(raw)
     except ValueError:
         return Fault("not_a_list", "must be a list of the ids of photos")
+    if len(ids) > PHOTO_IDS_MAX:
+        return Fault("too_many_photos", f"must be at most {PER_LOT_MAX}", most=PER_LOT_MAX)
     well_formed = all(re.fullmatch(PHOTO_ID_PATTERN, one) for one in ids)
     return ids if well_formed else Fault("photo_id", "must be ids as POST /photos answers them")
 
@@ -296,6 +298,8 @@ COMMAND = Form(
 CLOSE = Form(
     name="CloseRequest", fields=(_instant("endsAt", "ends_at", "Announces the end; without it, it closes now."),)
 )
+PHOTO_IDS_MAX = 100
+"""How many are looked at; a lot has fewer."""
 PHOTO_ID_PATTERN = "[A-Za-z0-9_-]{1,64}"
 PHOTOS = Form(
     name="PhotoList",

@@ -64,7 +64,10 @@ class Form(Struct, frozen=True, kw_only=True):
             raise Invalid.one("body", "not_an_object", "must be a JSON object") from None
         except ValueError as error:
             raise Invalid.one("body", "malformed_json", f"is not JSON: {error}") from None
-        values = read_fields(self.fields, {name: bytes(raw) for name, raw in members.items()}, strict=self.strict)
+        known = {field.name for field in self.fields}
+        # What is not known is refused by its name, and may be thousands.
+        sent = {name: bytes(raw) if name in known else b"" for name, raw in members.items()}
+        values = read_fields(self.fields, sent, strict=self.strict)
         if self.check is not None and (faults := self.check(values)):
             raise Invalid(faults)
         return values

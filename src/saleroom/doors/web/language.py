@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
 
@@ -35,7 +36,11 @@ SOURCE = "en"
 """The language of the templates."""
 _REGIONS = {SOURCE: "en-GB"}
 """How a language is written where the browser names no region: English by the 24-hour clock."""
-_RANGE = re.compile(r"([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*|\*)[ \t]*(?:;[ \t]*[Qq]=([01](?:\.[0-9]{0,3})?))?")
+RANGES_MAX = 50
+"""Languages of one browser that are looked at, the first ones."""
+WRITTEN_MAX = 4096
+"""Amounts, instants and durations that are kept as they were written: CLDR's rules take half of the time of a page."""
+_RANGE = re.compile(r"([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,8}|\*)[ \t]*(?:;[ \t]*[Qq]=([01](?:\.[0-9]{0,3})?))?")
 """A language with its quality (RFC 9110, 12.4.2 and 12.5.4)."""
 _UNITS = ((86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 _SIZES = ((2**20, "megabyte"), (2**10, "kilobyte"), (1, "byte"))
@@ -100,7 +105,7 @@ class Language:
 
         The currency's own decimals are always there, the others only where they are not nought.
         """
-        return amounts.write(Decimal(amount), self.currency, self.locale)
+        return _money(self, Decimal(amount))
 
     def amount(self, amount: str | Decimal) -> str:
         """Return a wire amount as it stands in a field: without currency and separators of thousands."""
@@ -131,16 +136,11 @@ class Language:
 
     def when(self, at: datetime | str) -> tuple[str, ...]:
         """Return an instant (a wire one too) as its date and its time to the second, in UTC and saying so."""
-        at = datetime.fromisoformat(at) if isinstance(at, str) else at
-        time = format_time(at, "long", tzinfo=UTC, locale=self.locale)
-        date = format_date(at.astimezone(UTC), "medium", locale=self.locale)
-        order = str(self.locale.datetime_formats["medium"]).replace("'", "")
-        return tuple(part.format(time, date) for part in order.split())
+        return _when(self, datetime.fromisoformat(at) if isinstance(at, str) else at)
 
     def duration(self, seconds: int) -> str:
         """Return whole seconds in the largest unit that says them exactly, such as `2 minutes` or `90 seconds`."""
-        size, unit = next(row for row in _UNITS if seconds % row[0] == 0) if seconds else _UNITS[-1]
-        return format_unit(seconds // size, f"duration-{unit}", "long", locale=self.locale)
+        return _duration(self, seconds)
 
     def size(self, count: int) -> str:
         """Return a number of bytes in the largest unit that it fills, cut off: what is at most that much is allowed."""
@@ -180,7 +180,11 @@ class Languages:
 
     def _wanted(self, accepted: str) -> list[tuple[str, str]]:
         """Return the catalogues that fit, each with the tag that asked for it, the best first (RFC 4647, 3.4)."""
-        ranges = [match.groups("1") for part in accepted.split(",") if (match := _RANGE.fullmatch(part.strip(" \t")))]
+        ranges = [
+            match.groups("1")
+            for part in accepted.split(",", RANGES_MAX)[:RANGES_MAX]
+            if (match := _RANGE.fullmatch(part.strip(" \t")))
+        ]
         qualities = {tag.lower(): min(float(quality), 1.0) for tag, quality in ranges}
         folders = {tag.lower(): tag for tag in self._catalogues}
         folders |= {"*": next((tag for tag in self._catalogues if qualities.get(tag.lower()) != 0), SOURCE)}
@@ -201,6 +205,25 @@ class Languages:
             made = Language(catalogue, Locale.parse(name), self._catalogues[catalogue], self._currency)
             self._made[catalogue, name] = made
         return made
+
+
+@lru_cache(WRITTEN_MAX)
+def _money(language: Language, amount: Decimal) -> str:
+    return amounts.write(amount, language.currency, language.locale)
+
+
+@lru_cache(WRITTEN_MAX)
+def _when(language: Language, at: datetime) -> tuple[str, ...]:
+    time = format_time(at, "long", tzinfo=UTC, locale=language.locale)
+    date = format_date(at.astimezone(UTC), "medium", locale=language.locale)
+    order = str(language.locale.datetime_formats["medium"]).replace("'", "")
+    return tuple(part.format(time, date) for part in order.split())
+
+
+@lru_cache(WRITTEN_MAX)
+def _duration(language: Language, seconds: int) -> str:
+    size, unit = next(row for row in _UNITS if seconds % row[0] == 0) if seconds else _UNITS[-1]
+    return format_unit(seconds // size, f"duration-{unit}", "long", locale=language.locale)
 
 
 def _shortened(tag: str) -> Iterator[str]:

@@ -108,6 +108,7 @@ def _environment(names: Mapping[str, Any]) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        auto_reload=False,  # it looks at the files of all templates for each page
         extensions=["jinja2.ext.i18n"],
     )
     made.policies["ext.i18n.trimmed"] = True

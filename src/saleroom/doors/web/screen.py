@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from io import BytesIO
-from typing import Any
 from urllib.parse import urlencode
 
-import segno
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from saleroom.domain.accounts import parse_username
 from saleroom.domain.errors import Fault, Invalid
 from saleroom.domain.views import AuctionView
+from saleroom.doors.web.codes import Codes
 from saleroom.doors.web.site import Site, go_to, is_fragment, lot_gid
 from saleroom.service import catalogue
 
@@ -20,8 +18,6 @@ RESULT_SECONDS = 12
 """How long a result stays before the next lot comes, and how often the screen asks for one while there is none."""
 REFRESH_SECONDS = 5
 """How often a screen without scripts reads itself anew."""
-_QUIET_ZONE = 4
-"""Modules of light around a code, without which cameras do not find it (ISO/IEC 18004, 6.3.8)."""
 
 
 class Screens:
@@ -29,6 +25,7 @@ class Screens:
 
     def __init__(self, site: Site) -> None:
         self._site = site
+        self._codes = Codes()
 
     async def show(self, request: Request) -> Response:
         """GET /lots/{gid}/screen?author=NAME: the lot as the hall sees it; `author` keeps to one seller's lots."""
@@ -63,11 +60,8 @@ class Screens:
         """GET /lots/{gid}/qr.svg: the address of the lot's page as a QR code, dark on light in every colour scheme."""
         gid = lot_gid(request)
         await self._site.house.showing.ask((gid, None))
-        drawn = BytesIO()
-        code = segno.make(f"{self._site.origin(request)}/lots/{gid}", error="m", micro=False)
-        plain: dict[str, Any] = {"xmldecl": False, "omitsize": True, "svgclass": None, "lineclass": None}
-        code.save(drawn, kind="svg", border=_QUIET_ZONE, dark="#000", light="#fff", **plain)
-        return Response(drawn.getvalue(), media_type="image/svg+xml", headers={"Cache-Control": "private, max-age=300"})
+        code = await self._codes.of(f"{self._site.origin(request)}/lots/{gid}")
+        return Response(code, media_type="image/svg+xml", headers={"Cache-Control": "private, max-age=300"})
 
     def _refresh(self, a: AuctionView, following: AuctionView | None, author: str | None) -> str:
         """Return what a browser without scripts is told: when to read which address."""

@@ -26,7 +26,8 @@ R = TypeVar("R")
 Handler = Callable[[Request], Awaitable[Response]]
 
 DEFAULT_ORIGIN = "http://127.0.0.1:9000"
-FORM_BYTES_MAX = 64 * 1024
+FORM_BYTES_MAX = 16 * 1024
+"""Five times the longest password in the longest characters, twice: to read a form holds up all others."""
 FIELDS_MAX = 100
 _FORM = "application/x-www-form-urlencoded"
 GID = re.compile(r"[A-Za-z0-9_-]{1,64}")
