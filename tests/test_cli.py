@@ -4,11 +4,14 @@ import io
 import os
 import pty
 import re
+import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -199,3 +202,18 @@ def test_serve_says_where_and_ends_cleanly(tmp_path: Path, stop: signal.Signals)
         assert 200 == httpx.get(f"{address[0]}/healthz", timeout=SECONDS_MAX).status_code
         process.send_signal(stop)
         assert (0, "") == (process.wait(SECONDS_MAX), process.stderr.read())
+
+
+def test_names_in_a_database_do_not_steer_a_terminal(
+    sqlite_template: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever names a database holds, `users list` writes what would steer a terminal as escapes."""
+    file = tmp_path / "house.db"
+    shutil.copy(sqlite_template, file)
+    with closing(sqlite3.connect(file)) as database, database:
+        row = ("ada\x1b[2J\x9b31m\u202e", "2026-11-21T12:00:00.000000")
+        database.execute("INSERT INTO users (username, created_at) VALUES (?, ?)", row)
+    assert 0 == main(["users", "list", "--database", f"sqlite:///{file}"])
+    said = capsys.readouterr().out
+    assert said.startswith("ada\\u001b[2J\\u009b31m\\u202e\t")
+    assert said.strip().replace("\t", "").isprintable()
