@@ -13,6 +13,7 @@ from saleroom.doors.api.resource import Access
 from saleroom.doors.api.schemas import EXAMPLES
 from saleroom.doors.guard import SAFE_METHODS
 from saleroom.service import reading
+from saleroom.storage import database as storage
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.turns import WAITING_MAX, Rank
 from tests.fixtures_house import PASSWORD, House
@@ -45,6 +46,7 @@ def written(house: House, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def endless_searches(house: House, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A house whose searches never end by themselves."""
     listed = reading.auction_list
+    monkeypatch.setattr(storage, "READ_SECONDS_MAX", 600)
 
     def endless(tx: Transaction, token: str | None, which: Any, *rest: Any) -> Any:
         if which.text:

@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import Any
 
 import msgspec
 import pytest
@@ -242,18 +243,25 @@ async def test_one_bidders_flood_keeps_nobody_out(
 
 
 async def test_bids_pass_the_door_in_order(database: Database, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bids that were looked at before they lined up are decided in order of arrival, as all others are."""
+    """While anybody is at the door nobody passes them, also where the desk has nothing to do by then."""
     monkeypatch.setattr(desk, "LOOK_FROM", 2)
-    monkeypatch.setattr(desk, "BATCH_MAX", 3)
-    counter = Desk(database)
-    bids: list[asyncio.Task[bytes]] = []
-    for number in range(60):
-        bids.append(asyncio.create_task(counter.place(house.bid(1 + number % 3, str(10 + 10 * number)))))
-        if number % 7 == 0:
-            await asyncio.sleep(0.002)
-    assert [f"{10 + 10 * number}.000" for number in range(60)] == [
-        decoded(answer).auction.current_bid for answer in await asyncio.gather(*bids)
+    counter, look, looked_at = Desk(database), database.read, asyncio.Event()
+
+    async def slow(*asked: Any) -> Any:
+        await looked_at.wait()
+        return await look(*asked)
+
+    monkeypatch.setattr(database, "read", slow)
+    early = [
+        asyncio.create_task(counter.place(house.bid(1 + number % 3, str(10 + 10 * number)))) for number in range(4)
     ]
+    await asyncio.gather(*early[:2])
+    late = [asyncio.create_task(counter.place(house.bid(1 + number % 3, str(10 + 10 * number)))) for number in (4, 5)]
+    await asyncio.sleep(0.1)
+    assert not any(task.done() for task in (*early[2:], *late))
+    looked_at.set()
+    answers = await asyncio.gather(*early, *late)
+    assert [f"{10 + 10 * number}.000" for number in range(6)] == [decoded(one).auction.current_bid for one in answers]
 
 
 async def test_the_statements_of_a_batch(database: Database, house: House, database_kind: str) -> None:

@@ -127,8 +127,9 @@ async def test_few_searches_run_and_few_wait(database: Database) -> None:
     await ended(flood)
 
 
-async def test_what_nobody_waits_for_is_stopped(database: Database) -> None:
+async def test_what_nobody_waits_for_is_stopped(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """A statement whose client has hung up ends, in the database too, and its place is somebody else's."""
+    monkeypatch.setattr(storage, "READ_SECONDS_MAX", 600)
     somebody = Somebody("stranger")
     gone = [reads(database, search, somebody) for _ in range(3)]
     await begun(database, Rank.COSTLY, 1)
