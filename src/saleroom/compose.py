@@ -178,6 +178,8 @@ def _parts(
             relay.wake()
 
     database.after_commit += [closer.expect, lambda _: look()]
+    if relay is not None:
+        feed.after_rewind.append(relay.begin_again)
     if database.kind == "postgresql" and settings.database_pooler == "none":
         notices = Notices(database, look)
         database.after_commit.append(lambda _: notices.announce())

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from saleroom.delivery import feed as feed_module
-from saleroom.delivery.feed import BEGINNING, EventId, Feed, Follower, Frontier
+from saleroom.delivery.feed import BEGINNING, EventId, Feed, Follower
+from saleroom.delivery.frontier import Frontier
 from saleroom.domain.errors import Busy, UnknownAuction, UnknownEvent
 from saleroom.service.closing import settle_due
 from saleroom.storage import log, tables
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.log import LoggedEvent, Tail
+from saleroom.storage.log import LoggedEvent, Seen, Tail
 from tests.delivery.equipment import Sales
 from tests.fixtures_database import OpenDatabase
 
@@ -364,7 +365,7 @@ def test_the_frontier_never_passes_what_will_appear_and_does_not_wait_for_ever(s
             world.step()  # between the two statements of a look
         seen = sorted(n for n in world.committed if n > frontier.head or n in frontier.missing)
         given_out.update(seen)
-        frontier.advance(Tail(seen, [], settled, begun))
+        frontier.advance(Tail(seen, [], settled, begun, Seen(max([*seen, frontier.head])), more=False))
         below = {n for n in world.committed if n <= frontier.complete}
         assert below <= given_out
         possible = {n for numbers in world.under_way.values() for n in numbers}

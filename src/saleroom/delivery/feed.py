@@ -14,14 +14,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 
+import structlog
 from msgspec import Struct
 
+from saleroom.delivery.frontier import Frontier
 from saleroom.domain.errors import Busy
 from saleroom.storage import log as rows
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import Unavailable
-from saleroom.storage.log import Backlog, LoggedEvent, Tail
+from saleroom.storage.log import Backlog, LoggedEvent, Rewound
 from saleroom.storage.sharing import Shared
+
+_log = structlog.get_logger(__name__)
 
 WAITING_MAX = 4096
 """Events that may wait for one follower, and a page more; a batch of bids brings up to some 1,500 at once."""
@@ -48,50 +52,6 @@ class EventId(Struct, frozen=True):
 
 
 BEGINNING = EventId("", 0)
-
-
-class Frontier:
-    """How far the log is known to be complete.
-
-    Numbers are given out in order, but their transactions commit in any: an event may appear below one that was seen
-    before. Each number that is passed over is waited for, until it is there or every transaction that could have it is
-    over. An auction's own events always appear in order, as each is written under the auction's lock.
-    """
-
-    def __init__(self, numbers: Sequence[int], look_back: int) -> None:
-        """Take the numbers among the last `look_back` of the log, in order; it begins before the first that is not there."""
-        self.head = max(numbers[-1] - look_back, 0) if numbers else 0
-        for number in numbers:
-            if number > self.head + 1:
-                break
-            self.head = number
-        self._missing: dict[int, int | None] = {}
-
-    @property
-    def missing(self) -> list[int]:
-        """The numbers that are waited for, in order."""
-        return list(self._missing)
-
-    @property
-    def complete(self) -> int:
-        """The number up to which nothing will appear any more."""
-        return next(iter(self._missing)) - 1 if self._missing else self.head
-
-    def advance(self, tail: Tail) -> None:
-        """Take in what `storage.log.tail` found after `head`, and of `missing`."""
-        for number in tail.numbers:
-            self._missing.pop(number, None)
-        for number, over_at in list(self._missing.items()):
-            # Whoever has the number had begun when the number above it was seen, and so before this look.
-            bound = tail.begun if over_at is None else over_at
-            if tail.settled >= bound:
-                del self._missing[number]
-            else:
-                self._missing[number] = bound
-        for number in tail.numbers:
-            if number > self.head:
-                self._missing.update(dict.fromkeys(range(self.head + 1, number)))
-                self.head = number
 
 
 class Follower:
@@ -208,6 +168,10 @@ class Feed:
         self._followers_max = followers_max
         self._clock: tuple[datetime, float] | None = None
         """An instant of the house's clock, which is the database's, and what this process's counter said then."""
+        self.rewinds = 0
+        """How often the database had lost what was read from it before."""
+        self.after_rewind: list[Callable[[], None]] = []
+        """Called after each of them."""
         self._count = 0
         self._by_gid: dict[str, set[Follower]] = {}
         self._of_all: set[Follower] = set()
@@ -238,8 +202,20 @@ class Feed:
             try:
                 await self._wait()
                 await self._look()
+            except Rewound:
+                self._begin_again()
             except Unavailable:
                 await asyncio.sleep(RETRY_SECONDS)
+
+    def _begin_again(self) -> None:
+        """Let all who follow begin again: what they were told is not what has happened any more."""
+        _log.warning("the log is not the one that was read; streams end", followers=self._count)
+        self.rewinds += 1
+        self._frontier, self._held = None, []
+        for follower in [*self._of_all, *(one for group in self._by_gid.values() for one in group)]:
+            follower.end()
+        for tell in self.after_rewind:
+            tell()
 
     async def follow(self, gid: str | None, after: EventId | None) -> Follower:
         """Return a follower of an auction (or of all) from behind the event `after`, or from now on.
@@ -339,13 +315,17 @@ class Feed:
             self._clock = instant, (asked + time.monotonic()) / 2
 
     async def _read_on(self, frontier: Frontier) -> None:
-        more = True
-        while more:
-            tail = await self._database.read(rows.tail, frontier.head, frontier.missing)
-            more = len(tail.numbers) >= rows.PAGE_MAX
-            frontier.advance(tail)
+        more, fresh = True, list[LoggedEvent]()
+        while more or fresh:
+            if more:
+                tail = await self._database.read(rows.tail, frontier.seen, frontier.missing)
+                frontier.advance(tail)
+                more, fresh = tail.more, fresh + tail.events
+            if more and len(fresh) < rows.PAGE_MAX:
+                continue  # hidden events must not tell by where a page ends
+            page, fresh = fresh[: rows.PAGE_MAX], fresh[rows.PAGE_MAX :]
             began = time.monotonic()
-            await self._hand_out(tail.events, frontier.complete)
+            await self._hand_out(page, min([frontier.complete, *(event.id - 1 for event in fresh)]))
             # As long as that took: so bids have half of the time, however many follow, and what happens meanwhile is
             # handed out together.
             await asyncio.sleep(time.monotonic() - began)

@@ -50,6 +50,12 @@ class Outbox:
             sent = await self._clear() or sent
         return sent
 
+    def begin_again(self) -> None:
+        """Send all states once more: the database may have lost what the broker was told."""
+        self._changed.clear()
+        self._sent.clear()
+        self._lost = _LostStates()
+
     async def _send_changes(self) -> bool:
         """Send events, and the states that are due after them."""
         now = time.monotonic()

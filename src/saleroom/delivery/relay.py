@@ -57,6 +57,7 @@ class Relay:
         self._woken = asyncio.Event()
         self._stopping = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._outbox: Outbox | None = None
         self._attempts = 0
         self._faults: set[str] = set()
         """What has been said since all was well."""
@@ -71,6 +72,12 @@ class Relay:
     def wake(self) -> None:
         """Say that something was committed; call it in the event loop's thread. Without it the relay looks by itself."""
         self._woken.set()
+
+    def begin_again(self) -> None:
+        """Send all states once more: the database has lost what the broker was told."""
+        if self._outbox is not None:
+            self._outbox.begin_again()
+            self.wake()
 
     async def owed(self) -> int:
         """Return how many events wait for the broker's acknowledgement. Raises Unavailable without the database."""
@@ -115,7 +122,7 @@ class Relay:
         """Serve until the relay is stopped or the lease is lost. Raises MqttError, or Unavailable at the end."""
         async with connect(self._settings, self._version) as connection:
             self._version = connection.version
-            outbox = Outbox(self._database, connection, self._settings)
+            outbox = self._outbox = Outbox(self._database, connection, self._settings)
             await self._listen(connection)
             async with online(connection, self._settings):
                 self.connected = True
@@ -168,6 +175,7 @@ class Relay:
         except PublishRefused as error:
             await self._back_off("MQTT broker refuses events or states; they are kept and tried again", error)
         except Unavailable as error:
+            outbox.begin_again()  # it may come back as a standby that lacks the last commits
             await self._back_off("database not reached; MQTT goes on when it is back", error)
         else:
             self._recovered()

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Row, Text, cast, func, select, update
+from sqlalchemy import Row, Select, Text, cast, func, select, update
 
 from saleroom.domain.auction import Auction
 from saleroom.domain.errors import UnknownAuction, UnknownEvent
@@ -19,6 +19,7 @@ from saleroom.storage import auctions as auction_rows
 from saleroom.storage import bulk
 from saleroom.storage.auctions import ending_rank
 from saleroom.storage.database import Transaction, brief, ranked
+from saleroom.storage.faults import Unavailable
 from saleroom.storage.tables import auctions, events
 from saleroom.storage.turns import Rank
 
@@ -102,8 +103,18 @@ def logged(tx: Transaction, auction_id: int, after: int = 0, until: int | None =
     which = [events.c.auction_id == auction_id, events.c.position > after]
     if until is not None:
         which.append(events.c.position <= until)
-    rows = tx.execute(select(events).where(*which).order_by(events.c.position))
-    return [Logged(row.type, row.at, row.payload, msgspec.json.decode(row.private)) for row in rows]
+    return _as_written(tx, select(events).where(*which).order_by(events.c.position))
+
+
+def published(tx: Transaction, auction_id: int, after: int, until: int) -> list[Logged]:
+    """Return an auction's public events after version `after` and up to `until`, as they were written."""
+    # Positions are indexed, and what is after a version is also after that position.
+    which = (events.c.auction_id == auction_id, events.c.position > after, events.c.version > after)
+    return _as_written(tx, select(events).where(*which).order_by(events.c.position).limit(until - after))
+
+
+def _as_written(tx: Transaction, statement: Select[Any]) -> list[Logged]:
+    return [Logged(row.type, row.at, row.payload, msgspec.json.decode(row.private)) for row in tx.execute(statement)]
 
 
 @ranked(Rank.HOUSE)
@@ -169,15 +180,33 @@ class Tail(Struct, frozen=True):
     events: list[LoggedEvent]
     settled: int
     begun: int
+    last: Seen
+    more: bool
+
+
+class Seen(Struct, frozen=True):
+    """How far the log was read: a number, and the event that had it, where there was one."""
+
+    number: int
+    event: tuple[Any, ...] | None = None
+
+
+class Rewound(Unavailable):
+    """The log is not the one that was read: a failover or a restored backup has lost events."""
 
 
 @brief
-def tail(tx: Transaction, after: int, missing: Sequence[int]) -> Tail:
-    """Return a page of what is after number `after`, and those of `missing` that can be seen by now."""
+def tail(tx: Transaction, after: Seen, missing: Sequence[int]) -> Tail:
+    """Return a page of what is after `after`, and those of `missing` that can be seen by now. Raises Rewound."""
     settled, begun = _transactions(tx) if missing else (0, 0)
-    rows = list(tx.execute(_ROWS.where(bulk.among(tx, events.c.id, missing)).order_by(events.c.id))) if missing else []
-    rows += tx.execute(_ROWS.where(events.c.id > after).order_by(events.c.id).limit(PAGE_MAX))
-    return Tail([row.id for row in rows], [_logged(row) for row in rows if row.version is not None], settled, begun)
+    found = list(tx.execute(_ROWS.where(bulk.among(tx, events.c.id, missing)).order_by(events.c.id))) if missing else []
+    beyond = tx.execute(_ROWS.where(events.c.id >= after.number).order_by(events.c.id).limit(PAGE_MAX + 1)).all()
+    if after.event is not None and (not beyond or tuple(beyond[0]) != after.event):
+        raise Rewound("the log is not the one that was read")
+    last = Seen(beyond[-1].id, tuple(beyond[-1])) if beyond else after
+    found += [row for row in beyond if row.id > after.number]
+    public = [_logged(row) for row in found if row.version is not None]
+    return Tail([row.id for row in found], public, settled, begun, last, len(beyond) > PAGE_MAX)
 
 
 def numbers(tx: Transaction, last: int) -> list[int]:
@@ -201,9 +230,9 @@ def _logged(row: Row[Any]) -> LoggedEvent:
 
 
 _LAST = frozenset({AuctionClosed.TYPE, AuctionCancelled.TYPE})
-_ROWS = select(events.c.id, auctions.c.gid, events.c.version, events.c.type, events.c.payload).join_from(
-    events, auctions, events.c.auction_id == auctions.c.id
-)
+_ROWS = select(
+    events.c.id, auctions.c.gid, events.c.version, events.c.type, events.c.payload, events.c.at, events.c.position
+).join_from(events, auctions, events.c.auction_id == auctions.c.id)
 
 
 def owed(tx: Transaction, limit: int) -> list[OwedEvent]:

@@ -79,6 +79,7 @@ class Live:
         self._site = site
         self._house: House = site.house
         self._boards: _Kept[str, Board] = _Kept()
+        self._rewinds = 0
         self._made: _Kept[Hashable, str] = _Kept()
 
     async def lot(self, request: Request) -> Response:
@@ -100,7 +101,7 @@ class Live:
             box = changed or bool(kinds & {"auction.opened", "auction.closed", "auction.cancelled"})
             seen = {"role": role, "extended": extended, "box": box, "changed": changed}
             context = {"a": board.auction, "bids": board.bids, **seen}
-            key = (gid, board.auction.version, *seen.values())
+            key = (gid, board.auction.head, *seen.values())
             return self._fragment(language, "parts/lot_live.html", key, context)
 
         after = request.query_params.get("after", "")
@@ -120,7 +121,7 @@ class Live:
                 board = await self._view(gid)
             except UnknownAuction:
                 return ""
-            key = (gid, board.version)
+            key = (gid, board.head)
             return self._fragment(language, "parts/card_state.html", key, {"a": board, "oob": True})
 
         async def told(events: Sequence[LoggedEvent]) -> str:
@@ -140,7 +141,7 @@ class Live:
         async def shown(board: Board, *, extended: bool) -> str:
             bids = board.bids[:BIDS_ON_SCREEN]
             context = {"a": board.auction, "bids": bids, "oob": True, "extended": extended}
-            key = (gid, board.auction.version, extended)
+            key = (gid, board.auction.head, extended)
             return self._fragment(language, "parts/screen_state.html", key, context)
 
         async def told(events: Sequence[LoggedEvent]) -> str:
@@ -168,6 +169,10 @@ class Live:
 
     async def _board(self, gid: str, version: int) -> Board:
         """Return the lot as it is, at `version` or later."""
+        if self._rewinds != self._house.feed.rewinds:
+            # The database has lost what these were read from.
+            self._rewinds = self._house.feed.rewinds
+            self._boards.clear()
         found = self._boards.get(gid)
         if found is not None and found.auction.version >= version:
             return found
