@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.people import Visitor, broken_rules
 from tests.fixtures_house import House
 from tests.fixtures_process import Start, Visit
+from tests.pictures import plain
 
 Browse = Callable[..., Visitor]
 
@@ -284,3 +285,45 @@ def test_axe_finds_nothing_at_any_step(browse: Browse, sqlite_house: House, sche
     expect(page.locator("#lot-standing")).to_contain_text("Not sold")
     found.append(broken_rules(page))
     assert [{}] * 5 == found
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_a_price_that_nobody_saw_is_not_paid(browse: Browse, sqlite_house: House, scripts: bool) -> None:
+    """The price is amended between the confirmation and the click: nothing is bought, and the page says what has changed."""
+    ada = sqlite_house.user("ada")
+    gid = ada.auction(name="Clock", buyNowPrice="50", startingPrice="10")
+    page = browse("grace", java_script_enabled=scripts).page
+    page.route("**/live?*", lambda route: route.abort())  # a stream that lags behind the click, as any may
+    page.goto(f"/lots/{gid}")
+    page.get_by_role("button", name="Buy now for €50.00").click()
+    expect(page.get_by_role("button", name="Buy for €50.00")).to_be_visible()
+    ada.patch(f"/auctions/{gid}", json={"buyNowPrice": "99999", "name": "Box", "description": "Empty"})
+    page.get_by_role("button", name="Buy for €50.00").click()
+    alert = page.locator("#lot-box [role=alert]")
+    expect(alert).to_contain_text("This lot was changed after you saw it. Nothing was bought.")
+    expect(alert).to_contain_text("The price to buy now was €50.00 and is now €99,999.00.")
+    expect(alert).to_contain_text("The lot was called “Clock” and is now called “Box”.")
+    expect(page.get_by_role("heading", name="Box", exact=True)).to_be_visible()
+    expect(page.locator("#lot-about")).to_contain_text("Empty")
+    assert "open" == ada.json("GET", f"/auctions/{gid}")["status"]
+    if scripts:
+        assert {} == broken_rules(page)
+    page.get_by_role("button", name="Buy for €99,999.00").click()
+    expect(page.locator("#lot-standing")).to_contain_text("You won this lot for €99,999.00.")
+
+
+def test_a_lot_that_is_changed_changes_on_its_page(browse: Browse, sqlite_house: House) -> None:
+    """Name, description and photos are on an open page as soon as their seller has changed them, and it is told."""
+    ada = sqlite_house.user("ada")
+    gid = ada.auction(name="Clock", startingPrice="10")
+    page = browse("grace", f"/lots/{gid}").page
+    expect(page.locator("#lot-photos")).to_be_hidden()
+    ids = [ada.post("/photos", content=plain((900, 600 + n)), headers={"Content-Type": "image/png"}) for n in range(2)]
+    ada.request("PUT", f"/auctions/{gid}/photos", json={"photos": [answer.json()["id"] for answer in ids]})
+    expect(page.locator("#lot-photos .views img")).to_have_count(2)
+    expect(page.locator("#announce")).to_contain_text("The seller has changed this lot.")
+    ada.patch(f"/auctions/{gid}", json={"name": "Watch", "description": "Gold"})
+    expect(page.get_by_role("heading", name="Watch", exact=True)).to_be_visible()
+    expect(page.locator("#lot-about")).to_contain_text("Gold")
+    bid(page, "15")
+    expect(page.locator("#lot-box")).to_contain_text("Your bid stands: you lead at €15.00.")
