@@ -20,7 +20,7 @@ from saleroom.service.closing import settle_due
 from saleroom.service.verifying import NOT_COVERED, check, faults_of
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.migrations import migrate
-from saleroom.storage.tables import auctions, bids, events, users
+from saleroom.storage.tables import auctions, bids, events, texts, users
 from saleroom.storage.transfer import freeze, heads
 from tests.fixtures_database import FakeClock
 from tests.service.people import Person, bid, person, sells
@@ -163,6 +163,7 @@ async def test_every_lost_or_doubled_row_is_found(house: Database) -> None:
         more[number] = f"{more[number]}x" if number == "gid" else more[number] + 1000
 
         def gone(tx: Transaction, table: Table = table, row: dict[str, Any] = row) -> None:
+            tx.execute(delete(texts))
             tx.execute(delete(table).where(table.c.id == row["id"]))
 
         def doubled(tx: Transaction, table: Table = table, more: dict[str, Any] = more) -> None:
@@ -213,6 +214,7 @@ async def test_rows_of_no_auction_are_found(house: Database) -> None:
     """Events and bids of an auction that is gone do not go unnoticed."""
 
     def orphaned(tx: Transaction) -> None:
+        tx.execute(delete(texts))
         tx.execute(delete(auctions).where(auctions.c.outcome == "sold"))
 
     found = await tampered(house, orphaned)
@@ -230,6 +232,7 @@ async def test_a_wholly_deleted_auction_changes_the_digest(house: Database) -> N
         number = tx.execute(select(auctions.c.id).where(auctions.c.outcome == "sold")).scalars().first()
         for table in (events, bids):
             tx.execute(delete(table).where(table.c.auction_id == number))
+        tx.execute(delete(texts))
         tx.execute(delete(auctions).where(auctions.c.id == number))
         house_ = check(tx)
         assert [] == house_.faults
