@@ -138,6 +138,9 @@ def test_no_public_byte_tells_of_a_raise(clocked_house: House, monkeypatch: pyte
         compare(house, gid, bob, given, open_)
         assert 201 == cyd.bid(gid, amount=50).status_code
         assert all(line.next() for line in open_)
+    with closing(Line(house, f"/auctions/{gid}/ledger")) as line:
+        _, chunks = chunked(line.read(SECONDS_MAX))
+    assert [3, 3, 3, 3, 2] == [chunk.count(b"\n") for chunk in chunks]
 
 
 def compare(house: House, gid: str, bob: User, given: list[str], open_: list[Line]) -> None:
@@ -145,7 +148,7 @@ def compare(house: House, gid: str, bob: User, given: list[str], open_: list[Lin
     readers = [house.user("ada"), house.user("cyd")]
     before = looks(house, gid, readers, given)
     assert any(len(chunks) > 2 for (path, _), (_, chunks) in before.items() if path.endswith("/ledger"))
-    for maximum in range(100, 107):
+    for maximum in range(100, 108):
         assert 201 == bob.bid(gid, maximum=maximum).status_code
     assert [b""] * len(open_) == [line.read(SILENCE_SECONDS) for line in open_]
     after = looks(house, gid, readers, given)
