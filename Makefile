@@ -32,7 +32,7 @@ MUTANTS = $(foreach module,$(MUTATED),"saleroom.domain.$(module).*")
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup dev run test check format messages demo screenshots bench faults simulate fuzz mutation lock clean
+.PHONY: help setup dev run test check format messages demo screenshots bench attack faults simulate fuzz mutation lock clean
 
 help: ## Say what each target does
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -85,6 +85,9 @@ screenshots: dev ## Take pictures of every page into docs/screenshots (some: mak
 bench: $(MADE)/app $(MADE)/bench ## Measure speed (some: make bench ONLY=hot,echo ROUNDS=3 SECONDS_EACH=5)
 	@$(BIN)/python -m bench run $(if $(ONLY),--only $(ONLY)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
 		$(if $(SECONDS_EACH),--seconds $(SECONDS_EACH))
+
+attack: dev ## Attack a served house as strangers did, in minutes (some: make attack ONLY=cursor,searches ON=sqlite)
+	@$(BIN)/python -m tests.attacks $(if $(ONLY),--only "$(ONLY)") $(if $(ON),--on "$(ON)") $(ARGS)
 
 faults: dev ## Break the house under 10,000 bids a trial, and count (some: make faults ONLY=broker ON=sqlite BIDS=2000)
 	@$(BIN)/python -m tests.faults $(if $(ONLY),--only "$(ONLY)") $(if $(ON),--on "$(ON)") $(if $(BIDS),--bids $(BIDS))

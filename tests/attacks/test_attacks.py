@@ -1,0 +1,31 @@
+"""The attacks that strangers made, each against a served house on both databases. The storms are for `make attack`."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.attacks.__main__ import ATTACKS, served
+from tests.attacks.inputs import end_during_scans
+from tests.attacks.table import Attack
+from tests.attacks.target import ON, Target
+
+CASES = [(on, one) for on in ON for one in ATTACKS if on in one.on and one.run is not end_during_scans]
+
+
+@pytest.fixture(scope="module")
+def targets() -> Iterator[dict[str, Target]]:
+    """A served house on each database, for all attacks."""
+    with served("sqlite") as sqlite, served("postgresql") as postgresql:
+        yield {"sqlite": sqlite, "postgresql": postgresql}
+
+
+@pytest.mark.parametrize(("on", "attack"), CASES, ids=[f"{on}-{one.name}" for on, one in CASES])
+def test_the_house_withstands_it(on: str, attack: Attack, targets: dict[str, Target]) -> None:
+    """Nothing is found by an attack that once found something."""
+    assert attack.run(targets[on]) is None
+
+
+def test_the_end_does_not_wait_for_a_picture() -> None:
+    """A house that is told to end ends, whatever picture it has been sent."""
+    with served("sqlite") as target:
+        assert end_during_scans(target) is None
