@@ -91,9 +91,9 @@ def marks_in_cursors(target: Target) -> str | None:
     target.lot(seller)
     target.bid(bidder, gid, maximum="50")
     with target.client() as http:
-        for sort in ("ending", "newest", "price"):
+        for raised, sort in enumerate(("ending", "newest", "price"), 60):
             before = http.get("/auctions", params={"sort": sort, "limit": 1}).json()["next"]
-            assert target.bid(bidder, gid, maximum=str(60 + len(sort))).status_code == 201
+            assert target.bid(bidder, gid, maximum=str(raised)).status_code == 201
             after = http.get("/auctions", params={"sort": sort, "limit": 1}).json()["next"]
             for cursor in (before, after):
                 if _plain(cursor):
