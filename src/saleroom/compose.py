@@ -130,6 +130,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         pages.routes(),
         resource.routes(house, endpoints, settings.body_bytes_max),
         page_answer=pages.answer,
+        shows_again=pages.shows_again,
         whose=house.knowing.ask,
         lifespan=lifespan,
         form_bytes_max=settings.body_bytes_max,

@@ -116,6 +116,7 @@ def build(
     resources: Sequence[Route],
     *,
     page_answer: PageAnswer,
+    shows_again: Callable[[str], bool],
     whose: Whose,
     lifespan: Callable[[Any], Any],
     form_bytes_max: int,
@@ -125,7 +126,9 @@ def build(
     """Return the whole application: guard, then errors, then routes. Nothing is reachable around the guard."""
     router = Router([*pages, *resources], default=_nothing_here, lifespan=lifespan, redirect_slashes=False)
     front = Front(Switch(pages, resources, router), page_answer, whose)
-    return Guard(front, answer=front.answer, secret=secret, form_bytes_max=form_bytes_max, https=https)
+    return Guard(
+        front, answer=front.answer, secret=secret, form_bytes_max=form_bytes_max, shows_again=shows_again, https=https
+    )
 
 
 class Switch:

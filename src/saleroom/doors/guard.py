@@ -31,6 +31,8 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 HAS_ARRIVED = "saleroom.has_arrived"
 """In the scope of a request whose body has arrived to its end, so that nobody need watch how long it takes."""
 FORGERY_FIELD = "csrfToken"
+OF_ANOTHER_SESSION = "saleroom.of_another_session"
+"""In the scope of a form that was made for another session: it may be shown again, and must change nothing."""
 FORGERY_HEADER = b"x-csrf-token"
 FIRST_FIELD_BYTES_MAX = 8 * 1024
 """How much of a form with files is read in search of its token, which is the first field."""
@@ -95,12 +97,21 @@ class Guard:
     """ASGI middleware before errors and routes. `answer` renders a refusal, `https` says how cookies are set."""
 
     def __init__(
-        self, app: ASGIApp, *, answer: Answer, secret: HouseSecret, form_bytes_max: int, https: bool = False
+        self,
+        app: ASGIApp,
+        *,
+        answer: Answer,
+        secret: HouseSecret,
+        form_bytes_max: int,
+        shows_again: Callable[[str], bool] = lambda path: False,
+        https: bool = False,
     ) -> None:
+        """Take in `shows_again` which paths get a form of another session too, marked; they show it and do nothing else."""
         self._app = app
         self._answer = answer
         self._secret = secret
         self._form_bytes_max = form_bytes_max
+        self._shows_again = shows_again
         self._https = https
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -142,14 +153,21 @@ class Guard:
         return receive
 
     def _is_ours(self, scope: Scope, bound: str, token: bytes) -> bool:
-        """Whether a form of the house has this token. Who has logged out since must still be told to log in."""
+        """Whether a form of the house has this token.
+
+        Somebody who has logged out since must still be told to log in. Somebody who has logged in again gets a long form
+        back, marked with OF_ANOTHER_SESSION, so that nothing that was written is lost.
+        """
         try:
             own = _forgery_token(scope, bound)
         except faults.Unavailable:
             raise problems.Unavailable from None
-        if _session(scope) is None:
-            own, token = own[:_HALF], token[:_HALF]
-        return hmac.compare_digest(token, own)
+        if hmac.compare_digest(token, own):
+            return True
+        again = self._shows_again(scope["path"])
+        if again:
+            scope[OF_ANOTHER_SESSION] = True
+        return (again or _session(scope) is None) and hmac.compare_digest(token[:_HALF], own[:_HALF])
 
 
 def forgery_token(request: HTTPConnection) -> str:

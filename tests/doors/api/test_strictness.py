@@ -98,7 +98,9 @@ BODIES: list[tuple[str, Form, dict[str, Any], bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "form", "body", "good"), BODIES, ids=[f"{one[0]}-{at}" for at, one in enumerate(BODIES)])
+@pytest.mark.parametrize(
+    ("name", "form", "body", "good"), BODIES, ids=[f"{one[0]}-{at}" for at, one in enumerate(BODIES)]
+)
 def test_house_and_schema_agree_at_the_edges(name: str, form: Form, body: dict[str, Any], good: bool) -> None:
     """What is just inside the bounds both take, what is just outside both refuse."""
     assert (good, good) == (allows(body_schema(name), body), faults(form, body) == set())

@@ -265,6 +265,23 @@ def test_a_session_that_ends_meanwhile_loses_nothing(come: Come, seller: User, h
     assert ids == [one["id"] for one in seller.json("GET", f"/auctions/{publish(visitor, shown)}/photos")["photos"]]
 
 
+def test_a_form_of_another_session_changes_nothing(come: Come, seller: User, house: House) -> None:
+    """What was previewed before somebody logged in again is previewed once more; files and other forms are refused."""
+    visitor = come(house.log_in(seller.name))
+    shown = preview(visitor)
+    visitor.http.cookies.delete("saleroom_session")
+    visitor.http.cookies["saleroom_session"] = seller.token
+    before = seller.json("GET", "/me/auctions")["auctions"]
+    again = Page(visitor.send(shown, "/sell", "publish"))
+    assert 200 == again.status and before == seller.json("GET", "/me/auctions")["auctions"]
+    assert publish(visitor, again) == seller.json("GET", "/me/auctions")["auctions"][0]["gid"]
+    form = visitor.page("/sell")
+    visitor.http.cookies.delete("saleroom_session")
+    visitor.http.cookies["saleroom_session"] = house.log_in(seller.name).token
+    assert 403 == visitor.send(form, "/sell", "rows", files=[("a.jpg", picture())]).status_code
+    assert 403 == visitor.send(form, "/session/end").status_code
+
+
 def test_a_form_without_its_token_is_refused(come: Come) -> None:
     """A form from elsewhere changes nothing: 403."""
     visitor = come()

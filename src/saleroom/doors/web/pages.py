@@ -93,6 +93,11 @@ class Pages:
         """GET /docs: the viewer of `/openapi.json`."""
         return self._site.page(request, "docs.html", await self._site.viewer(request))
 
+    def shows_again(self, path: str) -> bool:
+        """Return whether a form that was made for another session is shown again at this path, as it holds much."""
+        parts = path.split("/")
+        return parts[1] == "sell" and len(parts) <= 3 and parts[-1] != "photos"
+
     def answer(self, scope: Scope, refused: Refused) -> Response | None:
         """Return an error as a page where the address is a page's, else None."""
         path, method = scope["path"], scope["method"]

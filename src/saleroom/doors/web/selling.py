@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 from markupsafe import Markup
-from msgspec import Struct
+from msgspec import Struct, structs
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
@@ -26,7 +26,8 @@ from saleroom.domain.views import instant
 from saleroom.doors import uploads
 from saleroom.doors.api.fields import AMEND, CLOSE, CREATE
 from saleroom.doors.api.resource import digest, explained
-from saleroom.doors.guard import client_address, session_token
+from saleroom.doors.guard import OF_ANOTHER_SESSION, client_address, session_token
+from saleroom.doors.problems import ForgeryRefused
 from saleroom.doors.web import drafts, labels, words
 from saleroom.doors.web.drafts import Read, Written
 from saleroom.doors.web.hours import read_local
@@ -168,6 +169,11 @@ class Selling:
         viewer = await self._site.viewer(request)
         if viewer is None:
             return await self._form(request, sent.written, Shown(refused=Unauthenticated()), gid=gid)
+        if OF_ANOTHER_SESSION in request.scope:
+            # It is shown, and nothing is stored or published before it is sent once more.
+            if sent.files:
+                raise ForgeryRefused
+            sent = structs.replace(sent, do="preview" if sent.do == "publish" else sent.do)
         stored, bad = await self._stored(request, sent)
         written = drafts.with_photos(sent.written, [photo.id for photo in stored])
         offer = None if gid is None else await self._house.database.read(selling.offered, token, gid)
