@@ -190,6 +190,7 @@ async def test_the_count_may_begin_later(database: Database, database_url: str) 
         # Bids came in turn on two auctions; the third one would have none, and goes.
         bare = select(rows.c.id).where(rows.c.bid_count == 0)
         connection.execute(delete(events).where(events.c.auction_id.in_(bare)))
+        connection.execute(delete(tables.texts))
         connection.execute(delete(rows).where(rows.c.bid_count == 0))
         third = select(func.min(bids.c.id)).where(bids.c.number == 3).scalar_subquery()
         fourth = select(func.min(events.c.id)).where(events.c.position == 4).scalar_subquery()

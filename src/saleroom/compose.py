@@ -76,7 +76,6 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
     passwords = Passwords()
     registrations = Registrations(settings.registrations_per_hour) if settings.registration == "open" else None
     closer = Closer(database, reopens=settings.outage_reopens)
-    feed = Feed(database, settings.followers_max)
     endpoints = offered(test_users=settings.load_key is not None)
     secret = HouseSecret()
     house = House(
@@ -88,7 +87,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         owing=Shared(database, log_rows.owed_counts),
         accounts=Accounts(database, passwords, registrations, FailedLogins(settings.failed_logins_per_hour)),
         photos=Photos(database, settings.photo_bytes_max),
-        feed=feed,
+        feed=Feed(database, settings.followers_max),
         cursors=Cursors(secret),
         auctions_per_user_max=settings.auctions_per_user_max,
         https=(settings.public_url or "").startswith("https://"),
@@ -101,7 +100,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
 
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[dict[str, Connections]]:
-        parts = _parts(settings, database, closer, feed, relay) | {"secret": partial(secret.run, database)}
+        parts = _parts(settings, database, closer, house.feed, relay) | {"secret": partial(secret.run, database)}
         # What fell due while nobody served is settled before the first request, and an outage noticed.
         await _take_key(database, settings.signing_key_file)
         await secret.begin(database)

@@ -85,7 +85,7 @@ WHOLE = {
     ),
     "a long password": (posted("/login", f'{{"username":"somebody","password":"{PIECE}"}}'), 422),
     "a body above the limit": (posted("/login", f'{{"username":"{PIECE}{PIECE}"}}'), 413),
-    "many fields of a form": (posted("/session", "&".join(["a=b"] * 10_000), "application/x-www-form-urlencoded"), 400),
+    "many fields of a form": (posted("/session", "&".join(["a=b"] * 10_000), "application/x-www-form-urlencoded"), 413),
     "many parts": (posted("/sell", "--b\r\n\r\n" * 9_000, "multipart/form-data; boundary=b"), 400),
     "a long boundary": (posted("/sell", "x", f"multipart/form-data; boundary={'b' * 5_000}"), 400),
 }

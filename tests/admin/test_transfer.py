@@ -342,7 +342,8 @@ async def test_what_is_stopped_is_not_committed(database: Database) -> None:
     task = asyncio.create_task(transfers._once(database.write, work))
     await asyncio.to_thread(reached.wait, 10)
     task.cancel()
+    await asyncio.sleep(0)
+    go_on.set()
     with pytest.raises(asyncio.CancelledError):
         await task
-    go_on.set()
     assert 0 == await database.write(lambda tx: tx.execute(select(func.count()).select_from(users)).scalar_one())

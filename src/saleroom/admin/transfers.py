@@ -127,10 +127,15 @@ async def _once(
         look()
         return answer
 
+    running = asyncio.ensure_future(transact(work_once))
     try:
-        return await transact(work_once)
+        return await asyncio.shield(running)
     except asyncio.CancelledError:
+        # Said before the transaction is cancelled: that waits for its thread, which ends at its next look.
         stopped = True
+        running.cancel()
+        await asyncio.wait({running})
+        running.cancelled() or running.exception()  # nobody else asks for it
         raise
 
 

@@ -13,6 +13,7 @@ from saleroom.domain.errors import Busy
 from saleroom.service.bidding import BidCommand, dismissed, place_bids
 from saleroom.storage.database import Database
 from saleroom.storage.faults import Unavailable
+from saleroom.storage.turns import begin_for_all
 
 log = structlog.get_logger()
 
@@ -58,7 +59,7 @@ class Desk:
                 raise Busy(_TOO_MANY)
             self._at_door.append((command, answer))
             if self._looking is None:
-                self._looking = asyncio.create_task(self._look())
+                self._looking = begin_for_all(self._look())
         return await answer
 
     def _line_up(self, command: BidCommand, answer: asyncio.Future[bytes]) -> None:
@@ -79,7 +80,7 @@ class Desk:
         self._count += 1
         self._by_token[command.token] += 1
         if self._serving is None:
-            self._serving = asyncio.create_task(self._serve())
+            self._serving = begin_for_all(self._serve())
 
     async def _look(self) -> None:
         """Let those at the door line up who are somebody and bid on something, until nobody is there."""

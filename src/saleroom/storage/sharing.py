@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import Abandoned, Unavailable
-from saleroom.storage.turns import ASKER, Asker
+from saleroom.storage.turns import ASKER, Asker, begin_for_all
 
 log = structlog.get_logger()
 
@@ -60,7 +60,7 @@ class Shared(Generic[K, V]):
         future: asyncio.Future[V] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(question, []).append(_Waiting(future, ASKER.get()))
         if self._serving is None:
-            self._serving = asyncio.create_task(self._serve())
+            self._serving = begin_for_all(self._serve())
         return await future
 
     async def _serve(self) -> None:

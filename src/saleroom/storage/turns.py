@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Coroutine
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from enum import IntEnum
 from typing import Any, Protocol, TypeVar
 
@@ -63,6 +63,13 @@ class Asker(Protocol):
 
 ASKER: ContextVar[Asker | None] = ContextVar("asker", default=None)
 """For whom the present task works; None: for the house itself."""
+
+
+def begin_for_all(work: Coroutine[Any, Any, R]) -> asyncio.Task[R]:
+    """Return a task that works for the house, and not for the asker in whose request it was begun."""
+    context = copy_context()
+    context.run(ASKER.set, None)
+    return asyncio.create_task(work, context=context)
 
 
 class Place(Struct, frozen=True):

@@ -38,7 +38,6 @@ from saleroom.doors.api.wire import LIMIT_DEFAULT, LIMIT_MAX
 from saleroom.doors.cursors import AUCTIONS, BID_ON, BIDS, TEXT, WATCHED, List, Sealed
 from saleroom.storage.listing import Sort
 
-VERSION_MAX = 999_999_999
 NAME_MAX, DESCRIPTION_MAX, QUERY_MAX = 200, 10_000, 200
 SECONDS_MAX = 86_400
 """A day: the longest window and extension of a soft close."""
@@ -248,7 +247,7 @@ AMEND = Form(name="AuctionChanges", fields=(_NAME, _money("startingPrice", "star
 _SEEN_VERSION = Field(
     name="seenVersion",
     to="seen_version",
-    parse=whole(1, VERSION_MAX),
+    parse=json_whole(1, VERSION_MAX),
     schema={"type": "integer", "minimum": 1, "maximum": VERSION_MAX},
     nullable=True,
     about="The `version` of the auction that you have seen: refused where what is offered has changed since.",

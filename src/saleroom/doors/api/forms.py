@@ -191,7 +191,7 @@ def whole(at_least: int, at_most: int) -> Parse:
     """Return the reader of a whole number within bounds."""
 
     def parse(raw: bytes) -> int | Fault:
-        if re.fullmatch(rb"[0-9]{1,9}", raw) is None or not at_least <= int(raw) <= at_most:
+        if re.fullmatch(rb"[0-9]{1,10}", raw) is None or not at_least <= int(raw) <= at_most:
             message = f"must be a whole number from {at_least} to {at_most}"
             return Fault("out_of_range", message, least=at_least, most=at_most)
         return int(raw)
