@@ -8,8 +8,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from saleroom.domain.accounts import parse_username
-from saleroom.domain.errors import Fault, Invalid
+from saleroom.domain.errors import Busy, Fault, Invalid
 from saleroom.domain.views import AuctionView
+from saleroom.doors import problems
 from saleroom.doors.web.codes import Codes
 from saleroom.doors.web.site import Site, go_to, is_fragment, lot_gid
 from saleroom.service import catalogue
@@ -60,7 +61,10 @@ class Screens:
         """GET /lots/{gid}/qr.svg: the address of the lot's page as a QR code, dark on light in every colour scheme."""
         gid = lot_gid(request)
         await self._site.house.showing.ask((gid, None))
-        code = await self._codes.of(f"{self._site.origin(request)}/lots/{gid}")
+        try:
+            code = await self._codes.of(f"{self._site.origin(request)}/lots/{gid}")
+        except Busy as refused:
+            return problems.answer(refused)  # a picture's place has no use for a page, which costs as much as a bid
         return Response(code, media_type="image/svg+xml", headers={"Cache-Control": "private, max-age=300"})
 
     def _refresh(self, a: AuctionView, following: AuctionView | None, author: str | None) -> str:
