@@ -1,6 +1,7 @@
 """What every client of a house asks with: answers come as they are, never packed, and are read to a bound.
 
-What answers at the address may be no house, or a hostile one: a megabyte of gzip unpacks to a gigabyte, and a body need not end.
+What answers at the address may be no house, or a hostile one: a megabyte of gzip unpacks to a gigabyte, and a body
+need not end.
 """
 
 from __future__ import annotations
