@@ -143,6 +143,9 @@ async def _copy(url: str, contents: dict[str, list[tuple[Any, ...]]]) -> None:
     try:
         for name, rows in contents.items():
             columns = [column.name for column in tables.metadata.tables[name].columns]
+            await connection.execute(
+                f"DELETE FROM {name}"
+            )  # what a migration has made, such as the secret of the house
             await connection.copy_records_to_table(name, records=rows, columns=columns)
             if rows and "id" in columns:
                 await connection.execute(
