@@ -179,7 +179,7 @@ def refuse_if_over(auction: Auction, now: datetime, received_at: datetime | None
     end = auction.ends_at
     late = None if end is None or now < end else (now - end) // _MICROSECOND
     if auction.over or late is not None:
-        closed = auction.closed_at or end  # whoever closes it will date it by its end
+        closed = auction.closed_at or end  # the closer dates it by its end
         raise AlreadyClosed(endsAt=end, closedAt=closed, receivedAt=received_at, decidedAt=now, lateMicroseconds=late)
 
 

@@ -15,7 +15,7 @@ from saleroom.doors.guard import SECURITY_HEADERS
 
 
 class Flow(FlowControl):
-    """Does not read on while something waits, whoever asks for it."""
+    """Reads nothing more while something waits, even when the application asks for more."""
 
     something_waits = False
 
