@@ -24,12 +24,18 @@ Open = Callable[..., Page]
 
 @pytest.fixture
 def open_screen(enter: Callable[..., Visitor]) -> Open:
-    """Open the screen of a lot in a browser of its own, whose clock the test can turn forward."""
+    """Open the screen of a lot in a browser of its own, whose clock the test can turn forward.
+
+    The screen follows its lot by the time it is handed over: a request that still waits for its answer while the
+    clock is turned by minutes would time out.
+    """
 
     def another(gid: str, query: str = "", **options: Any) -> Page:
         page = enter(**options).page
         page.clock.install()
         page.goto(f"/lots/{gid}/screen{query}")
+        if options.get("java_script_enabled", True):
+            page.wait_for_function("document.querySelector('[hx-sse\\\\:connect]')?._htmx?.sse")
         return page
 
     return another
