@@ -28,7 +28,7 @@ NPM = if command -v npm >/dev/null && command -v node >/dev/null; then npm $(1);
 
 comma := ,
 MUTATED = $(subst $(comma), ,$(ONLY))
-MUTANTS = $(foreach module,$(MUTATED),"saleroom.domain.$(module).*")
+MUTANTS = $(foreach module,$(MUTATED),"saleroom.*.$(module).*")
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -70,7 +70,7 @@ messages: dev ## Bring the words of the pages into the catalogues (docs/language
 	@mkdir -p build
 	@$(BIN)/pybabel --quiet extract --mapping-file pyproject.toml --keyword N_ --add-location file --sort-by-file \
 		--project saleroom --output-file build/messages.pot src/saleroom
-	@for catalogue in src/saleroom/doors/web/locale/*/messages.po; do \
+	@for catalogue in src/saleroom/site/locale/*/messages.po; do \
 		$(BIN)/pybabel --quiet update --ignore-obsolete --no-fuzzy-matching --ignore-pot-creation-date --width 120 \
 			--locale "$$(basename "$$(dirname "$$catalogue")")" --input-file build/messages.pot \
 			--output-file "$$catalogue" || exit 1; \
@@ -122,7 +122,7 @@ lock: $(MADE)/dev ## Re-make requirements/*.txt and the package-lock.json files 
 clean: ## Remove everything that make made
 	@echo "Removing $(VENV), caches and built files"
 	@rm -rf $(VENV) build dist mutants .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis \
-		src/saleroom/doors/web/static/vendor
+		src/saleroom/site/static/vendor
 
 # One stamp file per step: a step runs again only when what it reads has changed.
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-VENDOR = "src/saleroom/doors/web/static/vendor"
+VENDOR = "src/saleroom/site/static/vendor"
 STAMP = "build/assets.stamp"
 FILES = {
     "@picocss/pico/css/pico.min.css": "pico.min.css",

@@ -17,10 +17,11 @@ from sqlalchemy import Connection, create_engine, insert, select, update
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
-from saleroom.domain.accounts import expiry
-from saleroom.domain.increments import fixed
-from saleroom.domain.selling import Draft
-from saleroom.service import accounts, auctions
+from saleroom.accounts.domain.accounts import expiry
+from saleroom.accounts.service import accounts
+from saleroom.bidding.domain.increments import fixed
+from saleroom.bidding.domain.selling import Draft
+from saleroom.bidding.service import auctions
 from saleroom.storage import tables
 from saleroom.storage.database import Database, Transaction, parse_url
 from saleroom.storage.migrations import migrate

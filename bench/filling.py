@@ -13,7 +13,7 @@ from bench.data import AUCTIONS, BIDDERS
 from bench.results import Reading
 from bench.stage import Stage
 from bench.violations import Since
-from saleroom.domain.views import instant
+from saleroom.bidding.domain.views import instant
 from saleroom.storage import tables
 from saleroom.storage.tables import Instant, Money
 

@@ -21,9 +21,9 @@ from bench.servers import House, Program, Uvicorn, cpu_seconds
 from bench.stage import Stage
 from bench.subscribers import Subscribers
 from bench.wrk import Load
-from saleroom.domain.chain import ZERO, canonical
-from saleroom.domain.events import BidPlaced
-from saleroom.domain.views import cloud_event, event_parts
+from saleroom.bidding.domain.events import BidPlaced
+from saleroom.bidding.domain.views import cloud_event, event_parts
+from saleroom.kernel.chain import ZERO, canonical
 
 SUBSCRIBERS = 5_000
 EVENTS_MIN = 5

@@ -9,9 +9,8 @@ from jsonschema import Draft202012Validator, FormatChecker
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from saleroom.doors import problems
-from saleroom.doors.api import openapi, schemas
-from saleroom.doors.api.endpoints import ENDPOINTS
+from saleroom.bidding.api.endpoints import ENDPOINTS
+from saleroom.http import openapi, problems, schemas
 
 DOCUMENT: dict[str, Any] = msgspec.json.decode(openapi.document(ENDPOINTS))
 _CLOSED: dict[str, Any] = msgspec.json.decode(openapi.document(ENDPOINTS))

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from saleroom.delivery.broker import EmbeddedBroker
-from saleroom.delivery.mqtt import MqttSettings
-from tests.delivery.equipment import Mosquitto, Subscriber, as_service, free_port
+from saleroom.broker.embedded import EmbeddedBroker
+from saleroom.mqtt.topics import MqttSettings
+from tests.mqtt.equipment import Mosquitto, Subscriber, as_service, free_port
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ import uvicorn
 import uvloop
 
 from saleroom import compose, serving
-from saleroom.doors.protocol import Http
-from saleroom.service.closing import settle_due
+from saleroom.bidding.service.closing import settle_due
+from saleroom.http.protocol import Http
 from saleroom.settings import Settings
 from saleroom.storage.database import Clock, Database, Transaction
 from tests import fixtures_database

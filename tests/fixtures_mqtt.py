@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from saleroom.delivery.mqtt import MqttSettings
-from tests.delivery.device import Device
-from tests.delivery.equipment import Mosquitto
+from saleroom.mqtt.topics import MqttSettings
 from tests.fixtures_house import House, ServeHouse
+from tests.mqtt.device import Device
+from tests.mqtt.equipment import Mosquitto
 from tests.process import wait_until
 
 Join = Callable[..., Device]

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
-from tests.domain.oracle import (
+from tests.bidding.domain.oracle import (
     AUTHOR,
     DEFAULT_TIERS,
     LIMIT,

@@ -16,12 +16,12 @@ from typing import Any, cast
 import httpx
 from structlog.testing import capture_logs
 
+from saleroom.bidding.api.endpoints import ENDPOINTS
 from saleroom.compose import PUBLIC_FOLDER
-from saleroom.doors.api.endpoints import ENDPOINTS
-from saleroom.doors.house import House as Parts
-from saleroom.doors.web.assets import Assets
-from saleroom.doors.web.pages import Pages
-from saleroom.doors.web.site import Address
+from saleroom.http.services import House as Parts
+from saleroom.site.assets import Assets
+from saleroom.site.pages import Pages
+from saleroom.site.site import Address
 from saleroom.storage.database import Database
 from saleroom.storage.migrations import migrate
 from tests import pictures

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import URL, make_url
 
-from tests.delivery.equipment import free_port
+from tests.mqtt.equipment import free_port
 from tests.needs import need
 
 SECONDS_MAX = 15.0

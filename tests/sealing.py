@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from saleroom.doors.cursors import Cursors, List
-from saleroom.service.secret import HouseSecret
+from saleroom.http.cursors import Cursors, List
+from saleroom.http.secret import HouseSecret
 from saleroom.storage import secrets
 from tests.fixtures_house import House
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import httpx
 
-from saleroom.domain.ledger import replay
-from saleroom.storage import auctions, log
+from saleroom.bidding.domain.ledger import replay
+from saleroom.bidding.storage import auctions
+from saleroom.log import store
 from saleroom.storage.database import Database, Transaction
 
 
@@ -119,7 +120,7 @@ async def check_replay(url: str, gid: str, shown: dict[str, Any]) -> None:
     def stored_and_replayed(tx: Transaction) -> None:
         stored = auctions.get(tx, gid)
         assert stored is not None
-        assert stored == replay(stored.id, log.read(tx, stored.id))
+        assert stored == replay(stored.id, store.read(tx, stored.id))
         [(_, state)] = auctions.public_states(tx, [stored.id]).values()
         assert shown == json.loads(state)
 

@@ -17,11 +17,12 @@ from bench.measurements import measurement
 from bench.results import Reading, Results
 from bench.rows import CURVES, ROWS, Line, chosen, needed
 from bench.violations import Since
-from saleroom.domain.bidding import BidRequest
-from saleroom.domain.increments import fixed
-from saleroom.domain.selling import Draft
-from saleroom.service import accounts, auctions, bidding
-from saleroom.service.bidding import BidCommand
+from saleroom.accounts.service import accounts
+from saleroom.bidding.domain.bidding import BidRequest
+from saleroom.bidding.domain.increments import fixed
+from saleroom.bidding.domain.selling import Draft
+from saleroom.bidding.service import auctions, bidding
+from saleroom.bidding.service.bidding import BidCommand
 from saleroom.storage import tables
 from saleroom.storage.database import Database, Transaction
 from tests.needs import need

@@ -13,10 +13,10 @@ import pytest
 from sqlalchemy import text
 
 from saleroom.storage.database import Database
-from tests.delivery.equipment import Mosquitto, Sales, Subscriber
 from tests.fixtures_database import embedded_server
 from tests.fixtures_process import Start, Visit
 from tests.line import Cut, Line
+from tests.mqtt.equipment import Mosquitto, Sales, Subscriber
 from tests.pooler import PgBouncer
 from tests.process import Client, saleroom, wait_until
 from tests.storm import Outcome, check_history, check_replay, in_database, storm, storm_until

@@ -6,12 +6,13 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from saleroom.delivery.broker import CONNECTIONS_MAX
-from saleroom.doors import asyncapi, mqtt
-from saleroom.doors.api.fields import COMMAND_ID_MAX
-from saleroom.doors.problems import STATUS
-from tests.delivery.equipment import free_port
+from saleroom.bidding.api import devices
+from saleroom.bidding.api.fields import COMMAND_ID_MAX
+from saleroom.broker.embedded import CONNECTIONS_MAX
+from saleroom.http import asyncapi
+from saleroom.http.problems import STATUS
 from tests.fixtures_process import Start, Visit
+from tests.mqtt.equipment import free_port
 from tests.needs import need
 from tests.process import wait_until
 from tests.wire import Device, Packet, dump, packet, text
@@ -116,8 +117,8 @@ def test_the_limits_are_those_of_the_house() -> None:
     """The sizes and rates in the page are the ones that the house and the embedded broker keep."""
     page = PAGE.read_text()
     for said in (
-        f"| {mqtt.PAYLOAD_BYTES_MAX} bytes a command |",
-        f"| {mqtt.RATE_PER_SECOND} commands a second, {mqtt.RATE_BURST} at once, for one token |",
+        f"| {devices.PAYLOAD_BYTES_MAX} bytes a command |",
+        f"| {devices.RATE_PER_SECOND} commands a second, {devices.RATE_BURST} at once, for one token |",
         f"{CONNECTIONS_MAX} connections |",
         f"1 to {COMMAND_ID_MAX} characters",
     ):

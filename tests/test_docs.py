@@ -15,16 +15,16 @@ import pytest
 from starlette.routing import Route
 
 from saleroom import settings
+from saleroom.bidding.api.endpoints import ENDPOINTS
+from saleroom.bidding.api.fields import COMMAND
+from saleroom.bidding.domain.events import EVENTS
+from saleroom.bidding.domain.views import cloud_event, event_from_parts, event_parts
 from saleroom.cli import cli
 from saleroom.compose import PUBLIC_FOLDER
-from saleroom.domain.events import EVENTS
-from saleroom.domain.views import cloud_event, event_from_parts, event_parts
-from saleroom.doors.api.endpoints import ENDPOINTS
-from saleroom.doors.api.fields import COMMAND
-from saleroom.doors.house import House
-from saleroom.doors.problems import STATUS
-from saleroom.doors.web.assets import Assets
-from saleroom.doors.web.pages import Pages
+from saleroom.http.problems import STATUS
+from saleroom.http.services import House
+from saleroom.site.assets import Assets
+from saleroom.site.pages import Pages
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])

@@ -16,12 +16,12 @@ import psutil
 import pytest
 from sqlalchemy import func, select, update
 
-from saleroom.delivery.mqtt import MqttSettings
-from saleroom.storage import auctions
+from saleroom.bidding.storage import auctions
+from saleroom.mqtt.topics import MqttSettings
 from saleroom.storage.database import Transaction
 from saleroom.storage.tables import events, heartbeats
-from tests.delivery.equipment import Mosquitto, Subscriber, free_port
 from tests.fixtures_process import Start, Visit
+from tests.mqtt.equipment import Mosquitto, Subscriber, free_port
 from tests.process import PASSWORD, saleroom, wait_until
 from tests.storm import bid_until_the_end, in_database
 

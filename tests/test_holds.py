@@ -3,11 +3,11 @@
 from types import SimpleNamespace
 from typing import cast
 
+from saleroom.bidding.api.endpoints import ENDPOINTS
 from saleroom.compose import PUBLIC_FOLDER
-from saleroom.doors.api.endpoints import ENDPOINTS
-from saleroom.doors.house import House
-from saleroom.doors.web.assets import Assets
-from saleroom.doors.web.pages import Pages
+from saleroom.http.services import House
+from saleroom.site.assets import Assets
+from saleroom.site.pages import Pages
 from tests import holds
 from tests.fixtures_house import User
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from saleroom.delivery.mqtt import MqttSettings
-from tests.delivery.equipment import Mosquitto, Subscriber, free_port
+from saleroom.mqtt.topics import MqttSettings
 from tests.fixtures_process import Start, Visit
 from tests.line import Line
+from tests.mqtt.equipment import Mosquitto, Subscriber, free_port
 from tests.process import environment
 
 PROGRAM = Path(__file__).parents[1] / "examples" / "paddle.py"

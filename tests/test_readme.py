@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from saleroom.delivery.mqtt import MqttSettings
-from tests.delivery.equipment import Received, Subscriber
+from saleroom.mqtt.topics import MqttSettings
+from tests.mqtt.equipment import Received, Subscriber
 from tests.needs import need
 from tests.process import Served, environment
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from sqlalchemy import Row, select
 
-from saleroom.domain.auction import begin
-from saleroom.domain.events import AuctionCreated, BidPlaced, Event
-from saleroom.domain.ledger import replay
-from saleroom.storage import auctions as auction_rows
-from saleroom.storage import log
+from saleroom.bidding.domain.auction import begin
+from saleroom.bidding.domain.events import AuctionCreated, BidPlaced, Event
+from saleroom.bidding.domain.ledger import replay
+from saleroom.bidding.storage import auctions as auction_rows
+from saleroom.log import store
 from saleroom.storage.database import Transaction
 from saleroom.storage.tables import auctions, bids, events
 
@@ -49,7 +49,7 @@ def _of_history(row: Row[Any], history: Sequence[Row[Any]]) -> Iterator[str]:
 
 
 def _of_log(tx: Transaction, row: Row[Any], history: Sequence[Row[Any]]) -> Iterator[str]:
-    first, *rest = log.read(tx, row.id)
+    first, *rest = store.read(tx, row.id)
     if not isinstance(first, AuctionCreated):
         yield f"the log begins with {first.TYPE}"
         return

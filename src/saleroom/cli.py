@@ -15,8 +15,8 @@ import rich_click as click
 
 from saleroom import __version__, options
 from saleroom.admin import commands
+from saleroom.kernel.terminal import plain
 from saleroom.options import EXIT_CODES
-from saleroom.terminal import plain
 
 LINE_LENGTH_MAX = 4000
 """Of what is said when a command fails."""
@@ -91,7 +91,7 @@ def load_house(url: str, json_file: str | None, key_file: str | None, **plan: An
     The house needs the setting load_key. The key is taken from SALEROOM_LOAD_KEY, from --key-file, or asked for. Everything
     goes over HTTP; the lots are real ones with names that say what they are, and are closed at the end.
     """
-    from saleroom.load import command
+    from saleroom.tools.load import command
 
     try:
         key = command.read_key(os.environ, key_file)
@@ -129,7 +129,7 @@ def watch_house(url: str, json: bool, screen: bool, **given: Any) -> int:
     A lost connection is made anew by itself. Over HTTP nothing is missed; over MQTT it says what was missed. Where standard
     output is no terminal, there is a line for each event, and what is said about the watch goes to standard error.
     """
-    from saleroom.watch import command
+    from saleroom.tools.watch import command
 
     try:
         plan = command.plan(url, states=not json, **given)
@@ -180,7 +180,7 @@ def verify_ledger(
         return verifying.verify(settings, json=json, say=click.echo)
     if ledger is None:
         raise click.UsageError("nothing to verify: give a ledger's file, an auction's address, or --database")
-    from saleroom.verify import command
+    from saleroom.tools.verify import command
 
     try:
         return command.run(command.plan(ledger, receipt, key), json=json)
@@ -212,7 +212,7 @@ def demo_house(**plan: Any) -> int:
     It has a database of its own in a folder that is gone afterwards, and goes on until Ctrl-C. No setting of yours counts for
     it, and no house of yours is touched.
     """
-    from saleroom.demo import command
+    from saleroom.tools.demo import command
 
     try:
         return command.run(command.Plan(**plan))
@@ -236,7 +236,7 @@ def main(args: list[str] | None = None) -> int:
     except click.Abort:
         return _failed("stopped", 1)
     except Exception as error:
-        from saleroom.domain.errors import Refused
+        from saleroom.kernel.errors import Refused
         from saleroom.settings import SettingsError
 
         if isinstance(error, SettingsError):

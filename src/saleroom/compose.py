@@ -18,41 +18,40 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from saleroom import logs, serving
-from saleroom.admin import opened
-from saleroom.delivery.broker import BrokerAddress, EmbeddedBroker, reached_at
-from saleroom.delivery.feed import Feed
-from saleroom.delivery.mqtt import MqttSettings, Version
-from saleroom.delivery.relay import Relay
-from saleroom.domain.errors import Refused
-from saleroom.doors import asyncapi, front
-from saleroom.doors.api import openapi, resource
-from saleroom.doors.api.endpoints import offered
-from saleroom.doors.connections import CONNECTIONS, Connections
-from saleroom.doors.cursors import Cursors
-from saleroom.doors.guard import SecurityHeaders
-from saleroom.doors.house import House
-from saleroom.doors.mqtt import Commands
-from saleroom.doors.protocol import Http
-from saleroom.doors.web.assets import Assets
-from saleroom.doors.web.pages import Pages
-from saleroom.service import accounts, reading, signing
-from saleroom.service.accounts import Accounts
-from saleroom.service.closing import Closer
-from saleroom.service.desk import Desk
-from saleroom.service.passwords import Passwords
-from saleroom.service.photos import Photos
-from saleroom.service.secret import HouseSecret
-from saleroom.service.throttle import FailedLogins, Registrations
+from saleroom import logs, opening, serving
+from saleroom.accounts.service import accounts
+from saleroom.accounts.service.accounts import Accounts
+from saleroom.accounts.service.passwords import Passwords
+from saleroom.accounts.service.throttle import FailedLogins, Registrations
+from saleroom.bidding.api.devices import Commands
+from saleroom.bidding.api.endpoints import offered
+from saleroom.bidding.service import reading, signing
+from saleroom.bidding.service.closing import Closer
+from saleroom.bidding.service.desk import Desk
+from saleroom.bidding.service.photos import Photos
+from saleroom.broker.embedded import BrokerAddress, EmbeddedBroker, reached_at
+from saleroom.feed.feed import Feed
+from saleroom.http import asyncapi, endpoints, front, openapi
+from saleroom.http.connections import CONNECTIONS, Connections
+from saleroom.http.cursors import Cursors
+from saleroom.http.guard import SecurityHeaders
+from saleroom.http.protocol import Http
+from saleroom.http.secret import HouseSecret
+from saleroom.http.services import House
+from saleroom.kernel.errors import Refused
+from saleroom.log import store as log_rows
+from saleroom.mqtt.relay import Relay
+from saleroom.mqtt.topics import MqttSettings, Version
 from saleroom.settings import Settings
-from saleroom.storage import log as log_rows
+from saleroom.site.assets import Assets
+from saleroom.site.pages import Pages
+from saleroom.storage.batching import Shared
 from saleroom.storage.database import Database
 from saleroom.storage.notices import Notices
-from saleroom.storage.sharing import Shared
 
 log = structlog.get_logger()
 
-PUBLIC_FOLDER = Path(__file__).parent / "doors" / "web" / "static"
+PUBLIC_FOLDER = Path(__file__).parent / "site" / "static"
 RESTART_SECONDS = 1.0
 _WORKER_SETTINGS = "SALEROOM_INTERNAL_SETTINGS"
 _CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
@@ -72,11 +71,11 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
 
     `broker` None leaves MQTT off. Tests may bring their own `database`, with a clock they can turn.
     """
-    database = database or opened.database(settings)
+    database = database or opening.database(settings)
     passwords = Passwords()
     registrations = Registrations(settings.registrations_per_hour) if settings.registration == "open" else None
     closer = Closer(database, reopens=settings.outage_reopens)
-    endpoints = offered(test_users=settings.load_key is not None)
+    rows = offered(test_users=settings.load_key is not None)
     secret = HouseSecret()
     house = House(
         database=database,
@@ -92,7 +91,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         auctions_per_user_max=settings.auctions_per_user_max,
         https=(settings.public_url or "").startswith("https://"),
         broker=lambda: "off" if relay is None else relay.status,
-        openapi=openapi.document(endpoints),
+        openapi=openapi.document(rows),
         asyncapi=asyncapi.document(settings.mqtt_prefix, _brokers(settings, broker)),
         load_key=_secret(settings.load_key),
     )
@@ -127,7 +126,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
     )
     app = front.build(
         pages.routes(),
-        resource.routes(house, endpoints, settings.body_bytes_max),
+        endpoints.routes(house, rows, settings.body_bytes_max),
         page_answer=pages.answer,
         shows_again=pages.shows_again,
         whose=house.knowing.ask,
@@ -149,7 +148,7 @@ def _connections(settings: Settings) -> Connections:
 
 async def _prepare(database: Database, key_file: Path | None) -> None:
     """Bring the tables up to date, and make the key where its file is missing, before several processes read it."""
-    await opened.with_tables(database)
+    await opening.with_tables(database)
     await _take_key(database, key_file)
 
 
@@ -203,7 +202,7 @@ def serve(settings: Settings) -> int:
     Raises Refused or OSError, with a message for people, where the start is impossible.
     """
     logs.configure(settings.log_level, settings.log_format)
-    opened.run(settings, partial(_prepare, key_file=settings.signing_key_file))
+    opening.run(settings, partial(_prepare, key_file=settings.signing_key_file))
     listener = serving.listen(settings.host, settings.port)
     settings = settings.model_copy(update={"port": listener.getsockname()[1]})
     embedded = _embedded(settings) if settings.mqtt == "embedded" else None
@@ -292,7 +291,7 @@ def _start_lines(
     mqtt = "off" if broker is None else broker.url if embedded is None else f"{embedded.shown} (embedded)"
     return [
         f"saleroom serves on http://{shown}:{port}{processes}; the API is described at /docs",
-        f"  database  {opened.database(settings).shown}",
+        f"  database  {opening.database(settings).shown}",
         f"  mqtt      {mqtt}",
     ]
 

@@ -28,7 +28,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from saleroom.delivery.mqtt import MqttSettings
+from saleroom.mqtt.topics import MqttSettings
 from saleroom.storage.database import parse_url
 
 PREFIX = "SALEROOM_"

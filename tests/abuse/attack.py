@@ -24,10 +24,10 @@ NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """To read the machine's certificates for each client would cost more than all that it asks."""
 BID_SECONDS_MAX = 1.0
 HASTE = {
-    "saleroom.doors.protocol:HEAD_SECONDS_MAX": 1.0,
-    "saleroom.doors.line:STALL_SECONDS": 0.7,
-    "saleroom.doors.line:LINGER_SECONDS": 1.0,
-    "saleroom.doors.guard:BODY_SECONDS_MAX": 1.0,
+    "saleroom.http.protocol:HEAD_SECONDS_MAX": 1.0,
+    "saleroom.http.client_connection:STALL_SECONDS": 0.7,
+    "saleroom.http.client_connection:LINGER_SECONDS": 1.0,
+    "saleroom.http.guard:BODY_SECONDS_MAX": 1.0,
     "saleroom.serving:UNREAD_SECONDS_MAX": 2,
     "saleroom.serving:KEEP_ALIVE_SECONDS": 2,
 }

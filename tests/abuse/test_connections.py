@@ -112,7 +112,7 @@ def test_a_slow_but_honest_client_is_served(hasty: Hasty) -> None:
     with dial(hasty) as connection:
         for _ in range(4):
             connection.sendall(GET)
-            time.sleep(HASTE["saleroom.doors.protocol:HEAD_SECONDS_MAX"] / 2)
+            time.sleep(HASTE["saleroom.http.protocol:HEAD_SECONDS_MAX"] / 2)
             connection.sendall(b"\r\n")
             assert connection.recv(1000).startswith(b"HTTP/1.1 200 ")
 

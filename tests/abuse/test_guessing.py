@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from saleroom.service.accounts import FAILED_LOGINS_PER_HOUR
-from saleroom.service.throttle import FREE_FAILURES
+from saleroom.accounts.service.accounts import FAILED_LOGINS_PER_HOUR
+from saleroom.accounts.service.throttle import FREE_FAILURES
 from saleroom.settings import Settings
 from tests.abuse.attack import ELSEWHERE, HERE, PROXY, THERE, Hasty, client, credentials, sale
 from tests.process import PASSWORD

@@ -12,7 +12,7 @@ import pytest
 from tests import wire
 from tests.abuse.attack import credentials
 from tests.process import PASSWORD, Client, Served, saleroom
-from tests.watch.watching import Watcher
+from tests.tools.watch.watching import Watcher
 
 PLAIN = "Longcase clock"
 HOSTILE = [

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from saleroom.doors.api.endpoints import ENDPOINTS
-from saleroom.doors.api.resource import Access
-from saleroom.doors.api.schemas import EXAMPLES
-from saleroom.doors.guard import SAFE_METHODS
-from saleroom.service import reading
+from saleroom.bidding.api.endpoints import ENDPOINTS
+from saleroom.bidding.service import reading
+from saleroom.http.endpoints import Access
+from saleroom.http.guard import SAFE_METHODS
+from saleroom.http.schemas import EXAMPLES
 from saleroom.storage import database as storage
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.turns import WAITING_MAX, Rank

@@ -12,12 +12,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from saleroom.service.photos import PLACES, PLACES_OF_NETWORK, PLACES_OF_USER
+from saleroom.bidding.service.photos import PLACES, PLACES_OF_NETWORK, PLACES_OF_USER
 from tests.abuse.attack import ELSEWHERE, HERE, THERE, Hasty, asked, client, dial, rest
+from tests.bidding.service.test_decoder import SLEEPS, gone, is_decoder
 from tests.hostile_pictures import jpeg_of_scans
 from tests.pictures import plain
 from tests.process import Client
-from tests.service.test_decoder import SLEEPS, gone, is_decoder
 
 PICTURE = plain((1000, 500))
 NEVER_ENDING = (
@@ -157,7 +157,7 @@ def test_strangers_share_a_place_of_one(house: Hasty, tokens: dict[str, str]) ->
 def test_a_trickle_ends(tmp_path: Path, begin: object) -> None:
     """What comes in slower than any network is ended long before its five minutes, and says so."""
     assert callable(begin)
-    served = Hasty(tmp_path, test_constants=json.dumps({"saleroom.doors.uploads:PACE_SECONDS": 1.0}))
+    served = Hasty(tmp_path, test_constants=json.dumps({"saleroom.http.uploads:PACE_SECONDS": 1.0}))
     try:
         token = entered(served, "ada")["ada"]
         with dial(served) as connection:
@@ -172,7 +172,7 @@ def test_a_trickle_ends(tmp_path: Path, begin: object) -> None:
 
 def test_who_is_slow_but_steady_is_waited_for(tmp_path: Path) -> None:
     """A slow network is no trickle: what keeps the pace arrives, however many times that is looked at."""
-    served = Hasty(tmp_path, test_constants=json.dumps({"saleroom.doors.uploads:PACE_SECONDS": 0.5}))
+    served = Hasty(tmp_path, test_constants=json.dumps({"saleroom.http.uploads:PACE_SECONDS": 0.5}))
     try:
         token = entered(served, "ada")["ada"]
         data = PICTURE + bytes(400_000 - len(PICTURE))
@@ -188,7 +188,10 @@ def test_who_is_slow_but_steady_is_waited_for(tmp_path: Path) -> None:
 
 def decoding_for_ever(folder: Path) -> Hasty:
     """Start a house whose decoder never comes to an end."""
-    constants = {"saleroom.service.decoder:_PROGRAM": NEVER_ENDING, "saleroom.service.decoder:SECONDS_MAX": 600.0}
+    constants = {
+        "saleroom.bidding.service.decoder:_PROGRAM": NEVER_ENDING,
+        "saleroom.bidding.service.decoder:SECONDS_MAX": 600.0,
+    }
     return Hasty(folder, test_constants=json.dumps(constants))
 
 

@@ -8,17 +8,19 @@ from typing import TypeVar
 
 from sqlalchemy import func, insert, select
 
-from saleroom.service import accounts, auctions, photos, verifying, watching
-from saleroom.service.bidding import buy_now
-from saleroom.service.closing import settle_due
-from saleroom.service.imaging import make
+from saleroom.accounts.service import accounts
+from saleroom.admin import ledger_check
+from saleroom.bidding.service import auctions, photos, watching
+from saleroom.bidding.service.bidding import buy_now
+from saleroom.bidding.service.closing import settle_due
+from saleroom.bidding.service.imaging import make
 from saleroom.storage import heartbeats, leases
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.tables import auth_tokens, metadata, signing_keys
-from tests.domain.examples import eur
+from tests.bidding.domain.examples import eur
+from tests.bidding.service.people import Person, bid, once_of, person, sells
 from tests.fixtures_database import T0, FakeClock
 from tests.pictures import plain
-from tests.service.people import Person, bid, once_of, person, sells
 
 R = TypeVar("R")
 
@@ -106,7 +108,7 @@ def counted(url: str) -> dict[str, int]:
 
 def faults(url: str) -> list[str]:
     """Return what is wrong with the ledgers."""
-    return asked(url, verifying.faults_of)
+    return asked(url, ledger_check.faults_of)
 
 
 def bids_more(url: str, gid: str, who: str = "cyd", amount: str = "5000") -> str:

@@ -17,7 +17,7 @@ from sqlalchemy import func, inspect, select
 
 from saleroom.admin import transfers
 from saleroom.cli import main
-from saleroom.domain.chain import canonical
+from saleroom.kernel.chain import canonical
 from saleroom.storage import transfer
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.tables import metadata, users

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from saleroom.doors.web.home import LOTS_PER_PAGE
+from saleroom.bidding.web.home import LOTS_PER_PAGE
 from tests.browser.people import Visitor, broken_rules
 from tests.fixtures_house import House, User
 

@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.people import Visitor, broken_rules
-from tests.doors.web.visitor import picture
 from tests.fixtures_house import PASSWORD, House, User
+from tests.site.visitor import picture
 
 PHONE = {"width": 360, "height": 740}
 PATHS = ("/mine", "/mine/selling", "/mine/watching", "/mine/sessions", "/mine/password")

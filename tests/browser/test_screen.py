@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from saleroom.doors.web.screen import RESULT_SECONDS
+from saleroom.bidding.web.screen import RESULT_SECONDS
 from tests.browser.people import Visitor, broken_rules
 from tests.fixtures_house import House, User
 from tests.fixtures_process import Start, Visit

@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.people import Visitor, broken_rules
-from tests.doors.web.visitor import picture
 from tests.fixtures_house import House, User
+from tests.site.visitor import picture
 
 PHONE = {"width": 360, "height": 740}
 HOSTILE = """"><script>alert(1)</script><img src=x onerror="alert(1)">'{{ 7*7 }}"""

@@ -13,10 +13,10 @@ import asyncpg
 import psutil
 from sqlalchemy import make_url
 
-from tests.delivery.equipment import until
 from tests.faults.house import SECONDS_MAX
 from tests.faults.places import seal, unseal
 from tests.faults.trial import Scene
+from tests.mqtt.equipment import until
 
 A_FEW = 5
 TOLD = "the database is unavailable"

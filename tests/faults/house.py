@@ -12,19 +12,19 @@ from pathlib import Path
 
 import psutil
 
-from tests.delivery.equipment import free_port, until
 from tests.faults import mortal
+from tests.mqtt.equipment import free_port, until
 from tests.process import Served
 
 SECONDS_MAX = 60.0
 LOAD_KEY = "a-key-for-bidders"
 HASTE = {
-    "saleroom.delivery.relay:LEASE_SECONDS": 1,
-    "saleroom.delivery.relay:RENEW_SECONDS": 0.2,
-    "saleroom.delivery.relay:STANDBY_SECONDS": 0.1,
-    "saleroom.delivery.relay:BACKOFF_SECONDS_MAX": 0.5,
-    "saleroom.delivery.connection:ACKNOWLEDGE_SECONDS_MAX": 3.0,
-    "saleroom.delivery.connection:CONNECT_SECONDS_MAX": 3.0,
+    "saleroom.mqtt.relay:LEASE_SECONDS": 1,
+    "saleroom.mqtt.relay:RENEW_SECONDS": 0.2,
+    "saleroom.mqtt.relay:STANDBY_SECONDS": 0.1,
+    "saleroom.mqtt.relay:BACKOFF_SECONDS_MAX": 0.5,
+    "saleroom.mqtt.connection:ACKNOWLEDGE_SECONDS_MAX": 3.0,
+    "saleroom.mqtt.connection:CONNECT_SECONDS_MAX": 3.0,
 }
 """Shorter waits, so that the relay is at work again when the next fault comes, and not still waiting for a lease to run out."""
 

@@ -16,7 +16,7 @@ from sqlalchemy import select
 
 from saleroom.storage.database import Transaction
 from saleroom.storage.tables import auctions, events
-from tests.delivery.equipment import Received
+from tests.mqtt.equipment import Received
 
 Log = Mapping[str, Sequence[bytes]]
 """Each auction's public events in order, as the database has them: gid -> payloads."""

@@ -4,7 +4,7 @@ import asyncio
 import socket
 import struct
 
-from tests.delivery.equipment import free_port
+from tests.mqtt.equipment import free_port
 
 _RESET = struct.pack("ii", 1, 0)
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from tests.delivery.equipment import Received
 from tests.faults.bidding import Storm
 from tests.faults.judging import (
     Row,
@@ -22,6 +21,7 @@ from tests.faults.judging import (
     judge_told,
     tracebacks,
 )
+from tests.mqtt.equipment import Received
 
 GID = "k3X9mQ2vTa1_"
 OTHER = "another-one"

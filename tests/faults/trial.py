@@ -12,10 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from saleroom.service import verifying
-from saleroom.storage import log
+from saleroom.admin import ledger_check
+from saleroom.log import store
 from saleroom.storage.database import Database, Transaction
-from tests.delivery.equipment import Mosquitto, Subscriber, until
 from tests.faults import readers as reading
 from tests.faults.bidding import Storm
 from tests.faults.house import SECONDS_MAX, House
@@ -41,6 +40,7 @@ from tests.faults.judging import (
 from tests.faults.link import Link
 from tests.faults.places import Place, SmallDisk
 from tests.faults.readers import Reader
+from tests.mqtt.equipment import Mosquitto, Subscriber, until
 from tests.violations import violations
 
 ON_ALL = ("sqlite", "postgresql", "two processes")
@@ -237,7 +237,7 @@ async def _delivered(scene: Scene) -> _Kept:
     try:
         if scene.subscribers:
             least, since = math.inf, time.monotonic()
-            while owed := await database.read(log.owed_count):
+            while owed := await database.read(store.owed_count):
                 if owed < least:
                     least, since = owed, time.monotonic()
                 stays = f"{owed} events stay owed; the house says:\n{scene.house.log()[-2000:]}"
@@ -297,7 +297,7 @@ def _last_states(subscriber: Subscriber, shown: list[dict[str, Any]]) -> Iterato
 
 def _unproven(tx: Transaction) -> list[str]:
     """Return what the ledgers show to be wrong."""
-    return [f"the ledger: {fault}" for fault in verifying.faults_of(tx)]
+    return [f"the ledger: {fault}" for fault in ledger_check.faults_of(tx)]
 
 
 async def _link(stack: AsyncExitStack, target: int) -> Link:

@@ -13,9 +13,9 @@ from sqlalchemy import select
 
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.tables import leases
-from tests.delivery.equipment import Subscriber, until
 from tests.faults.house import SECONDS_MAX
 from tests.faults.trial import Scene, Trouble
+from tests.mqtt.equipment import Subscriber, until
 
 END_ALL = """SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid()"""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 FOLDER = Path("build/fuzz")
 FAILURES = FOLDER / "failures.txt"
-SCHEMATHESIS = "tests/doors/api/test_schemathesis.py"
+SCHEMATHESIS = "tests/http/test_schemathesis.py"
 SCHEMATHESIS_SECONDS = 60
 SEEDS = 2**32
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)

@@ -1,5 +1,5 @@
 """Fuzzing needs what the doors' tests have: a house that logs an error fails the test."""
 
-from tests.doors.conftest import errors_logged
+from tests.http.conftest import errors_logged
 
 __all__ = ["errors_logged"]

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from saleroom.bidding.api.endpoints import ENDPOINTS
 from saleroom.compose import PUBLIC_FOLDER
-from saleroom.doors.api.endpoints import ENDPOINTS
-from saleroom.doors.cursors import AUCTIONS, BID_ON, BIDS, DEALINGS, WATCHED
-from saleroom.doors.house import House as Parts
-from saleroom.doors.web.assets import Assets
-from saleroom.doors.web.pages import Pages
-from saleroom.doors.web.site import Address
+from saleroom.http.cursors import AUCTIONS, BID_ON, BIDS, DEALINGS, WATCHED
+from saleroom.http.services import House as Parts
+from saleroom.site.assets import Assets
+from saleroom.site.pages import Pages
+from saleroom.site.site import Address
 from tests.fixtures_house import House, User
 from tests.fixtures_hypothesis import on_a_database
 from tests.fuzz.mangling import as_bytes, nasty
@@ -112,7 +112,7 @@ places = (
     st.lists(numbers | st.sampled_from(["", "1", "\0", "9" * 30, None, "2026-11-21T12:00:00Z"]), max_size=4) | numbers
 )
 cursors = st.builds(sealed, st.sampled_from([AUCTIONS, BIDS, BID_ON, DEALINGS, WATCHED]), places) | places.map(plain)
-"""By another house's secret, or by none; `tests/doors/api/test_lists.py` has those of the house itself."""
+"""By another house's secret, or by none; `tests/bidding/api/test_lists.py` has those of the house itself."""
 
 
 @st.composite

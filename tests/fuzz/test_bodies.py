@@ -10,15 +10,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from saleroom.domain.errors import Fault, Invalid
-from saleroom.domain.events import SoftClose
-from saleroom.domain.increments import Ladder
-from saleroom.domain.money import LIMIT, ZERO
-from saleroom.domain.views import instant
-from saleroom.doors.api import fields
-from saleroom.doors.api.forms import Field, Form, read_fields
-from saleroom.doors.cursors import AUCTIONS, BIDS, Sealed
-from saleroom.storage.listing import Mark
+from saleroom.bidding.api import fields
+from saleroom.bidding.domain.events import SoftClose
+from saleroom.bidding.domain.increments import Ladder
+from saleroom.bidding.domain.views import instant
+from saleroom.bidding.storage.listing import Mark
+from saleroom.http.cursors import AUCTIONS, BIDS, Sealed
+from saleroom.http.forms import Field, Form, read_fields
+from saleroom.kernel.errors import Fault, Invalid
+from saleroom.kernel.money import LIMIT, ZERO
 from tests.fuzz.mangling import any_json, as_bytes, bounded, mangled, mangled_text, nasty
 from tests.sealing import cursors, sealed
 

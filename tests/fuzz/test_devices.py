@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saleroom.delivery import packets
-from saleroom.delivery.inbox import Tally
-from saleroom.delivery.links import TcpLink
-from saleroom.delivery.mqtt import Arrived, MqttSettings
-from saleroom.delivery.packets import Malformed, Packet
-from saleroom.doors.mqtt import Commands
-from saleroom.service.desk import Desk
+from saleroom.bidding.api.devices import Commands
+from saleroom.bidding.service.desk import Desk
+from saleroom.broker import packets
+from saleroom.broker.links import TcpLink
+from saleroom.broker.packets import Malformed, Packet
+from saleroom.mqtt.inbox import Tally
+from saleroom.mqtt.topics import Arrived, MqttSettings
 from saleroom.storage.database import Database
-from tests.delivery import raw
-from tests.delivery.raw import Raw
+from tests.broker import raw
+from tests.broker.raw import Raw
 from tests.fixtures_hypothesis import on_a_database
 from tests.fuzz.mangling import as_bytes, bounded, mangled, mangled_text, nasty
 from tests.process import Served

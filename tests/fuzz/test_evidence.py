@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saleroom.domain.chain import canonical
+from saleroom.kernel.chain import canonical
 from saleroom.storage import transfer
 from saleroom.storage.database import Database, Transaction
-from saleroom.verify import display, receipts, source
-from saleroom.verify.reading import Damaged, Ledger
+from saleroom.tools.verify import display, receipts, source
+from saleroom.tools.verify.reading import Damaged, Ledger
 from tests.admin import furnished
 from tests.fixtures_hypothesis import on_a_database
 from tests.fuzz.mangling import any_json, bounded, mangled, nasty
 from tests.fuzz.test_bodies import written
-from tests.verify import test_reading as ledgers
-from tests.verify import test_receipts as signed
-from tests.verify.ledgers import Json, forged, verified
+from tests.tools.verify import test_reading as ledgers
+from tests.tools.verify import test_receipts as signed
+from tests.tools.verify.ledgers import Json, forged, verified
 
 OVER, RUNNING = ledgers.closed(), ledgers.running()
 RECEIPT = signed.signed()

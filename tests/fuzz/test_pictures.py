@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from PIL import Image
 
-from saleroom.domain.errors import Invalid
-from saleroom.domain.photos import WIDTHS, made_widths
-from saleroom.service import imaging
+from saleroom.bidding.domain.photos import WIDTHS, made_widths
+from saleroom.bidding.service import imaging
+from saleroom.kernel.errors import Invalid
 from tests import pictures
 from tests.fuzz.mangling import bounded, mangled
 

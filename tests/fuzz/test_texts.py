@@ -13,20 +13,19 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from starlette.requests import HTTPConnection
 
-from saleroom.delivery.mqtt import MqttSettings
-from saleroom.domain.accounts import parse_password, parse_username
-from saleroom.domain.errors import Fault
-from saleroom.domain.money import LIMIT, ZERO, parse_money
-from saleroom.domain.views import instant as wire_instant
-from saleroom.doors import guard
-from saleroom.doors.agents import agent
-from saleroom.doors.api import forms
-from saleroom.doors.api.fields import BY_MARK, command_id, event_id, photo_ids
-from saleroom.doors.cursors import Sealed
-from saleroom.doors.web.language import Languages
+from saleroom.accounts.api.agents import agent
+from saleroom.accounts.domain.accounts import parse_password, parse_username
+from saleroom.bidding.api.fields import BY_MARK, command_id, event_id, photo_ids
+from saleroom.bidding.domain.views import instant as wire_instant
+from saleroom.http import forms, guard
+from saleroom.http.cursors import Sealed
+from saleroom.kernel.errors import Fault
+from saleroom.kernel.money import LIMIT, ZERO, parse_money
+from saleroom.mqtt.topics import MqttSettings
 from saleroom.settings import PREFIX, Settings, SettingsError, load
+from saleroom.site.language import Languages
 from saleroom.storage.database import parse_url
-from saleroom.watch import command
+from saleroom.tools.watch import command
 from tests.fuzz.mangling import as_bytes, bounded, mangled, mangled_text, nasty
 from tests.sealing import cursors
 

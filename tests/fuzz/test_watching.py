@@ -9,10 +9,10 @@ import msgspec
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from saleroom.watch import lots, words
-from saleroom.watch.lots import Happening, Lot
-from saleroom.watch.sale import Sale
-from saleroom.watch.sse import Comment, Message, Parser, TooLong
+from saleroom.tools.watch import lots, words
+from saleroom.tools.watch.lots import Happening, Lot
+from saleroom.tools.watch.sale import Sale
+from saleroom.tools.watch.sse import Comment, Message, Parser, TooLong
 from tests.fuzz.mangling import any_json, as_bytes, bounded, mangled, nasty
 
 lines = st.sampled_from(

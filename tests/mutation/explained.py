@@ -10,7 +10,7 @@ DOCUMENT = Path("docs/mutation.md")
 PROGRAM = Path(sys.executable).with_name("mutmut")
 _ROW = re.compile(r"\| `([a-z.A-Z_]+)` \| `(.+?)` \| `(.*?)` \| (.+) \|")
 _LIVES = re.compile(
-    r"^ *(saleroom\.domain\.(\w+)\.x(.+)__mutmut_[0-9]+): (survived|no tests|suspicious|segfault)$",
+    r"^ *(saleroom(?:\.\w+)*\.(\w+)\.x(.+)__mutmut_[0-9]+): (survived|no tests|suspicious|segfault)$",
     re.MULTILINE,
 )
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import httpx
 
-from saleroom.demo.catalogue import Piece, pieces
-from saleroom.demo.pictures import VIEWS
+from saleroom.tools.demo.catalogue import Piece, pieces
+from saleroom.tools.demo.pictures import VIEWS
 from tests.process import PASSWORD
 
 SEED = 1

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-from saleroom.demo.catalogue import pieces
+from saleroom.tools.demo.catalogue import pieces
 from tests.process import PASSWORD
 from tests.screenshots.furnished import READER, RIVAL, SELLER
 

@@ -13,8 +13,8 @@ import aiomqtt
 import msgspec
 from paho.mqtt.client import MQTT_ERR_SUCCESS
 
-from saleroom.delivery.connection import IN_FLIGHT_MAX, Connection
-from saleroom.delivery.mqtt import OFFLINE, Arrived, MqttSettings, Version
+from saleroom.mqtt.connection import IN_FLIGHT_MAX, Connection
+from saleroom.mqtt.topics import OFFLINE, Arrived, MqttSettings, Version
 
 if TYPE_CHECKING:
     from tests.simulation.world import Process, World

@@ -9,14 +9,15 @@ from typing import Any
 
 import msgspec
 
-from saleroom.domain.bidding import BidRequest
-from saleroom.domain.errors import Busy, Refused, Unauthenticated
-from saleroom.service import accounts, auctions, bidding
-from saleroom.service.bidding import BidCommand
-from saleroom.service.once import Once
+from saleroom.accounts.service import accounts
+from saleroom.accounts.service.idempotency import Once
+from saleroom.bidding.domain.bidding import BidRequest
+from saleroom.bidding.service import auctions, bidding
+from saleroom.bidding.service.bidding import BidCommand
+from saleroom.kernel.errors import Busy, Refused, Unauthenticated
 from saleroom.storage.faults import Unavailable
-from tests.domain.oracle import SECOND, Amend, Bid
-from tests.domain.playing import at, changed, draft, money, refusal_code
+from tests.bidding.domain.oracle import SECOND, Amend, Bid
+from tests.bidding.domain.playing import at, changed, draft, money, refusal_code
 from tests.histories import LEADER, Relative
 from tests.histories import Step as Told
 from tests.simulation.broker import PREFIX

@@ -13,18 +13,19 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, select
 
-from saleroom.domain.auction import Auction
-from saleroom.domain.errors import Refused
-from saleroom.domain.events import BidPlaced, Event
-from saleroom.domain.ledger import Logged, enter, replay
-from saleroom.domain.views import auction_view, event_from_parts
-from saleroom.storage import auctions, log
+from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.events import BidPlaced, Event
+from saleroom.bidding.domain.ledger import Logged, enter, replay
+from saleroom.bidding.domain.views import auction_view, event_from_parts
+from saleroom.bidding.storage import auctions
+from saleroom.kernel.errors import Refused
+from saleroom.log import store
+from saleroom.storage.cache import Memory
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import TryAgain, Unavailable
-from saleroom.storage.memory import Memory
 from saleroom.storage.tables import events
-from tests.domain.oracle import Row
-from tests.domain.playing import refusal_code, seen, units
+from tests.bidding.domain.oracle import Row
+from tests.bidding.domain.playing import refusal_code, seen, units
 from tests.simulation.model import Differs, Model
 from tests.simulation.properties import Watched
 
@@ -143,7 +144,7 @@ class Judge:
 
     def _changed(self, tx: Transaction, auction: Auction, literal: set[Any], now: datetime) -> None:
         known = self.known.get(auction.gid)
-        new = log.logged(tx, auction.id, after=0 if known is None else known.auction.position)
+        new = store.logged(tx, auction.id, after=0 if known is None else known.auction.position)
         history = [_event(one) for one in new]
         if known is None:
             known = self.known[auction.gid] = Known(replay(auction.id, history[:1]), [history[0].TYPE])

@@ -13,13 +13,13 @@ from typing import Any
 
 import msgspec
 
-from saleroom.domain.bidding import BidRequest
-from saleroom.domain.errors import Refused
-from saleroom.domain.events import SoftClose
-from saleroom.domain.selling import Draft
-from saleroom.service.bidding import BidCommand
-from saleroom.service.once import Once
-from tests.domain.oracle import (
+from saleroom.accounts.service.idempotency import Once
+from saleroom.bidding.domain.bidding import BidRequest
+from saleroom.bidding.domain.events import SoftClose
+from saleroom.bidding.domain.selling import Draft
+from saleroom.bidding.service.bidding import BidCommand
+from saleroom.kernel.errors import Refused
+from tests.bidding.domain.oracle import (
     Act,
     Amend,
     Announce,
@@ -34,7 +34,7 @@ from tests.domain.oracle import (
     Soft,
     contradictions,
 )
-from tests.domain.playing import T0, refusal_code, units
+from tests.bidding.domain.playing import T0, refusal_code, units
 
 OUTAGE = timedelta(seconds=10)
 MICROSECOND = timedelta(microseconds=1)

@@ -12,7 +12,7 @@ from enum import StrEnum
 from random import Random
 from typing import Any
 
-from tests.domain.oracle import DEFAULT_TIERS, SECOND, Lot, Soft
+from tests.bidding.domain.oracle import DEFAULT_TIERS, SECOND, Lot, Soft
 from tests.histories import LEADER, PEOPLE, Relative
 
 BURSTS = 0.4

@@ -10,15 +10,16 @@ from unittest.mock import patch
 
 from msgspec import structs
 
-from saleroom.delivery import outbox
-from saleroom.domain import auction as auctions_as_values
-from saleroom.domain import bidding, closing
-from saleroom.domain.errors import AuctionClosed
-from saleroom.service import bidding as use_cases
-from saleroom.service import closing as closer
-from saleroom.service import desk, recording
-from saleroom.storage import accounts, auctions, idempotency
-from saleroom.storage.log import LoggedEvent
+from saleroom.accounts.storage import accounts, idempotency
+from saleroom.bidding.domain import auction as auctions_as_values
+from saleroom.bidding.domain import bidding, closing
+from saleroom.bidding.service import bidding as use_cases
+from saleroom.bidding.service import closing as closer
+from saleroom.bidding.service import desk, recording
+from saleroom.bidding.storage import auctions
+from saleroom.kernel.errors import AuctionClosed
+from saleroom.log.store import LoggedEvent
+from saleroom.mqtt import outbox
 from tests.simulation.world import PROCESS
 
 PLANTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {}

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 
-from saleroom.domain.auction import Auction, Status
-from saleroom.domain.events import (
+from saleroom.bidding.domain.auction import Auction, Status
+from saleroom.bidding.domain.events import (
     AuctionAmended,
     AuctionClosed,
     AuctionExtended,

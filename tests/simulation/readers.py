@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from saleroom.delivery.feed import BEGINNING, EventId
-from saleroom.storage.log import LoggedEvent
+from saleroom.feed.feed import BEGINNING, EventId
+from saleroom.log.store import LoggedEvent
 from tests.simulation.world import Process, World
 
 

@@ -16,18 +16,20 @@ from unittest.mock import patch
 
 import structlog
 
-from saleroom.delivery import feed, outbox, relay
-from saleroom.delivery.mqtt import ONLINE
-from saleroom.domain.accounts import TOKEN_LIFETIME
-from saleroom.domain.ledger import replay
-from saleroom.service import accounts, auctions
-from saleroom.service.accounts import token_digest
-from saleroom.service.verifying import faults_of
-from saleroom.storage import accounts as account_rows
-from saleroom.storage import log
+from saleroom.accounts.domain.accounts import TOKEN_LIFETIME
+from saleroom.accounts.service import accounts
+from saleroom.accounts.service.accounts import token_digest
+from saleroom.accounts.storage import accounts as account_rows
+from saleroom.admin.ledger_check import faults_of
+from saleroom.bidding.domain.ledger import replay
+from saleroom.bidding.service import auctions
+from saleroom.feed import feed
+from saleroom.log import store
+from saleroom.mqtt import outbox, relay
+from saleroom.mqtt.topics import ONLINE
+from saleroom.storage.cache import Memory
 from saleroom.storage.database import Transaction
-from saleroom.storage.memory import Memory
-from tests.domain.playing import T0
+from tests.bidding.domain.playing import T0
 from tests.histories import PEOPLE
 from tests.simulation.broker import PREFIX
 from tests.simulation.clients import Client
@@ -161,7 +163,7 @@ def _lacking(world: World, readers: list[Reader]) -> Breach | None:
     if broker.retained.get(f"{PREFIX}status") != ONLINE:
         return Breach("the status is online", f"{broker.retained.get(f'{PREFIX}status')!r}")
     with world.file.begun() as connection:
-        owed = log.owed_count(Transaction(connection, world.clock, Memory()))
+        owed = store.owed_count(Transaction(connection, world.clock, Memory()))
     if owed:
         return Breach("everything owed is delivered", f"{owed} events are not marked")
     lacks = [reader.lacks() for reader in readers]
@@ -173,7 +175,7 @@ def _inspect(world: World) -> None:
     with world.file.begun() as connection:
         tx = Transaction(connection, world.clock, Memory())
         for gid, known in world.judge.known.items():
-            if replay(known.auction.id, log.read(tx, known.auction.id)) != known.auction:
+            if replay(known.auction.id, store.read(tx, known.auction.id)) != known.auction:
                 raise Breach("replaying the log gives the stored state", gid)
         if found := violations(tx):
             raise Breach("the rows break no rule", "; ".join(found))

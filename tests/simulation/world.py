@@ -12,18 +12,18 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from saleroom import compose
-from saleroom.delivery.feed import Feed
-from saleroom.delivery.mqtt import MqttSettings
-from saleroom.delivery.relay import Relay
-from saleroom.doors.house import House
-from saleroom.doors.mqtt import RATE_BURST, RATE_PER_SECOND, Commands
-from saleroom.service import reading
-from saleroom.service.closing import Closer
-from saleroom.service.desk import Desk
-from saleroom.service.throttle import TokenRates
+from saleroom.accounts.service.throttle import TokenRates
+from saleroom.bidding.api.devices import RATE_BURST, RATE_PER_SECOND, Commands
+from saleroom.bidding.service import reading
+from saleroom.bidding.service.closing import Closer
+from saleroom.bidding.service.desk import Desk
+from saleroom.feed.feed import Feed
+from saleroom.http.services import House
+from saleroom.mqtt.relay import Relay
+from saleroom.mqtt.topics import MqttSettings
+from saleroom.storage.batching import Shared
 from saleroom.storage.faults import Unavailable
-from saleroom.storage.sharing import Shared
-from tests.domain.playing import T0
+from tests.bidding.domain.playing import T0
 from tests.simulation.broker import PREFIX, Broker
 from tests.simulation.judge import Breach, Judge
 from tests.simulation.loop import STRAND, Strand, VirtualLoop

@@ -6,14 +6,14 @@ from typing import Any
 
 from sqlalchemy import func, insert, select
 
-from saleroom.domain import selling
-from saleroom.domain.auction import Auction, Party
-from saleroom.domain.events import Event
-from saleroom.domain.selling import Draft
-from saleroom.service.recording import advance, start
+from saleroom.bidding.domain import selling
+from saleroom.bidding.domain.auction import Auction, Party
+from saleroom.bidding.domain.events import Event
+from saleroom.bidding.domain.selling import Draft
+from saleroom.bidding.service.recording import advance, start
 from saleroom.storage.database import Transaction
 from saleroom.storage.tables import users
-from tests.domain.playing import T0, party
+from tests.bidding.domain.playing import T0, party
 from tests.fixtures_database import unique
 from tests.histories import PEOPLE
 

@@ -10,11 +10,11 @@ from sqlalchemy import Column, Integer, MetaData, String, Table, insert, make_ur
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.util import await_only
 
-from saleroom.domain.auction import Auction
+from saleroom.bidding.domain.auction import Auction
 from saleroom.storage import postgresql
 from saleroom.storage.database import PASSING_TRIES, Database, Transaction, parse_url
 from saleroom.storage.faults import TryAgain, Unavailable
-from tests.domain.playing import party
+from tests.bidding.domain.playing import party
 from tests.fixtures_database import OpenDatabase
 from tests.pooler import PgBouncer
 from tests.storage.rows import add_auction, add_people

@@ -12,7 +12,7 @@ from sqlalchemy.exc import StatementError
 
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.tables import Instant, Money
-from tests.domain.playing import money
+from tests.bidding.domain.playing import money
 from tests.fixtures_hypothesis import on_a_database
 
 scratch = Table(

@@ -5,11 +5,12 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from saleroom.storage import accounts, heartbeats, idempotency, leases
+from saleroom.accounts.storage import accounts, idempotency
+from saleroom.accounts.storage.idempotency import KEPT, Kept
+from saleroom.storage import heartbeats, leases
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import TryAgain, Unavailable
-from saleroom.storage.idempotency import KEPT, Kept
-from tests.domain.playing import T0
+from tests.bidding.domain.playing import T0
 from tests.fixtures_database import FakeClock, OpenDatabase
 from tests.storage.rows import add_author
 

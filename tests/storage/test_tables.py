@@ -8,7 +8,7 @@ from sqlalchemy.exc import IntegrityError
 
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.tables import auctions, auth_tokens, users
-from tests.domain.playing import T0, money
+from tests.bidding.domain.playing import T0, money
 
 # From the specification, "Resources and their fields": column, type, required.
 SPECIFIED = {

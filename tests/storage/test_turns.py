@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import pytest
 from sqlalchemy import text
 
-from saleroom.domain.errors import Busy
+from saleroom.kernel.errors import Busy
 from saleroom.storage import database as storage
 from saleroom.storage import turns
 from saleroom.storage.database import Database, Transaction, ranked

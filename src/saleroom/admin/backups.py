@@ -9,9 +9,9 @@ from pathlib import Path
 
 from sqlalchemy import URL
 
+from saleroom.admin import ledger_check
 from saleroom.admin.progress import shown
-from saleroom.domain.errors import Refused
-from saleroom.service import verifying
+from saleroom.kernel.errors import Refused
 from saleroom.settings import Settings
 from saleroom.storage import backup as storage
 from saleroom.storage.database import parse_url
@@ -44,7 +44,7 @@ def backup(settings: Settings, file: Path, *, force: bool, say: Say) -> None:
             lines, faults = [f"The tables are at revision {revision}; the ledgers are checked from the newest on."], []
         else:
             with storage.opened(part) as tx:
-                house = verifying.check(tx, progress)
+                house = ledger_check.check(tx, progress)
             lines, faults = [told(house)], house.faults
         publish(part, file, force=force)
     say(f"{file} is a copy of {database}.")
@@ -73,7 +73,7 @@ def restore(settings: Settings, file: Path, *, say: Say) -> None:
             with storage.opened(part) as tx:
                 migrate(tx)
             with storage.opened(part) as tx:
-                house, now = verifying.check(tx, progress), tx.now()
+                house, now = ledger_check.check(tx, progress), tx.now()
             refuse_faults(house.faults, f"{file} is not what its ledgers say")
             kept = Path(f"{database}.before-{now:%Y%m%dT%H%M%S.%fZ}")
             replaced = storage.replace(database, part, kept)
@@ -83,7 +83,7 @@ def restore(settings: Settings, file: Path, *, say: Say) -> None:
         say(f"What was there before is in {kept}.")
 
 
-def told(found: verifying.House | Heads) -> str:
+def told(found: ledger_check.House | Heads) -> str:
     """Return the line by which houses are compared: what is the same here and there has the same line."""
     return f"auctions: {found.auctions}, ledger heads: {found.digest}"
 

@@ -11,8 +11,8 @@ import rich_click as click
 
 from saleroom import options
 from saleroom.admin import copying
+from saleroom.kernel.terminal import plain
 from saleroom.options import EXIT_CODES
-from saleroom.terminal import plain
 
 PASSWORD_BYTES_MAX = 4096
 """Longest line read as a password; what a password may be is the house's to say."""
@@ -36,9 +36,9 @@ def migrate(revision: str, config: str | None, database: str | None) -> None:
     serve brings them to the newest by itself. An older revision drops what it has no room for.
     """
     settings = options.read_settings(config, database=database)
-    from saleroom.admin import opened
+    from saleroom import opening
 
-    click.echo(opened.migrate(settings, revision))
+    click.echo(opening.migrate(settings, revision))
 
 
 @click.group(epilog=EXIT_CODES)

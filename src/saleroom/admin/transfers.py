@@ -9,11 +9,11 @@ from typing import BinaryIO, TypeVar
 
 from alembic.util import CommandError
 
+from saleroom.admin import ledger_check
 from saleroom.admin.backups import Say, refuse_faults, refuse_place, sqlite_file, told
-from saleroom.admin.opened import run
 from saleroom.admin.progress import Progress, shown
-from saleroom.domain.errors import Refused
-from saleroom.service import verifying
+from saleroom.kernel.errors import Refused
+from saleroom.opening import run
 from saleroom.settings import Settings
 from saleroom.storage import transfer
 from saleroom.storage.database import Transaction
@@ -68,7 +68,7 @@ def _export(settings: Settings, target: BinaryIO) -> tuple[Heads, Heads]:
             )
         before = transfer.heads(tx)
         refuse_faults(
-            verifying.check(tx, progress).faults, "the house is not what its ledgers say; nothing is exported"
+            ledger_check.check(tx, progress).faults, "the house is not what its ledgers say; nothing is exported"
         )
         total, done = transfer.count(tx), 0
 
@@ -96,7 +96,7 @@ def _import(settings: Settings, source: BinaryIO, size: int) -> tuple[Heads, Hea
 
         before = transfer.load(tx, source, taken)
         refuse_faults(
-            verifying.check(tx, progress).faults, "nothing is imported: the ledgers in the file do not verify"
+            ledger_check.check(tx, progress).faults, "nothing is imported: the ledgers in the file do not verify"
         )
         return before, transfer.heads(tx)
 

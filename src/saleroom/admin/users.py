@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from saleroom.admin.opened import run, with_tables
-from saleroom.domain.accounts import Account, parse_password, parse_username
-from saleroom.domain.errors import Fault, Refused
-from saleroom.domain.views import instant
-from saleroom.service.accounts import Accounts
-from saleroom.service.passwords import Passwords
+from saleroom.accounts.domain.accounts import Account, parse_password, parse_username
+from saleroom.accounts.service.accounts import Accounts
+from saleroom.accounts.service.passwords import Passwords
+from saleroom.accounts.storage import accounts as account_rows
+from saleroom.bidding.domain.views import instant
+from saleroom.kernel.errors import Fault, Refused
+from saleroom.opening import run, with_tables
 from saleroom.settings import Settings
-from saleroom.storage import accounts as account_rows
 from saleroom.storage.database import Database
 
 R = TypeVar("R")

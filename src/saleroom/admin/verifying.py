@@ -8,10 +8,10 @@ from collections.abc import Callable
 import msgspec
 
 from saleroom.admin.backups import sqlite_file, told
-from saleroom.admin.opened import run
+from saleroom.admin.ledger_check import House, check
 from saleroom.admin.progress import Progress, shown
-from saleroom.domain.errors import Refused
-from saleroom.service.verifying import House, check
+from saleroom.kernel.errors import Refused
+from saleroom.opening import run
 from saleroom.settings import Settings
 from saleroom.storage import transfer
 from saleroom.storage.database import Database, Transaction

@@ -19,9 +19,9 @@ from typing import BinaryIO
 from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.pool import NullPool
 
+from saleroom.storage.cache import Memory
 from saleroom.storage.database import Transaction
 from saleroom.storage.files import COMPANIONS, beside, publish
-from saleroom.storage.memory import Memory
 
 Progress = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is; 0 where that is not known."""

@@ -14,9 +14,9 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, cast
 from sqlalchemy import URL, Connection, CursorResult, Executable, func, make_url, select
 from sqlalchemy.exc import ArgumentError
 
-from saleroom.domain.auction import Auction
+from saleroom.bidding.domain.auction import Auction
+from saleroom.storage.cache import Memory
 from saleroom.storage.faults import TryAgain, Unavailable
-from saleroom.storage.memory import Memory
 from saleroom.storage.postgresql import Postgresql
 from saleroom.storage.sqlite import READERS, Sqlite
 from saleroom.storage.turns import ASKER, READ_SECONDS_MAX, Rank, Turns, within_limits

@@ -28,7 +28,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine, UserDefinedType
 
-from saleroom.domain.chain import ZERO
+from saleroom.kernel.chain import ZERO
 
 PRECISION, SCALE = 20, 3
 _SQLITE_WIDTH = PRECISION + 1
@@ -189,8 +189,8 @@ auctions = Table(
     Index("ix_auctions_created_at", "created_at", "id"),
 )
 """`due_at` is the next instant at which the auction changes by itself; `maximum` is the leader's and never shown.
-`price` and `ending_rank` are what lists sort by (see `storage/listing.py`); no index holds a column that each bid changes.
-`seed`, `head` and `hidden` are where its ledger stands (`domain/chain.py`)."""
+Lists sort by `price` and `ending_rank` (`bidding/storage/listing.py`); no index holds a column that each bid changes.
+`seed`, `head` and `hidden` are where its ledger stands (`kernel/chain.py`)."""
 
 texts = Table(
     "texts",
@@ -198,7 +198,7 @@ texts = Table(
     Column("auction_id", Number, ForeignKey("auctions.id"), primary_key=True, autoincrement=False),
     Column("folded", Text, nullable=False),
 )
-"""Name and description of each auction as searches compare them (`domain/folding.py`); `storage/texts.py` keeps their index."""
+"""Name and description of each auction, folded as searches compare them: see `bidding/storage/search_index.py`."""
 
 bids = Table(
     "bids",

@@ -32,9 +32,10 @@ from sqlalchemy import (
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ColumnElement
 
-from saleroom.domain.chain import canonical
-from saleroom.domain.photos import is_webp
-from saleroom.domain.views import instant
+from saleroom.bidding.domain.photos import is_webp
+from saleroom.bidding.domain.views import instant
+from saleroom.bidding.storage.search_index import drop_index, make_index
+from saleroom.kernel.chain import canonical
 from saleroom.storage.database import Transaction
 from saleroom.storage.migrations import current_revision, migrate, newest_revision
 from saleroom.storage.tables import (
@@ -48,7 +49,6 @@ from saleroom.storage.tables import (
     signing_keys,
     texts,
 )
-from saleroom.storage.texts import drop_index, make_index
 from saleroom.storage.wording import text_fault
 
 FORMAT = "saleroom-export/1"

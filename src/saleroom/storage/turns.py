@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
-from saleroom.domain.errors import Busy
+from saleroom.kernel.errors import Busy
 from saleroom.storage.faults import Abandoned
 
 R = TypeVar("R")

@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlalchemy import Column, String
 
-from saleroom.domain.accounts import parse_username
-from saleroom.domain.errors import Fault
-from saleroom.domain.texts import control_fault
+from saleroom.accounts.domain.accounts import parse_username
+from saleroom.kernel.errors import Fault
+from saleroom.kernel.texts import control_fault
 from saleroom.storage.tables import auctions, idempotency, photos, users
 
 

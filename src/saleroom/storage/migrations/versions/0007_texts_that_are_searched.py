@@ -7,9 +7,9 @@ import sqlalchemy as sa
 import structlog
 from alembic import op
 
-from saleroom.storage import texts
+from saleroom.bidding.storage import search_index
+from saleroom.storage.cache import Memory
 from saleroom.storage.database import Transaction
-from saleroom.storage.memory import Memory
 
 revision = "0007"
 down_revision = "0006"
@@ -48,12 +48,12 @@ def upgrade() -> None:
         if done % _TOLD_EVERY == 0 or (done == total and total > _TOLD_EVERY):
             log.info("making the index of texts", done=done, total=total)
 
-    texts.make_index(tx, tell)
+    search_index.make_index(tx, tell)
 
 
 def downgrade() -> None:
     """Go down: the index can be made again."""
-    texts.drop_index(Transaction(op.get_bind(), None, Memory()))
+    search_index.drop_index(Transaction(op.get_bind(), None, Memory()))
     op.drop_index("ix_auctions_running", "auctions")
     op.drop_table("texts")
 

@@ -1,0 +1,53 @@
+"""Accounts: what a username and a password may be, and how long a token lives."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+
+from saleroom.kernel.errors import Fault
+
+TOKEN_BYTES = 10
+"""Random bytes of a token; in standard Base64 with padding they are 16 characters (specification, "AuthToken")."""
+TOKEN_LIFETIME = timedelta(days=30)
+"""From issue to expiry, exactly (specification, "Limits")."""
+SESSIONS_MAX = 500
+"""Sessions of one user; a login beyond them ends the one that began first."""
+WATCHED_MAX = 1000
+"""Auctions that one user may watch."""
+GID_BYTES = 9
+"""Random bytes of an auction's gid: 72 bits, 12 characters of URL-safe Base64."""
+
+PASSWORD_MIN, PASSWORD_MAX = 8, 256
+USERNAME_PATTERN = r"[A-Za-z0-9._-]{3,32}"
+_USERNAME = re.compile(USERNAME_PATTERN)
+
+
+class Account(Struct, frozen=True):
+    """A user as others may know them. `id` stays inside."""
+
+    id: int
+    username: str
+    created_at: datetime
+
+
+def parse_username(text: str) -> str | Fault:
+    """Return the username as stored, in lower case, or what is wrong with it; case does not tell two users apart."""
+    if _USERNAME.fullmatch(text) is None:
+        return Fault("username_format", "must be 3 to 32 characters of a-z, 0-9, '.', '_' and '-'")
+    return text.lower()
+
+
+def parse_password(text: str) -> str | Fault:
+    """Return the password, unmodified, or what is wrong with it."""
+    if not PASSWORD_MIN <= len(text) <= PASSWORD_MAX:
+        message = f"must have {PASSWORD_MIN} to {PASSWORD_MAX} characters"
+        return Fault("password_length", message, least=PASSWORD_MIN, most=PASSWORD_MAX)
+    return text
+
+
+def expiry(created_at: datetime) -> datetime:
+    """Return the instant from which a token issued at `created_at` is refused."""
+    return created_at + TOKEN_LIFETIME

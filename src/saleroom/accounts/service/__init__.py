@@ -1,0 +1,1 @@
+"""The use cases of accounts: one public function is one transaction."""

@@ -1,0 +1,278 @@
+"""Accounts and tokens: register, log in, log out, who am I, and where else am I logged in."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+import structlog
+from msgspec import Struct
+
+from saleroom.accounts.domain.accounts import SESSIONS_MAX, TOKEN_BYTES, Account, expiry
+from saleroom.accounts.service.passwords import Passwords
+from saleroom.accounts.service.throttle import FailedLogins, Registrations, network
+from saleroom.accounts.storage import accounts
+from saleroom.kernel.errors import (
+    Invalid,
+    InvalidAuthentication,
+    RegistrationClosed,
+    Unauthenticated,
+    UnknownSession,
+    UnknownUser,
+    UsernameTaken,
+    WrongPassword,
+)
+from saleroom.storage.database import Database, Transaction, brief, ranked
+from saleroom.storage.faults import TryAgain
+from saleroom.storage.turns import Rank
+
+log = structlog.get_logger()
+
+FAILED_LOGINS_PER_HOUR = 600
+AGENT_MAX = 80
+"""Characters of what a device is called."""
+TEST_NAME_BYTES = 8
+"""Random bytes in the name of a test user: nobody can take it beforehand."""
+
+
+class IssuedToken(Struct, frozen=True):
+    """A new token; its `value` is shown this once and stored nowhere."""
+
+    value: str
+    created_at: datetime
+    expires_at: datetime
+
+
+class UserToken(Struct, frozen=True):
+    """A new user and the token that goes with it."""
+
+    username: str
+    token: IssuedToken
+
+
+class Session(Struct, frozen=True):
+    """A live token without its value. `agent` is what its device is called, or empty; `current` is the one that asks."""
+
+    id: int
+    created_at: datetime
+    expires_at: datetime
+    agent: str
+    current: bool
+
+
+class Accounts:
+    """The use cases that need a password's digest; each database access in them is one transaction."""
+
+    def __init__(
+        self,
+        database: Database,
+        passwords: Passwords,
+        registrations: Registrations | None,
+        failed_logins: FailedLogins | None = None,
+    ) -> None:
+        """Take None for `registrations` where the house lets nobody register."""
+        self._database = database
+        self._passwords = passwords
+        self._registrations = registrations
+        self._failed_logins = failed_logins or FailedLogins(FAILED_LOGINS_PER_HOUR)
+
+    async def register(self, username: str, password: str, address: str) -> Account:
+        """Return the new account. Raises RegistrationClosed, UsernameTaken, TooManyRequests or Busy."""
+        if self._registrations is None:
+            raise RegistrationClosed
+        self._registrations.take(address)
+        digest = await self._passwords.digest(password, network(address))
+        account = await self._database.write(register, username, digest)
+        log.info("somebody registered", user=username, address=address)
+        return account
+
+    async def log_in(self, username: str, password: str, address: str, agent: str = "") -> IssuedToken:
+        """Return a new token for a device called `agent`. Raises InvalidAuthentication, TooManyRequests or Busy."""
+        username = username.lower() if username.isascii() and "\0" not in username else ""
+        token = None
+        with self._failed_logins.attempt(username, address):
+            while token is None:
+                account, digest = await self._verified(username, password, address, "a login failed")
+                newer = await self._passwords.digest(password) if self._passwords.is_outdated(digest) else None
+                token = await self._database.write(start_session, account.id, digest, newer, agent)
+        log.info("somebody logged in", user=username, address=address)
+        return token
+
+    async def change_password(self, token: str, current: str, new: str, address: str) -> None:
+        """Replace the password of whom `token` identifies, and end all their other sessions.
+
+        Tries of `current` count as those of a login, so that a stolen token guesses no faster than somebody without one.
+        Raises Unauthenticated, Invalid, WrongPassword, TooManyRequests or Busy.
+        """
+        username = (await self._database.read(authenticate, token)).username
+        if new == current:
+            # Whoever fears that it is known would else believe that it no longer opens anything.
+            raise Invalid.one("newPassword", "same_password", "must differ from the current password")
+        digest, changed = "", False
+        try:
+            with self._failed_logins.attempt(username, address):
+                while not changed:
+                    _, verified = await self._verified(username, current, address, "a change of password failed")
+                    digest = digest or await self._passwords.digest(new, network(address))
+                    changed = await self._database.write(change_digest, token, verified, digest)
+        except InvalidAuthentication:
+            raise WrongPassword from None
+        log.info("a password was changed", user=username, address=address)
+
+    async def _verified(self, username: str, password: str, address: str, failed: str) -> tuple[Account, str]:
+        """Return the account and its digest. Raises InvalidAuthentication after the same work, whatever is wrong, or Busy.
+
+        The digest may have been replaced by the time it is relied on: compare it then, and verify again.
+        """
+        login = await self._database.read(accounts.find_login, username)
+        digest = None if login is None else login.password_digest
+        if not await self._passwords.verify(digest, password, network(address)) or login is None or digest is None:
+            # Of a name that is not known nothing is logged: people type their password there.
+            log.info(failed, user="unknown" if login is None else username, address=address)
+            raise InvalidAuthentication
+        return login.account, digest
+
+    async def set_password(self, username: str, password: str) -> None:
+        """Replace a user's password, and end all their sessions. Raises UnknownUser."""
+        digest = await self._passwords.digest(password)
+        await self._database.write(set_digest, username, digest)
+
+    async def add(self, username: str, password: str) -> Account:
+        """Return a new account, also where registration is closed. Raises UsernameTaken."""
+        return await self._database.write(register, username, await self._passwords.digest(password))
+
+
+@ranked(Rank.LOGIN)
+def register(tx: Transaction, username: str, digest: str) -> Account:
+    """Store a new user. Raises UsernameTaken."""
+    account = accounts.add_user(tx, username, digest, tx.now())
+    if account is None:
+        raise UsernameTaken
+    return account
+
+
+def set_digest(tx: Transaction, username: str, digest: str) -> None:
+    """Replace a user's digest, and end all their sessions: whoever stole the old password may be in. Raises UnknownUser."""
+    login = accounts.find_login(tx, username)
+    if login is None:
+        raise UnknownUser
+    accounts.set_digest(tx, login.account.id, digest)
+    accounts.delete_sessions(tx, login.account.id)
+
+
+@ranked(Rank.LOGIN)
+def change_digest(tx: Transaction, token: str, verified: str, digest: str) -> bool:
+    """Replace the digest `verified` by `digest`, and end all sessions but the one of `token`.
+
+    False where `verified` is not the user's digest any more. Raises Unauthenticated.
+    """
+    account = authenticate(tx, token)
+    if accounts.lock_digest(tx, account.id) != verified:
+        return False
+    accounts.set_digest(tx, account.id, digest)
+    accounts.delete_sessions(tx, account.id, keep=token_digest(token))
+    return True
+
+
+@ranked(Rank.LOGIN)
+def start_session(tx: Transaction, user_id: int, verified: str, newer: str | None, agent: str) -> IssuedToken | None:
+    """Store a new token for who has the password of the digest `verified`, for which `newer` is kept where there is one.
+
+    A user has `SESSIONS_MAX` of them at most: the oldest ends, as a login must not depend on what others hold open.
+    None where `verified` is not the user's digest any more: a password that was just changed lets nobody in.
+    """
+    if accounts.lock_digest(tx, user_id) != verified:
+        return None
+    if newer is not None:
+        accounts.set_digest(tx, user_id, newer)
+    token = issue_token(tx, user_id, agent=agent)
+    accounts.delete_oldest_sessions(tx, user_id, SESSIONS_MAX)
+    return token
+
+
+def new_token_value() -> str:
+    """Return 10 random bytes in standard Base64 with padding (specification, "AuthToken")."""
+    return base64.b64encode(secrets.token_bytes(TOKEN_BYTES)).decode()
+
+
+def token_digest(value: str) -> str:
+    """Return what the column `token` holds: a copied database logs nobody in."""
+    return hashlib.sha256(value.encode()).hexdigest()
+
+
+def issue_token(
+    tx: Transaction,
+    user_id: int,
+    make: Callable[[], str] = new_token_value,
+    *,
+    agent: str = "",
+) -> IssuedToken:
+    """Store a new token for the user and return it; a clash with another one is retried with a new value."""
+    now = tx.now()
+    for _ in range(3):
+        value = make()
+        if accounts.add_token(tx, user_id, token_digest(value), now, agent[:AGENT_MAX] or None):
+            return IssuedToken(value, now, expiry(now))
+    raise TryAgain("three tokens in a row were taken")
+
+
+def make_test_users(tx: Transaction, count: int) -> list[UserToken]:
+    """Store `count` users whom nobody can log in as, and return them with a token each (decision 15)."""
+    now = tx.now()
+    names = [f"test.{secrets.token_hex(TEST_NAME_BYTES)}.{number}" for number in range(1, count + 1)]
+    values = [new_token_value() for _ in names]
+    if accounts.add_users_with_tokens(tx, names, [token_digest(value) for value in values], now) is None:
+        raise TryAgain("a name or a token was taken")
+    return [UserToken(name, IssuedToken(value, now, expiry(now))) for name, value in zip(names, values, strict=True)]
+
+
+def authenticate(tx: Transaction, token: str | None) -> Account:
+    """Return whom `token` identifies. Raises Unauthenticated."""
+    if not token:
+        raise Unauthenticated
+    account = accounts.account_by_token(tx, token_digest(token), tx.now())
+    if account is None:
+        raise Unauthenticated
+    return account
+
+
+@ranked(Rank.HOUSE)
+@brief
+def known(tx: Transaction, tokens: Sequence[str]) -> list[int | Exception]:
+    """Return the number of each token's user; Unauthenticated stands for a dead token."""
+    digests = [token_digest(token) for token in tokens]
+    owners = accounts.parties_by_token(tx, digests, tx.now())
+    return [owners[digest].id if digest in owners else Unauthenticated() for digest in digests]
+
+
+@ranked(Rank.LOGIN)
+def log_out(tx: Transaction, token: str) -> None:
+    """End the session: the token is dead at once, in every process. Raises Unauthenticated."""
+    authenticate(tx, token)
+    accounts.delete_token(tx, token_digest(token))
+
+
+def sessions(tx: Transaction, token: str) -> list[Session]:
+    """Return where one is logged in, the latest login first. Raises Unauthenticated."""
+    account, digest = authenticate(tx, token), token_digest(token)
+    return [
+        Session(one.id, one.created_at, one.expires_at, one.agent or "", current=one.digest == digest)
+        for one in accounts.sessions(tx, account.id, tx.now())
+    ]
+
+
+@ranked(Rank.LOGIN)
+def end_session(tx: Transaction, token: str, session_id: int) -> None:
+    """End one of one's own sessions, at once and in every process. Raises Unauthenticated or UnknownSession."""
+    account = authenticate(tx, token)
+    if not accounts.delete_session(tx, account.id, session_id, tx.now()):
+        raise UnknownSession
+
+
+@ranked(Rank.LOGIN)
+def end_all(tx: Transaction, token: str) -> None:
+    """End all of one's own sessions, this one too, at once and in every process. Raises Unauthenticated."""
+    accounts.delete_sessions(tx, authenticate(tx, token).id)

@@ -1,0 +1,42 @@
+"""Idempotency: a repeated request gets its first answer again, with one effect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from saleroom.accounts.domain.accounts import Account
+from saleroom.accounts.storage import idempotency
+from saleroom.accounts.storage.idempotency import Kept
+from saleroom.kernel.errors import IdempotencyMismatch
+from saleroom.storage.database import Transaction
+
+
+class Once(Struct, frozen=True):
+    """The Idempotency-Key of a request (1 to 255 characters) and a digest of what is asked."""
+
+    key: str
+    request: bytes
+
+
+def once(tx: Transaction, account: Account, asked: Once | None, act: Callable[[], bytes]) -> bytes:
+    """Return the answer of `act`, or the first one where `account` has had this key accepted before.
+
+    What is refused is not kept, so that a retry is judged afresh. Raises IdempotencyMismatch, and whatever `act` does.
+    """
+    if asked is None:
+        return act()
+    kept = idempotency.find(tx, [(account.id, asked.key)]).get((account.id, asked.key))
+    if kept is not None:
+        return repeated(kept, asked)
+    answer = act()
+    idempotency.keep(tx, [Kept(account.id, asked.key, asked.request, answer)], tx.now())
+    return answer
+
+
+def repeated(kept: Kept, asked: Once) -> bytes:
+    """Return the answer kept for the same request. Raises IdempotencyMismatch for another one."""
+    if kept.request != asked.request:
+        raise IdempotencyMismatch
+    return kept.answer

@@ -1,0 +1,76 @@
+"""Password digests: Argon2id in a small pool of its own, so that a storm of logins never slows a bid."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from argon2 import PasswordHasher, Type
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from saleroom.kernel.errors import Busy
+from saleroom.storage.faults import Abandoned
+from saleroom.storage.turns import ASKER
+
+R = TypeVar("R")
+
+THREADS = 2
+WAITING_MAX = 64
+"""Beyond it a login is answered `busy` at once instead of queueing for seconds."""
+SHARE_MAX = (THREADS + WAITING_MAX) // 2
+"""How many of these one place to come from may have: the others are for others."""
+
+
+class Passwords:
+    """Makes and verifies digests (Argon2id, 19 MiB, t=2, p=1, salted); none for who has hung up before it began."""
+
+    def __init__(self) -> None:
+        self._hasher = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1, type=Type.ID)
+        self._pool = ThreadPoolExecutor(THREADS, "passwords")
+        self._under_way: Counter[str] = Counter()
+        # Verified where there is no digest, so that an unknown user costs the same time as a wrong password.
+        self._decoy = self._hasher.hash("no user has this password")
+
+    async def digest(self, password: str, place: str = "") -> str:
+        """Return the digest to store; `place` is where it comes from, if anywhere. Raises Busy."""
+        return await self._run(lambda: self._hasher.hash(password), place)
+
+    async def verify(self, digest: str | None, password: str, place: str = "") -> bool:
+        """Return whether `password` belongs to `digest`; without a digest never, in the same time. Raises Busy."""
+        return await self._run(lambda: self._matches(digest, password), place)
+
+    def is_outdated(self, digest: str) -> bool:
+        """Return whether `digest` was made with other parameters than today's."""
+        return self._hasher.check_needs_rehash(digest)
+
+    def close(self) -> None:
+        """Let the threads end."""
+        self._pool.shutdown(cancel_futures=True)
+
+    def _matches(self, digest: str | None, password: str) -> bool:
+        try:
+            self._hasher.verify(digest or self._decoy, password)
+        except (VerificationError, InvalidHashError):
+            return False
+        return digest is not None
+
+    async def _run(self, work: Callable[[], R], place: str = "") -> R:
+        if self._under_way.total() >= THREADS + WAITING_MAX or (place and self._under_way[place] >= SHARE_MAX):
+            raise Busy("Too many logins at once; try again in a moment.")
+        self._under_way[place] += 1
+        asker = ASKER.get()
+
+        def wanted() -> R:
+            if asker is not None and asker.gone:
+                raise Abandoned
+            return work()
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, wanted)
+        finally:
+            self._under_way[place] -= 1
+            if not self._under_way[place]:
+                del self._under_way[place]

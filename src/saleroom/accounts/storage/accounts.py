@@ -1,0 +1,172 @@
+"""Users and their tokens, as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from saleroom.accounts.domain.accounts import Account, expiry
+from saleroom.bidding.domain.auction import Party
+from saleroom.storage.bulk import Lookup
+from saleroom.storage.database import Transaction, brief, ranked
+from saleroom.storage.tables import auth_tokens, users
+from saleroom.storage.turns import Rank
+
+
+class Login(Struct, frozen=True):
+    """What a login needs to know of a user; a user without a digest cannot log in."""
+
+    account: Account
+    password_digest: str | None
+
+
+class Session(Struct, frozen=True):
+    """A stored token by its number and digest, and the device that it is on, where that is known."""
+
+    id: int
+    digest: str
+    created_at: datetime
+    expires_at: datetime
+    agent: str | None
+
+
+def add_user(tx: Transaction, username: str, digest: str | None, now: datetime) -> Account | None:
+    """Store a user, or return None where the username is taken."""
+    row = {"username": username, "password_digest": digest, "created_at": now}
+    try:
+        with tx.connection.begin_nested():
+            user_id = tx.execute(insert(users).returning(users.c.id), row).scalar_one()
+    except IntegrityError:
+        return None
+    return Account(user_id, username, now)
+
+
+def add_users_with_tokens(
+    tx: Transaction, usernames: Sequence[str], digests: Sequence[str], now: datetime
+) -> list[Account] | None:
+    """Store a user without a password digest for each name, with a token by its digest; None where any is taken.
+
+    Two statements, whatever their number; `digests` go with `usernames` one by one.
+    """
+    rows = [{"username": username, "created_at": now} for username in usernames]
+    try:
+        with tx.connection.begin_nested():
+            # Not in the order of the rows: SQLite would then take them one by one.
+            added = tx.execute(insert(users).returning(users.c.username, users.c.id), rows)
+            ids = {row.username: row.id for row in added}
+            tokens = [
+                {"user_id": ids[username], "token": digest, "created_at": now, "expires_at": expiry(now)}
+                for username, digest in zip(usernames, digests, strict=True)
+            ]
+            tx.execute(insert(auth_tokens), tokens)
+    except IntegrityError:
+        return None
+    return [Account(ids[username], username, now) for username in usernames]
+
+
+@ranked(Rank.LOGIN)
+@brief
+def find_login(tx: Transaction, username: str) -> Login | None:
+    """Return the first user with this name (specification, "POST /login")."""
+    statement = select(users).where(users.c.username == username).order_by(users.c.id).limit(1)
+    row = tx.execute(statement).first()
+    return None if row is None else Login(Account(row.id, row.username, row.created_at), row.password_digest)
+
+
+def lock_digest(tx: Transaction, user_id: int) -> str | None:
+    """Return a user's password digest, which nobody else changes or relies on until the transaction ends."""
+    found = select(users.c.password_digest).where(users.c.id == user_id).with_for_update(key_share=True)
+    digest: str | None = tx.execute(found).scalar_one()
+    return digest
+
+
+def lock_user(tx: Transaction, user_id: int) -> None:
+    """Let nobody else count or add what is this user's until the transaction ends."""
+    tx.execute(select(users.c.id).where(users.c.id == user_id).with_for_update(key_share=True))
+
+
+def set_digest(tx: Transaction, user_id: int, digest: str) -> None:
+    """Replace a user's password digest."""
+    tx.execute(update(users).where(users.c.id == user_id).values(password_digest=digest))
+
+
+def list_users(tx: Transaction) -> list[Account]:
+    """Return all users, by name."""
+    rows = tx.execute(select(users.c.id, users.c.username, users.c.created_at).order_by(users.c.username))
+    return [Account(row.id, row.username, row.created_at) for row in rows]
+
+
+def add_token(tx: Transaction, user_id: int, digest: str, now: datetime, agent: str | None = None) -> bool:
+    """Store a token issued at `now` by its digest; False where another token has the same value."""
+    row = {"user_id": user_id, "token": digest, "created_at": now, "expires_at": expiry(now), "agent": agent}
+    try:
+        with tx.connection.begin_nested():
+            tx.execute(insert(auth_tokens), row)
+    except IntegrityError:
+        return False
+    return True
+
+
+def sessions(tx: Transaction, user_id: int, now: datetime) -> list[Session]:
+    """Return the live tokens of a user, the newest first."""
+    live = select(auth_tokens).where(auth_tokens.c.user_id == user_id, auth_tokens.c.expires_at > now)
+    rows = tx.execute(live.order_by(auth_tokens.c.created_at.desc(), auth_tokens.c.id.desc()))
+    return [Session(row.id, row.token, row.created_at, row.expires_at, row.agent) for row in rows]
+
+
+def delete_session(tx: Transaction, user_id: int, token_id: int, now: datetime) -> bool:
+    """Forget a live token of this user by its number; False where there is none."""
+    mine = (auth_tokens.c.id == token_id, auth_tokens.c.user_id == user_id, auth_tokens.c.expires_at > now)
+    return tx.execute(delete(auth_tokens).where(*mine)).rowcount > 0
+
+
+def delete_oldest_sessions(tx: Transaction, user_id: int, but: int) -> None:
+    """Forget all tokens of a user but the newest ones, as many as `but` says."""
+    newest_first = select(auth_tokens.c.id).where(auth_tokens.c.user_id == user_id)
+    older = newest_first.order_by(auth_tokens.c.created_at.desc(), auth_tokens.c.id.desc()).offset(but)
+    tx.execute(delete(auth_tokens).where(auth_tokens.c.id.in_(older)))
+
+
+def delete_sessions(tx: Transaction, user_id: int, keep: str = "") -> None:
+    """Forget all tokens of a user, but the one with the digest `keep`."""
+    tx.execute(delete(auth_tokens).where(auth_tokens.c.user_id == user_id, auth_tokens.c.token != keep))
+
+
+def parties_by_token(tx: Transaction, digests: Iterable[str], now: datetime) -> dict[str, Party]:
+    """Return whom each live token identifies; a token is refused from the instant `expires_at`."""
+    found = _LIVE_TOKENS(tx, set(digests), now=now)
+    return {digest: Party(user_id, name) for digest, user_id, name in found}
+
+
+def account_by_token(tx: Transaction, digest: str, now: datetime) -> Account | None:
+    """Return the account that a live token identifies, as `parties_by_token` does."""
+    statement = (
+        select(users.c.id, users.c.username, users.c.created_at)
+        .join_from(auth_tokens, users)
+        .where(auth_tokens.c.token == digest, auth_tokens.c.expires_at > now)
+    )
+    row = tx.execute(statement).first()
+    return None if row is None else Account(row.id, row.username, row.created_at)
+
+
+def delete_token(tx: Transaction, digest: str) -> bool:
+    """Forget one token; False where there is none."""
+    return tx.execute(delete(auth_tokens).where(auth_tokens.c.token == digest)).rowcount > 0
+
+
+def sweep_tokens(tx: Transaction, now: datetime, limit: int) -> int:
+    """Forget up to `limit` of the tokens that have expired and return how many there were."""
+    expired = select(auth_tokens.c.id).where(auth_tokens.c.expires_at <= now).limit(limit)
+    return tx.execute(delete(auth_tokens).where(auth_tokens.c.id.in_(expired))).rowcount
+
+
+_LIVE_TOKENS = Lookup(
+    select(auth_tokens.c.token, auth_tokens.c.user_id, users.c.username)
+    .join_from(auth_tokens, users)
+    .where(auth_tokens.c.expires_at > bindparam("now")),
+    auth_tokens.c.token,
+)

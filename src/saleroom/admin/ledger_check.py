@@ -1,0 +1,253 @@
+"""A whole database held against its ledgers: every event, every auction and every bid as it must be (docs/ledger.md).
+
+Rows are compared as the driver gives them, before anything is converted: on SQLite `2026-11-21T12:00` and `2026-11-21 12:00`
+are one instant, but two places in an order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+from sqlalchemy import Dialect, RowMapping, Table, bindparam, func, select, type_coerce
+from sqlalchemy.types import NullType
+
+from saleroom.admin.photo_check import picture_faults
+from saleroom.bidding.domain.auction import Auction, begin
+from saleroom.bidding.domain.events import AuctionCreated, BidPlaced, Event
+from saleroom.bidding.domain.ledger import enter
+from saleroom.bidding.domain.retrace import Broken, retrace
+from saleroom.bidding.domain.views import event_from_parts
+from saleroom.bidding.storage import auctions as auction_rows
+from saleroom.bidding.storage import bids as bid_rows
+from saleroom.kernel.chain import canonical
+from saleroom.log import store
+from saleroom.storage.database import Transaction
+from saleroom.storage.tables import auctions, bids, events, users
+from saleroom.storage.transfer import Heads
+
+PAGE = 200
+NUMBER_BELOW_ALL = -(1 << 63)
+FAULTS_MAX = 1000
+"""Where there are more, somebody has been thorough, and a longer list helps nobody."""
+NOT_COVERED = {"events": {"id", "written_by", "delivered_at", "cleared_at"}, "bids": {"id"}, "auctions": set[str]()}
+"""Columns of the tables compared here that no ledger tells: numbers whose order alone is checked, and deliveries."""
+
+SECRET = frozenset({"seed", "maximum", "reserve_price"})
+
+Tell = Callable[[str, int, int], None]
+"""Is told what is being done, how many auctions are done, and how many there are."""
+
+
+class House(Struct):
+    """What a database holds: auctions, their events and bids, and what their ledgers come to; `faults` in words."""
+
+    auctions: int = 0
+    events: int = 0
+    bids: int = 0
+    digest: str = ""
+    faults: list[str] = field(default_factory=list)
+
+
+class _Fault(Exception):
+    """What is wrong with an auction."""
+
+
+def faults_of(tx: Transaction) -> list[str]:
+    """Return every fault in the ledgers and rows of the whole database, at most `FAULTS_MAX`; none where it is untouched."""
+    return check(tx).faults
+
+
+def check(tx: Transaction, tell: Tell = lambda *_: None) -> House:
+    """Hold all auctions against their ledgers, one after the other. What others write meanwhile must not be seen by `tx`."""
+    house, stored = House(), _Stored(tx)
+    heads: list[tuple[str, str]] = []
+    total = int(tx.execute(select(func.count()).select_from(auctions)).scalar_one())
+    for found in _faults(tx, stored, house, heads, lambda done: tell("checking the ledgers", done, total)):
+        house.faults.append(found)
+        if len(house.faults) == FAULTS_MAX:
+            house.faults.append(f"and more: these are the first {FAULTS_MAX}")
+            break
+    house.digest = Heads.of(heads).digest
+    return house
+
+
+def _faults(
+    tx: Transaction, stored: _Stored, house: House, heads: list[tuple[str, str]], tell: Callable[[int], None]
+) -> Iterator[str]:
+    after = NUMBER_BELOW_ALL
+    while True:
+        rows = tx.execute(stored.page, {"after": after}).mappings().all()
+        for row in rows:
+            house.auctions += 1
+            heads.append((str(row["gid"]), str(row["head"])))
+            for found in _auction_faults(tx, stored, house, row):
+                yield f"auction {_shown(row['gid'])}: {found}"
+            tell(house.auctions)
+        if len(rows) < PAGE:
+            break
+        after = rows[-1]["id"]
+    for table in (events, bids):
+        orphans = select(table.c.auction_id).where(table.c.auction_id.not_in(select(auctions.c.id))).distinct()
+        for number in tx.execute(orphans.limit(FAULTS_MAX)).scalars():
+            yield f"{table.name}: there are rows of an auction number {_shown(number)}, which does not exist"
+
+
+def _auction_faults(tx: Transaction, stored: _Stored, house: House, row: RowMapping) -> Iterator[str]:
+    """Yield what is wrong with one auction: its log first, as nothing else can be told where that is broken."""
+    try:
+        auction, log_, bids_ = _replayed(tx, stored, house, row["id"])
+        expected = stored.of(auctions, auction_rows.row_of(auction) | {"id": auction.id})
+    except _Fault as fault:
+        yield str(fault)
+        return
+    except (ArithmeticError, ValueError, TypeError) as error:
+        yield f"its log holds what cannot be stored: {type(error).__name__}"
+        return
+    try:
+        retrace(log_)
+    except Broken as error:
+        yield f"event {error.index + 1}: {error.reason}"
+    yield from (f"its row: {each}" for each in stored.differences(row, expected))
+    yield from _bid_faults(tx, stored, house, row["id"], bids_)
+    yield from _name_faults(tx, log_)
+    yield from picture_faults(tx, row["id"], auction.author.id, log_)
+
+
+def _replayed(
+    tx: Transaction, stored: _Stored, house: House, number: int
+) -> tuple[Auction, list[Event], list[tuple[Auction, BidPlaced]]]:
+    """Return an auction as its log says, the log, and its bids. Raises _Fault at the first event that is not as it must be."""
+    auction: Auction | None = None
+    log_: list[Event] = []
+    bids_: list[tuple[Auction, BidPlaced]] = []
+    before = None
+    for row in _rows(tx, stored, events, number):
+        house.events += 1
+        place = f"event {len(log_) + 1}"
+        event = _event(row, place)
+        if isinstance(event, AuctionCreated) != (auction is None):
+            raise _Fault(f"{place}: a log begins with {AuctionCreated.TYPE}, and only begins with it")
+        auction = begin(number, event) if isinstance(event, AuctionCreated) else _after(auction, event)
+        auction, entry = enter(auction, event)
+        expected = store.row_of(auction, event, entry)
+        if canonical(msgspec.json.decode(row["private"])) != canonical(msgspec.json.decode(expected.pop("private"))):
+            raise _Fault(f"{place}: its private part is not that of such an event")
+        for each in stored.differences(row, stored.of(events, expected)):
+            raise _Fault(f"{place}: {each}")
+        if before is not None and row["id"] <= before:
+            raise _Fault(f"{place}: it was numbered before the event before it")
+        before = row["id"]
+        log_.append(event)
+        if isinstance(event, BidPlaced):
+            bids_.append((auction, event))
+    if auction is None:
+        raise _Fault("it has no events")
+    return auction, log_, bids_
+
+
+def _after(auction: Auction | None, event: Event) -> Auction:
+    assert auction is not None, "only a creation comes first"
+    return auction.after(event)
+
+
+def _event(row: RowMapping, place: str) -> Event:
+    """Return the event that is stored in a row. Raises _Fault where there is none."""
+    try:
+        public = {} if row["payload"] is None else msgspec.json.decode(row["payload"])["data"]
+        return event_from_parts(row["type"], row["at_read"], public, msgspec.json.decode(row["private"]))
+    except (msgspec.MsgspecError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise _Fault(f"{place}: it cannot be read: {type(error).__name__}") from None
+
+
+def _bid_faults(
+    tx: Transaction, stored: _Stored, house: House, number: int, placed: list[tuple[Auction, BidPlaced]]
+) -> Iterator[str]:
+    rows = list(_rows(tx, stored, bids, number))
+    house.bids += len(rows)
+    if len(rows) != len(placed):
+        yield f"there are {len(rows)} rows of bids, and {len(placed)} bids in the log"
+    before = None
+    for count, (row, step) in enumerate(zip(rows, placed, strict=False), 1):
+        expected = stored.of(bids, bid_rows.row_of(*step))
+        yield from (f"bid {count}: {each}" for each in stored.differences(row, expected))
+        if before is not None and row["id"] <= before:
+            yield f"bid {count}: it was numbered before the bid before it"
+        before = row["id"]
+
+
+def _name_faults(tx: Transaction, log_: list[Event]) -> Iterator[str]:
+    """Yield whose number and name in the log are not those of a user. Not by what the process remembers."""
+    named = {(e.author_id, e.author) for e in log_ if isinstance(e, AuctionCreated)}
+    named |= {(e.bidder_id, e.bidder) for e in log_ if isinstance(e, BidPlaced)}
+    people = sorted(named)
+    for start in range(0, len(people), PAGE):
+        page = people[start : start + PAGE]
+        among = select(users.c.id, users.c.username).where(users.c.id.in_([number for number, _ in page]))
+        known = {row.id: row.username for row in tx.execute(among)}
+        for number, name in page:
+            if known.get(number) != name:
+                yield f"user {number} is {_shown(name)} in its log, and {_shown(known.get(number))} among the users"
+
+
+def _rows(tx: Transaction, stored: _Stored, table: Table, number: int) -> list[RowMapping]:
+    """Return an auction's rows, in order. Raises _Fault where one cannot be read."""
+    try:
+        return list(tx.execute(stored.of_auction[table.name], {"number": number}).mappings())
+    except (ValueError, TypeError) as error:
+        raise _Fault(f"its {table.name} cannot be read: {type(error).__name__}") from None
+
+
+class _Stored:
+    """Rows as the driver gives and takes them."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._dialect = tx.connection.dialect
+        self._writers = {table.name: _writers(table, self._dialect) for table in (auctions, events, bids)}
+        self.page = select(*_columns(auctions)).where(auctions.c.id > bindparam("after"))
+        self.page = self.page.order_by(auctions.c.id).limit(PAGE)
+        self.of_auction = {
+            table.name: select(*_columns(table), *read).where(table.c.auction_id == bindparam("number")).order_by(order)
+            for table, order, read in (
+                (events, events.c.position, [events.c.at.label("at_read")]),
+                (bids, bids.c.number, []),
+            )
+        }
+
+    def of(self, table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return `row` as it would be stored."""
+        writers = self._writers[table.name]
+        return {name: writers[name](value) for name, value in row.items()}
+
+    def differences(self, found: Mapping[Any, Any], expected: Mapping[str, Any]) -> Iterator[str]:
+        """Yield where a row is not what it must be."""
+        for name, value in expected.items():
+            if not _same(found[name], value):
+                is_, must = _shown(found[name]), _shown(value)
+                yield f"{name} is not what it must be" if name in SECRET else f"{name} is {is_}, but must be {must}"
+
+
+def _columns(table: Table) -> list[Any]:
+    """Return the columns of `table` as they are stored."""
+    return [type_coerce(column, NullType()).label(column.name) for column in table.columns]
+
+
+def _writers(table: Table, dialect: Dialect) -> dict[str, Callable[[Any], Any]]:
+    found = {column.name: column.type.dialect_impl(dialect).bind_processor(dialect) for column in table.columns}
+    return {name: writer or (lambda value: value) for name, writer in found.items()}
+
+
+def _same(found: Any, expected: Any) -> bool:
+    if isinstance(expected, memoryview):
+        expected = bytes(expected)
+    return type(found) is type(expected) and bool(found == expected)
+
+
+def _shown(value: Any) -> str:
+    """Return a value as it may be printed: short, and without what steers a terminal; the wire form of an event is long."""
+    if isinstance(value, bytes | memoryview):
+        return "other bytes"
+    text = value if isinstance(value, str) and value.isascii() and value.isprintable() and value else repr(value)
+    return text if len(text) <= 100 else f"{text[:100]}…"

@@ -1,0 +1,1 @@
+"""Auctions, bids, closing, ledgers and receipts: the heart of the house."""

@@ -1,0 +1,1 @@
+"""Auctions and bids over the HTTP API, and bids from devices over MQTT."""

@@ -1,0 +1,141 @@
+"""The door of MQTT: bids from devices, to the same desk and by the same rules as over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import structlog
+
+from saleroom.accounts.service.accounts import token_digest
+from saleroom.accounts.service.idempotency import Once
+from saleroom.accounts.service.throttle import TokenRates
+from saleroom.bidding.api.fields import COMMAND
+from saleroom.bidding.domain.bidding import BidRequest
+from saleroom.bidding.domain.seen import Seen
+from saleroom.bidding.service.bidding import BidCommand
+from saleroom.http import problems
+from saleroom.http.endpoints import GID, digest, explained
+from saleroom.http.front import Outage
+from saleroom.http.services import House
+from saleroom.kernel.errors import Busy, Changed, Fault, Invalid, Refused, UnknownAuction
+from saleroom.mqtt.inbox import Tally
+from saleroom.mqtt.topics import Arrived, Reply
+from saleroom.storage import faults
+
+PAYLOAD_BYTES_MAX = 4096
+UNDER_WAY_MAX = 1024
+"""Commands that wait to be decided; beyond it one is answered `busy` at once."""
+RATE_PER_SECOND = 20
+RATE_BURST = 40
+RESPONSE_TOPIC_MAX = 256
+"""The longest response topic below the prefix, in characters."""
+
+_CREATED = b'{"status":201,'
+_BIDS = ("POST", "/auctions/{gid}/bids")
+"""The endpoint whose Idempotency-Keys these are: a repeat over the other channel is the same request."""
+_RESPONSE_TOPIC = Fault("response_topic", "must be below replies/ of this house, without + and #, and not too long")
+
+log = structlog.get_logger(__name__)
+_encode = msgspec.json.Encoder().encode
+
+
+class Commands:
+    """Takes what devices publish on `auctions/{gid}/bids`, and answers each command that says where to.
+
+    What cannot be answered is dropped: counted by its reason in `dropped` and logged without its content.
+    """
+
+    def __init__(self, house: House, prefix: str) -> None:
+        self.dropped = Tally("MQTT commands dropped")
+        self._house = house
+        self._auctions = f"{prefix}auctions/"
+        self._replies = f"{prefix}replies/"
+        self._rates = TokenRates(RATE_PER_SECOND, RATE_BURST)
+        self._outage = Outage()
+        self._under_way = 0
+
+    async def __call__(self, arrived: Arrived) -> Reply | None:
+        """Return the answer: the body of HTTP's with `status` before it. None where the message is dropped."""
+        if (reason := _unheard(arrived)) is not None:
+            self.dropped.count(reason)
+            return None
+        answers_to = self._answers_to(arrived)
+        if answers_to is None:
+            self.dropped.count("nowhere to answer")
+            return None
+        try:
+            body = _CREATED + (await self._decide(arrived))[1:]
+        except Refused as refused:
+            body = _refusal(refused)
+        except faults.Unavailable as error:
+            self._outage.failed(str(error))
+            body = _refusal(problems.Unavailable())
+        except Exception:
+            # The last resort, as over HTTP: the log gets everything, the device nothing of the inside.
+            log.exception("internal error", topic=arrived.topic)
+            body = _refusal(problems.InternalError())
+        return Reply(answers_to, body, arrived.correlation)
+
+    def _answers_to(self, arrived: Arrived) -> str | None:
+        """Return the topic of the answer: the one asked for where it is allowed, else that of the command's id."""
+        if arrived.response_topic is not None and self._is_ours(arrived.response_topic):
+            return arrived.response_topic
+        command_id = COMMAND.read_one(arrived.payload, "id")
+        return None if command_id is None else self._replies + str(command_id)
+
+    def _is_ours(self, topic: str) -> bool:
+        """Whether an answer may go there: elsewhere a device could have the house write what it likes."""
+        below = topic.removeprefix(self._replies)
+        return (
+            below != topic and 0 < len(below) <= RESPONSE_TOPIC_MAX and below.isprintable() and not {*below} & {*"+#"}
+        )
+
+    async def _decide(self, arrived: Arrived) -> bytes:
+        """Return HTTP's answer to the bid. Raises what it refuses with, or Unavailable."""
+        gid = arrived.topic.removeprefix(self._auctions).removesuffix("/bids")
+        if GID.fullmatch(gid) is None:
+            raise UnknownAuction
+        values = self._read(arrived)
+        token, command_id = values.pop("token"), values.pop("id")
+        self._rates.take(token_digest(token))
+        if self._under_way >= UNDER_WAY_MAX:
+            raise Busy("Too many bids at once; nothing was changed; try again in a moment.")
+        received_at = self._house.database.clock_now()
+        version = values.get("seen_version")
+        seen = None if version is None else Seen(version=version)
+        request = BidRequest(values.get("amount"), values.get("maximum"), received_at=received_at, seen=seen)
+        once = Once(command_id, digest(*_BIDS, gid, values))
+        self._under_way += 1
+        try:
+            return await self._house.desk.place(BidCommand(token, gid, request, once))
+        except Changed as changed:
+            raise await explained(self._house, gid, changed) from None
+        finally:
+            self._under_way -= 1
+
+    def _read(self, arrived: Arrived) -> dict[str, Any]:
+        """Return the members of the command. Raises Invalid with all faults, that of its response topic too."""
+        found: dict[str, list[Fault]] = {}
+        if arrived.response_topic is not None and not self._is_ours(arrived.response_topic):
+            found["responseTopic"] = [_RESPONSE_TOPIC]
+        try:
+            values = COMMAND.read(arrived.payload)
+        except Invalid as invalid:
+            raise Invalid(invalid.faults | found) from None
+        if found:
+            raise Invalid(found)
+        return values
+
+
+def _unheard(arrived: Arrived) -> str | None:
+    """Return why a message is not even read, if so."""
+    if arrived.retained:
+        return "retained"  # the broker had stored it, perhaps for days
+    if not arrived.payload:
+        return "empty"
+    return "oversized" if len(arrived.payload) > PAYLOAD_BYTES_MAX else None
+
+
+def _refusal(refused: Refused) -> bytes:
+    return _encode({"status": problems.status_of(refused), **problems.body_of(refused)})

@@ -1,0 +1,285 @@
+"""What passes over MQTT and in streams of events: the schema and an example of each message, for the AsyncAPI document.
+
+Schemas are JSON Schema draft 07, which AsyncAPI takes. The examples are of a sale that the rules themselves decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from functools import cache
+from typing import Any, cast
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from msgspec import Struct, inspect
+
+from saleroom.bidding.domain import bidding, closing, selling
+from saleroom.bidding.domain.auction import Auction, Party, Status, begin
+from saleroom.bidding.domain.bidding import BidRequest
+from saleroom.bidding.domain.events import EVENTS, BidPlaced, Event, ShownFile, ShownPhoto
+from saleroom.bidding.domain.ledger import Entry, enter
+from saleroom.bidding.domain.selling import Draft
+from saleroom.bidding.domain.views import BidAnswer, BidView, auction_view, instant, maybe_instant
+from saleroom.bidding.service.recording import Step, steps
+from saleroom.bidding.service.signing import Signer, statement
+from saleroom.feed.feed import EventId
+from saleroom.feed.streams import STARTED, started
+from saleroom.http import problems, schemas
+from saleroom.http.schemas import GID_PATTERN, HASH, INSTANT, MONEY, USERNAME, Schema
+from saleroom.kernel import errors as e
+from saleroom.kernel.errors import Invalid, Refused
+
+GID = "k3X9mQ2vTa1_"
+"""The auction of all examples."""
+COMMAND_ID = "paddle-7/0191f3a2"
+EVENT_ID = "[A-Za-z0-9_-]{1,64}/[1-9][0-9]*"
+
+_ENVELOPE: dict[str, tuple[Schema, str]] = {
+    "specversion": ({"const": "1.0"}, "CloudEvents 1.0."),
+    "id": ({"type": "string", "pattern": f"^{EVENT_ID}$"}, "The gid, a slash, and `sequence`."),
+    "source": ({"type": "string", "pattern": "^/auctions/[A-Za-z0-9_-]{1,64}$"}, "The auction's address in the API."),
+    "type": ({}, "What happened."),
+    "time": (INSTANT, "When it was decided."),
+    "datacontenttype": ({"const": "application/json"}, "What `data` is."),
+    "sequence": ({"type": "integer", "minimum": 1}, "Numbers the auction's events from 1, without gaps."),
+    "data": ({}, "The facts."),
+    "commitment": ({"type": "string"} | HASH, "Commits to what is hidden until the auction is over."),
+    "hash": ({"type": "string"} | HASH, "The link of the ledger."),
+}
+
+_FIELDS: dict[str, tuple[Schema, str]] = {
+    "amount": ({}, "The price that it shows; the auction's price where the bidder leads."),
+    "author": (USERNAME, "Who sells."),
+    "automatic": ({}, "Whether the house bid on behalf of a limit given earlier."),
+    "bidder": (USERNAME, "Whose bid it is."),
+    "buyNowPrice": ({}, "The price at which it is sold at once, until the first bid; null where there is none."),
+    "cap": ({}, "The end never moves past this; null where nothing bounds it."),
+    "description": ({}, "What is sold."),
+    "downSince": ({}, "Since when the house had not been accepting bids; null unless that is the reason."),
+    "endsAt": ({}, "When it closes by itself; null where its author closes it."),
+    "extension": ({"minimum": 1}, "Seconds from a late bid to the new end."),
+    "files": ({"minItems": 1}, "Its files, the narrowest first."),
+    "from": ({}, "The lowest price of the tier."),
+    "gid": ({"pattern": GID_PATTERN}, "The auction's public identifier."),
+    "id": ({}, "Its public identifier, part of its address."),
+    "increment": ({"minItems": 1}, "The ladder, from 0 upwards; it never changes."),
+    "leading": ({}, "Whether the bidder leads after this bid."),
+    "minimumBid": ({}, "The least next bid; null once nothing higher can be written."),
+    "name": ({}, "The name of the lot."),
+    "outcome": ({}, "How it ended."),
+    "photos": ({}, "The photos, in their order."),
+    "price": ({}, "The hammer price; null where it was not sold."),
+    "reason": ({}, "Why the end moved."),
+    "receivedAt": ({}, "When the house had the request; null for an automatic bid."),
+    "reserveMet": ({}, "Whether the price has reached the reserve; null where there is none."),
+    "sha256": (HASH, "The SHA-256 of its bytes."),
+    "softClose": ({}, "Late bids move the end; null where it stands as announced."),
+    "startingPrice": ({}, "The least first bid."),
+    "startsAt": ({}, "When bidding opens; null for at once."),
+    "status": ({"enum": [Status.SCHEDULED, Status.OPEN]}, "`scheduled` where `startsAt` lies ahead."),
+    "step": ({}, "By how much the next bid is higher."),
+    "width": ({"minimum": 1}, "How many pixels it is wide."),
+    "window": ({"minimum": 1}, "Seconds before the end in which a bid moves it."),
+    "winner": (USERNAME, "Who bought it; null where it was not sold."),
+}
+"""What the members of an event's `data` are like beyond their type, and mean: a name means the same wherever it stands."""
+
+
+SUMMARIES = {
+    "auction.created": "An auction was created. It is the first event of each auction.",
+    "auction.amended": "The author changed the terms or announced the end; all terms are given as they are now.",
+    "photos.arranged": "The author said which photos the lot shows; all are given, in their order.",
+    "auction.opened": "A scheduled auction reached its start, which `time` is.",
+    "bid.placed": "A bid was recorded. One request may record two: a rival's and the automatic one that answers it.",
+    "reserve.met": "The leader's raised limit reached the reserve, so the price rose to it without a bid.",
+    "auction.extended": "The end moved to later.",
+    "auction.closed": "The auction is over.",
+    "auction.cancelled": "The author cancelled the auction before any bid.",
+}
+"""What each public event says."""
+
+
+def public_kinds() -> list[type[Event]]:
+    """Return the kinds of event that anyone may learn of."""
+    return [kind for kind in EVENTS.values() if kind.PUBLIC]
+
+
+def event_schema(kind: type[Event]) -> Schema:
+    """Return the schema of a public event's wire form. Further members may come: a reader lets them pass."""
+    own = {"type": {"const": kind.TYPE}, "data": _object(kind, hidden=kind.PRIVATE | {"at"})}
+    properties = {
+        name: {**form, **own.get(name, {}), "description": about} for name, (form, about) in _ENVELOPE.items()
+    }
+    return {"title": kind.TYPE, "type": "object", "properties": properties, "required": list(properties)}
+
+
+def started_schema() -> Schema:
+    """Return the schema of the event that says where a stream begins; it has the members of CloudEvents, and no facts."""
+    own: dict[str, tuple[Schema, str]] = {
+        "id": ({"pattern": f"^({EVENT_ID}|0)$"}, "The event after which the stream begins; 0 where there is none."),
+        "source": ({"pattern": f"^(/auctions/{GID_PATTERN[1:-1]})?/events$"}, "The address of the stream."),
+        "type": ({"const": STARTED}, "What happened."),
+        "time": ({}, "What the clock of the house says."),
+        "sequence": ({"minimum": 0}, "The number of the event that `id` names."),
+        "data": ({"type": "object"}, "Empty."),
+    }
+    properties = {}
+    for name in (name for name in _ENVELOPE if name not in ("commitment", "hash")):
+        form, about = own.get(name, ({}, _ENVELOPE[name][1]))
+        properties[name] = {**_ENVELOPE[name][0], **form, "description": about}
+    return {"title": STARTED, "type": "object", "properties": properties, "required": list(properties)}
+
+
+def started_example() -> Any:
+    """Return the event that says where a stream begins."""
+    auction, _ = _after_first_bid()
+    source, origin = f"/auctions/{GID}/events", EventId(GID, auction.version)
+    return msgspec.json.decode(started(source, origin, auction.changed_at).rpartition(b"data: ")[2])
+
+
+def _object(kind: type[Struct], *, hidden: frozenset[str] = frozenset()) -> Schema:
+    members = [
+        field for field in cast("inspect.StructType", inspect.type_info(kind)).fields if field.name not in hidden
+    ]
+    properties = {field.encode_name: _member(field) for field in members}
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _member(field: inspect.Field) -> Schema:
+    form, about = _FIELDS[field.encode_name]
+    schema = _schema(field.type)
+    if "anyOf" in schema:
+        choices = [one if one == {"type": "null"} else one | form for one in schema["anyOf"]]
+        return {"anyOf": choices, "description": about}
+    return schema | form | {"description": about}
+
+
+def _schema(kind: inspect.Type) -> Schema:
+    """Return the schema of a value as `views.event_parts` writes it."""
+    match kind:
+        case inspect.UnionType(types=types):
+            return {"anyOf": [_schema(one) for one in types]}
+        case inspect.StructType(cls=cls):
+            return _object(cls)
+        case inspect.VarTupleType(item_type=item):
+            return {"type": "array", "items": _schema(item)}
+        case inspect.EnumType(cls=cls):
+            return {"type": "string", "enum": [one.value for one in cls]}
+    return _PLAIN[type(kind)]
+
+
+_PLAIN: dict[type[inspect.Type], Schema] = {
+    inspect.DecimalType: MONEY,
+    inspect.DateTimeType: INSTANT,
+    inspect.StrType: {"type": "string"},
+    inspect.IntType: {"type": "integer"},
+    inspect.BoolType: {"type": "boolean"},
+    inspect.NoneType: {"type": "null"},
+}
+
+
+def reply_schema(answer: Schema, name: str, status: int) -> Schema:
+    """Return the schema of a reply to a command: an answer's members, and before them its status."""
+    told = {"const": status, "description": "What the status of the answer over HTTP would be."}
+    return {
+        **answer,
+        "title": name,
+        "properties": {"status": told, **answer["properties"]},
+        "required": ["status", *answer["required"]],
+    }
+
+
+def event_example(kind: type[Event]) -> Any:
+    """Return an event of this kind as it is sent."""
+    return next(
+        msgspec.json.decode(entry.payload) for _, event, entry in _sale() if type(event) is kind and entry.payload
+    )
+
+
+def state_example() -> Any:
+    """Return the state of an auction with a bid."""
+    return msgspec.to_builtins(auction_view(_after_first_bid()[0]))
+
+
+def accepted_example() -> Any:
+    """Return the reply to a bid that was accepted."""
+    step = auction, bid = _after_first_bid()
+    shown = BidView(
+        amount=str(bid.amount),
+        bidder=bid.bidder,
+        received_at=maybe_instant(bid.received_at),
+        placed_at=instant(bid.at),
+        automatic=bid.automatic,
+    )
+    asked = BidRequest(None, bid.maximum, received_at=bid.received_at)
+    receipt = _SIGNER.sign(statement(Party(bid.bidder_id, bid.bidder), asked, [(*step, Entry(None, b""))]))
+    answer = BidAnswer(bid=shown, auction=auction_view(auction), leading=bid.leading, receipt=receipt)
+    return {"status": 201, **msgspec.to_builtins(answer)}
+
+
+_SIGNER = Signer(Ed25519PrivateKey.from_private_bytes(b"an example's key, of 32 bytes..."))
+
+
+def refused_example(refused: type[Refused]) -> Any:
+    """Return the reply to a command that was refused for this reason."""
+    auction, _ = _after_first_bid()
+    facts: dict[str, Any] = {
+        "minimumBid": auction.minimum_bid,
+        "endsAt": auction.ends_at,
+        "closedAt": auction.ends_at,
+        "startsAt": auction.starts_at,
+        "receivedAt": auction.current_bid_at,
+        "decidedAt": auction.current_bid_at,
+        "lateMicroseconds": 153_421,
+        "retryAfter": 1,
+        "version": auction.version,
+        "changes": (e.Change("endsAt", None, auction.ends_at),),
+    }
+    error = (
+        Invalid.one("maximum", "money_decimals", "must have at most 3 decimals")
+        if refused is e.Invalid
+        else refused(**{name: facts[name] for name in schemas.FACTS.get(refused, {})})
+    )
+    return {"status": problems.status_of(error), **problems.body_of(error)}
+
+
+def _after_first_bid() -> tuple[Auction, BidPlaced]:
+    return next((auction, event) for auction, event, _ in _sale() if isinstance(event, BidPlaced))
+
+
+@cache
+def _sale() -> tuple[Step, ...]:
+    """Return a sale in which everything happens, and one that was cancelled: each event with the auction after it."""
+    opens, (ada, ben, cyd) = datetime(2026, 11, 21, 12, tzinfo=UTC), (Party(1, "ada"), Party(2, "ben"), Party(3, "cyd"))
+    hour, minute, moment = timedelta(hours=1), timedelta(minutes=1), timedelta(milliseconds=3)
+    terms = Draft(
+        name="Longcase clock",
+        starting_price=Decimal("100.000"),
+        reserve_price=Decimal("150.000"),
+        starts_at=opens,
+        ends_at=opens + hour,
+    )
+    created = selling.create(GID, ada, terms, opens - hour, "5a1e" * 16)
+    first, entry = enter(begin(1, created), created)
+    story: list[Step] = [(first, created, entry)]
+
+    def happens(events: Iterable[Event]) -> Auction:
+        story.extend(steps(story[-1][0], events))
+        return story[-1][0]
+
+    def bids(auction: Auction, bidder: Party, amount: str | None, maximum: str | None, at: datetime) -> Auction:
+        request = BidRequest(
+            *(None if text is None else Decimal(text) for text in (amount, maximum)), received_at=at - moment
+        )
+        return happens(bidding.place_bid(auction, bidder, request, at))
+
+    auction = happens(selling.amend(first, ada, {"description": "Walnut, about 1740"}, opens - 30 * minute))
+    photo = ShownPhoto("d8Zk2QmP0aV3xT1y", (ShownFile(400, "5a" * 32), ShownFile(800, "1e" * 32)))
+    auction = happens(selling.arrange(auction, ada, [photo], opens - 20 * minute))
+    auction = bids(auction, ben, None, "120.000", opens + minute)
+    auction = bids(auction, ben, None, "200.000", opens + 2 * minute)
+    auction = bids(auction, cyd, "160.000", None, opens + hour - minute)
+    happens(closing.settle(auction, opens + 2 * hour))
+    return (*story, *steps(first, selling.cancel(first, ada, opens - 30 * minute)))

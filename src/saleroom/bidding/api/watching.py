@@ -1,0 +1,30 @@
+"""Watching: put an auction on one's list, take it off, list them."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from saleroom.bidding.api.wire import LIMIT_DEFAULT, AuctionPage, page_response
+from saleroom.bidding.service import watching
+from saleroom.http.cursors import WATCHED
+from saleroom.http.endpoints import Call
+
+
+async def watch(call: Call) -> Response:
+    """PUT /auctions/{gid}/watch."""
+    await call.house.watch(call.token, call.gid, watched=True)
+    return Response(status_code=204)
+
+
+async def unwatch(call: Call) -> Response:
+    """DELETE /auctions/{gid}/watch."""
+    await call.house.watch(call.token, call.gid, watched=False)
+    return Response(status_code=204)
+
+
+async def mine(call: Call) -> Response:
+    """GET /me/watching."""
+    limit = call.query.get("limit", LIMIT_DEFAULT)
+    found, mark = await call.house.database.read(watching.watched, call.token, limit, call.query.get("cursor"))
+    cursor = None if mark is None else call.house.cursors.write(WATCHED, mark)
+    return page_response(call.request, AuctionPage(found, cursor), cursor)

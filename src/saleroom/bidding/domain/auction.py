@@ -1,0 +1,257 @@
+"""An auction as a value, and what each event makes of it.
+
+States: scheduled -> open -> closed; scheduled or open without bids -> cancelled (rules.md, "States").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct, structs
+
+from saleroom.bidding.domain.events import (
+    AuctionAmended,
+    AuctionCancelled,
+    AuctionClosed,
+    AuctionCreated,
+    AuctionExtended,
+    AuctionOpened,
+    BidPlaced,
+    Event,
+    MaximumRaised,
+    Outcome,
+    PhotosArranged,
+    ReserveMet,
+    SoftClose,
+    Terms,
+)
+from saleroom.bidding.domain.increments import Ladder
+from saleroom.kernel.chain import Chain
+from saleroom.kernel.errors import AuctionClosed as AlreadyClosed
+
+
+class Status(StrEnum):
+    """The state of an auction."""
+
+    SCHEDULED = "scheduled"
+    OPEN = "open"
+    CLOSED = "closed"
+    CANCELLED = "cancelled"
+
+
+_MICROSECOND = timedelta(microseconds=1)
+TAG_DIGITS = 16
+"""Of the head, in a tag: enough that nobody finds another head with the same ones."""
+_OVER = (Status.CLOSED, Status.CANCELLED)
+
+
+class Party(Struct, frozen=True):
+    """A user as far as an auction knows them: the number and the name."""
+
+    id: int
+    name: str
+
+
+class Auction(Struct, frozen=True, kw_only=True):
+    """One auction; all money has three decimals, all instants are UTC.
+
+    `current_bid` is P, `leader` L and `maximum` M of rules.md (`maximum` >= `current_bid`). `version` numbers the public
+    events without gaps, `position` all of them, the private ones too; `changed_at` is the instant of the last.
+    `terms_version` is the version at which what is offered, its terms and photos, came to be as it is. `id` is the store's
+    number, `chain` where its ledger stands (`ledger.enter` moves it on).
+    """
+
+    id: int
+    gid: str
+    name: str
+    description: str
+    author: Party
+    starting_price: Decimal
+    reserve_price: Decimal | None
+    buy_now_price: Decimal | None
+    ladder: Ladder
+    soft_close: SoftClose | None
+    starts_at: datetime | None
+    ends_at: datetime | None
+    created_at: datetime
+    changed_at: datetime
+    status: Status
+    outcome: Outcome | None = None
+    current_bid: Decimal | None = None
+    leader: Party | None = None
+    current_bid_at: datetime | None = None
+    maximum: Decimal | None = None
+    bid_count: int = 0
+    version: int = 1
+    terms_version: int = 1
+    position: int = 1
+    chain: Chain = Chain()
+
+    @property
+    def over(self) -> bool:
+        """Whether it is closed or cancelled, for good."""
+        return self.status in _OVER
+
+    @property
+    def closed_at(self) -> datetime | None:
+        """When it was closed, bought or cancelled: no event follows that one. None while it is not over."""
+        return self.changed_at if self.over else None
+
+    @property
+    def tag(self) -> str:
+        """What names this very state, as far as anyone may see it: its version, and enough of its head.
+
+        After a failover that lost commits, the same version may come once more with other contents.
+        """
+        return f"{self.version}-{self.chain.head[:TAG_DIGITS]}"
+
+    @property
+    def minimum_bid(self) -> Decimal | None:
+        """The least next bid: S without a bid, else P + inc(P); None once it is over or exceeds 20 digits."""
+        return None if self.over else self.least_above(self.current_bid)
+
+    @property
+    def reserve_met(self) -> bool | None:
+        """Whether the price has reached the reserve; None where there is none."""
+        return self.met_at(self.current_bid)
+
+    @property
+    def due_at(self) -> datetime | None:
+        """The next instant at which it changes by itself: its start, then its end."""
+        if self.over:
+            return None
+        return self.starts_at if self.status == Status.SCHEDULED else self.ends_at
+
+    def least_above(self, price: Decimal | None) -> Decimal | None:
+        """Return the least bid that would follow `price` (None: no bid yet)."""
+        return self.starting_price if price is None else self.ladder.next_above(price)
+
+    def met_at(self, price: Decimal | None) -> bool | None:
+        """Return whether `price` reaches the reserve; None where there is none."""
+        return None if self.reserve_price is None else price is not None and price >= self.reserve_price
+
+    def not_before(self, now: datetime) -> datetime:
+        """Return `now`, or where the clock was set back the instant of the last event: its events are in order of time."""
+        return max(now, self.changed_at)
+
+    def after(self, event: Event) -> Auction:
+        """Return this auction once `event` has happened."""
+        changes = _CHANGES[type(event)](self, event)
+        changes["changed_at"] = event.at
+        changes["position"] = self.position + 1
+        if event.PUBLIC:
+            changes["version"] = self.version + 1
+        return structs.replace(self, **changes)
+
+    def after_all(self, events: Iterable[Event]) -> Auction:
+        """Return this auction once all of `events` have happened, in order."""
+        auction = self
+        for event in events:
+            auction = auction.after(event)
+        return auction
+
+
+def begin(auction_id: int, event: AuctionCreated) -> Auction:
+    """Return the auction that `event` began, under the store's number `auction_id`."""
+    return Auction(
+        id=auction_id,
+        gid=event.gid,
+        author=Party(event.author_id, event.author),
+        ladder=Ladder(event.increment),
+        created_at=event.at,
+        changed_at=event.at,
+        status=Status(event.status),
+        chain=Chain(event.seed),
+        **_terms(event),
+    )
+
+
+def refuse_if_over(auction: Auction, now: datetime, received_at: datetime | None = None) -> None:
+    """Raise `AuctionClosed` if the auction is over, or its end has come though nobody has closed it yet.
+
+    The refusal tells since when it is over, when it was decided, how long after the announced end that was, and when the
+    house had the request where that was noted.
+    """
+    end = auction.ends_at
+    late = None if end is None or now < end else (now - end) // _MICROSECOND
+    if auction.over or late is not None:
+        closed = auction.closed_at or end  # the closer dates it by its end
+        raise AlreadyClosed(endsAt=end, closedAt=closed, receivedAt=received_at, decidedAt=now, lateMicroseconds=late)
+
+
+def _terms(event: Terms) -> dict[str, Any]:
+    return {name: getattr(event, name) for name in TERMS}
+
+
+TERMS = (
+    "name",
+    "description",
+    "starting_price",
+    "reserve_price",
+    "buy_now_price",
+    "soft_close",
+    "starts_at",
+    "ends_at",
+)
+"""What the author may decide and amend, by the name it has in the auction and in its events."""
+
+
+def _amended(auction: Auction, event: AuctionAmended) -> dict[str, Any]:
+    return {**_terms(event), "terms_version": auction.version + 1}
+
+
+def _arranged(auction: Auction, event: PhotosArranged) -> dict[str, Any]:
+    return {"terms_version": auction.version + 1}
+
+
+def _opened(auction: Auction, event: AuctionOpened) -> dict[str, Any]:
+    return {"status": Status.OPEN}
+
+
+def _bid(auction: Auction, event: BidPlaced) -> dict[str, Any]:
+    if not event.leading:
+        return {"bid_count": auction.bid_count + 1}
+    return {
+        "bid_count": auction.bid_count + 1,
+        "current_bid": event.amount,
+        "current_bid_at": event.at,
+        "leader": Party(event.bidder_id, event.bidder),
+        "maximum": event.maximum,
+    }
+
+
+def _raised(auction: Auction, event: MaximumRaised) -> dict[str, Any]:
+    return {"maximum": event.maximum}
+
+
+def _reserve_met(auction: Auction, event: ReserveMet) -> dict[str, Any]:
+    return {"current_bid": event.amount}
+
+
+def _extended(auction: Auction, event: AuctionExtended) -> dict[str, Any]:
+    return {"ends_at": event.ends_at}
+
+
+def _closed(auction: Auction, event: AuctionClosed) -> dict[str, Any]:
+    return {"status": Status.CLOSED, "outcome": event.outcome}
+
+
+def _cancelled(auction: Auction, event: AuctionCancelled) -> dict[str, Any]:
+    return {"status": Status.CANCELLED}
+
+
+_CHANGES: dict[type[Event], Callable[[Auction, Any], dict[str, Any]]] = {
+    AuctionAmended: _amended,
+    PhotosArranged: _arranged,
+    AuctionOpened: _opened,
+    BidPlaced: _bid,
+    MaximumRaised: _raised,
+    ReserveMet: _reserve_met,
+    AuctionExtended: _extended,
+    AuctionClosed: _closed,
+    AuctionCancelled: _cancelled,
+}

@@ -1,0 +1,203 @@
+"""Placing a bid: the rules of rules.md, "Placing a bid", number by number."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from msgspec import Struct
+
+from saleroom.bidding.domain.auction import Auction, Party, Status, refuse_if_over
+from saleroom.bidding.domain.closing import close, open_if_due
+from saleroom.bidding.domain.events import Asked, AuctionExtended, BidPlaced, Event, MaximumRaised, Reason, ReserveMet
+from saleroom.bidding.domain.seen import Seen, refuse_if_changed
+from saleroom.kernel.errors import AlreadyLeading, AuctionNotStarted, BidTooLow, BuyNowUnavailable, OwnAuction
+from saleroom.kernel.money import LIMIT
+
+
+class _Arrived(Struct, frozen=True, kw_only=True):
+    received_at: datetime | None = None
+    seen: Seen | None = None
+
+
+class BidRequest(_Arrived, frozen=True):
+    """What a bidder asks for: an `amount` to be shown, a `maximum` to bid up to, or both with amount <= maximum.
+
+    `received_at` is when the house had it. It decides nothing; it is evidence. `seen` is what the bidder has seen.
+    """
+
+    amount: Decimal | None
+    maximum: Decimal | None
+
+    @property
+    def limit(self) -> Decimal:
+        """The most the bidder would pay: m of rules.md."""
+        limit = self.maximum if self.maximum is not None else self.amount
+        assert limit is not None, "a request has at least one of the two; the door has checked it"
+        return limit
+
+    @property
+    def asked(self) -> Asked | None:
+        """What was asked for, as the log keeps it; None for a purchase, which names no price."""
+        return None if self.amount is self.maximum is None else Asked(self.amount, self.maximum)
+
+
+PURCHASE = BidRequest(None, None)
+"""A request to buy now by somebody who says nothing of what they have seen."""
+
+
+def place_bid(auction: Auction, bidder: Party, request: BidRequest, now: datetime) -> list[Event]:
+    """Return what happens when `bidder` asks for `request` at `now`.
+
+    Raises AuctionClosed, AuctionNotStarted, OwnAuction, PreconditionFailed, TermsChanged, AlreadyLeading or BidTooLow; then
+    nothing happens.
+    """
+    now = auction.not_before(now)
+    stored = auction
+    opened, auction = _admit(stored, bidder, now, request.received_at)
+    refuse_if_changed(stored, request.seen)
+    if auction.leader is not None and auction.leader.id == bidder.id:
+        return opened + _raise_own(auction, request, now)
+    limit = request.limit
+    least = auction.minimum_bid
+    if least is None or limit < least or (request.amount is not None and request.amount < least):
+        raise BidTooLow(minimumBid=least)
+    if auction.leader is None or auction.maximum is None or auction.current_bid is None:
+        price = auction.starting_price if request.amount is None else request.amount
+        bids: list[Event] = [_bid(auction, bidder, price, limit, now, request)]
+    elif limit > auction.maximum:
+        bids = _outbid(auction, bidder, request, now)
+    else:
+        bids = _held_off(auction, bidder, request, now)
+    return opened + bids + _soft_close(auction, now)
+
+
+def buy_now(auction: Auction, buyer: Party, now: datetime, request: BidRequest = PURCHASE) -> list[Event]:
+    """Return what happens when `buyer` takes the auction at its buy-now price: a bid at that price, and the close.
+
+    `request` names no price to bid; its `seen` may name the one to pay. Raises AuctionClosed, AuctionNotStarted, OwnAuction,
+    BuyNowUnavailable, PreconditionFailed or TermsChanged.
+    """
+    now = auction.not_before(now)
+    stored = auction
+    opened, auction = _admit(stored, buyer, now, request.received_at)
+    price = auction.buy_now_price
+    if price is None or auction.leader is not None:
+        raise BuyNowUnavailable(minimumBid=auction.minimum_bid)
+    refuse_if_changed(stored, request.seen)
+    bid = _bid(auction, buyer, price, price, now, request)
+    return [*opened, bid, close(auction.after(bid), now)]
+
+
+def _admit(auction: Auction, bidder: Party, now: datetime, received_at: datetime | None) -> tuple[list[Event], Auction]:
+    """Rule 1, in its order. A scheduled auction whose start has come opens here if the closer has not been by yet."""
+    refuse_if_over(auction, now, received_at)
+    opened = open_if_due(auction, now)
+    auction = auction.after_all(opened)
+    if auction.status == Status.SCHEDULED:
+        raise AuctionNotStarted(startsAt=auction.starts_at)
+    if bidder.id == auction.author.id:
+        raise OwnAuction
+    return opened, auction
+
+
+def _raise_own(auction: Auction, request: BidRequest, now: datetime) -> list[Event]:
+    """Rule 2: nobody bids against themselves by accident, and a maximum is never lowered.
+
+    An `amount` is literal only where it stands alone; beside a higher `maximum` only the limit rises.
+    """
+    leader, maximum, price = auction.leader, auction.maximum, auction.current_bid
+    assert leader is not None and maximum is not None and price is not None, "there is a leader"
+    if request.maximum is None or request.maximum <= maximum:
+        raise AlreadyLeading(minimumBid=auction.minimum_bid)
+    raised = MaximumRaised(at=now, maximum=request.maximum, received_at=request.received_at)
+    lifted = _lift(auction, price, request.maximum)
+    if lifted == price:
+        return [raised]
+    met = ReserveMet(at=now, amount=lifted, bidder=leader.name, minimum_bid=auction.least_above(lifted))
+    return [raised, met]
+
+
+def _outbid(auction: Auction, bidder: Party, request: BidRequest, now: datetime) -> list[Event]:
+    """Rule 4b: m > M. One may be outbid by less than a step where m < M + inc(M)."""
+    leader, maximum, limit = auction.leader, auction.maximum, request.limit
+    assert leader is not None and maximum is not None and auction.current_bid is not None, "there is a leader"
+    bids: list[Event] = []
+    if maximum > auction.current_bid:
+        bids.append(_record(auction, leader, maximum, maximum, now))
+    price = min(limit, auction.ladder.next_above(maximum) or LIMIT)
+    if request.amount is not None:
+        price = max(request.amount, price)
+    bids.append(_bid(auction, bidder, price, limit, now, request))
+    return bids
+
+
+def _held_off(auction: Auction, bidder: Party, request: BidRequest, now: datetime) -> list[Event]:
+    """Rule 4c: m <= M, the leader stays; at m = M the earlier one keeps the lead at that price."""
+    leader, maximum, limit = auction.leader, auction.maximum, request.limit
+    assert leader is not None and maximum is not None, "there is a leader"
+    price = min(maximum, auction.ladder.next_above(limit) or LIMIT)
+    answer = _bid(auction, leader, price, maximum, now)
+    challenge = _record(auction, bidder, limit, limit, now, request, leading=False, standing=answer.amount)
+    return [answer, challenge] if limit == maximum else [challenge, answer]
+
+
+def _bid(
+    auction: Auction,
+    bidder: Party,
+    price: Decimal,
+    limit: Decimal,
+    now: datetime,
+    request: BidRequest | None = None,
+) -> BidPlaced:
+    """The bid that leads from here on, lifted to the reserve where the limit reaches it (rule 5)."""
+    return _record(auction, bidder, _lift(auction, price, limit), limit, now, request)
+
+
+def _record(
+    auction: Auction,
+    bidder: Party,
+    amount: Decimal,
+    limit: Decimal,
+    now: datetime,
+    request: BidRequest | None = None,
+    *,
+    leading: bool = True,
+    standing: Decimal | None = None,
+) -> BidPlaced:
+    """A bid as the log tells it, automatic where there is no `request`.
+
+    `standing` is the price that will stand where this bid does not lead.
+    """
+    price = amount if leading else standing
+    return BidPlaced(
+        at=now,
+        amount=amount,
+        bidder=bidder.name,
+        bidder_id=bidder.id,
+        automatic=request is None,
+        leading=leading,
+        minimum_bid=auction.least_above(price),
+        reserve_met=auction.met_at(price),
+        ends_at=auction.ends_at,
+        maximum=limit,
+        asked=None if request is None else request.asked,
+        received_at=None if request is None else request.received_at,
+    )
+
+
+def _lift(auction: Auction, price: Decimal, limit: Decimal) -> Decimal:
+    """Rule 5: if M >= R and P < R, P rises to R at once."""
+    reserve = auction.reserve_price
+    return reserve if reserve is not None and price < reserve <= limit else price
+
+
+def _soft_close(auction: Auction, now: datetime) -> list[Event]:
+    """Rule 6. Called where the price or the leader changed, which every recorded bid does."""
+    rule, end = auction.soft_close, auction.ends_at
+    if rule is None or end is None or end - now > timedelta(seconds=rule.window):
+        return []
+    later = now + timedelta(seconds=rule.extension)
+    if rule.cap is not None:
+        later = min(later, rule.cap)
+    return [AuctionExtended(at=now, ends_at=later, reason=Reason.SOFT_CLOSE)] if later > end else []

@@ -1,0 +1,60 @@
+"""How an auction opens and closes by the clock, and what an outage changes (the rules of closing)."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from saleroom.bidding.domain.auction import Auction, Status
+from saleroom.bidding.domain.events import AuctionClosed, AuctionExtended, AuctionOpened, Event, Outcome, Reason
+
+
+def open_if_due(auction: Auction, now: datetime) -> list[Event]:
+    """Return the opening of a scheduled auction whose start has come; it happened at that start, whoever notices."""
+    if auction.status != Status.SCHEDULED or (auction.starts_at is not None and now < auction.starts_at):
+        return []
+    return [AuctionOpened(at=auction.starts_at or now)]
+
+
+def settle(auction: Auction, now: datetime) -> list[Event]:
+    """Return all that the clock alone brings by `now`: the opening, then the close.
+
+    Both are dated by the auction's own start and end and not by `now`, so the result is the same and there is one of
+    it, whoever settles and however late.
+    """
+    events = open_if_due(auction, now)
+    auction = auction.after_all(events)
+    if auction.status == Status.OPEN and auction.ends_at is not None and now >= auction.ends_at:
+        events.append(close(auction, auction.ends_at))
+    return events
+
+
+def close(auction: Auction, at: datetime) -> AuctionClosed:
+    """Return the close at `at`: `no_bids`, `reserve_not_met`, or `sold` to the leader at the visible price."""
+    if auction.leader is None:
+        return AuctionClosed(at=at, outcome=Outcome.NO_BIDS, winner=None, price=None)
+    if auction.reserve_met is False:
+        return AuctionClosed(at=at, outcome=Outcome.RESERVE_NOT_MET, winner=None, price=None)
+    return AuctionClosed(at=at, outcome=Outcome.SOLD, winner=auction.leader.name, price=auction.current_bid)
+
+
+def reopen_after_outage(auction: Auction, down_since: datetime, now: datetime) -> list[Event]:
+    """Return the new end of an auction whose last window fell into the outage from `down_since` to `now`.
+
+    Where its start fell into the outage as well, it opens first: the events of an auction are in order of time.
+
+    The window is the soft close's; an auction without one, or whose cap has passed, ends as announced. The end moves to
+    `now` + extension, never earlier than it was and never past the cap (rules.md, "Outage").
+    """
+    now = auction.not_before(now)
+    rule, end = auction.soft_close, auction.ends_at
+    if auction.over or rule is None or end is None:
+        return []
+    if end <= down_since or now <= end - timedelta(seconds=rule.window):
+        return []
+    later = now + timedelta(seconds=rule.extension)
+    if rule.cap is not None:
+        later = min(later, rule.cap)
+    if later <= end or later <= now:
+        return []
+    extended = AuctionExtended(at=now, ends_at=later, reason=Reason.OUTAGE, down_since=down_since)
+    return [*open_if_due(auction, now), extended]

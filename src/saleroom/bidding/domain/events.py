@@ -1,0 +1,216 @@
+"""What has happened to an auction: frozen, past tense, complete enough to rebuild it (events.md).
+
+Every decision of the domain is a list of these; `Auction.after` is the one place that says what each of them changes.
+The fields named in `PRIVATE` stay out of the wire form: limits, the reserve and users' numbers are for the replay only.
+Those also named in `SEALED` are committed to by the ledger, and shown by it once the auction is over (docs/ledger.md).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import ClassVar
+
+from msgspec import Struct
+
+from saleroom.bidding.domain.increments import Tier
+
+
+class Outcome(StrEnum):
+    """How a closed auction ended."""
+
+    SOLD = "sold"
+    NO_BIDS = "no_bids"
+    RESERVE_NOT_MET = "reserve_not_met"
+
+
+class Reason(StrEnum):
+    """Why an end moved."""
+
+    SOFT_CLOSE = "soft_close"
+    OUTAGE = "outage"
+
+
+class SoftClose(Struct, frozen=True):
+    """A bid within `window` seconds before the end moves it to `extension` seconds from the bid, never past `cap`."""
+
+    window: int
+    extension: int
+    cap: datetime | None = None
+
+
+class Event(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What every event has: the instant of the decision (UTC). It is the `time` of the wire form."""
+
+    TYPE: ClassVar[str]
+    PRIVATE: ClassVar[frozenset[str]] = frozenset()
+    SEALED: ClassVar[frozenset[str]] = frozenset()
+    PUBLIC: ClassVar[bool] = True
+    """False where nobody but the replay may learn that it happened."""
+
+    at: datetime
+
+
+class Terms(Event, frozen=True, kw_only=True):
+    """What the author of an auction decides, whole; `minimum_bid` and `reserve_met` follow from it."""
+
+    PRIVATE: ClassVar[frozenset[str]] = frozenset({"reserve_price"})
+    SEALED: ClassVar[frozenset[str]] = frozenset({"reserve_price"})
+
+    name: str
+    description: str
+    starting_price: Decimal
+    buy_now_price: Decimal | None
+    soft_close: SoftClose | None
+    starts_at: datetime | None
+    ends_at: datetime | None
+    minimum_bid: Decimal | None
+    reserve_met: bool | None
+    reserve_price: Decimal | None
+
+
+class AuctionCreated(Terms, frozen=True, kw_only=True):
+    """An auction was created by `author`; it is `scheduled` or `open` at once. `seed` is for the salts of its ledger."""
+
+    TYPE: ClassVar[str] = "auction.created"
+    PRIVATE: ClassVar[frozenset[str]] = frozenset({"reserve_price", "author_id", "seed"})
+
+    gid: str
+    author: str
+    author_id: int
+    increment: tuple[Tier, ...]
+    status: str
+    seed: str = ""
+
+
+class AuctionAmended(Terms, frozen=True, kw_only=True):
+    """The author changed the terms or announced the end; all terms are given as they are now."""
+
+    TYPE: ClassVar[str] = "auction.amended"
+
+
+class ShownFile(Struct, frozen=True):
+    """A file of a photo: how many pixels it is wide, and the SHA-256 of its bytes in hexadecimal digits."""
+
+    width: int
+    sha256: str
+
+
+class ShownPhoto(Struct, frozen=True):
+    """A photo that a lot shows, with its files, the narrowest first."""
+
+    id: str
+    files: tuple[ShownFile, ...]
+
+
+class PhotosArranged(Event, frozen=True, kw_only=True):
+    """The author said which photos the lot shows; all are given, in their order."""
+
+    TYPE: ClassVar[str] = "photos.arranged"
+
+    photos: tuple[ShownPhoto, ...]
+
+
+class AuctionOpened(Event, frozen=True, kw_only=True):
+    """A scheduled auction reached its start."""
+
+    TYPE: ClassVar[str] = "auction.opened"
+
+
+class Asked(Struct, frozen=True):
+    """What a bidder asked for; see `bidding.BidRequest`."""
+
+    amount: Decimal | None
+    maximum: Decimal | None
+
+
+class BidPlaced(Event, frozen=True, kw_only=True):
+    """A bid of `amount` was recorded.
+
+    `leading`: whether `bidder` leads once this is applied; then `amount` is the price. `automatic`: the service bid on
+    behalf of an earlier maximum. `minimum_bid`: the least next bid afterwards. `maximum`: the limit behind the bid.
+    `asked` and `received_at`, when the house had the request, are None on an automatic bid; `asked` also on a purchase.
+    """
+
+    TYPE: ClassVar[str] = "bid.placed"
+    PRIVATE: ClassVar[frozenset[str]] = frozenset({"bidder_id", "maximum", "asked"})
+    SEALED: ClassVar[frozenset[str]] = frozenset({"maximum", "asked"})
+
+    amount: Decimal
+    bidder: str
+    bidder_id: int
+    automatic: bool
+    leading: bool
+    minimum_bid: Decimal | None
+    reserve_met: bool | None
+    ends_at: datetime | None
+    maximum: Decimal
+    asked: Asked | None = None
+    received_at: datetime | None = None
+
+
+class MaximumRaised(Event, frozen=True, kw_only=True):
+    """The leader raised their own limit. Nobody else may learn of it: it has no public number."""
+
+    TYPE: ClassVar[str] = "maximum.raised"
+    PUBLIC: ClassVar[bool] = False
+    PRIVATE: ClassVar[frozenset[str]] = frozenset({"maximum", "received_at"})
+    SEALED: ClassVar[frozenset[str]] = PRIVATE
+
+    maximum: Decimal
+    received_at: datetime | None = None
+
+
+class ReserveMet(Event, frozen=True, kw_only=True):
+    """The leader's raised limit reached the reserve, so the price rose to it (rules.md, rule 5) without a new bid."""
+
+    TYPE: ClassVar[str] = "reserve.met"
+
+    amount: Decimal
+    bidder: str
+    minimum_bid: Decimal | None
+
+
+class AuctionExtended(Event, frozen=True, kw_only=True):
+    """The end moved to `ends_at`, later than before, for this `reason`; `down_since` is when an outage began."""
+
+    TYPE: ClassVar[str] = "auction.extended"
+
+    ends_at: datetime
+    reason: Reason
+    down_since: datetime | None = None
+
+
+class AuctionClosed(Event, frozen=True, kw_only=True):
+    """The auction is over; `winner` and `price` (the hammer price) are set if it was sold."""
+
+    TYPE: ClassVar[str] = "auction.closed"
+
+    outcome: Outcome
+    winner: str | None
+    price: Decimal | None
+
+
+class AuctionCancelled(Event, frozen=True, kw_only=True):
+    """The author cancelled the auction before any bid."""
+
+    TYPE: ClassVar[str] = "auction.cancelled"
+
+
+EVENTS: dict[str, type[Event]] = {
+    kind.TYPE: kind
+    for kind in (
+        AuctionCreated,
+        AuctionAmended,
+        PhotosArranged,
+        AuctionOpened,
+        BidPlaced,
+        MaximumRaised,
+        ReserveMet,
+        AuctionExtended,
+        AuctionClosed,
+        AuctionCancelled,
+    )
+}
+"""Every event of the log by its type."""

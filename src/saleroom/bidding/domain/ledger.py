@@ -1,0 +1,103 @@
+"""The ledger: an auction's events, chained so that nobody changes one unnoticed; and the replay, which gives the auction back.
+
+docs/ledger.md describes it for those who write a verifier of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct, structs
+
+from saleroom.bidding.domain.auction import Auction, begin
+from saleroom.bidding.domain.events import EVENTS, AuctionCreated, Event
+from saleroom.bidding.domain.views import cloud_event, event_parts, instant, sealed_part
+from saleroom.kernel.chain import ZERO, Chain, canonical, link, salt
+
+
+class Entry(Struct, frozen=True):
+    """An event as the log keeps it: the wire form, in canonical JSON, where it is public; and its private part as JSON."""
+
+    payload: bytes | None
+    private: bytes
+
+
+class Logged(Struct, frozen=True):
+    """An event as it is read back from the log; `private` as `event_parts` gave it, `payload` None where it is hidden."""
+
+    type: str
+    at: datetime
+    payload: bytes | None
+    private: dict[str, Any]
+
+
+def enter(auction: Auction, event: Event) -> tuple[Auction, Entry]:
+    """Put `event` into the ledger of `auction`, which is as it is right after it; return it with its chain moved on."""
+    public, private = event_parts(event)
+    sealed, chain = sealed_part(type(event), private), auction.chain
+    payload = None
+    if event.PUBLIC:
+        wire = cloud_event(auction.gid, auction.version, event, public)
+        wire["commitment"] = commitment(salt(chain.seed, auction.version), sealed, chain.hidden)
+        wire["hash"] = link(chain.head, wire)
+        payload = canonical(wire)
+        moved = Chain(chain.seed, wire["hash"], ZERO)
+    else:
+        moved = structs.replace(chain, hidden=link(chain.hidden, hidden_event(type(event), event.at, sealed)))
+    return structs.replace(auction, chain=moved), Entry(payload, _encode(private))
+
+
+def commitment(salt_: str, sealed: Mapping[str, Any], hidden: str) -> str:
+    """Return what a public event says of its `sealed` members, and of all that was `hidden` since the one before it."""
+    return link(salt_, {"data": sealed, "hidden": hidden})
+
+
+def hidden_event(kind: type[Event], at: datetime, sealed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a hidden event as it is linked, and shown once the auction is over."""
+    return {"data": sealed, "time": instant(at), "type": kind.TYPE}
+
+
+def replay(auction_id: int, events: Iterable[Event]) -> Auction:
+    """Return the auction that `events`, from its creation on and in order, lead to, its chain included.
+
+    Raises ValueError where they do not start with its creation.
+    """
+    log = iter(events)
+    first = next(log, None)
+    if not isinstance(first, AuctionCreated):
+        raise ValueError(f"auction {auction_id}: the log does not start with {AuctionCreated.TYPE}")
+    auction, _ = enter(begin(auction_id, first), first)
+    for event in log:
+        auction, _ = enter(auction.after(event), event)
+    return auction
+
+
+class Lines:
+    """Writes the lines of a ledger, page by page of the log; `seed` where the auction is over, so that they are opened."""
+
+    def __init__(self, seed: str | None) -> None:
+        self._seed = seed
+        self._version = 0
+        self._hidden: list[dict[str, Any]] = []
+
+    def of(self, page: Iterable[Logged]) -> Iterator[bytes]:
+        """Yield the line of each public event of `page`."""
+        for event in page:
+            kind = EVENTS[event.type]
+            sealed = sealed_part(kind, event.private)
+            if event.payload is None:
+                self._hidden.append(hidden_event(kind, event.at, sealed))
+                continue
+            self._version += 1
+            if self._seed is None:
+                yield b'{"event":' + event.payload + b"}\n"
+                continue
+            opened = {"data": sealed, "hidden": self._hidden, "salt": salt(self._seed, self._version)}
+            self._hidden = []
+            yield b'{"event":' + event.payload + b',"opened":' + canonical(opened) + b"}\n"
+
+
+_encode = msgspec.json.Encoder().encode

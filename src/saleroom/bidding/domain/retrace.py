@@ -1,0 +1,306 @@
+"""Retracing: every event of an auction decided once more by the rules, and compared with what was recorded.
+
+What people asked for is taken from the events themselves. What came of it is not: the rules say it again, and every event
+has to be exactly theirs. Several decisions may share one instant, so a decision is known by the event it begins with.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from decimal import Decimal
+from enum import Enum
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+from msgspec import Struct, structs
+
+from saleroom.bidding.domain import bidding, closing, selling
+from saleroom.bidding.domain.auction import TERMS, Auction, Party, begin
+from saleroom.bidding.domain.bidding import BidRequest
+from saleroom.bidding.domain.events import (
+    AuctionAmended,
+    AuctionCancelled,
+    AuctionClosed,
+    AuctionCreated,
+    AuctionExtended,
+    AuctionOpened,
+    BidPlaced,
+    Event,
+    MaximumRaised,
+    PhotosArranged,
+    Reason,
+    SoftClose,
+)
+from saleroom.bidding.domain.increments import Ladder, ladder_faults
+from saleroom.bidding.domain.photos import PHOTO_ID, refuse_bad_list
+from saleroom.bidding.domain.reasons import Reasoned, reasons
+from saleroom.bidding.domain.selling import Draft
+from saleroom.bidding.domain.views import instant
+from saleroom.kernel.errors import Invalid, Refused
+from saleroom.kernel.money import LIMIT, STEP, ZERO
+
+_SHA256 = re.compile("[0-9a-f]{64}")
+SOFT_CLOSE_SECONDS_MAX = 86_400
+"""A day: the longest window and extension that an author can ask for."""
+
+
+class Broken(Exception):
+    """The events do not follow from the rules from `index` on (0 is the first); `reason` says what the rules say."""
+
+    def __init__(self, index: int, reason: str) -> None:
+        super().__init__(f"event {index + 1}: {reason}")
+        self.index = index
+        self.reason = reason
+
+
+class Trace(Struct, frozen=True):
+    """An auction as its events leave it, and why each bid was decided as it was."""
+
+    auction: Auction
+    bids: list[Reasoned]
+
+
+def retrace(events: Iterable[Event]) -> Trace:
+    """Decide `events`, all those of one auction from its creation on, once more by the rules.
+
+    Raises Broken at the first that does not follow, which may be one after the last: events that the rules add.
+    """
+    log = list(events)
+    for index, event in enumerate(log):
+        check_form(index, event)
+    auction = _begun(log)
+    bids: list[Reasoned] = []
+    people = _People(auction.author)
+    index = 1
+    while index < len(log):
+        if log[index].at < log[index - 1].at:
+            raise Broken(index, "it is earlier than the event before it")
+        made = _decide(auction, log, index)
+        _compare(log, index, made)
+        for at in range(index, index + len(made)):
+            people.check(at, log[at])
+        bids += reasons(auction, made, index)
+        auction = auction.after_all(made)
+        index += len(made)
+    return Trace(auction, bids)
+
+
+class _People:
+    """Who is who: the rules tell people apart by number, and readers by name."""
+
+    def __init__(self, author: Party) -> None:
+        self._names = {author.id: author.name}
+        self._numbers = {author.name: author.id}
+
+    def check(self, index: int, event: Event) -> None:
+        """Raise Broken where one bidder has two names, or two have the same."""
+        if not isinstance(event, BidPlaced):
+            return
+        known = self._names.setdefault(event.bidder_id, event.bidder)
+        if known != event.bidder:
+            raise Broken(index, f"its bidder is {event.bidder!r}, who was {known!r} before")
+        if self._numbers.setdefault(event.bidder, event.bidder_id) != event.bidder_id:
+            raise Broken(index, f"its bidder is {event.bidder!r}, a name that another has")
+
+
+def _begun(log: list[Event]) -> Auction:
+    """Return the auction as its creation made it, if the rules allow that."""
+    first = log[0] if log else None
+    if not isinstance(first, AuctionCreated):
+        raise Broken(0, f"an auction begins with {AuctionCreated.TYPE}")
+    draft = Draft(increment=Ladder(first.increment), **{name: getattr(first, name) for name in TERMS})
+    try:
+        made = selling.create(first.gid, Party(first.author_id, first.author), draft, first.at)
+    except Refused as refusal:
+        raise Broken(0, _refused(refusal)) from None
+    _compare(log, 0, [structs.replace(made, seed=first.seed)])
+    return begin(0, first)
+
+
+def _decide(auction: Auction, log: list[Event], index: int) -> list[Event]:
+    """Return what the rules make of what must have been asked for at `index`. Raises Broken where they refuse it."""
+    try:
+        made = _decision(auction, log, index)
+    except Refused as refusal:
+        raise Broken(index, _refused(refusal)) from None
+    except ArithmeticError:
+        raise Broken(index, "its amounts or instants are beyond what the rules can reckon with") from None
+    if not made:
+        raise Broken(index, f"by the rules nothing has brought {log[index].TYPE} about")
+    return made
+
+
+def _decision(auction: Auction, log: list[Event], index: int) -> list[Event]:
+    event = log[index]
+    now = event.at
+    made: list[Event] = []
+    match event:
+        case BidPlaced():
+            made = _bid(auction, log, index)
+        case MaximumRaised() if auction.leader is not None:
+            request = BidRequest(None, event.maximum, received_at=event.received_at)
+            made = bidding.place_bid(auction, auction.leader, request, now)
+        case AuctionOpened():
+            # It is dated by the start, whoever noticed it: the same for the closer, a bid and the author.
+            made = closing.open_if_due(auction, now)
+        case AuctionAmended() if auction.leader is not None and event.ends_at is not None:
+            made = selling.announce_end(auction, auction.author, event.ends_at, now)
+        case AuctionAmended():
+            made = selling.amend(auction, auction.author, {name: getattr(event, name) for name in TERMS}, now)
+        case PhotosArranged():
+            made = selling.arrange(auction, auction.author, event.photos, now)
+        case AuctionCancelled():
+            made = selling.cancel(auction, auction.author, now)
+        case AuctionClosed() if auction.ends_at is None:
+            made = selling.close_now(auction, auction.author, now)
+        case AuctionClosed():
+            made = closing.settle(auction, now)
+        case AuctionExtended(reason=Reason.OUTAGE):
+            made = _outage(auction, event, index)
+    return made
+
+
+def _outage(auction: Auction, event: AuctionExtended, index: int) -> list[Event]:
+    """Decide an extension after an outage; where its beginning was not yet written down, any would do."""
+    if event.down_since is None:
+        made = closing.reopen_after_outage(auction, auction.created_at, event.at)
+        return [_without(each, "down_since") for each in made]
+    if event.down_since > event.at:
+        raise Broken(index, "an outage does not begin after its end")
+    return closing.reopen_after_outage(auction, event.down_since, event.at)
+
+
+def _bid(auction: Auction, log: list[Event], index: int) -> list[Event]:
+    """Decide the request behind the bids at `index`: it is the one that is not automatic, the first or the second."""
+    two = log[index : index + 2]
+    bid = next((each for each in two if isinstance(each, BidPlaced) and not each.automatic), None)
+    if bid is None:
+        raise Broken(index, "an automatic bid answers somebody's, and here is none")
+    bidder, asked = Party(bid.bidder_id, bid.bidder), bid.asked
+    if asked is not None:
+        if asked.amount is None and asked.maximum is None:
+            raise Broken(index, "a bidder asks for an amount, a maximum or both")
+        if asked.amount is not None and asked.maximum is not None and asked.amount > asked.maximum:
+            raise Broken(index, "a bidder's amount is at most their maximum")
+        return bidding.place_bid(
+            auction, bidder, BidRequest(asked.amount, asked.maximum, received_at=bid.received_at), bid.at
+        )
+    return _unasked(auction, log, index, bid)
+
+
+def _unasked(auction: Auction, log: list[Event], index: int, bid: BidPlaced) -> list[Event]:
+    """Decide a bid without what was asked for: a purchase, or one from before that was written down.
+
+    Then it is what brings about what has come of it: a purchase, or a bid in one of three forms. Nobody wrote down then
+    when a bid was received either.
+    """
+    bidder = Party(bid.bidder_id, bid.bidder)
+    following = log[index + 1 : index + 2]
+    tries: list[Callable[[], list[Event]]] = []
+    if following and isinstance(following[0], AuctionClosed) and following[0].at == bid.at:
+        request = BidRequest(None, None, received_at=bid.received_at)
+        tries.append(partial(bidding.buy_now, auction, bidder, bid.at, request))
+    if bid.received_at is None:
+        forms = ((None, bid.maximum), (bid.maximum, None), (bid.amount, bid.maximum))
+        tries += [partial(bidding.place_bid, auction, bidder, BidRequest(*form), bid.at) for form in forms]
+    said: Refused | list[Event] | None = None
+    for attempt in tries:
+        try:
+            made = [_without(each, "asked") for each in attempt()]
+        except Refused as refusal:
+            said = said or refusal
+            continue
+        if made == log[index : index + len(made)]:
+            return made
+        said = said or made
+    if isinstance(said, Refused):
+        raise said
+    return said or []
+
+
+def _without(event: Event, name: str) -> Event:
+    return structs.replace(event, **{name: None}) if hasattr(event, name) else event
+
+
+def _refused(refusal: Refused) -> str:
+    facts = ", ".join(f"{name} {_shown(value)}" for name, value in refusal.facts.items())
+    return f"the rules refuse it: {refusal}" + (f" ({facts})" if facts else "")
+
+
+def _compare(log: list[Event], index: int, made: list[Event]) -> None:
+    """Raise Broken at the first event from `index` on that is not the one that the rules have `made`."""
+    for at, expected in enumerate(made, index):
+        if at >= len(log):
+            raise Broken(at, f"by the rules {expected.TYPE} comes next, but nothing does")
+        if log[at] != expected:
+            raise Broken(at, _difference(log[at], expected))
+
+
+def _difference(recorded: Event, expected: Event) -> str:
+    if type(recorded) is not type(expected):
+        return f"it is {recorded.TYPE}, but by the rules {expected.TYPE} comes next"
+    names = zip(expected.__struct_fields__, expected.__struct_encode_fields__, strict=True)
+    told = ((wire, getattr(recorded, name), getattr(expected, name)) for name, wire in names)
+    wire, one, other = next(each for each in told if each[1] != each[2])
+    return f"its {'time' if wire == 'at' else wire} is {_shown(one)}, but by the rules {_shown(other)}"
+
+
+def _shown(value: Any) -> str:
+    match value:
+        case None:
+            return "none"
+        case Decimal():
+            return str(value)
+        case datetime():
+            return instant(value)
+        case Enum():
+            return repr(value.value)
+    return repr(value)
+
+
+def check_form(index: int, event: Event) -> None:
+    """Raise Broken(index, ...) where an amount, a step or a number of seconds is none that anybody could have asked for."""
+    for value in _values(event):
+        if isinstance(value, Decimal) and not _is_money(value):
+            raise Broken(index, f"{value} is no amount with three decimals")
+        if isinstance(value, SoftClose) and not all(
+            0 < seconds <= SOFT_CLOSE_SECONDS_MAX for seconds in (value.window, value.extension)
+        ):
+            raise Broken(index, f"a soft close has 1 to {SOFT_CLOSE_SECONDS_MAX} seconds")
+    if isinstance(event, BidPlaced | MaximumRaised) and event.received_at is not None and event.received_at > event.at:
+        raise Broken(index, "it was received after it was decided")
+    if isinstance(event, AuctionCreated):
+        faults = ladder_faults(event.increment)
+        if faults:
+            raise Broken(index, f"its increment {faults[0].message}")
+    if isinstance(event, PhotosArranged):
+        _check_photos(index, event)
+
+
+def _check_photos(index: int, event: PhotosArranged) -> None:
+    """Raise Broken where no lot could show these photos."""
+    try:
+        refuse_bad_list([photo.id for photo in event.photos])
+    except Invalid as invalid:
+        raise Broken(index, f"its photos {invalid.faults['photos'][0].message}") from None
+    for photo in event.photos:
+        widths = [file.width for file in photo.files]
+        if not widths or widths[0] < 1 or any(one >= other for one, other in pairwise(widths)):
+            raise Broken(index, "a photo has files, the narrowest first")
+        if not PHOTO_ID.fullmatch(photo.id) or not all(_SHA256.fullmatch(file.sha256) for file in photo.files):
+            raise Broken(index, "a photo has an id, and its files have a SHA-256 in 64 hexadecimal digits")
+
+
+def _values(value: Any) -> Iterator[Any]:
+    """Yield `value` and all that is in it."""
+    yield value
+    parts = value if isinstance(value, tuple) else structs.astuple(value) if isinstance(value, Struct) else ()
+    for part in parts:
+        yield from _values(part)
+
+
+def _is_money(amount: Decimal) -> bool:
+    return amount.is_finite() and amount.as_tuple().exponent == STEP.as_tuple().exponent and ZERO <= amount <= LIMIT

@@ -1,0 +1,63 @@
+"""What the author of a request has seen of an auction: a request that rests on something else than what is there is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+
+from msgspec import Struct
+
+from saleroom.bidding.domain.auction import TERMS, Auction
+from saleroom.bidding.domain.events import Terms
+from saleroom.kernel.errors import Change, PreconditionFailed, TermsChanged
+
+_TOLD = (str, Decimal, datetime)
+_LONG = frozenset({"description"})
+_SECRET = frozenset({"reserve_price"})
+_WIRE = dict(zip(Terms.__struct_fields__, Terms.__struct_encode_fields__, strict=True))
+
+
+class Seen(Struct, frozen=True, kw_only=True):
+    """What a request rests on; None where it says nothing of it.
+
+    `version` is a version of the auction: what is offered must not have changed since, but others may have bid. `tags` are
+    those one of which the auction must still have (`Auction.tag`). `price` is what it must cost to buy now.
+    """
+
+    version: int | None = None
+    tags: frozenset[str] | None = None
+    price: Decimal | None = None
+
+
+def refuse_if_changed(auction: Auction, seen: Seen | None) -> None:
+    """Raise PreconditionFailed or TermsChanged where `auction` is not what was seen."""
+    if seen is None:
+        return
+    if seen.tags is not None and auction.tag not in seen.tags:
+        versions = [int(tag.partition("-")[0]) for tag in seen.tags]
+        raise PreconditionFailed(seen=max(versions, default=None), version=auction.version)
+    # A version that is still to come was seen in a database that has been lost since: nobody knows what it offered.
+    if seen.version is not None and not auction.terms_version <= seen.version <= auction.version:
+        raise TermsChanged(seen=seen.version, version=auction.version)
+    if seen.price is not None and seen.price != auction.buy_now_price:
+        price = Change("buyNowPrice", seen.price, auction.buy_now_price)
+        raise TermsChanged(seen=seen.version, changes=(price,), version=auction.version)
+
+
+def changes(before: Terms, auction: Auction, photos: tuple[Sequence[str], Sequence[str]]) -> tuple[Change, ...]:
+    """Return what `auction` offers otherwise than `before` said; `photos` are the ids of the photos before and now.
+
+    A description, the photos and a late bid's rule are named without their values, and so is the reserve, which is secret.
+    """
+    found = []
+    for name in TERMS:
+        was, now = getattr(before, name), getattr(auction, name)
+        if was != now:
+            told = name not in _LONG | _SECRET and all(
+                value is None or isinstance(value, _TOLD) for value in (was, now)
+            )
+            found.append(Change(_WIRE[name], was, now) if told else Change(_WIRE[name]))
+    if list(photos[0]) != list(photos[1]):
+        found.append(Change("photos"))
+    return tuple(found)

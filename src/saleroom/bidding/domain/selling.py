@@ -1,0 +1,226 @@
+"""What the author of an auction may do: create, amend, cancel, announce the end, close."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from msgspec import Struct, structs
+
+from saleroom.bidding.domain.auction import TERMS, Auction, Party, Status, refuse_if_over
+from saleroom.bidding.domain.closing import close, open_if_due
+from saleroom.bidding.domain.events import (
+    AuctionAmended,
+    AuctionCancelled,
+    AuctionCreated,
+    AuctionOpened,
+    Event,
+    PhotosArranged,
+    ShownPhoto,
+    SoftClose,
+)
+from saleroom.bidding.domain.increments import DEFAULT_LADDER, Ladder
+from saleroom.bidding.domain.seen import Seen, refuse_if_changed
+from saleroom.kernel.errors import (
+    AuctionNotStarted,
+    AuctionStarted,
+    EndsByItself,
+    Fault,
+    HasBids,
+    Invalid,
+    NotAuthor,
+    TooManyAuctions,
+)
+
+DEFAULT_SOFT_CLOSE = SoftClose(window=120, extension=120)
+"""What an auction with an end has unless its author says otherwise: two minutes for two minutes, without a cap."""
+
+
+LATELY = timedelta(hours=24)
+"""How far back created auctions count for `refuse_too_many`, also those that are over."""
+
+
+class Draft(Struct, frozen=True, kw_only=True):
+    """The terms of an auction to be created; each field is well-formed by itself (the door has seen to that)."""
+
+    name: str
+    starting_price: Decimal
+    description: str = ""
+    reserve_price: Decimal | None = None
+    buy_now_price: Decimal | None = None
+    soft_close: SoftClose | None = DEFAULT_SOFT_CLOSE
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+    increment: Ladder = DEFAULT_LADDER
+
+
+def create(gid: str, author: Party, draft: Draft, now: datetime, seed: str = "") -> AuctionCreated:
+    """Return the event that begins an auction. `gid` and `seed` (64 hexadecimal digits) are drawn by chance.
+
+    Raises Invalid where the terms contradict each other or the clock.
+    """
+    _refuse_contradictions(draft, now)
+    scheduled = draft.starts_at is not None and draft.starts_at > now
+    return AuctionCreated(
+        at=now,
+        gid=gid,
+        author=author.name,
+        author_id=author.id,
+        increment=draft.increment.tiers,
+        status=Status.SCHEDULED if scheduled else Status.OPEN,
+        seed=seed,
+        minimum_bid=draft.starting_price,
+        reserve_met=None if draft.reserve_price is None else False,
+        **{name: getattr(draft, name) for name in TERMS},
+    )
+
+
+def refuse_too_many(running: int, earlier: datetime | None, most: int, now: datetime) -> None:
+    """Raise TooManyAuctions where an author may not create one more.
+
+    `running` of theirs are scheduled or open, and `most` may be. As many may be created within `LATELY`, so that who
+    creates and cancels piles up no more: `earlier` is when the author created the last but `most`, None if there are fewer.
+    """
+    if running >= most or (earlier is not None and earlier > now - LATELY):
+        raise TooManyAuctions(limit=most)
+
+
+def amend(
+    auction: Auction, author: Party, changes: dict[str, Any], now: datetime, seen: Seen | None = None
+) -> list[Event]:
+    """Return what `changes` (some of `TERMS`, by name) make of an auction before its first bid.
+
+    Raises NotAuthor, AuctionClosed, HasBids, PreconditionFailed, TermsChanged, AuctionStarted or Invalid. No change in
+    effect is no event.
+    """
+    now = auction.not_before(now)
+    opened, auction = _before_first_bid(auction, author, now, seen)
+    draft = _draft(auction, changes)
+    if draft.starts_at != auction.starts_at and auction.status != Status.SCHEDULED:
+        raise AuctionStarted(startsAt=auction.starts_at)
+    if draft == _draft(auction, {}):
+        return opened
+    _refuse_contradictions(draft, now)
+    event = _amended(auction, changes, now)
+    # A start moved into the past opens it by this very change: the events of an auction are in order of time.
+    return [*opened, event, *(AuctionOpened(at=now) for _ in open_if_due(auction.after(event), now))]
+
+
+def arrange(
+    auction: Auction, author: Party, photos: Sequence[ShownPhoto], now: datetime, seen: Seen | None = None
+) -> list[Event]:
+    """Return what happens when exactly `photos` are to be shown, before the first bid; they are not what is shown already.
+
+    Raises NotAuthor, AuctionClosed, HasBids, PreconditionFailed or TermsChanged.
+    """
+    now = auction.not_before(now)
+    opened, _ = _before_first_bid(auction, author, now, seen)
+    return [*opened, PhotosArranged(at=now, photos=tuple(photos))]
+
+
+def cancel(auction: Auction, author: Party, now: datetime, seen: Seen | None = None) -> list[Event]:
+    """Return the cancellation of an auction before its first bid.
+
+    Raises NotAuthor, AuctionClosed, HasBids, PreconditionFailed or TermsChanged.
+    """
+    now = auction.not_before(now)
+    opened, _ = _before_first_bid(auction, author, now, seen)
+    return [*opened, AuctionCancelled(at=now)]
+
+
+def announce_end(
+    auction: Auction, author: Party, ends_at: datetime, now: datetime, seen: Seen | None = None
+) -> list[Event]:
+    """Return the announcement of the end of an auction that had none.
+
+    Raises NotAuthor, AuctionClosed, EndsByItself, PreconditionFailed, TermsChanged, or Invalid where `ends_at` contradicts
+    the clock, start or cap.
+    """
+    now = auction.not_before(now)
+    opened, auction = _without_end(auction, author, now, seen)
+    changes: dict[str, Any] = {"ends_at": ends_at}
+    _refuse_contradictions(_draft(auction, changes), now)
+    return [*opened, _amended(auction, changes, now)]
+
+
+def close_now(auction: Auction, author: Party, now: datetime, seen: Seen | None = None) -> list[Event]:
+    """Return the close that the author of an auction without an end asks for.
+
+    Raises NotAuthor, AuctionClosed, EndsByItself, PreconditionFailed, TermsChanged or AuctionNotStarted.
+    """
+    now = auction.not_before(now)
+    opened, auction = _without_end(auction, author, now, seen)
+    if auction.status == Status.SCHEDULED:
+        raise AuctionNotStarted(startsAt=auction.starts_at)
+    return [*opened, close(auction, now)]
+
+
+def refuse_unless_amendable(auction: Auction, author: Party, now: datetime, seen: Seen | None = None) -> None:
+    """Raise what keeps `author` from changing what belongs to an auction.
+
+    That is NotAuthor, AuctionClosed, HasBids, PreconditionFailed or TermsChanged.
+    """
+    _before_first_bid(auction, author, now, seen)
+
+
+def _before_first_bid(
+    auction: Auction, author: Party, now: datetime, seen: Seen | None = None
+) -> tuple[list[Event], Auction]:
+    if auction.author.id != author.id:
+        raise NotAuthor
+    refuse_if_over(auction, now)
+    if auction.leader is not None:
+        raise HasBids
+    refuse_if_changed(auction, seen)
+    opened = open_if_due(auction, now)
+    return opened, auction.after_all(opened)
+
+
+def _without_end(auction: Auction, author: Party, now: datetime, seen: Seen | None) -> tuple[list[Event], Auction]:
+    if auction.author.id != author.id:
+        raise NotAuthor
+    refuse_if_over(auction, now)
+    if auction.ends_at is not None:
+        raise EndsByItself(endsAt=auction.ends_at)
+    refuse_if_changed(auction, seen)
+    opened = open_if_due(auction, now)
+    return opened, auction.after_all(opened)
+
+
+def _draft(auction: Auction, changes: dict[str, Any]) -> Draft:
+    terms: dict[str, Any] = {name: getattr(auction, name) for name in TERMS}
+    return Draft(**(terms | changes))
+
+
+def _amended(auction: Auction, changes: dict[str, Any], now: datetime) -> AuctionAmended:
+    changed = structs.replace(auction, **changes)
+    terms = {name: getattr(changed, name) for name in TERMS}
+    return AuctionAmended(at=now, minimum_bid=changed.minimum_bid, reserve_met=changed.reserve_met, **terms)
+
+
+def _refuse_contradictions(draft: Draft, now: datetime) -> None:
+    """Raise Invalid with every contradiction. An end that stands already is ahead: else the auction would be over."""
+    faults: dict[str, list[Fault]] = {}
+
+    def fault(field: str, code: str, message: str) -> None:
+        faults.setdefault(field, []).append(Fault(code, message))
+
+    if draft.reserve_price is not None and draft.reserve_price < draft.starting_price:
+        fault("reservePrice", "below_starting_price", "must be at least the startingPrice")
+    if draft.buy_now_price is not None:
+        if draft.buy_now_price < draft.starting_price:
+            fault("buyNowPrice", "below_starting_price", "must be at least the startingPrice")
+        if draft.reserve_price is not None and draft.buy_now_price < draft.reserve_price:
+            fault("buyNowPrice", "below_reserve_price", "must be at least the reservePrice")
+    if draft.ends_at is not None:
+        if draft.ends_at <= now:
+            fault("endsAt", "not_in_future", "must be in the future")
+        if draft.starts_at is not None and draft.ends_at <= draft.starts_at:
+            fault("endsAt", "not_after_start", "must be after startsAt")
+        cap = None if draft.soft_close is None else draft.soft_close.cap
+        if cap is not None and cap < draft.ends_at:
+            fault("softClose", "cap_before_end", "its cap must not be before endsAt")
+    if faults:
+        raise Invalid(faults)

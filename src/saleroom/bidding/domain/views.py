@@ -1,0 +1,200 @@
+"""What the world sees: the JSON shapes of auctions, bids and events, the same on every channel.
+
+Money is a string with three decimals; instants are RFC 3339 in UTC with microseconds and `Z`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from functools import cache, lru_cache
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.events import EVENTS, Event, SoftClose
+from saleroom.bidding.domain.increments import TierView
+
+
+class SoftCloseView(Struct, frozen=True):
+    """Late bids move the end: within `window` seconds of it, to `extension` seconds from the bid, never past `cap`."""
+
+    window: int
+    extension: int
+    cap: str | None
+
+
+class AuctionView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """An auction as `GET /auctions/{gid}` and the retained MQTT state show it; `reservePrice` to its author only.
+
+    `closed_at` is when it was closed, bought or cancelled, None while it runs. `increment` is one step, or the ladder.
+    `head` is the hash of the last event of its ledger.
+    """
+
+    gid: str
+    name: str
+    description: str
+    author: str
+    starting_price: str
+    current_bid: str | None
+    current_bidder: str | None
+    current_bid_at: str | None
+    minimum_bid: str | None
+    bid_count: int
+    reserve_met: bool | None
+    buy_now_price: str | None
+    increment: str | list[TierView]
+    soft_close: SoftCloseView | None
+    status: str
+    outcome: str | None
+    starts_at: str | None
+    ends_at: str | None
+    closed_at: str | None
+    created_at: str
+    version: int
+    head: str
+    reserve_price: str | UnsetType = UNSET
+
+
+class BidView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A bid of the history; `maximum` only on one's own.
+
+    `received_at` is when the house had the request (null for an automatic bid), `placed_at` when it was decided.
+    """
+
+    amount: str
+    bidder: str
+    received_at: str | None
+    placed_at: str
+    automatic: bool
+    maximum: str | UnsetType = UNSET
+
+
+class BidAnswer(Struct, frozen=True, kw_only=True):
+    """The answer to an accepted bid; `bid` is null where only one's own maximum rose. `receipt` is the house's signature."""
+
+    bid: BidView | None
+    auction: AuctionView
+    leading: bool
+    receipt: str
+
+
+@lru_cache(maxsize=8192)
+def instant(at: datetime) -> str:
+    """Return `at` (UTC) as the wire writes it, always with six decimals of a second."""
+    return f"{at.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+
+
+def auction_view(auction: Auction, *, own: bool = False) -> AuctionView:
+    """Return `auction` as anyone may see it, or with the reserve price as its author does (`own`)."""
+    reserve = auction.reserve_price
+    return AuctionView(
+        gid=auction.gid,
+        name=auction.name,
+        description=auction.description,
+        author=auction.author.name,
+        starting_price=str(auction.starting_price),
+        current_bid=_money(auction.current_bid),
+        current_bidder=None if auction.leader is None else auction.leader.name,
+        current_bid_at=maybe_instant(auction.current_bid_at),
+        minimum_bid=_money(auction.minimum_bid),
+        bid_count=auction.bid_count,
+        reserve_met=auction.reserve_met,
+        buy_now_price=_money(auction.buy_now_price),
+        increment=auction.ladder.shown,
+        soft_close=None if auction.soft_close is None else _soft_close(auction.soft_close),
+        status=auction.status,
+        outcome=auction.outcome,
+        starts_at=maybe_instant(auction.starts_at),
+        ends_at=maybe_instant(auction.ends_at),
+        closed_at=maybe_instant(auction.closed_at),
+        created_at=instant(auction.created_at),
+        version=auction.version,
+        head=auction.chain.head,
+        reserve_price=str(reserve) if own and reserve is not None else UNSET,
+    )
+
+
+def event_parts(event: Event) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what an event says to the world and what it keeps for the replay, both ready for JSON."""
+    public, private = _members(type(event))
+    return (
+        {wire: _plain(getattr(event, name)) for name, wire in public},
+        {wire: _plain(getattr(event, name)) for name, wire in private},
+    )
+
+
+@cache
+def _members(kind: type[Event]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Return the public and the private members of a kind of event, each with its name on the wire."""
+    members = [
+        (name, wire)
+        for name, wire in zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
+        if name != "at"
+    ]
+    return [m for m in members if m[0] not in kind.PRIVATE], [m for m in members if m[0] in kind.PRIVATE]
+
+
+def sealed_part(kind: type[Event], private: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the ledger commits to of an event's private part, as `event_parts` gives it; all but numbers and seeds."""
+    return {wire: private[wire] for wire in _sealed(kind) if wire in private}
+
+
+@cache
+def _sealed(kind: type[Event]) -> list[str]:
+    return [wire for name, wire in _members(kind)[1] if name in kind.SEALED]
+
+
+def cloud_event(gid: str, version: int, event: Event, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a public event as a CloudEvents 1.0 object (events.md), ready for JSON; the ledger adds its own members."""
+    return {
+        "specversion": "1.0",
+        "id": f"{gid}/{version}",
+        "source": f"/auctions/{gid}",
+        "type": event.TYPE,
+        "time": instant(event.at),
+        "datacontenttype": "application/json",
+        "sequence": version,
+        "data": data,
+    }
+
+
+def event_from_parts(kind: str, at: datetime, public: Mapping[str, Any], private: Mapping[str, Any]) -> Event:
+    """Return the event that `event_parts` took apart. Raises KeyError or msgspec.ValidationError on anything else."""
+    event: Event = msgspec.convert({"at": at, **public, **private}, EVENTS[kind])
+    return event
+
+
+def _money(amount: Decimal | None) -> str | None:
+    return None if amount is None else str(amount)
+
+
+def _soft_close(rule: SoftClose) -> SoftCloseView:
+    return SoftCloseView(rule.window, rule.extension, maybe_instant(rule.cap))
+
+
+def maybe_instant(at: datetime | None) -> str | None:
+    """Return `at` as the wire writes it, None for None."""
+    return None if at is None else instant(at)
+
+
+def _plain(value: Any) -> Any:
+    kind = type(value)
+    if kind in _AS_THEY_ARE:
+        return value
+    if kind is Decimal:
+        return str(value)
+    if kind is datetime:
+        return instant(value)
+    if kind is tuple:
+        return [_plain(item) for item in value]
+    if isinstance(value, str):
+        return value
+    names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
+    return {wire_name: _plain(getattr(value, name)) for name, wire_name in names}
+
+
+_AS_THEY_ARE = frozenset({str, int, bool, type(None)})

@@ -1,0 +1,104 @@
+"""What authors do with their auctions: create, amend, cancel, announce the end, close."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from sqlalchemy.exc import IntegrityError
+
+from saleroom.accounts.domain.accounts import GID_BYTES, Account
+from saleroom.accounts.service.accounts import authenticate
+from saleroom.accounts.service.idempotency import Once, once
+from saleroom.accounts.storage import accounts
+from saleroom.bidding.domain import selling
+from saleroom.bidding.domain.auction import Auction, Party
+from saleroom.bidding.domain.seen import Seen
+from saleroom.bidding.domain.selling import Draft
+from saleroom.bidding.domain.views import auction_view
+from saleroom.bidding.service.photos import put_on
+from saleroom.bidding.service.recording import advance, lock_one, start
+from saleroom.bidding.storage import auctions
+from saleroom.kernel.chain import SEED_BYTES
+from saleroom.storage.database import Transaction
+from saleroom.storage.faults import TryAgain
+
+_encode = msgspec.json.Encoder().encode
+
+
+def create(
+    tx: Transaction, token: str, draft: Draft, asked: Once | None, photos: Sequence[str] = (), most: int | None = None
+) -> bytes:
+    """Create an auction, with `photos` (ids) on it, and return its JSON, as its author sees it.
+
+    `most` is how many the author may run at a time and create in a day, None any number. Raises Unauthenticated,
+    IdempotencyMismatch, TooManyAuctions, or Invalid where the terms contradict each other or the clock, or where the
+    photos cannot be had (field `photos`).
+    """
+    account = authenticate(tx, token)
+
+    def begin() -> bytes:
+        gid, seed = secrets.token_urlsafe(GID_BYTES), secrets.token_hex(SEED_BYTES)
+        if most is not None:
+            _refuse_too_many(tx, account, most)
+        event = selling.create(gid, _party(account), draft, tx.now(), seed)
+        try:
+            auction = start(tx, event)
+        except IntegrityError as error:
+            raise TryAgain("the gid was taken") from error
+        if photos:
+            auction = put_on(tx, account, auction, photos)
+        return _shown(auction)
+
+    return once(tx, account, asked, begin)
+
+
+def amend(tx: Transaction, token: str, gid: str, changes: dict[str, Any], seen: Seen | None = None) -> bytes:
+    """Change an auction before its first bid and return its JSON. Raises as `domain.selling.amend`, and UnknownAuction."""
+    account = authenticate(tx, token)
+    auction = lock_one(tx, gid)
+    return _shown(advance(tx, auction, selling.amend(auction, _party(account), changes, tx.now(), seen)))
+
+
+def cancel(tx: Transaction, token: str, gid: str, seen: Seen | None = None) -> None:
+    """Cancel an auction before its first bid; the row and its history stay. Raises as `domain.selling.cancel`."""
+    account = authenticate(tx, token)
+    auction = lock_one(tx, gid)
+    advance(tx, auction, selling.cancel(auction, _party(account), tx.now(), seen))
+
+
+def close(
+    tx: Transaction, token: str, gid: str, ends_at: datetime | None, asked: Once | None, seen: Seen | None = None
+) -> bytes:
+    """Close an auction without an end now, or announce that it ends at `ends_at`; return its JSON.
+
+    Raises as `domain.selling.close_now` and `announce_end`, UnknownAuction and IdempotencyMismatch.
+    """
+    account = authenticate(tx, token)
+    auction = lock_one(tx, gid)
+
+    def act() -> bytes:
+        author, now = _party(account), tx.now()
+        if ends_at is None:
+            return _shown(advance(tx, auction, selling.close_now(auction, author, now, seen)))
+        return _shown(advance(tx, auction, selling.announce_end(auction, author, ends_at, now, seen)))
+
+    return once(tx, account, asked, act)
+
+
+def _refuse_too_many(tx: Transaction, account: Account, most: int) -> None:
+    # Two requests of one author wait for each other here, so that both cannot be the last one.
+    accounts.lock_user(tx, account.id)
+    earlier = auctions.created_before_last(tx, account.id, most)
+    selling.refuse_too_many(auctions.count_running(tx, account.id, most), earlier, most, tx.now())
+
+
+def _party(account: Account) -> Party:
+    return Party(account.id, account.username)
+
+
+def _shown(auction: Auction) -> bytes:
+    return _encode(auction_view(auction, own=True))

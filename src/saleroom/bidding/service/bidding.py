@@ -1,0 +1,148 @@
+"""Placing bids: the way of a bid from its token to the log, many at a time, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+from msgspec import Struct, structs
+
+from saleroom.accounts.service.accounts import authenticate, token_digest
+from saleroom.accounts.service.idempotency import Once, once, repeated
+from saleroom.accounts.storage import accounts, idempotency
+from saleroom.accounts.storage.idempotency import Kept
+from saleroom.bidding.domain import bidding
+from saleroom.bidding.domain.auction import Auction, Party
+from saleroom.bidding.domain.bidding import PURCHASE, BidRequest
+from saleroom.bidding.domain.events import BidPlaced
+from saleroom.bidding.domain.views import BidAnswer, BidView, auction_view, instant, maybe_instant
+from saleroom.bidding.service.recording import Step, lock_one, record, steps
+from saleroom.bidding.service.signing import signer, statement
+from saleroom.bidding.storage import auctions
+from saleroom.kernel.errors import Refused, Unauthenticated, UnknownAuction
+from saleroom.storage.database import Transaction, brief, ranked
+from saleroom.storage.turns import Rank
+
+_encode = msgspec.json.Encoder().encode
+
+
+class BidCommand(Struct, frozen=True):
+    """One bid as it came through a door."""
+
+    token: str
+    gid: str
+    request: BidRequest
+    once: Once | None = None
+
+
+@ranked(Rank.HOUSE)
+@brief
+def place_bids(tx: Transaction, commands: Sequence[BidCommand]) -> list[bytes | Refused]:
+    """Decide `commands` in order of arrival and return each one's answer: JSON of a `BidAnswer`, or the refusal.
+
+    A handful of statements, however many bids. A refused bid changes nothing and leaves its neighbours alone.
+    """
+    digests = [token_digest(command.token) for command in commands]
+    standing = auctions.lock(tx, (command.gid for command in commands))
+    now = tx.now()
+    bidders = accounts.parties_by_token(tx, digests, now)
+    known = idempotency.find(
+        tx, ((bidders[d].id, c.once.key) for d, c in zip(digests, commands, strict=True) if c.once and d in bidders)
+    )
+    answers: list[bytes | Refused] = []
+    taken: list[Step] = []
+    kept: list[Kept] = []
+    for digest, command in zip(digests, commands, strict=True):
+        try:
+            bidder = _known(bidders.get(digest))
+            asked = command.once
+            before = None if asked is None else known.get((bidder.id, asked.key))
+            if asked is not None and before is not None:
+                answers.append(repeated(before, asked))
+                continue
+            auction = _found(standing.get(command.gid))
+            request = _received(command.request, now)
+            made = steps(auction, bidding.place_bid(auction, bidder, request, now))
+        except Refused as refusal:
+            answers.append(refusal)
+            continue
+        taken += made
+        standing[command.gid] = made[-1][0]
+        answer = _answer(tx, bidder, request, made)
+        answers.append(answer)
+        if asked is not None:
+            known[bidder.id, asked.key] = Kept(bidder.id, asked.key, asked.request, answer)
+            kept.append(known[bidder.id, asked.key])
+    record(tx, taken)
+    idempotency.keep(tx, kept, now)
+    return answers
+
+
+@ranked(Rank.HOUSE)
+@brief
+def dismissed(tx: Transaction, commands: Sequence[BidCommand]) -> list[Refused | None]:
+    """Return what each bid is refused with that is of nobody or on no auction, and None for the others; two statements."""
+    digests = [token_digest(command.token) for command in commands]
+    bidders = accounts.parties_by_token(tx, digests, tx.now())
+    standing = auctions.get_many(tx, (command.gid for command in commands))
+    return [
+        Unauthenticated() if digest not in bidders else None if command.gid in standing else UnknownAuction()
+        for digest, command in zip(digests, commands, strict=True)
+    ]
+
+
+def buy_now(tx: Transaction, token: str, gid: str, asked: Once | None, request: BidRequest = PURCHASE) -> bytes:
+    """Sell the auction to the caller at its buy-now price and close it; return JSON of a `BidAnswer`.
+
+    Raises Unauthenticated, UnknownAuction, IdempotencyMismatch, and what `domain.bidding.buy_now` raises.
+    """
+    buyer = authenticate(tx, token)
+    auction = lock_one(tx, gid)
+
+    def buy() -> bytes:
+        now, party = tx.now(), Party(buyer.id, buyer.username)
+        received = _received(request, now)
+        made = steps(auction, bidding.buy_now(auction, party, now, received))
+        record(tx, made)
+        return _answer(tx, party, received, made)
+
+    return once(tx, buyer, asked, buy)
+
+
+def _received(request: BidRequest, now: datetime) -> BidRequest:
+    """Nothing is decided before it was received, whatever the clocks of two machines say."""
+    if request.received_at is None or request.received_at <= now:
+        return request
+    return structs.replace(request, received_at=now)
+
+
+def _answer(tx: Transaction, bidder: Party, request: BidRequest, made: Sequence[Step]) -> bytes:
+    """What became of the bid: its own row of the history, the auction after it, and whether the bidder leads."""
+    auction = made[-1][0]
+    own = [e for _, e, _ in made if isinstance(e, BidPlaced) and e.bidder_id == bidder.id]
+    bid = None
+    if own:
+        placed = own[-1]
+        bid = BidView(
+            amount=str(placed.amount),
+            bidder=placed.bidder,
+            received_at=maybe_instant(placed.received_at),
+            placed_at=instant(placed.at),
+            automatic=placed.automatic,
+        )
+    leading = auction.leader is not None and auction.leader.id == bidder.id
+    signed = signer(tx).sign(statement(bidder, request, made))
+    return _encode(BidAnswer(bid=bid, auction=auction_view(auction), leading=leading, receipt=signed))
+
+
+def _known(bidder: Party | None) -> Party:
+    if bidder is None:
+        raise Unauthenticated
+    return bidder
+
+
+def _found(auction: Auction | None) -> Auction:
+    if auction is None:
+        raise UnknownAuction
+    return auction

@@ -1,0 +1,80 @@
+"""What a catalogue shows: pages of lots, and one lot for the whole hall."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from saleroom.bidding.domain.auction import Status
+from saleroom.bidding.domain.photos import Photo
+from saleroom.bidding.domain.views import AuctionView, BidView, auction_view
+from saleroom.bidding.service import photos
+from saleroom.bidding.service.reading import history
+from saleroom.bidding.storage import auctions, listing
+from saleroom.bidding.storage.listing import Filter, Mark, Sort
+from saleroom.kernel.errors import UnknownAuction
+from saleroom.storage.database import Transaction
+
+COUNT_MAX = 1000
+"""How far the lots of a list are counted: past that, nobody reads the number."""
+SCREEN_BIDS = 5
+
+
+class Catalogue(Struct, frozen=True, kw_only=True):
+    """A page of lots with the first photo of each, by gid. `count` is of the whole list, up to COUNT_MAX + 1.
+
+    `begun`: there is, or has been, any lot in the house.
+    """
+
+    lots: list[AuctionView]
+    covers: dict[str, Photo]
+    next: Mark | None
+    count: int
+    begun: bool
+
+
+class Screen(Struct, frozen=True, kw_only=True):
+    """A lot as the hall sees it: its last bids, its first photo, and once it is over the lot that comes after it."""
+
+    auction: AuctionView
+    bids: list[BidView]
+    cover: Photo | None
+    next: AuctionView | None
+
+
+def catalogue(tx: Transaction, which: Filter, sort: Sort, limit: int, after: Mark | None) -> Catalogue:
+    """Return a page of lots as anyone may see them. Raises ValueError for a mark that is not of such a list."""
+    found, mark = listing.page(tx, which, sort, limit, after)
+    whole = after is None and mark is None
+    count = len(found) if whole else listing.count(tx, which, COUNT_MAX + 1)
+    return Catalogue(
+        lots=[auction_view(one) for one in found],
+        covers=photos.covers(tx, [one.gid for one in found]) if found else {},
+        next=mark,
+        count=count,
+        begun=count > 0 or listing.count(tx, Filter(), 1) > 0,
+    )
+
+
+def screen(tx: Transaction, token: str | None, gid: str, author: str | None) -> Screen:
+    """Return a lot for the hall, where only what anyone may see is shown. Raises UnknownAuction."""
+    found = auctions.get(tx, gid)
+    if found is None:
+        raise UnknownAuction
+    bids, _ = history(tx, found, None, SCREEN_BIDS, None)
+    return Screen(
+        auction=auction_view(found),
+        bids=bids,
+        cover=photos.covers(tx, [gid]).get(gid),
+        next=after(tx, token, gid, author) if found.over else None,
+    )
+
+
+def after(tx: Transaction, token: str | None, gid: str, author: str | None) -> AuctionView | None:
+    """Return the lot that comes after `gid`: of the other open ones (of this author's) the one that ends soonest.
+
+    Raises UnknownAuction where there is no `gid`.
+    """
+    if auctions.get(tx, gid) is None:
+        raise UnknownAuction
+    found, _ = listing.page(tx, Filter(status=Status.OPEN, author=author), Sort.ENDING, 2, None)
+    return next((auction_view(one) for one in found if one.gid != gid), None)

@@ -1,0 +1,169 @@
+"""Opening and closing by the clock, exactly once, by whichever process comes first; and what an outage changes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import structlog
+from msgspec import Struct
+
+from saleroom.accounts.storage import accounts, idempotency
+from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.closing import reopen_after_outage, settle
+from saleroom.bidding.service import photos
+from saleroom.bidding.service.recording import Step, record, steps
+from saleroom.bidding.storage import auctions
+from saleroom.storage import heartbeats
+from saleroom.storage.cache import AUCTIONS_MAX
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.faults import Unavailable
+
+log = structlog.get_logger()
+
+BATCH = 250
+"""Auctions a transaction. Bids wait meanwhile: some 30 ms."""
+AHEAD = timedelta(seconds=6)
+"""A heartbeat and a second."""
+HEARTBEAT_SECONDS = 5.0
+OUTAGE = timedelta(seconds=10)
+"""Two heartbeats missed. A shorter gap cannot be told from a late heartbeat."""
+SWEPT_AT_ONCE = 1000
+"""Expired tokens, and as many idempotency keys, that are forgotten in one transaction."""
+WINDOW_MAX = timedelta(days=1)
+"""The longest window a soft close can have; the door's form refuses more."""
+
+
+class Settled(Struct, frozen=True):
+    """What a round of the closer did: how many auctions it opened or closed, and in how many seconds the next is due."""
+
+    count: int
+    reopened: int
+    next_seconds: float | None
+
+
+def settle_due(tx: Transaction, *, reopens: bool = True) -> Settled:
+    """Beat the heart, reopen what an outage cut short, and open or close up to `BATCH` auctions that are due.
+
+    The heartbeat comes first and in the same transaction, so that no auction closes before its outage is noticed.
+    """
+    now = tx.now()
+    before = heartbeats.beat(tx, now)
+    outage = before is not None and now - before > OUTAGE
+    reopened = _reopen(tx, before, now) if reopens and outage and before is not None else 0
+    taken: list[Step] = []
+    due = auctions.lock_due(tx, now, BATCH)
+    for auction in due:
+        taken += steps(auction, settle(auction, now))
+    record(tx, taken)
+    then = auctions.next_due(tx)
+    return Settled(len(due), reopened, None if then is None else max(0.0, (then - tx.now()).total_seconds()))
+
+
+def due_soon(tx: Transaction) -> list[int]:
+    """Return the numbers of the auctions that are due within `AHEAD`, the first due first."""
+    now = tx.now()
+    return auctions.due_between(tx, now, now + AHEAD, AUCTIONS_MAX // 2)
+
+
+def sweep(tx: Transaction) -> int:
+    """Forget some of the expired tokens and idempotency keys that are no longer kept; return how many."""
+    now = tx.now()
+    return accounts.sweep_tokens(tx, now, SWEPT_AT_ONCE) + idempotency.sweep(tx, now, SWEPT_AT_ONCE)
+
+
+def _reopen(tx: Transaction, down_since: datetime, now: datetime) -> int:
+    taken: list[Step] = []
+    for auction in auctions.lock_ending_between(tx, down_since, now + WINDOW_MAX):
+        taken += steps(auction, reopen_after_outage(auction, down_since, now))
+    record(tx, taken)
+    return len({auction.id for auction, _, _ in taken})
+
+
+class Closer:
+    """Settles what is due, asleep until the next start or end; every process may run one."""
+
+    SWEEP_SECONDS = 3600.0
+
+    def __init__(self, database: Database, *, reopens: bool = True) -> None:
+        self._database = database
+        self._reopens = reopens
+        self._sooner = asyncio.Event()
+        self._wakes_at = float("inf")
+        self._noted = float("inf")
+        """The earliest of what was committed since the last look began, which that look may have seen or not."""
+        self._swept_at = float("-inf")
+        self._waits = False
+        """Whether the database could not be used at the last look, and that was said."""
+
+    def expect(self, changed: Sequence[Auction]) -> None:
+        """Take note of auctions that have just been committed, and wake up earlier where one is due earlier."""
+        due = [auction.due_at for auction in changed if auction.due_at is not None]
+        if due:
+            at = self._database.seconds_until(min(due)) + asyncio.get_running_loop().time()
+            self._noted = min(self._noted, at)
+            if at < self._wakes_at:
+                self._sooner.set()
+
+    async def begin(self) -> None:
+        """Settle what fell due while nobody served; where that cannot be written just now, `run` does it as soon as it can.
+
+        A process that is started again meanwhile shows what it can, as the others do.
+        """
+        try:
+            await self.settle()
+        except Unavailable as error:
+            self._wait(error)
+
+    async def settle(self) -> float:
+        """Settle all that is due now and return in how many seconds to come back. Raises Unavailable."""
+        while True:
+            settled = await self._database.write(settle_due, reopens=self._reopens)
+            if settled.reopened:
+                log.warning("auctions reopened after an outage", auctions=settled.reopened)
+            if settled.count < BATCH:
+                break
+        next_seconds = HEARTBEAT_SECONDS if settled.next_seconds is None else settled.next_seconds
+        return min(next_seconds, HEARTBEAT_SECONDS)
+
+    async def _look_ahead(self) -> None:
+        """Have in memory what is due before the next heartbeat, so that thousands of ends in one second find it there."""
+        soon = await self._database.read(due_soon)
+        for start in range(0, len(soon), BATCH):
+            await self._database.read(auctions.by_ids, soon[start : start + BATCH])
+
+    async def run(self) -> None:
+        """Settle for ever. The database may go away and come back."""
+        loop = asyncio.get_running_loop()
+        while True:
+            self._sooner.clear()
+            # Whatever is committed during a look is no reason for another one, unless it is due earlier than that says.
+            self._wakes_at, self._noted = float("-inf"), float("inf")
+            try:
+                comes_back = loop.time() + await self.settle()
+                self._wakes_at = min(comes_back, self._noted)
+                await self._look_ahead()
+                if loop.time() - self._swept_at > self.SWEEP_SECONDS:
+                    self._swept_at = loop.time()
+                    # Few at a time, as bids wait meanwhile.
+                    while await self._database.write(sweep) >= SWEPT_AT_ONCE:
+                        pass
+                    while await self._database.write(photos.sweep) == photos.SWEPT_AT_ONCE:
+                        pass
+                if self._waits:
+                    log.info("closing goes on")
+                self._waits = False
+            except Unavailable as error:
+                self._wait(error)
+                self._wakes_at = loop.time() + 1.0
+            try:
+                await asyncio.wait_for(self._sooner.wait(), max(0.0, self._wakes_at - loop.time()))
+            except TimeoutError:
+                continue
+
+    def _wait(self, error: Unavailable) -> None:
+        """Say once that closing waits."""
+        if not self._waits:
+            log.error("closing waits for the database", reason=str(error))
+        self._waits = True

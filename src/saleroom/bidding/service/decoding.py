@@ -1,0 +1,100 @@
+"""What runs in the process that decodes one picture: it takes limits, then the picture, and answers.
+
+The kernel keeps the limits; macOS ignores the one on memory. The process starts nothing, writes no file, and ends with the
+house. It runs as the same user as the house, so this is no sandbox against code that a decoder is made to run.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+from msgspec import Struct
+
+from saleroom.bidding.service.imaging import FIELD, Made, make
+from saleroom.kernel.errors import Invalid
+
+CPU_SECONDS_MAX = 10
+MEMORY_BYTES_MAX = 512 * 2**20
+"""Address space of the process beside the file of the picture. Python and the libraries take some 60 MB of it."""
+READY = b"r"
+"""What the process says first: it has its limits, so whatever happens from here on comes of the picture."""
+LENGTH_BYTES = 8
+NICENESS = 10
+FILES_MAX = 16
+"""Modules are loaded when they are first needed; a decoder needs no file."""
+_KILL_ME_FIRST = "1000"
+
+
+class FaultOf(Struct, frozen=True):
+    """What is wrong with the picture, as `domain.errors.Fault` has it."""
+
+    code: str
+    message: str
+    facts: dict[str, Any]
+
+
+class Answer(Struct, frozen=True):
+    """What has become of a picture: `made`, or `fault`."""
+
+    made: Made | None = None
+    fault: FaultOf | None = None
+
+
+def main() -> None:
+    """Read a picture from standard input, its length in front of it, and write the answer to standard output."""
+    _limit()
+    source, answers = sys.stdin.buffer, sys.stdout.buffer
+    answers.write(READY)
+    answers.flush()
+    data = source.read(int.from_bytes(source.read(LENGTH_BYTES)))
+    _limit_further(len(data), source)
+    answers.write(msgspec.msgpack.encode(_answer(data)))
+    answers.flush()
+    os._exit(0)
+
+
+def _answer(data: bytes) -> Answer:
+    try:
+        return Answer(made=make(data))
+    except Invalid as invalid:
+        fault = invalid.faults[FIELD][0]
+        return Answer(fault=FaultOf(fault.code, fault.message, fault.facts))
+
+
+def _limit() -> None:
+    """Take what does not depend on the picture: less of the processor than the house, little of it in all, no files."""
+    os.nice(NICENESS)
+    with suppress(OSError):  # Linux; where memory runs out, this process goes and not the house
+        Path("/proc/self/oom_score_adj").write_text(_KILL_ME_FIRST)
+    _set(resource.RLIMIT_CORE, 0)
+    _set(resource.RLIMIT_FSIZE, 0)
+    _set(resource.RLIMIT_CPU, CPU_SECONDS_MAX)
+    _set(resource.RLIMIT_NOFILE, FILES_MAX)
+
+
+def _limit_further(length: int, source: BinaryIO) -> None:
+    """Take the limits under which a picture of this length is decoded, and begin to watch the house."""
+    threading.Thread(target=_end_with, args=(source,), daemon=True).start()
+    _set(resource.RLIMIT_NPROC, 0)
+    _set(resource.RLIMIT_AS, MEMORY_BYTES_MAX + 2 * length)
+
+
+def _end_with(source: BinaryIO) -> None:
+    """End once nobody holds the other end of standard input: the house has gone, or has given the picture up."""
+    source.read(1)
+    os._exit(1)
+
+
+def _set(kind: int, limit: int) -> None:
+    """Limit this process for good; some systems do not know every limit."""
+    _, hard = resource.getrlimit(kind)
+    value = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(kind, (value, value))

@@ -1,0 +1,164 @@
+"""The desk: bids from every door wait here, and those that wait share one transaction."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Sequence
+from itertools import islice
+
+import structlog
+
+from saleroom.bidding.service.bidding import BidCommand, dismissed, place_bids
+from saleroom.kernel.errors import Busy
+from saleroom.storage.database import Database
+from saleroom.storage.faults import Unavailable
+from saleroom.storage.turns import begin_for_all
+
+log = structlog.get_logger()
+
+BATCH_MAX = 512
+WAITING_MAX = 4096
+"""Beyond it a bid is answered `busy` at once: better an honest no than an answer after the end of the auction."""
+LOOK_FROM = BATCH_MAX
+"""From so many waiting bids on, those that come are looked at before they line up: they must wait in any case."""
+AT_DOOR_MAX = 4 * WAITING_MAX
+"""Bids whose token and auction are still to be looked at. Of forged ones the house reads more than it can be sent."""
+
+_TOO_MANY = "Too many bids at once; nothing was changed; try again in a moment."
+_Waiting = tuple[BidCommand, "asyncio.Future[bytes]"]
+
+
+class Desk:
+    """Gathers the bids that arrive while a transaction is under way into the next one.
+
+    The auctions take turns, so that a storm on one does not hold up the others; within an auction the order is that of
+    arrival. An idle desk starts at once: nobody ever waits for a batch to fill.
+
+    Where more wait than the next transaction takes, bids are looked at before they line up, many by one read: those of
+    nobody and those on no auction are refused at the door. They pass it in order of arrival.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._waiting: dict[str, deque[_Waiting]] = {}
+        """By auction, in the order of their turns."""
+        self._count = 0
+        self._by_token: Counter[str] = Counter()
+        self._at_door: deque[_Waiting] = deque()
+        self._serving: asyncio.Task[None] | None = None
+        self._looking: asyncio.Task[None] | None = None
+
+    async def place(self, command: BidCommand) -> bytes:
+        """Return the answer (JSON of a `BidAnswer`) once it is committed. Raises the refusal, Busy, or Unavailable."""
+        answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        if self._count < LOOK_FROM and not self._at_door:
+            self._line_up(command, answer)
+        else:
+            if len(self._at_door) >= AT_DOOR_MAX:
+                raise Busy(_TOO_MANY)
+            self._at_door.append((command, answer))
+            if self._looking is None:
+                self._looking = begin_for_all(self._look())
+        return await answer
+
+    def _line_up(self, command: BidCommand, answer: asyncio.Future[bytes]) -> None:
+        """Put a bid at the end of its auction's line, and have it served.
+
+        Raises Busy where too many wait, and both its auction and its bidder have their share.
+        """
+        line = self._waiting.get(command.gid)
+        if (
+            self._count >= WAITING_MAX
+            and (0 if line is None else len(line)) >= WAITING_MAX // (len(self._waiting) + 1)
+            and self._by_token[command.token] >= WAITING_MAX // (len(self._by_token) + 1)
+        ):
+            raise Busy(_TOO_MANY)
+        if line is None:
+            line = self._waiting[command.gid] = deque()
+        line.append((command, answer))
+        self._count += 1
+        self._by_token[command.token] += 1
+        if self._serving is None:
+            self._serving = begin_for_all(self._serve())
+
+    async def _look(self) -> None:
+        """Let those at the door line up who are somebody and bid on something, until nobody is there."""
+        try:
+            while self._at_door:
+                some = list(islice(self._at_door, BATCH_MAX))
+                try:
+                    refusals: Sequence[Exception | None] = await self._database.read(
+                        dismissed, [bid for bid, _ in some]
+                    )
+                except Exception as error:  # noqa: BLE001  # told to all: who cannot be looked at is not let in
+                    refusals = [error] * len(some)
+                for (command, answer), refusal in zip(some, refusals, strict=True):
+                    self._at_door.popleft()
+                    self._pass(command, answer, refusal)
+        finally:
+            self._looking = None
+
+    def _pass(self, command: BidCommand, answer: asyncio.Future[bytes], refusal: Exception | None) -> None:
+        """Let one bid line up, or tell it why not."""
+        if refusal is None:
+            try:
+                self._line_up(command, answer)
+            except Busy as busy:
+                refusal = busy
+        if refusal is not None and not answer.done():
+            answer.set_exception(refusal)
+
+    def _next_batch(self) -> list[_Waiting]:
+        """Take up to `BATCH_MAX` bids: one of each auction in turn, and again."""
+        batch: list[_Waiting] = []
+        while self._waiting and len(batch) < BATCH_MAX:
+            gid = next(iter(self._waiting))
+            line = self._waiting.pop(gid)
+            batch.append(line.popleft())
+            if line:
+                self._waiting[gid] = line
+        self._count -= len(batch)
+        for command, _ in batch:
+            self._by_token[command.token] -= 1
+            if not self._by_token[command.token]:
+                del self._by_token[command.token]
+        return batch
+
+    async def _serve(self) -> None:
+        """Take batch after batch until nobody waits."""
+        try:
+            while self._waiting:
+                batch = self._next_batch()
+                try:
+                    await self._decide(batch)
+                except Exception as error:  # noqa: BLE001  # told to all: a log that cannot be written leaves nobody waiting
+                    _tell(batch, [error] * len(batch))
+        finally:
+            self._serving = None
+
+    async def _decide(self, batch: Sequence[_Waiting]) -> None:
+        """Answer every bid of `batch`. One that breaks the transaction is found by trying them one by one."""
+        try:
+            answers: Sequence[bytes | Exception] = await self._database.write(place_bids, [bid for bid, _ in batch])
+        except Unavailable as error:
+            answers = [Unavailable(str(error)) for _ in batch]
+        except Exception as error:
+            # A bug, or a row that the database refuses: whoever brought it is told, and their neighbours are not harmed.
+            if len(batch) > 1:
+                log.exception("a batch of bids failed; trying them one by one", bids=len(batch))
+                for one in batch:
+                    await self._decide([one])
+                return
+            answers = [error]
+        _tell(batch, answers)
+
+
+def _tell(batch: Sequence[_Waiting], answers: Sequence[bytes | Exception]) -> None:
+    for (_, future), answer in zip(batch, answers, strict=True):
+        if future.done():
+            continue  # The client has gone, or has been told; what it asked for is decided all the same.
+        if isinstance(answer, Exception):
+            future.set_exception(answer)
+        else:
+            future.set_result(answer)

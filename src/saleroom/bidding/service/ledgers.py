@@ -1,0 +1,49 @@
+"""An auction's ledger for anyone to read, page by page (docs/ledger.md)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+
+from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.ledger import Lines, Logged
+from saleroom.bidding.storage import auctions
+from saleroom.kernel.errors import Busy, UnknownAuction
+from saleroom.log import store
+from saleroom.storage.database import Database, Transaction
+
+PAGE = 500
+"""Events that are read in one transaction."""
+BUSY_SECONDS = 0.5
+
+Read = Callable[[Transaction, int, int, int], Sequence[Logged]]
+
+
+def standing(tx: Transaction, gid: str) -> Auction:
+    """Return the auction as it is. Raises UnknownAuction."""
+    auction = auctions.get(tx, gid)
+    if auction is None:
+        raise UnknownAuction
+    return auction
+
+
+async def lines(database: Database, auction: Auction) -> AsyncIterator[bytes]:
+    """Yield the ledger of `auction` up to where it was, opened if it was over; some lines at a time. Raises Unavailable.
+
+    As long as it runs, the pages are of public events, so that they end at the same lines whatever is hidden between them.
+    """
+    writer = Lines(auction.chain.seed if auction.over else None)
+    read: Read = store.logged if auction.over else store.published
+    end = auction.position if auction.over else auction.version
+    for after in range(0, end, PAGE):
+        page = await _page(database, read, auction.id, after, min(after + PAGE, end))
+        yield b"".join(writer.of(page))
+
+
+async def _page(database: Database, read: Read, auction_id: int, after: int, until: int) -> Sequence[Logged]:
+    """Return some of the log. Where the house is busy it waits: what was sent already cannot be taken back."""
+    while True:
+        try:
+            return await database.read(read, auction_id, after, until)
+        except Busy:
+            await asyncio.sleep(BUSY_SECONDS)

@@ -1,0 +1,69 @@
+"""All that the page of one lot shows, to whoever reads it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from msgspec import Struct
+
+from saleroom.accounts.domain.accounts import Account
+from saleroom.accounts.service.accounts import authenticate
+from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.events import SoftClose
+from saleroom.bidding.domain.photos import Photo
+from saleroom.bidding.domain.views import AuctionView, BidView, auction_view
+from saleroom.bidding.service import photos, watching
+from saleroom.bidding.service.reading import Standing, history, standing
+from saleroom.bidding.storage import auctions, bids
+from saleroom.kernel.errors import UnknownAuction
+from saleroom.storage.database import Transaction
+
+
+class Lot(Struct, frozen=True, kw_only=True):
+    """A lot as its reader sees it.
+
+    `terms_version` is the version at which what is offered came to be as it is. `standing` and `limit` (the most that the
+    reader has said to pay) are None for who has not bid; `own`: the reader offers it. `older` is the number before which the
+    next page of bids starts.
+    """
+
+    auction: AuctionView
+    terms_version: int
+    soft_close: SoftClose | None
+    bids: list[BidView]
+    older: int | None
+    photos: list[Photo]
+    own: bool
+    watched: bool
+    standing: Standing | None
+    limit: Decimal | None
+
+
+def show(tx: Transaction, token: str | None, gid: str, limit: int, before: int | None) -> Lot:
+    """Return a lot with a page of its bids. Raises UnknownAuction, or Unauthenticated for a dead token."""
+    viewer = None if token is None else authenticate(tx, token)
+    found = auctions.get(tx, gid)
+    if found is None:
+        raise UnknownAuction
+    own = viewer is not None and viewer.id == found.author.id
+    page, older = history(tx, found, viewer, limit, before)
+    highest = None if viewer is None or own else _limit(tx, found, viewer)
+    return Lot(
+        auction=auction_view(found, own=own),
+        terms_version=found.terms_version,
+        soft_close=found.soft_close,
+        bids=page,
+        older=older,
+        photos=photos.of_lot(tx, gid),
+        own=own,
+        watched=watching.is_watched(tx, token, gid),
+        standing=None if viewer is None or highest is None else standing(found, viewer.id),
+        limit=highest,
+    )
+
+
+def _limit(tx: Transaction, auction: Auction, viewer: Account) -> Decimal | None:
+    """Return the most that the viewer has said to pay; a leader's raised limit stands with the auction only."""
+    if auction.leader is not None and auction.leader.id == viewer.id:
+        return auction.maximum
+    return bids.highest_limit(tx, auction.id, viewer.id)

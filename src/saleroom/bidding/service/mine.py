@@ -1,0 +1,92 @@
+"""My saleroom: what I bid on, offer and watch, each with what I should know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+
+from msgspec import Struct
+
+from saleroom.accounts.service.accounts import authenticate
+from saleroom.bidding.domain.auction import Auction, Status
+from saleroom.bidding.domain.photos import Photo
+from saleroom.bidding.domain.views import AuctionView, auction_view
+from saleroom.bidding.service import photos
+from saleroom.bidding.service.reading import Standing, standing
+from saleroom.bidding.storage import auctions, mine, watches
+from saleroom.bidding.storage.mine import Place
+from saleroom.storage.database import Transaction
+
+LIVE = (Status.OPEN, Status.SCHEDULED)
+OVER = (Status.CLOSED, Status.CANCELLED)
+
+Stored = Callable[[Transaction, int, Sequence[Status], int, Place | None], tuple[list[Auction], Place | None]]
+
+
+class Dealing(Struct, frozen=True):
+    """An auction that the reader is in; `standing` is None where one has not bid, `limit` one's own maximum where one leads."""
+
+    auction: AuctionView
+    cover: Photo | None
+    standing: Standing | None
+    limit: Decimal | None
+
+
+class Dealings(Struct, frozen=True):
+    """A page of them, and the place after which the next one begins."""
+
+    rows: list[Dealing]
+    next: Place | int | None
+
+
+def bidding(
+    tx: Transaction, token: str | None, statuses: Sequence[Status], limit: int, after: Place | None
+) -> Dealings:
+    """Return a page of the auctions on which the holder of `token` has bid. Raises Unauthenticated."""
+    return _dealings(tx, token, mine.bid_on, statuses, limit, after)
+
+
+def selling(
+    tx: Transaction, token: str | None, statuses: Sequence[Status], limit: int, after: Place | None
+) -> Dealings:
+    """Return a page of the auctions that the holder of `token` offers. Raises Unauthenticated."""
+    return _dealings(tx, token, mine.offered, statuses, limit, after)
+
+
+def watching(tx: Transaction, token: str | None, limit: int, before: int | None) -> Dealings:
+    """Return a page of what the holder of `token` watches, the latest star first. Raises Unauthenticated."""
+    viewer = authenticate(tx, token)
+    rows = watches.newest(tx, viewer.id, limit + 1, before)
+    found = {one.id: one for one in auctions.by_ids(tx, [number for _, number in rows[:limit]])}
+    place = rows[limit - 1][0] if len(rows) > limit else None
+    return _shown(tx, [found[number] for _, number in rows[:limit]], viewer.id, place)
+
+
+def count_outbid(tx: Transaction, token: str | None) -> int:
+    """Return on how many auctions that still run another one leads. Raises Unauthenticated."""
+    return mine.count_outbid(tx, authenticate(tx, token).id)
+
+
+def _dealings(
+    tx: Transaction, token: str | None, stored: Stored, statuses: Sequence[Status], limit: int, after: Place | None
+) -> Dealings:
+    viewer = authenticate(tx, token)
+    found, place = stored(tx, viewer.id, statuses, limit, after)
+    return _shown(tx, found, viewer.id, place)
+
+
+def _shown(tx: Transaction, found: Sequence[Auction], user_id: int, place: Place | int | None) -> Dealings:
+    covers = photos.covers(tx, [one.gid for one in found])
+    bid_on = mine.has_bid_on(tx, user_id, [one.id for one in found])
+    rows = [_dealing(one, user_id, covers.get(one.gid), has_bid=one.id in bid_on) for one in found]
+    return Dealings(rows, place)
+
+
+def _dealing(one: Auction, user_id: int, cover: Photo | None, *, has_bid: bool) -> Dealing:
+    leads = one.leader is not None and one.leader.id == user_id
+    return Dealing(
+        auction_view(one, own=one.author.id == user_id),
+        cover,
+        standing(one, user_id) if has_bid else None,
+        one.maximum if leads and not one.over else None,
+    )

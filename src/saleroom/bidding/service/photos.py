@@ -1,0 +1,186 @@
+"""Photos: taken in, put on lots, shown."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
+from weakref import WeakValueDictionary
+
+from msgspec import Struct
+from sqlalchemy.exc import IntegrityError
+
+from saleroom.accounts.domain.accounts import Account
+from saleroom.accounts.service.accounts import authenticate
+from saleroom.accounts.storage import accounts
+from saleroom.bidding.domain import selling
+from saleroom.bidding.domain.auction import Auction, Party
+from saleroom.bidding.domain.events import ShownFile, ShownPhoto
+from saleroom.bidding.domain.photos import (
+    PHOTO_ID_BYTES,
+    UNPLACED_LIFETIME,
+    UNPLACED_MAX,
+    Photo,
+    made_widths,
+    refuse_bad_list,
+)
+from saleroom.bidding.domain.seen import Seen
+from saleroom.bidding.service.decoder import Decoder
+from saleroom.bidding.service.imaging import FIELD, Made
+from saleroom.bidding.service.places import Places, Sender
+from saleroom.bidding.service.recording import advance, lock_one
+from saleroom.bidding.storage import auctions, photos
+from saleroom.bidding.storage.photos import PhotoFile
+from saleroom.kernel.errors import Fault, Invalid, TooManyPhotos, UnknownAuction, UnknownPhoto
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.faults import TryAgain
+
+PLACES = 16
+"""How many photos may be on their way in or waiting to be decoded; a form with files takes a place for each photo's worth."""
+PLACES_OF_USER, PLACES_OF_NETWORK = 6, 10
+PLACES_KEPT = 4
+"""The last places, for those who have nothing on its way."""
+SWEPT_AT_ONCE = 100
+
+
+class Pictures(Struct, frozen=True):
+    """What a lot shows in the state that `tag` names."""
+
+    tag: str
+    photos: list[Photo]
+
+
+class Photos:
+    """Takes photos in. `bytes_max` is how large the file of one may be."""
+
+    def __init__(self, database: Database, bytes_max: int) -> None:
+        self.bytes_max = bytes_max
+        self._database = database
+        self._decoder = Decoder()
+        self._places = Places(PLACES, user=PLACES_OF_USER, network=PLACES_OF_NETWORK, kept=PLACES_KEPT)
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def check(self, token: str) -> str:
+        """Return who sends, by username. Raises what refuses a photo before it is read: Unauthenticated, TooManyPhotos."""
+        return (await self._database.read(refuse_too_many, token)).username
+
+    def receiving(self, sender: Sender, size: int = 0) -> AbstractContextManager[None]:
+        """Count `size` bytes of photos that are on their way in, so that what is kept of all of them is bounded.
+
+        Raises TooManyRequests where the sender has its share of the places, or Busy.
+        """
+        return self._places.taken(sender, max(1, -(-size // self.bytes_max)))
+
+    async def decode(self, sender: Sender, data: bytes) -> Made:
+        """Return what is kept of a picture. Of one user or network one picture is decoded or in line; the next ones follow.
+
+        So pictures of others come between. Whoever is cancelled costs nothing from then on. Raises Invalid (field `photo`),
+        or Busy where the house closes.
+        """
+        if len(data) > self.bytes_max:
+            fault = Fault("file_too_large", f"must have at most {self.bytes_max} bytes", limit=self.bytes_max)
+            raise Invalid({FIELD: [fault]})
+        async with self._turn(sender.user), self._turn(f"network {sender.network}"):
+            return await self._decoder.make(data)
+
+    async def keep(self, token: str, made: Made) -> Photo:
+        """Return the new photo, which is on no lot yet. Raises Unauthenticated or TooManyPhotos."""
+        return await self._database.write(keep, token, made)
+
+    def close(self) -> None:
+        """End what is being decoded."""
+        self._decoder.close()
+
+    def _turn(self, key: str) -> asyncio.Lock:
+        return self._turns.setdefault(key, asyncio.Lock())
+
+
+def refuse_too_many(tx: Transaction, token: str) -> Account:
+    """Return who may add one more photo. Raises Unauthenticated or TooManyPhotos."""
+    account = authenticate(tx, token)
+    if photos.count_unplaced(tx, account.id) >= UNPLACED_MAX:
+        raise TooManyPhotos(limit=UNPLACED_MAX)
+    return account
+
+
+def keep(tx: Transaction, token: str, made: Made) -> Photo:
+    """Store a photo. Raises Unauthenticated or TooManyPhotos."""
+    accounts.lock_user(tx, authenticate(tx, token).id)
+    account = refuse_too_many(tx, token)
+    photo = Photo(secrets.token_urlsafe(PHOTO_ID_BYTES), made.width, made.height, made_widths(made.width))
+    try:
+        photos.add(tx, account.id, photo, made.files, tx.now())
+    except IntegrityError as error:
+        raise TryAgain("the photo's id was taken") from error
+    return photo
+
+
+def own(tx: Transaction, token: str, ids: Collection[str]) -> list[Photo]:
+    """Return those of `ids` that are one's own photos, on a lot or not, in this order. Raises Unauthenticated."""
+    found = photos.of_owner(tx, authenticate(tx, token).id, ids)
+    return [found[one].photo for one in dict.fromkeys(ids) if one in found]
+
+
+def arrange(tx: Transaction, token: str, gid: str, ids: Sequence[str], seen: Seen | None = None) -> Pictures:
+    """Have exactly these photos on a lot, in this order, and return them; what is taken off stays one's own for a day.
+
+    Raises Unauthenticated, UnknownAuction, as `domain.selling.arrange` does, or Invalid (field `photos`).
+    """
+    account = authenticate(tx, token)
+    auction = lock_one(tx, gid)
+    selling.refuse_unless_amendable(auction, Party(account.id, account.username), tx.now(), seen)
+    auction = put_on(tx, account, auction, ids)
+    return Pictures(auction.tag, photos.of_auction(tx, auction.id))
+
+
+def put_on(tx: Transaction, account: Account, auction: Auction, ids: Sequence[str]) -> Auction:
+    """Have exactly these of the account's photos on its locked lot, and return the lot after that.
+
+    Where it has them already, nothing happens. Raises Invalid (field `photos`), and as `domain.selling.arrange`.
+    """
+    refuse_bad_list(ids)
+    found = photos.of_owner(tx, account.id, ids, lock=True)
+    if len(found) < len(ids):
+        raise Invalid.one("photos", "unknown_photo", "must be photos that you have sent and that are still kept")
+    kept = [found[one] for one in ids]
+    if any(one.auction_id not in (None, auction.id) for one in kept):
+        raise Invalid.one("photos", "photo_in_use", "must not be on another lot; send the picture once more")
+    if list(ids) == [one.id for one in photos.of_auction(tx, auction.id)]:
+        return auction
+    digests = photos.digests(tx, [one.id for one in kept])
+    shown = [ShownPhoto(one.photo.id, tuple(ShownFile(*file) for file in digests[one.id])) for one in kept]
+    events = selling.arrange(auction, Party(account.id, account.username), shown, tx.now())
+    photos.place(tx, auction.id, kept, tx.now())
+    return advance(tx, auction, events)
+
+
+def of_lot(tx: Transaction, gid: str) -> list[Photo]:
+    """Return a lot's photos in their order. Raises UnknownAuction."""
+    return shown(tx, gid).photos
+
+
+def shown(tx: Transaction, gid: str) -> Pictures:
+    """Return a lot's photos in their order, and its tag. Raises UnknownAuction."""
+    auction = auctions.get(tx, gid)
+    if auction is None:
+        raise UnknownAuction
+    return Pictures(auction.tag, photos.of_auction(tx, auction.id))
+
+
+def covers(tx: Transaction, gids: Collection[str]) -> dict[str, Photo]:
+    """Return the first photo of each of these lots that has one, by gid."""
+    return photos.covers(tx, gids)
+
+
+def file(tx: Transaction, photo_id: str, width: int) -> PhotoFile:
+    """Return a photo in one of its widths, to anybody who knows its id. Raises UnknownPhoto."""
+    found = photos.file(tx, photo_id, width)
+    if found is None:
+        raise UnknownPhoto
+    return found
+
+
+def sweep(tx: Transaction) -> int:
+    """Forget some of the photos that have been on no lot for a day, and return how many."""
+    return photos.sweep(tx, tx.now() - UNPLACED_LIFETIME, SWEPT_AT_ONCE)

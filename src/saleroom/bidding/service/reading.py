@@ -1,0 +1,208 @@
+"""Reading: auctions, lists of them, the history of bids, and what is mine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from saleroom.accounts.domain.accounts import Account
+from saleroom.accounts.service.accounts import authenticate, token_digest
+from saleroom.accounts.storage import accounts
+from saleroom.bidding.domain.auction import Auction, Party
+from saleroom.bidding.domain.events import AuctionAmended, AuctionCreated, Outcome, PhotosArranged, Terms
+from saleroom.bidding.domain.seen import changes
+from saleroom.bidding.domain.views import AuctionView, BidView, auction_view, instant, maybe_instant
+from saleroom.bidding.storage import auctions, bids, listing
+from saleroom.bidding.storage.listing import Filter, Mark, Sort
+from saleroom.kernel.errors import Change, Refused, Unauthenticated, UnknownAuction
+from saleroom.log import store
+from saleroom.storage.database import Transaction, brief, ranked
+from saleroom.storage.turns import Rank
+
+Look = tuple[Callable[..., Any], *tuple[Any, ...]]
+"""A use case of this module and what it takes after the transaction."""
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Standing(StrEnum):
+    """How one stands in an auction on which one has bid."""
+
+    LEADING = "leading"
+    OUTBID = "outbid"
+    WON = "won"
+    LOST = "lost"
+
+
+class MyBid(Struct, frozen=True):
+    """An auction on which one has bid, and how one stands in it."""
+
+    auction: AuctionView
+    standing: Standing
+
+
+def who(tx: Transaction, token: str) -> Account:
+    """Return whom `token` identifies. Raises Unauthenticated."""
+    return authenticate(tx, token)
+
+
+class Shown(Struct, frozen=True):
+    """An auction's JSON as somebody may see it; `tag` is the same for the same JSON, and for no other."""
+
+    json: bytes
+    tag: str
+
+
+@ranked(Rank.HOUSE)
+@brief
+def shown(tx: Transaction, asked: Sequence[tuple[str, str | None]]) -> list[Shown | Exception]:
+    """Return auctions by gid as the holder of a token may see them, or anyone where there is none.
+
+    UnknownAuction stands for what is not there, Unauthenticated for a dead token.
+    """
+    digests = {token: token_digest(token) for _, token in asked if token is not None}
+    viewers = accounts.parties_by_token(tx, digests.values(), tx.now()) if digests else {}
+    found = auctions.get_many(tx, (gid for gid, _ in asked))
+    return [_shown(tx, found.get(gid), token, viewers.get(digests.get(token or "", ""))) for gid, token in asked]
+
+
+def _shown(tx: Transaction, one: Auction | None, token: str | None, viewer: Party | None) -> Shown | Exception:
+    if token is not None and viewer is None:
+        return Unauthenticated()
+    if one is None:
+        return UnknownAuction()
+    if viewer is not None and viewer.id == one.author.id and one.reserve_price is not None:
+        return Shown(_encode(auction_view(one, own=True)), f'"{one.tag}-own"')
+    return Shown(auctions.public_json(tx, one), f'"{one.tag}"')
+
+
+@ranked(Rank.COSTLY)
+def searched(tx: Transaction, look: Look) -> Any:
+    """Return what a look returns that may have to read a great part of the house; few of them run at a time."""
+    use_case, *rest = look
+    return use_case(tx, *rest)
+
+
+@ranked(Rank.HOUSE)
+def several(tx: Transaction, asked: Sequence[Look]) -> list[Any]:
+    """Return what each of several looks returns or is refused with, read in one transaction; all of them are to be cheap."""
+    answers: list[Any] = []
+    for use_case, *rest in asked:
+        try:
+            answers.append(use_case(tx, *rest))
+        except (Refused, ValueError) as error:
+            answers.append(error)
+    return answers
+
+
+def auction_list(
+    tx: Transaction, token: str | None, which: Filter, sort: Sort, limit: int, after: Mark | None
+) -> tuple[list[bytes], Mark | None]:
+    """Return a page of auctions, each as JSON, and the mark of the next page.
+
+    Raises ValueError for a mark that is not of such a list, or Unauthenticated for a dead token.
+    """
+    viewer = _viewer(tx, token)
+    found, mark = listing.page(tx, which, sort, limit, after)
+    return [_json(tx, one, viewer) for one in found], mark
+
+
+def bid_history(
+    tx: Transaction, gid: str, token: str | None, limit: int, before: int | None
+) -> tuple[list[BidView], int | None]:
+    """Return a page of an auction's bids, newest first, and the number that the next page starts before.
+
+    A maximum is shown on one's own bids only. Raises UnknownAuction, or Unauthenticated for a dead token.
+    """
+    viewer = _viewer(tx, token)
+    return history(tx, _found(tx, gid), viewer, limit, before)
+
+
+def history(
+    tx: Transaction, one: Auction, viewer: Account | None, limit: int, before: int | None
+) -> tuple[list[BidView], int | None]:
+    """Return a page of an auction's bids, newest first, as `viewer` may see them, and where the next one starts."""
+    rows = bids.newest(tx, one.id, limit + 1, before)
+    views = [
+        BidView(
+            amount=str(bid.amount),
+            bidder=bid.bidder,
+            received_at=maybe_instant(bid.received_at),
+            placed_at=instant(bid.placed_at),
+            automatic=bid.automatic,
+            **({"maximum": str(bid.maximum)} if viewer is not None and viewer.id == bid.bidder_id else {}),
+        )
+        for bid in rows[:limit]
+    ]
+    return views, rows[limit - 1].number if len(rows) > limit else None
+
+
+def my_auctions(tx: Transaction, token: str, limit: int, after: Mark | None) -> tuple[list[bytes], Mark | None]:
+    """Return a page of the caller's own auctions, newest first. Raises Unauthenticated, ValueError for a bad mark."""
+    account = authenticate(tx, token)
+    return auction_list(tx, token, Filter(author=account.username), Sort.NEWEST, limit, after)
+
+
+def my_bids(tx: Transaction, token: str, limit: int, before: int | None) -> tuple[list[MyBid], int | None]:
+    """Return a page of the auctions on which the caller has bid, newest auction first. Raises Unauthenticated."""
+    account = authenticate(tx, token)
+    ids = bids.auctions_of_bidder(tx, account.id, limit + 1, before)
+    found = {one.id: one for one in auctions.by_ids(tx, ids[:limit])}
+    rows = [MyBid(_view(found[i], account), standing(found[i], account.id)) for i in ids[:limit]]
+    return rows, ids[limit - 1] if len(ids) > limit else None
+
+
+def has_bid(tx: Transaction, token: str | None, gid: str) -> bool:
+    """Return whether the caller has bid on an auction. Raises UnknownAuction, or Unauthenticated for a dead token."""
+    one, viewer = _found(tx, gid), _viewer(tx, token)
+    return viewer is not None and bids.highest_limit(tx, one.id, viewer.id) is not None
+
+
+def changed_since(tx: Transaction, gid: str, seen: int | None) -> tuple[int, tuple[Change, ...]]:
+    """Return an auction's version, and what it offers otherwise than at the version `seen`, as far as the log tells.
+
+    Raises UnknownAuction.
+    """
+    one = _found(tx, gid)
+    if seen is None or seen > one.version:
+        return one.version, ()
+    before = store.last_public(tx, one.id, (AuctionCreated, AuctionAmended), seen)
+    if not isinstance(before, Terms):
+        return one.version, ()
+    shown = [store.last_public(tx, one.id, (PhotosArranged,), until) for until in (seen, one.version)]
+    was, now = ([photo.id for photo in each.photos] if isinstance(each, PhotosArranged) else [] for each in shown)
+    return one.version, changes(before, one, (was, now))
+
+
+def standing(one: Auction, user_id: int) -> Standing:
+    """Return how a bidder stands: only a sold auction is won, and only by its leader."""
+    leads = one.leader is not None and one.leader.id == user_id
+    if one.over:
+        return Standing.WON if leads and one.outcome is Outcome.SOLD else Standing.LOST
+    return Standing.LEADING if leads else Standing.OUTBID
+
+
+def _viewer(tx: Transaction, token: str | None) -> Account | None:
+    return None if token is None else authenticate(tx, token)
+
+
+def _found(tx: Transaction, gid: str) -> Auction:
+    found = auctions.get(tx, gid)
+    if found is None:
+        raise UnknownAuction
+    return found
+
+
+def _json(tx: Transaction, one: Auction, viewer: Account | None) -> bytes:
+    if viewer is not None and viewer.id == one.author.id:
+        return _encode(_view(one, viewer))
+    return auctions.public_json(tx, one)
+
+
+def _view(one: Auction, viewer: Account | None) -> AuctionView:
+    return auction_view(one, own=viewer is not None and viewer.id == one.author.id)

@@ -1,0 +1,56 @@
+"""From a decision to the records: the steps of an auction, written together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from saleroom.bidding.domain.auction import Auction, begin
+from saleroom.bidding.domain.events import AuctionAmended, AuctionCreated, BidPlaced, Event, PhotosArranged
+from saleroom.bidding.domain.ledger import Entry, enter
+from saleroom.bidding.storage import auctions, bids
+from saleroom.kernel.errors import UnknownAuction
+from saleroom.log import store
+from saleroom.storage.database import Transaction
+
+Step = tuple[Auction, Event, Entry]
+"""An event, its auction as it is right after it, and what the ledger holds of it."""
+
+
+def steps(auction: Auction, events: Iterable[Event]) -> list[Step]:
+    """Return what each of `events` makes of `auction`, one after the other."""
+    taken = []
+    for event in events:
+        auction, entry = enter(auction.after(event), event)
+        taken.append((auction, event, entry))
+    return taken
+
+
+def start(tx: Transaction, created: AuctionCreated) -> Auction:
+    """Write the auction that `created` begins, and return it. Raises IntegrityError where its gid exists already."""
+    auction, entry = enter(begin(0, created), created)
+    auction = auctions.insert_auction(tx, auction)
+    store.append(tx, [(auction, created, entry)])
+    return auction
+
+
+def record(tx: Transaction, taken: Sequence[Step]) -> None:
+    """Write what has been decided: the auctions as they are after their last step, the log, and the bids."""
+    amended = any(isinstance(event, AuctionAmended | PhotosArranged) for _, event, _ in taken)
+    auctions.save(tx, (auction for auction, _, _ in taken), terms=amended)
+    store.append(tx, taken)
+    bids.add(tx, [(auction, event) for auction, event, _ in taken if isinstance(event, BidPlaced)])
+
+
+def lock_one(tx: Transaction, gid: str) -> Auction:
+    """Return the auction, locked. Raises UnknownAuction."""
+    found = auctions.lock(tx, [gid]).get(gid)
+    if found is None:
+        raise UnknownAuction
+    return found
+
+
+def advance(tx: Transaction, auction: Auction, events: Iterable[Event]) -> Auction:
+    """Record `events` and return the auction after them."""
+    taken = steps(auction, events)
+    record(tx, taken)
+    return taken[-1][0] if taken else auction

@@ -1,0 +1,84 @@
+"""What a seller's forms need: a lot as it would be, without writing it, and a lot amended with its photos at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from saleroom.accounts.domain.accounts import Account
+from saleroom.accounts.service.accounts import authenticate
+from saleroom.bidding.domain import selling
+from saleroom.bidding.domain.auction import Auction, Party, begin
+from saleroom.bidding.domain.photos import Photo
+from saleroom.bidding.domain.seen import Seen
+from saleroom.bidding.domain.selling import Draft
+from saleroom.bidding.domain.views import AuctionView, auction_view
+from saleroom.bidding.service import auctions as use_cases
+from saleroom.bidding.service import photos
+from saleroom.bidding.storage import auctions
+from saleroom.kernel.errors import NotAuthor, UnknownAuction
+from saleroom.storage.database import Transaction
+
+
+class Offer(Struct, frozen=True):
+    """A lot with all its terms, for its seller's eyes: as it is, or as it would be."""
+
+    auction: Auction
+    view: AuctionView
+    photos: list[Photo]
+
+
+def preview(tx: Transaction, token: str | None, draft: Draft, photo_ids: Sequence[str]) -> Offer:
+    """Return the lot that `draft` would become. Raises as `service.auctions.create`."""
+    account = authenticate(tx, token)
+    event = selling.create("preview", _party(account), draft, tx.now())
+    return _offer(begin(0, event), photos.own(tx, token or "", photo_ids))
+
+
+def preview_amended(
+    tx: Transaction, token: str | None, gid: str, changes: dict[str, Any], photo_ids: Sequence[str], seen: Seen | None
+) -> Offer:
+    """Return the lot that `changes` would make of this one. Raises as `service.auctions.amend`."""
+    account = authenticate(tx, token)
+    found = _found(tx, gid)
+    events = selling.amend(found, _party(account), changes, tx.now(), seen)
+    return _offer(found.after_all(events), photos.own(tx, token or "", photo_ids))
+
+
+def offered(tx: Transaction, token: str | None, gid: str) -> Offer:
+    """Return one's own lot. Raises Unauthenticated, UnknownAuction or NotAuthor."""
+    account = authenticate(tx, token)
+    found = _found(tx, gid)
+    if found.author.id != account.id:
+        raise NotAuthor
+    return _offer(found, photos.of_lot(tx, gid))
+
+
+def refuse_unless_amendable(tx: Transaction, token: str | None, gid: str) -> None:
+    """Raise what keeps the holder of `token` from changing or cancelling the lot, as `domain.selling.amend` would."""
+    selling.refuse_unless_amendable(_found(tx, gid), _party(authenticate(tx, token)), tx.now())
+
+
+def amend(
+    tx: Transaction, token: str, gid: str, changes: dict[str, Any], photo_ids: Sequence[str], seen: Seen | None = None
+) -> None:
+    """Change a lot's terms and its photos, both or neither. Raises as `service.auctions.amend` and `photos.arrange`."""
+    use_cases.amend(tx, token, gid, changes, seen)
+    photos.arrange(tx, token, gid, photo_ids)
+
+
+def _found(tx: Transaction, gid: str) -> Auction:
+    found = auctions.get(tx, gid)
+    if found is None:
+        raise UnknownAuction
+    return found
+
+
+def _offer(auction: Auction, pictures: list[Photo]) -> Offer:
+    return Offer(auction, auction_view(auction, own=True), pictures)
+
+
+def _party(account: Account) -> Party:
+    return Party(account.id, account.username)

@@ -1,0 +1,156 @@
+"""Receipts: what the house signs, and with which key (docs/ledger.md).
+
+A receipt is a JSON Web Signature in compact form (RFC 7515) with Ed25519 (RFC 8037).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from saleroom.bidding.domain.auction import Party
+from saleroom.bidding.domain.bidding import BidRequest
+from saleroom.bidding.domain.events import BidPlaced
+from saleroom.bidding.domain.views import maybe_instant
+from saleroom.bidding.service.recording import Step
+from saleroom.bidding.storage import signing_keys
+from saleroom.bidding.storage.signing_keys import KeyRow
+from saleroom.kernel.chain import canonical
+from saleroom.kernel.errors import Refused
+from saleroom.storage.database import Transaction
+
+TYPE = "saleroom-receipt"
+
+
+class Signer:
+    """Signs with one key."""
+
+    def __init__(self, private: Ed25519PrivateKey) -> None:
+        self._private = private
+        self.public = _text(private.public_key().public_bytes_raw())
+        self.kid = thumbprint(self.public)
+        self._header = _text(canonical({"alg": "EdDSA", "kid": self.kid, "typ": TYPE})).encode() + b"."
+
+    def sign(self, payload: dict[str, Any]) -> str:
+        """Return `payload` signed: three parts of base64url with dots between."""
+        signed = self._header + _base64(canonical(payload))
+        return (signed + b"." + _base64(self._private.sign(signed))).decode()
+
+
+def signer(tx: Transaction) -> Signer:
+    """Return what this process signs with: the key of its file, or the newest in the database. Raises Refused for none."""
+    known = tx.memory.signer
+    if isinstance(known, Signer):
+        return known
+    row = next((row for row in signing_keys.all_keys(tx) if row.private is not None), None)
+    if row is None or row.private is None:
+        raise Refused("no key to sign receipts with: give the file that has it as the setting signing_key_file")
+    found = Signer(Ed25519PrivateKey.from_private_bytes(_raw(row.private)))
+    tx.memory.signer = found
+    return found
+
+
+def from_file(file: Path) -> Signer:
+    """Return what signs with the key in `file`, which is made where there is none.
+
+    Raises Refused where it cannot be read or written, or holds something else.
+    """
+    return Signer(_read(file) if file.exists() else _made(file))
+
+
+def is_alone(tx: Transaction, own: Signer) -> bool:
+    """Return whether `own` is known as a key of the house, and no private half is in the database."""
+    rows = signing_keys.all_keys(tx)
+    return any(row.kid == own.kid for row in rows) and all(row.private is None for row in rows)
+
+
+def make_alone(tx: Transaction, own: Signer) -> None:
+    """Note `own` as a key of the house, and take every private half out of the database."""
+    signing_keys.forget_private(tx)
+    if all(row.kid != own.kid for row in signing_keys.all_keys(tx)):
+        signing_keys.add(tx, KeyRow(own.kid, own.public, None, tx.now()))
+
+
+def public_keys(tx: Transaction) -> list[dict[str, str]]:
+    """Return every key that receipts may be signed with, as JSON Web Keys, the newest first."""
+    common = {"kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "use": "sig"}
+    return [common | {"kid": row.kid, "x": row.public} for row in signing_keys.all_keys(tx)]
+
+
+def statement(bidder: Party, request: BidRequest, made: Sequence[Step]) -> dict[str, Any]:
+    """Return what a receipt says of a bid that was taken: `made` is what it brought about."""
+    auction, last, _ = made[-1]
+    own = [event for _, event, _ in made if isinstance(event, BidPlaced) and event.bidder_id == bidder.id]
+    asked = request.asked
+    limit = own[-1].maximum if own else request.maximum
+    return {
+        "gid": auction.gid,
+        "sequence": auction.version,
+        "hash": auction.chain.head,
+        "bidder": bidder.name,
+        "asked": None if asked is None else {"amount": _money(asked.amount), "maximum": _money(asked.maximum)},
+        "amount": _money(own[-1].amount if own else None),
+        "maximum": _money(limit),
+        "leading": auction.leader is not None and auction.leader.id == bidder.id,
+        "receivedAt": maybe_instant(request.received_at),
+        "decidedAt": maybe_instant(last.at),
+    }
+
+
+def thumbprint(public: str) -> str:
+    """Return the name of a key (RFC 7638)."""
+    return _text(hashlib.sha256(canonical({"crv": "Ed25519", "kty": "OKP", "x": public})).digest())
+
+
+def _read(file: Path) -> Ed25519PrivateKey:
+    try:
+        key = serialization.load_pem_private_key(file.read_bytes(), password=None)
+    except OSError as error:
+        raise Refused(f"cannot read signing_key_file {file}: {error.strerror}") from error
+    except (ValueError, TypeError):
+        key = None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise Refused(
+            f"signing_key_file {file} has no Ed25519 key in PEM without a password; remove it to have one made"
+        )
+    return key
+
+
+def _made(file: Path) -> Ed25519PrivateKey:
+    key = Ed25519PrivateKey.generate()
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    try:
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+            out.write(pem)
+            out.flush()
+            os.fsync(out.fileno())
+    except OSError as error:
+        raise Refused(f"cannot write signing_key_file {file}: {error.strerror}") from error
+    return key
+
+
+def _money(amount: object) -> str | None:
+    return None if amount is None else str(amount)
+
+
+def _base64(raw: bytes) -> bytes:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=")
+
+
+def _text(raw: bytes) -> str:
+    return _base64(raw).decode()
+
+
+def _raw(text: str) -> bytes:
+    try:
+        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except (binascii.Error, ValueError) as error:
+        raise Refused("the key to sign receipts with is damaged") from error

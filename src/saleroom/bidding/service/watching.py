@@ -1,0 +1,61 @@
+"""Watching: the lots on which one keeps an eye."""
+
+from __future__ import annotations
+
+from saleroom.accounts.domain.accounts import WATCHED_MAX, Account
+from saleroom.accounts.service.accounts import authenticate
+from saleroom.accounts.storage import accounts
+from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.views import AuctionView, auction_view
+from saleroom.bidding.storage import auctions, watches
+from saleroom.kernel.errors import TooManyWatched, UnknownAuction
+from saleroom.storage.database import Transaction, brief
+
+
+def watch(tx: Transaction, token: str, gid: str) -> None:
+    """Put an auction on one's list; once more changes nothing. Raises Unauthenticated, UnknownAuction or TooManyWatched."""
+    account, auction = _both(tx, token, gid)
+    if watches.find(tx, account.id, auction.id):
+        return
+    accounts.lock_user(tx, account.id)
+    if watches.count(tx, account.id) >= WATCHED_MAX:
+        raise TooManyWatched(limit=WATCHED_MAX)
+    watches.add(tx, account.id, auction.id, tx.now())
+
+
+def unwatch(tx: Transaction, token: str, gid: str) -> None:
+    """Take an auction off one's list, if it is on it. Raises Unauthenticated or UnknownAuction."""
+    account, auction = _both(tx, token, gid)
+    watches.remove(tx, account.id, auction.id)
+
+
+def watched(tx: Transaction, token: str, limit: int, before: int | None) -> tuple[list[AuctionView], int | None]:
+    """Return a page of what one watches, the latest put on the list first, and what the next page starts before.
+
+    Raises Unauthenticated.
+    """
+    account = authenticate(tx, token)
+    rows = watches.newest(tx, account.id, limit + 1, before)
+    found = {one.id: one for one in auctions.by_ids(tx, [auction_id for _, auction_id in rows[:limit]])}
+    views = [_view(found[auction_id], account) for _, auction_id in rows[:limit]]
+    return views, rows[limit - 1][0] if len(rows) > limit else None
+
+
+@brief
+def is_watched(tx: Transaction, token: str | None, gid: str) -> bool:
+    """Return whether the holder of `token` watches an auction; nobody watches nothing. Raises as `watch` does."""
+    if token is None:
+        return False
+    account, auction = _both(tx, token, gid)
+    return watches.find(tx, account.id, auction.id)
+
+
+def _both(tx: Transaction, token: str, gid: str) -> tuple[Account, Auction]:
+    account, auction = authenticate(tx, token), auctions.get(tx, gid)
+    if auction is None:
+        raise UnknownAuction
+    return account, auction
+
+
+def _view(one: Auction, account: Account) -> AuctionView:
+    return auction_view(one, own=one.author.id == account.id)

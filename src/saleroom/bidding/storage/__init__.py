@@ -1,0 +1,1 @@
+"""Auctions, bids and photos as rows."""

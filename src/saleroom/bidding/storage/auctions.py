@@ -1,0 +1,269 @@
+"""Auctions as rows: lock, save, read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+from sqlalchemy import Row, Select, and_, bindparam, func, insert, select
+
+from saleroom.bidding.domain.auction import Auction, Party, Status
+from saleroom.bidding.domain.events import Outcome, SoftClose
+from saleroom.bidding.domain.increments import Ladder, Tier
+from saleroom.bidding.domain.views import auction_view
+from saleroom.bidding.storage import search_index
+from saleroom.kernel.chain import Chain
+from saleroom.storage import bulk
+from saleroom.storage.bulk import Lookup, among
+from saleroom.storage.database import Transaction
+from saleroom.storage.tables import RUNNING, auctions, events, users
+
+NO_END_RANK = 1 << 61
+OVER_RANK = 1 << 62
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+PLACE = (auctions.c.id, auctions.c.position, auctions.c.head, auctions.c.hidden)
+"""Where an auction stands: what one that is remembered is compared by."""
+Place = tuple[int, int, str, str]
+"""The values of `PLACE`."""
+
+_encode = msgspec.json.Encoder().encode
+_decode_tiers = msgspec.json.Decoder(tuple[Tier, ...]).decode
+_decode_soft_close = msgspec.json.Decoder(SoftClose).decode
+
+
+def ending_rank(auction: Auction) -> int:
+    """Return where `auction` stands in a list by end: soonest first, then those without an end, then those that are over."""
+    if auction.over:
+        return OVER_RANK - ((auction.ends_at or auction.created_at) - _EPOCH) // _MICROSECOND
+    return NO_END_RANK if auction.ends_at is None else (auction.ends_at - _EPOCH) // _MICROSECOND
+
+
+def insert_auction(tx: Transaction, auction: Auction) -> Auction:
+    """Store a new auction and return it with its number. Raises IntegrityError where its gid exists already."""
+    auction_id = tx.execute(insert(auctions).returning(auctions.c.id), row_of(auction)).scalar_one()
+    auction = msgspec.structs.replace(auction, id=auction_id)
+    search_index.put(tx, auction_id, auction.name, auction.description)
+    tx.changed.append(auction)
+    return auction
+
+
+def row_of(auction: Auction) -> dict[str, Any]:
+    """Return every column of an auction but its number, by name."""
+    return {
+        **_state(auction),
+        **_terms(auction),
+        "gid": auction.gid,
+        "author_id": auction.author.id,
+        "increment": _encode(auction.ladder.tiers).decode(),
+        "created_at": auction.created_at,
+        "seed": auction.chain.seed,
+    }
+
+
+def lock(tx: Transaction, gids: Iterable[str]) -> dict[str, Auction]:
+    """Return the auctions with these gids, locked until the transaction ends, always in order of id."""
+    found = _resolve(tx, _LOCK(tx, set(gids)))
+    return {auction.gid: auction for auction in found}
+
+
+def lock_due(tx: Transaction, now: datetime, limit: int) -> list[Auction]:
+    """Return up to `limit` auctions whose start or end has come by `now`, the longest due first, locked in order of id."""
+    due = select(auctions.c.id).where(auctions.c.due_at <= now).order_by(auctions.c.due_at).limit(limit)
+    ids = tx.execute(due).scalars().all()
+    # Once it is theirs, another process may have settled one; whoever is first moves the instant at which it is due.
+    return _resolve(tx, _LOCK_DUE(tx, ids, now=now)) if ids else []
+
+
+def due_between(tx: Transaction, after: datetime, until: datetime, limit: int) -> list[int]:
+    """Return the numbers of up to `limit` auctions that are due after `after` and by `until`, the first due first."""
+    due = select(auctions.c.id).where(auctions.c.due_at > after, auctions.c.due_at <= until)
+    return list(tx.execute(due.order_by(auctions.c.due_at).limit(limit)).scalars())
+
+
+def lock_ending_between(tx: Transaction, after: datetime, until: datetime) -> list[Auction]:
+    """Return all auctions that are not over and end after `after` and by `until`, locked, in order of id."""
+    live = auctions.c.status.in_([Status.SCHEDULED, Status.OPEN])
+    ends = auctions.c.ends_at
+    ids = tx.execute(select(auctions.c.id).where(live, ends > after, ends <= until)).scalars().all()
+    return _resolve(tx, _LOCK_LIVE(tx, ids))
+
+
+def count_running(tx: Transaction, author_id: int, limit: int) -> int:
+    """Return how many auctions of an author are scheduled or open, counted no further than to `limit`."""
+    running = select(auctions.c.id).where(auctions.c.author_id == author_id, RUNNING).limit(limit).subquery()
+    return int(tx.execute(select(func.count()).select_from(running)).scalar_one())
+
+
+def created_before_last(tx: Transaction, author_id: int, count: int) -> datetime | None:
+    """Return when an author created the auction that `count` - 1 of theirs came after; None if there is none."""
+    own = select(auctions.c.id).where(auctions.c.author_id == author_id).order_by(auctions.c.id.desc())
+    nth = own.offset(count - 1).limit(1).scalar_subquery()
+    created: datetime | None = tx.execute(select(auctions.c.created_at).where(auctions.c.id == nth)).scalar()
+    return created
+
+
+def next_due(tx: Transaction) -> datetime | None:
+    """Return the next instant at which any auction opens or ends."""
+    due: datetime | None = tx.execute(select(func.min(auctions.c.due_at, type_=auctions.c.due_at.type))).scalar_one()
+    return due
+
+
+def save(tx: Transaction, changed: Iterable[Auction], *, terms: bool = True) -> None:
+    """Write locked auctions back, the last state of each; without `terms` only what bids and the clock change."""
+    last = list({auction.id: auction for auction in changed}.values())
+    bulk.update(tx, auctions, [{"id": a.id, **_state(a), **(_terms(a) if terms else {})} for a in last])
+    if terms:
+        for auction in last:
+            search_index.put(tx, auction.id, auction.name, auction.description)
+    tx.changed.extend(last)
+
+
+def get(tx: Transaction, gid: str) -> Auction | None:
+    """Return one auction, not locked."""
+    return get_many(tx, [gid]).get(gid)
+
+
+def get_many(tx: Transaction, gids: Iterable[str]) -> dict[str, Auction]:
+    """Return the auctions with these gids, not locked."""
+    found = _resolve(tx, _BY_GID(tx, set(gids)))
+    return {auction.gid: auction for auction in found}
+
+
+def by_ids(tx: Transaction, auction_ids: Collection[int]) -> list[Auction]:
+    """Return these auctions, not locked, in no particular order."""
+    return _resolve(tx, _BY_ID(tx, auction_ids))
+
+
+def public_states(tx: Transaction, auction_ids: Collection[int]) -> dict[int, tuple[str, bytes]]:
+    """Return each auction's gid and the JSON that `GET /auctions/{gid}` shows to anyone, by the store's number."""
+    return {auction.id: (auction.gid, public_json(tx, auction)) for auction in by_ids(tx, auction_ids)}
+
+
+def public_json(tx: Transaction, auction: Auction) -> bytes:
+    """Return an auction as anyone may see it. It must have been read, not changed, by `tx`: what is written may be undone."""
+    head, shown = tx.memory.shown.get(auction.id) or (None, b"")
+    if head != auction.chain.head:
+        shown = _encode(auction_view(auction))
+        tx.memory.shown.put(auction.id, (auction.chain.head, shown))
+    return shown
+
+
+def at_places(tx: Transaction, places: Sequence[Place]) -> list[Auction]:
+    """Return auctions as a statement of this transaction has just read where they stand (`PLACE`), in their order."""
+    found = {auction.id: auction for auction in _resolve(tx, places)}
+    return [found[number] for number, *_ in places]
+
+
+def _resolve(tx: Transaction, places: Iterable[Place]) -> list[Auction]:
+    """Return the auctions at these places: from memory, and the others from their rows."""
+    found = []
+    news = []
+    for number, position, head, hidden in places:
+        known = tx.memory.auctions.get(number)
+        if known is not None and (position, head, hidden) == (known.position, known.chain.head, known.chain.hidden):
+            found.append(known)
+        else:
+            news.append(number)
+    if news:
+        read = [_auction(row) for row in tx.execute(_ROWS.where(among(tx, auctions.c.id, news)))]
+        tx.seen.extend(read)
+        found.extend(read)
+    return found
+
+
+def _auction(row: Row[Any]) -> Auction:
+    leader = row.current_bidder_id
+    return Auction(
+        id=row.id,
+        gid=row.gid,
+        name=row.name,
+        description=row.description,
+        author=Party(row.author_id, row.author_name),
+        starting_price=row.starting_price,
+        reserve_price=row.reserve_price,
+        buy_now_price=row.buy_now_price,
+        ladder=Ladder(_decode_tiers(row.increment)),
+        soft_close=None if row.soft_close is None else _decode_soft_close(row.soft_close),
+        starts_at=row.starts_at,
+        ends_at=row.ends_at,
+        created_at=row.created_at,
+        changed_at=row.changed_at or row.created_at,
+        status=Status(row.status),
+        outcome=None if row.outcome is None else Outcome(row.outcome),
+        current_bid=row.current_bid,
+        leader=None if leader is None else Party(leader, row.leader_name),
+        current_bid_at=row.current_bid_at,
+        maximum=row.maximum,
+        bid_count=row.bid_count,
+        version=row.version,
+        terms_version=row.terms_version,
+        position=row.position,
+        chain=Chain(row.seed, row.head, row.hidden),
+    )
+
+
+def _state(auction: Auction) -> dict[str, Any]:
+    """Return the columns that bids and the clock change, by name."""
+    return {
+        "ends_at": auction.ends_at,
+        "due_at": auction.due_at,
+        "status": auction.status.value,
+        "outcome": None if auction.outcome is None else auction.outcome.value,
+        "current_bid": auction.current_bid,
+        "current_bidder_id": None if auction.leader is None else auction.leader.id,
+        "current_bid_at": auction.current_bid_at,
+        "maximum": auction.maximum,
+        "bid_count": auction.bid_count,
+        "version": auction.version,
+        "position": auction.position,
+        "price": auction.starting_price if auction.current_bid is None else auction.current_bid,
+        "ending_rank": ending_rank(auction),
+        "head": auction.chain.head,
+        "hidden": auction.chain.hidden,
+    }
+
+
+def _terms(auction: Auction) -> dict[str, Any]:
+    """Return the columns that only the author changes, by name."""
+    rule = auction.soft_close
+    return {
+        "name": auction.name,
+        "description": auction.description,
+        "starting_price": auction.starting_price,
+        "reserve_price": auction.reserve_price,
+        "buy_now_price": auction.buy_now_price,
+        "soft_close": None if rule is None else _encode(rule).decode(),
+        "starts_at": auction.starts_at,
+        "terms_version": auction.terms_version,
+    }
+
+
+def _locking(statement: Select[Any]) -> Select[Any]:
+    # NO KEY UPDATE keeps other writers out, and lets those in who only refer to the auction.
+    return statement.order_by(auctions.c.id).with_for_update(key_share=True)
+
+
+_author, _leader = users.alias("author"), users.alias("leader")
+_ROWS = (
+    # Locks are taken by the statement before this one, so these names are as they were after any wait.
+    select(
+        auctions,
+        events.c.at.label("changed_at"),
+        _author.c.username.label("author_name"),
+        _leader.c.username.label("leader_name"),
+    )
+    .join_from(auctions, _author, _author.c.id == auctions.c.author_id)
+    .outerjoin(_leader, _leader.c.id == auctions.c.current_bidder_id)
+    # A log that lacks its last event is for `saleroom verify --database` to tell.
+    .outerjoin(events, and_(events.c.auction_id == auctions.c.id, events.c.position == auctions.c.position))
+)
+_PLACES = select(*PLACE)
+_BY_GID = Lookup(_PLACES, auctions.c.gid)
+_BY_ID = Lookup(_PLACES, auctions.c.id)
+_LOCK = Lookup(_PLACES, auctions.c.gid, _locking)
+_LOCK_DUE = Lookup(_PLACES.where(auctions.c.due_at <= bindparam("now")), auctions.c.id, _locking)
+_LOCK_LIVE = Lookup(_PLACES.where(auctions.c.status.in_([Status.SCHEDULED, Status.OPEN])), auctions.c.id, _locking)

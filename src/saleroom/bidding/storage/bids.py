@@ -1,0 +1,76 @@
+"""The history of bids, as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from msgspec import Struct
+from sqlalchemy import select
+
+from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.events import BidPlaced
+from saleroom.storage import bulk
+from saleroom.storage.database import Transaction
+from saleroom.storage.tables import bids, users
+
+
+class Bid(Struct, frozen=True):
+    """A recorded bid; `number` counts those of its auction from 1, `maximum` is for the bidder's own eyes."""
+
+    number: int
+    bidder_id: int
+    bidder: str
+    amount: Decimal
+    maximum: Decimal
+    automatic: bool
+    placed_at: datetime
+    received_at: datetime | None
+
+
+def add(tx: Transaction, placed: Iterable[tuple[Auction, BidPlaced]]) -> None:
+    """Record bids, each with its auction as it was right after it."""
+    rows = [row_of(auction, bid) for auction, bid in placed]
+    bulk.insert(tx, bids, rows)
+
+
+def row_of(auction: Auction, bid: BidPlaced) -> dict[str, Any]:
+    """Return every column of a bid but its number in the table, by name; `auction` is as it was right after it."""
+    return {
+        "auction_id": auction.id,
+        "number": auction.bid_count,
+        "bidder_id": bid.bidder_id,
+        "amount": bid.amount,
+        "maximum": bid.maximum,
+        "automatic": bid.automatic,
+        "placed_at": bid.at,
+        "received_at": bid.received_at,
+    }
+
+
+def newest(tx: Transaction, auction_id: int, limit: int, before: int | None) -> list[Bid]:
+    """Return up to `limit` bids of an auction, newest first, from number `before` (exclusive) downwards."""
+    statement = select(bids, users.c.username).join_from(bids, users, users.c.id == bids.c.bidder_id)
+    statement = statement.where(bids.c.auction_id == auction_id).order_by(bids.c.number.desc()).limit(limit)
+    if before is not None:
+        statement = statement.where(bids.c.number < before)
+    return [
+        Bid(r.number, r.bidder_id, r.username, r.amount, r.maximum, r.automatic, r.placed_at, r.received_at)
+        for r in tx.execute(statement)
+    ]
+
+
+def auctions_of_bidder(tx: Transaction, bidder_id: int, limit: int, before: int | None) -> list[int]:
+    """Return the numbers of up to `limit` auctions on which the user has bid, newest auction first."""
+    statement = select(bids.c.auction_id).where(bids.c.bidder_id == bidder_id).distinct()
+    if before is not None:
+        statement = statement.where(bids.c.auction_id < before)
+    return list(tx.execute(statement.order_by(bids.c.auction_id.desc()).limit(limit)).scalars())
+
+
+def highest_limit(tx: Transaction, auction_id: int, bidder_id: int) -> Decimal | None:
+    """Return the highest limit behind the user's recorded bids on an auction; None where there is none."""
+    own = select(bids.c.maximum).where(bids.c.bidder_id == bidder_id, bids.c.auction_id == auction_id)
+    return tx.execute(own.order_by(bids.c.maximum.desc()).limit(1)).scalar()

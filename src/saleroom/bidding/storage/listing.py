@@ -1,0 +1,237 @@
+"""Lists of auctions by page, which neither skip nor repeat while the auctions change.
+
+Prices and ends move while somebody turns pages. So a list stands as it was when its first page was read: the cursor holds
+that moment (the horizon) as the database tells it, and further pages sort each auction that has changed since by what the
+log says it was then (docs/decisions/0042).
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from enum import StrEnum
+from itertools import pairwise
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Select,
+    String,
+    Text,
+    cast,
+    column,
+    func,
+    literal,
+    or_,
+    select,
+    tuple_,
+    union_all,
+)
+
+from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.storage import search_index
+from saleroom.bidding.storage.auctions import NO_END_RANK, PLACE, at_places
+from saleroom.kernel.folding import fold
+from saleroom.storage.database import Transaction
+from saleroom.storage.tables import Snapshot, auctions, events, users
+
+_HORIZON = {"sqlite": re.compile(r"[0-9]{1,18}"), "postgresql": re.compile(r"[0-9]{1,18}:[0-9]{1,18}:[0-9,]{0,4000}")}
+_WHOLE = re.compile(r"[0-9]{1,19}")
+_AMOUNT = re.compile(r"[0-9]{1,17}\.[0-9]{3}")
+_XID_BITS = (1 << 32) - 1
+NUMBER_MAX = 2**63 - 1
+"""The highest number that a BIGINT holds."""
+
+
+class Sort(StrEnum):
+    """What a list is sorted by: the end (soonest first), the creation (newest first) or the price (lowest first)."""
+
+    ENDING = "ending"
+    NEWEST = "newest"
+    PRICE = "price"
+
+
+class Filter(Struct, frozen=True, kw_only=True):
+    """Which auctions a list shows; None does not restrict. `text` is looked for in name and description as
+    `domain.folding.fold` compares it: without case and accents.
+
+    `over` asks for those that are closed or cancelled; in a list by end the newest end comes first.
+    """
+
+    status: str | None = None
+    over: bool | None = None
+    author: str | None = None
+    text: str | None = None
+
+    @property
+    def is_costly(self) -> bool:
+        """Whether such a list may have to look at a great part of the house: no index has its order."""
+        return self.text is not None or self.author is not None
+
+
+class Mark(Struct, frozen=True, array_like=True):
+    """The last row of a page and the moment its list stands for: what a cursor holds."""
+
+    key: str
+    id: Annotated[int, Meta(ge=0, le=NUMBER_MAX)]
+    horizon: str
+
+
+def page(
+    tx: Transaction, which: Filter, sort: Sort, limit: int, after: Mark | None
+) -> tuple[list[Auction], Mark | None]:
+    """Return up to `limit` auctions after `after`, and the mark for the next page or None at the end.
+
+    Raises ValueError where `after` is not a mark of such a list on this database.
+    """
+    looked_for = fold(which.text or "")
+    horizon, parts = _parts(tx, sort, after, _conditions(tx, which, looked_for))
+    # Of what a search may find all is put in order, as only then texts are read: as many as a page needs.
+    ordered = [_ordered(part, sort, None if looked_for else limit + 1) for part in parts]
+    listed = ordered[0].subquery()
+    if len(ordered) > 1:
+        listed = _ordered(
+            union_all(*(select(part.subquery()) for part in ordered)).subquery().select(), sort
+        ).subquery()
+    statement = select(listed, horizon.label("list_horizon")).limit(limit + 1)
+    rows = tx.execute(statement.where(search_index.has(tx, listed.c.id, looked_for)) if looked_for else statement).all()
+    mark = None
+    if len(rows) > limit:
+        final = rows[limit - 1]
+        mark = Mark(str(final.list_key), final.id, str(final.list_horizon))
+    return at_places(tx, [row[: len(PLACE)] for row in rows[:limit]]), mark
+
+
+def count(tx: Transaction, which: Filter, limit: int) -> int:
+    """Return how many auctions there are, counted no further than to `limit`."""
+    looked_for = fold(which.text or "")
+    found = select(auctions.c.id).where(*_conditions(tx, which, looked_for))
+    if looked_for:
+        # With an OFFSET it stays whole, so that no text is read but those of candidates.
+        found = select(found.offset(0).subquery())
+        found = found.where(search_index.has(tx, found.selected_columns["id"], looked_for))
+    return int(tx.execute(select(func.count()).select_from(found.limit(limit).subquery())).scalar_one())
+
+
+def _parts(
+    tx: Transaction, sort: Sort, after: Mark | None, conditions: list[ColumnElement[bool]]
+) -> tuple[ColumnElement[str], list[Select[Any]]]:
+    """Return the horizon, and queries that have each auction after the mark once, with its `list_key`."""
+    key, horizon = _now(tx, sort)
+    present = select(*PLACE, key.label("list_key")).where(*conditions)
+    if after is None:
+        return horizon, [present]
+    _check_horizon(tx, after.horizon)
+    horizon = literal(after.horizon)
+    last = tuple_(literal(_read_key(sort, after.key), key.type), literal(after.id))
+    if sort is Sort.NEWEST:
+        # Numbers never change, and whatever was created since stands before the first page.
+        return horizon, [present.where(tuple_(key, auctions.c.id) < last)]
+    # What has not changed since stands where it stood. Of the rest the log tells, once for each auction: without being
+    # materialized, it would be asked again wherever the statement names the key.
+    changed = _changed(tx, after.horizon)
+    then = select(*PLACE, _then(tx, sort, after.horizon).label("list_key"))
+    moved = then.where(changed, *conditions).cte("moved").prefix_with("MATERIALIZED")
+    stood = tuple_(moved.c.list_key, moved.c.id) > last
+    return horizon, [present.where(~changed, tuple_(key, auctions.c.id) > last), select(moved).where(stood)]
+
+
+def _ordered(part: Select[Any], sort: Sort, limit: int | None = None) -> Select[Any]:
+    """Return a query that is in order and stays so, whatever is asked of it: both databases leave one with an OFFSET whole."""
+    columns = (part.selected_columns["list_key"], part.selected_columns["id"])
+    return part.order_by(*(c.desc() if sort is Sort.NEWEST else c for c in columns)).limit(limit).offset(0)
+
+
+def _now(tx: Transaction, sort: Sort) -> tuple[ColumnElement[Any], ColumnElement[str]]:
+    """The key as it is, and the moment of this very statement."""
+    if tx.dialect == "postgresql":
+        horizon: ColumnElement[str] = cast(func.pg_current_snapshot(), String)
+    else:
+        horizon = cast(select(func.coalesce(func.max(events.c.id), 0)).scalar_subquery(), String)
+    return {Sort.ENDING: auctions.c.ending_rank, Sort.NEWEST: auctions.c.id, Sort.PRICE: auctions.c.price}[
+        sort
+    ], horizon
+
+
+def _changed(tx: Transaction, horizon: str) -> ColumnElement[bool]:
+    """The condition that an auction has been written since `horizon`, or may have been."""
+    if tx.dialect == "sqlite":
+        return auctions.c.id.in_(select(events.c.auction_id).where(events.c.id > int(horizon)))
+    # Each row says by xmin which transaction wrote it, in 32 bits: the last one with that number, up to now.
+    _, end, under_way = horizon.split(":")
+    now = _transactions_begun()
+    written_by = now - (now - cast(cast(column("xmin", _selectable=auctions), Text), BigInteger)).op("&")(_XID_BITS)
+    changed = written_by >= literal(int(end), BigInteger)
+    if under_way:
+        changed |= written_by.in_([int(number) for number in under_way.split(",")])
+    return changed
+
+
+def _then(tx: Transaction, sort: Sort, horizon: str) -> ColumnElement[Any]:
+    """The key as it was at `horizon`: null for an auction that nobody could see then."""
+    if tx.dialect == "postgresql":
+        # What an import brought is of no transaction, and what a restore brought may be of one that is still to come.
+        written_by = events.c.written_by
+        visible = or_(
+            written_by.is_(None),
+            func.pg_visible_in_snapshot(written_by, cast(literal(horizon), Snapshot())),
+            cast(cast(written_by, Text), BigInteger) >= _transactions_begun(),
+        )
+    else:
+        visible = events.c.id <= int(horizon)
+    return (
+        select(events.c.ending_rank if sort is Sort.ENDING else events.c.price)
+        .where(events.c.auction_id == auctions.c.id, visible)
+        .order_by(events.c.position.desc())
+        .limit(1)
+        .correlate(auctions)
+        .scalar_subquery()
+    )
+
+
+def _transactions_begun() -> ColumnElement[int]:
+    """The number below which all transactions are whose work this statement can see."""
+    return select(cast(cast(func.pg_snapshot_xmax(func.pg_current_snapshot()), Text), BigInteger)).scalar_subquery()
+
+
+def _check_horizon(tx: Transaction, horizon: str) -> None:
+    if _HORIZON[tx.dialect].fullmatch(horizon) is None or (tx.dialect == "postgresql" and not _is_snapshot(horizon)):
+        raise ValueError("the horizon is not of this database")
+
+
+def _is_snapshot(text: str) -> bool:
+    """Whether PostgreSQL would take `text` (xmin:xmax:those under way between them, in order) as a pg_snapshot."""
+    first, end, under_way = text.split(":")
+    numbers = [int(number) for number in under_way.split(",") if number]
+    return (
+        0 < int(first) <= int(end)
+        and under_way == ",".join(map(str, numbers))
+        and all(int(first) <= number < int(end) for number in numbers)
+        and all(a < b for a, b in pairwise(numbers))
+    )
+
+
+def _read_key(sort: Sort, key: str) -> int | Decimal:
+    if (_AMOUNT if sort is Sort.PRICE else _WHOLE).fullmatch(key) is None or Decimal(key) > NUMBER_MAX:
+        raise ValueError("the key is not of this order")
+    return Decimal(key) if sort is Sort.PRICE else int(key)
+
+
+def _conditions(tx: Transaction, which: Filter, looked_for: str) -> list[ColumnElement[bool]]:
+    """Return what auctions of a list have in common, but for the text itself."""
+    conditions: list[ColumnElement[bool]] = []
+    if which.status is not None:
+        conditions.append(auctions.c.status == which.status)
+    if which.over is not None:
+        # By the rank, as its index has them in the order of a list already.
+        rank = auctions.c.ending_rank
+        conditions.append(rank > NO_END_RANK if which.over else rank <= NO_END_RANK)
+    if which.author is not None:
+        conditions.append(
+            auctions.c.author_id == select(users.c.id).where(users.c.username == which.author).scalar_subquery()
+        )
+    if looked_for:
+        conditions.append(auctions.c.id.in_(search_index.may_have(tx, looked_for)))
+    return conditions

@@ -1,0 +1,79 @@
+"""The auctions that somebody is in: those on which they bid and those that they offer, what needs them first."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Annotated
+
+from msgspec import Meta, Struct
+from sqlalchemy import BigInteger, ColumnElement, and_, case, func, literal, select, tuple_
+
+from saleroom.bidding.domain.auction import Auction, Status
+from saleroom.bidding.storage.auctions import PLACE, at_places
+from saleroom.bidding.storage.listing import NUMBER_MAX
+from saleroom.storage.database import Transaction
+from saleroom.storage.tables import auctions, bids
+
+_WHOLE = Meta(ge=0, le=NUMBER_MAX)
+
+
+class Place(Struct, frozen=True, array_like=True):
+    """Where a page ends: whether the reader leads there, the rank of the end, and the store's number."""
+
+    leads: Annotated[int, _WHOLE]
+    rank: Annotated[int, _WHOLE]
+    id: Annotated[int, _WHOLE]
+
+
+def bid_on(
+    tx: Transaction, user_id: int, statuses: Sequence[Status], limit: int, after: Place | None
+) -> tuple[list[Auction], Place | None]:
+    """Return up to `limit` auctions on which the user has bid: those where others lead first, then by end.
+
+    What runs ends soonest first; what is over, the last one first. Then the place after which the next page begins.
+    """
+    mine = select(bids.c.auction_id).where(bids.c.bidder_id == user_id)
+    runs = auctions.c.status.not_in([Status.CLOSED, Status.CANCELLED])
+    leads = case((and_(runs, auctions.c.current_bidder_id == user_id), 1), else_=0)
+    return _page(tx, [auctions.c.id.in_(mine), auctions.c.status.in_(statuses)], leads, limit, after)
+
+
+def count_outbid(tx: Transaction, user_id: int) -> int:
+    """Return on how many auctions that run the user has bid while another one leads."""
+    mine = select(bids.c.auction_id).where(bids.c.bidder_id == user_id)
+    which = (auctions.c.id.in_(mine), auctions.c.status == Status.OPEN, auctions.c.current_bidder_id != user_id)
+    return int(tx.execute(select(func.count()).select_from(auctions).where(*which)).scalar_one())
+
+
+def has_bid_on(tx: Transaction, user_id: int, auction_ids: Collection[int]) -> set[int]:
+    """Return those of the auctions on which the user has bid."""
+    mine = select(bids.c.auction_id).where(bids.c.bidder_id == user_id, bids.c.auction_id.in_(auction_ids)).distinct()
+    return set(tx.execute(mine).scalars())
+
+
+def offered(
+    tx: Transaction, user_id: int, statuses: Sequence[Status], limit: int, after: Place | None
+) -> tuple[list[Auction], Place | None]:
+    """Return up to `limit` auctions that the user offers, in the same order, and the place as above."""
+    which = [auctions.c.author_id == user_id, auctions.c.status.in_(statuses)]
+    return _page(tx, which, literal(0, BigInteger()), limit, after)
+
+
+def _page(
+    tx: Transaction,
+    which: Sequence[ColumnElement[bool]],
+    leads: ColumnElement[int],
+    limit: int,
+    after: Place | None,
+) -> tuple[list[Auction], Place | None]:
+    key = (leads, auctions.c.ending_rank, auctions.c.id)
+    statement = select(*PLACE, leads.label("leads"), auctions.c.ending_rank).where(*which)
+    if after is not None:
+        last = (literal(number, BigInteger()) for number in (after.leads, after.rank, after.id))
+        statement = statement.where(tuple_(*key) > tuple_(*last))
+    rows = tx.execute(statement.order_by(*key).limit(limit + 1)).all()
+    place = None
+    if len(rows) > limit:
+        final = rows[limit - 1]
+        place = Place(final.leads, final.ending_rank, final.id)
+    return at_places(tx, [row[: len(PLACE)] for row in rows[:limit]]), place

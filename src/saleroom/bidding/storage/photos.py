@@ -1,0 +1,127 @@
+"""Photos and their files, as rows; which of them are on which lot."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+from sqlalchemy import Row, delete, func, insert, select, update
+
+from saleroom.bidding.domain.photos import Photo, made_widths
+from saleroom.storage import bulk
+from saleroom.storage.bulk import among
+from saleroom.storage.database import Transaction
+from saleroom.storage.tables import auctions, photo_files, photos
+
+
+class PhotoFile(Struct, frozen=True):
+    """A photo in one width, as WebP; `digest` tells two files apart."""
+
+    digest: str
+    data: bytes
+
+
+class Kept(Struct, frozen=True):
+    """A photo of its owner's: its number in the store, and the number of the auction that it is on, if it is on one."""
+
+    id: int
+    photo: Photo
+    auction_id: int | None
+
+
+def count_unplaced(tx: Transaction, owner_id: int) -> int:
+    """Return how many photos of a user are on no lot."""
+    unplaced = select(func.count()).where(photos.c.owner_id == owner_id, photos.c.auction_id.is_(None))
+    return int(tx.execute(unplaced).scalar_one())
+
+
+def add(tx: Transaction, owner_id: int, photo: Photo, files: Mapping[int, bytes], now: datetime) -> None:
+    """Store a photo with its files by width, on no lot. Raises IntegrityError where its id exists already."""
+    row = {
+        "gid": photo.id,
+        "owner_id": owner_id,
+        "width": photo.width,
+        "height": photo.height,
+        "created_at": now,
+        "unplaced_at": now,
+    }
+    number = tx.execute(insert(photos).returning(photos.c.id), row).scalar_one()
+    rows = [
+        {"photo_id": number, "width": width, "digest": hashlib.sha256(data).hexdigest(), "bytes": data}
+        for width, data in files.items()
+    ]
+    tx.execute(insert(photo_files), rows)
+
+
+def file(tx: Transaction, photo_id: str, width: int) -> PhotoFile | None:
+    """Return a photo in a width in which it was made; None for any other."""
+    found = (
+        select(photo_files.c.digest, photo_files.c.bytes)
+        .join_from(photo_files, photos)
+        .where(photos.c.gid == photo_id, photo_files.c.width == width)
+    )
+    row = tx.execute(found).first()
+    return None if row is None else PhotoFile(row.digest, row.bytes)
+
+
+def of_owner(tx: Transaction, owner_id: int, ids: Collection[str], *, lock: bool = False) -> dict[str, Kept]:
+    """Return those photos of `ids` that are this user's, by id; locked until the transaction ends, if so asked."""
+    asked = select(photos).where(among(tx, photos.c.gid, ids), photos.c.owner_id == owner_id).order_by(photos.c.id)
+    rows = tx.execute(asked.with_for_update() if lock else asked)
+    return {row.gid: Kept(row.id, _photo(row), row.auction_id) for row in rows}
+
+
+def of_auction(tx: Transaction, auction_id: int) -> list[Photo]:
+    """Return an auction's photos in their order."""
+    rows = tx.execute(select(photos).where(photos.c.auction_id == auction_id).order_by(photos.c.place))
+    return [_photo(row) for row in rows]
+
+
+def digests(tx: Transaction, numbers: Collection[int]) -> dict[int, list[tuple[int, str]]]:
+    """Return the width and the SHA-256 of each file of these photos, the narrowest first, by the photo's number."""
+    found: dict[int, list[tuple[int, str]]] = {number: [] for number in numbers}
+    files = select(photo_files.c.photo_id, photo_files.c.width, photo_files.c.digest)
+    for row in tx.execute(files.where(photo_files.c.photo_id.in_(numbers)).order_by(photo_files.c.width)):
+        found[row.photo_id].append((row.width, row.digest))
+    return found
+
+
+def covers(tx: Transaction, gids: Collection[str]) -> dict[str, Photo]:
+    """Return the first photo of each auction that has one, by the auction's gid."""
+    if not gids:
+        return {}
+    first = (
+        select(auctions.c.gid.label("lot"), photos)
+        .join_from(photos, auctions)
+        .where(among(tx, auctions.c.gid, gids), photos.c.place == 1)
+    )
+    return {row.lot: _photo(row) for row in tx.execute(first)}
+
+
+def place(tx: Transaction, auction_id: int, kept: Sequence[Kept], now: datetime) -> None:
+    """Put exactly these photos on an auction, in this order; the others of it are on no lot from `now` on."""
+    nowhere = {"auction_id": None, "place": None, "unplaced_at": now}
+    tx.execute(update(photos).where(photos.c.auction_id == auction_id).values(nowhere))
+    rows = [
+        {"id": one.id, "auction_id": auction_id, "place": number, "unplaced_at": None}
+        for number, one in enumerate(kept, 1)
+    ]
+    bulk.update(tx, photos, rows)
+
+
+def sweep(tx: Transaction, before: datetime, limit: int) -> int:
+    """Forget up to `limit` photos that have been on no lot since `before`, and return how many there were."""
+    stale = select(photos.c.id).where(photos.c.auction_id.is_(None), photos.c.unplaced_at <= before).limit(limit)
+    # Whoever is just putting one on a lot keeps it.
+    ids = tx.execute(stale.with_for_update(skip_locked=True)).scalars().all()
+    if ids:
+        tx.execute(delete(photo_files).where(among(tx, photo_files.c.photo_id, ids)))
+        tx.execute(delete(photos).where(among(tx, photos.c.id, ids)))
+    return len(ids)
+
+
+def _photo(row: Row[Any]) -> Photo:
+    return Photo(row.gid, row.width, row.height, made_widths(row.width))

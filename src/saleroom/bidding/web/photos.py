@@ -1,0 +1,38 @@
+"""Photos as files: GET /photos/{id}/{width}.webp."""
+
+from __future__ import annotations
+
+import re
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from saleroom.bidding.service import photos
+from saleroom.http.services import House
+from saleroom.kernel.errors import UnknownPhoto
+from saleroom.site.assets import FOREVER, is_known
+
+PATH = "/photos/{id}/{width}.webp"
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_WIDTH = re.compile(r"[1-9][0-9]{0,4}")
+
+
+class PhotoFiles:
+    """The files of the photos of one house."""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+
+    async def show(self, request: Request) -> Response:
+        """GET and HEAD: a photo in a width in which it was made; it never changes. Raises UnknownPhoto."""
+        photo_id, width = request.path_params["id"], request.path_params["width"]
+        if _ID.fullmatch(photo_id) is None or _WIDTH.fullmatch(width) is None:
+            raise UnknownPhoto
+        found = await self._house.database.read(photos.file, photo_id, int(width))
+        headers = {"ETag": f'"{found.digest[:32]}"', "Cache-Control": FOREVER}
+        if is_known(request.headers.getlist("if-none-match"), headers["ETag"]):
+            return Response(status_code=304, headers=headers)
+        headers |= {"Content-Type": "image/webp", "Content-Disposition": "inline"}
+        if request.method == "HEAD":
+            return Response(headers=headers | {"Content-Length": str(len(found.data))})
+        return Response(found.data, headers=headers)

@@ -1,0 +1,256 @@
+"""The embedded MQTT broker: amqtt, MQTT 3.1.1, over TCP and, where it is wanted, WebSocket.
+
+It runs in a thread with an event loop of its own, so that one broker serves every worker process.
+`rights.py` says who may do what, `links.py` and `packets.py` what one client may send and cost, `mended.py` what amqtt does
+otherwise than it should.
+"""
+
+import asyncio
+import errno
+import ipaddress
+import logging
+import os
+import secrets
+import socket
+import threading
+from asyncio import StreamReader, StreamWriter
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, NamedTuple
+
+import structlog
+from amqtt.contexts import BrokerConfig, ListenerConfig, ListenerType
+from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.typing import Subprotocol
+
+from saleroom.broker.amqtt_fixes import MendedBroker
+from saleroom.broker.links import DEVICE_PACKET_BYTES_MAX, Link, TcpLink, WebSocketLink
+from saleroom.broker.rights import Rights
+from saleroom.mqtt.inbox import Tally
+
+HOST = "127.0.0.1"
+PORT = 1883
+CONNECTIONS_MAX = 500
+STOP_SECONDS_MAX = 5.0
+CLOSE_SECONDS_MAX = 2.0
+KEEPALIVE = {socket.TCP_KEEPIDLE: 60, socket.TCP_KEEPINTVL: 15, socket.TCP_KEEPCNT: 4}
+"""Seconds, seconds, times: how the system finds out that a silent client is gone."""
+
+_REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # what means "all addresses" when listening
+_log = structlog.get_logger(__name__)
+
+
+class BrokerAddress(NamedTuple):
+    """Where the embedded broker listens, and the account that only the service knows.
+
+    The service's client id must be as secret (such as `user`): whoever knew it could take the connection over.
+    """
+
+    host: str
+    port: int
+    user: str
+    password: str
+    websocket_port: int | None = None
+
+    @property
+    def url(self) -> str:
+        """Where this machine reaches it, also where it listens on all addresses."""
+        return f"mqtt://{reached_at(self.host, self.port)}"
+
+    @property
+    def shown(self) -> str:
+        """Where it listens, for people."""
+        places = [f"mqtt://{_authority(self.host, self.port)}"]
+        if self.websocket_port is not None:
+            places.append(f"ws://{_authority(self.host, self.websocket_port)}")
+        return ", ".join(places)
+
+
+def reached_at(host: str, port: int) -> str:
+    """Return where this machine reaches what listens at `host`, also where that is all of its addresses."""
+    return _authority(_REACHED_AT.get(host, host), port)
+
+
+class EmbeddedBroker:
+    """A broker in a daemon thread: `start` it once, `stop` it once. What it retains is gone when it stops."""
+
+    def __init__(
+        self,
+        prefix: str,
+        host: str = HOST,
+        port: int = PORT,
+        websocket_port: int | None = None,
+        *,
+        falls_back: bool = False,
+    ) -> None:
+        """`prefix` is that of all topics; port 0 is a free one. `falls_back`: a free one too where `port` is taken."""
+        self._prefix = prefix
+        self._host = host
+        self._port = port
+        self._websocket_port = websocket_port
+        self._falls_back = falls_back
+        self._started: Future[BrokerAddress] = Future()
+        self._stop: Callable[[], object] | None = None
+        self._links: set[Link] = set()
+        self._thread = threading.Thread(target=self._run, name="mqtt-broker", daemon=True)
+
+    def start(self) -> BrokerAddress:
+        """Listen, and return where. Raises OSError, which names the address and the remedy, where that is impossible."""
+        self._thread.start()
+        return self._started.result()
+
+    def stop(self) -> None:
+        """Close every connection and wait for the thread, at most `STOP_SECONDS_MAX`."""
+        if self._stop is not None and self._started.exception() is None:
+            self._stop()
+        self._thread.join(STOP_SECONDS_MAX)
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        except BaseException as error:
+            if self._started.done():
+                raise
+            self._started.set_exception(error)
+
+    async def _serve(self) -> None:
+        _quiet()
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        self._stop = lambda: loop.call_soon_threadsafe(stop.set)
+        tally = Tally("MQTT clients were cut off, or not heard")
+        loop.set_exception_handler(lambda _, context: _met(tally, context))
+        listener, websocket_listener = self._listeners()
+        address = BrokerAddress(
+            self._host,
+            listener.getsockname()[1],
+            f"service-{secrets.token_hex(8)}",
+            secrets.token_urlsafe(),
+            None if websocket_listener is None else websocket_listener.getsockname()[1],
+        )
+        rights = {"user": address.user, "password": address.password, "prefix": self._prefix}
+        broker = MendedBroker(
+            BrokerConfig(
+                listeners={"default": ListenerConfig(type=ListenerType.EXTERNAL)},
+                plugins={f"{Rights.__module__}.{Rights.__name__}": rights},
+            ),
+            tally,
+        )
+        await broker.start()
+        server = await self._serve_tcp(broker, tally, listener)
+        websockets = (
+            None if websocket_listener is None else await self._serve_websocket(broker, tally, websocket_listener)
+        )
+        if not _is_local(self._host):
+            _log.warning(
+                "the embedded MQTT broker listens beyond this machine without encryption: whoever can listen to the "
+                "network reads the tokens of bids; use a broker with TLS instead, as docs/mqtt.md says",
+                mqtt_host=self._host,
+            )
+        self._started.set_result(address)
+        await stop.wait()
+        server.close()
+        if websockets is not None:
+            websockets.close()
+            await websockets.wait_closed()
+        await broker.shutdown()
+
+    def _listeners(self) -> tuple[socket.socket, socket.socket | None]:
+        """Take the ports. Raises OSError."""
+        try:
+            listener = _listen(self._host, self._port, "mqtt_port")
+        except OSError as error:
+            if not self._falls_back or getattr(error.__cause__, "errno", None) != errno.EADDRINUSE:
+                raise
+            listener = _listen(self._host, 0, "mqtt_port")
+            _log.warning(
+                "the usual MQTT port is taken, so the embedded broker listens on another; mqtt_port chooses one, "
+                "and mqtt a broker that is there already",
+                taken=_authority(self._host, self._port),
+                listens_on=_authority(self._host, listener.getsockname()[1]),
+            )
+        if self._websocket_port is None:
+            return listener, None
+        try:
+            return listener, _listen(self._host, self._websocket_port, "mqtt_websocket_port")
+        except OSError:
+            listener.close()
+            raise
+
+    async def _serve_tcp(self, broker: MendedBroker, tally: Tally, listener: socket.socket) -> asyncio.Server:
+        async def connected(reader: StreamReader, writer: StreamWriter) -> None:
+            await self._welcome(broker, tally, TcpLink(reader, writer, tally, lambda: broker.waiting))
+
+        return await asyncio.start_server(connected, sock=listener)
+
+    async def _serve_websocket(self, broker: MendedBroker, tally: Tally, listener: socket.socket) -> Server:
+        async def connected(connection: ServerConnection) -> None:
+            await self._welcome(broker, tally, WebSocketLink(connection, tally, lambda: broker.waiting))
+
+        logger = logging.getLogger("saleroom.websocket")
+        logger.setLevel(logging.CRITICAL)  # a traceback for each visitor who is none
+        return await serve(
+            connected,
+            sock=listener,
+            subprotocols=[Subprotocol("mqtt")],  # [MQTT-6.0.0-3]
+            compression=None,
+            max_size=2 * DEVICE_PACKET_BYTES_MAX,
+            max_queue=4,
+            close_timeout=CLOSE_SECONDS_MAX,
+            server_header=None,
+            logger=logger,
+        )
+
+    async def _welcome(self, broker: MendedBroker, tally: Tally, link: Link) -> None:
+        """Serve one client to its end."""
+        if len(self._links) >= CONNECTIONS_MAX:
+            link.cut("over the limit of connections")
+            return
+        self._links.add(link)
+        try:
+            await broker.external_connected(link, link, "default")
+        except Exception as error:  # noqa: BLE001  # amqtt lets any fault of a client's packet through; it ends that client
+            _met(tally, {"exception": error, "message": "a client was cut off"})
+        finally:
+            self._links.discard(link)
+            await link.close()
+
+
+def _met(tally: Tally, context: dict[str, Any]) -> None:
+    """Count a fault that ends one client or one message: amqtt raises where a client misbehaves or is gone."""
+    error = context.get("exception")
+    tally.count(type(error).__name__ if error else "a fault without a name")
+    _log.debug("a fault in the embedded MQTT broker", what=context["message"], exc_info=error)
+
+
+def _quiet() -> None:
+    """Silence amqtt: it writes a line, or a traceback, for whatever any client does. What matters is in the tally."""
+    logging.getLogger("amqtt").setLevel(logging.CRITICAL)
+
+
+def _listen(host: str, port: int, setting: str) -> socket.socket:
+    """Take a port. Raises OSError with a message that names the address and the remedy."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family)
+    except OSError as error:
+        number = error.errno or 0
+        reason = os.strerror(number) if number > 0 else str(error)  # below 0: a name that nobody knows
+        remedy = f"choose another with the setting {setting} (0 takes a free one) or mqtt_host"
+        raise OSError(f"cannot listen for MQTT on {host} port {port}: {reason}; {remedy}") from error
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in KEEPALIVE.items():
+        listener.setsockopt(socket.IPPROTO_TCP, option, value)
+    return listener
+
+
+def _authority(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _is_local(host: str) -> bool:
+    """Say whether only this machine reaches a host."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,293 @@
+"""One client's connection to the embedded broker, over TCP or WebSocket: whole packets, within limits.
+
+Who does not keep to them is slowed down or cut off, and that is counted and logged; nobody else notices.
+"""
+
+import asyncio
+import ssl
+import time
+from abc import abstractmethod
+from asyncio import StreamReader, StreamWriter
+from collections.abc import Callable
+from typing import Literal
+
+from amqtt.adapters import ReaderAdapter, WriterAdapter
+from amqtt.session import Session
+from websockets.asyncio.server import ServerConnection
+from websockets.exceptions import ConnectionClosed
+
+from saleroom.broker import packets
+from saleroom.broker.packets import Malformed, OtherVersion, Packet
+from saleroom.mqtt.inbox import Tally
+
+DEVICE_PACKET_BYTES_MAX = 1 << 16
+SERVICE_PACKET_BYTES_MAX = 1 << 20
+CONNECT_SECONDS_MAX = 10.0
+STALL_SECONDS_MAX = 10.0
+BEHIND_SECONDS_MAX = 30.0
+UNRELEASED_MAX = 100
+MESSAGES_PER_SECOND = 100.0
+MESSAGES_AT_ONCE = 200.0
+DEVICE_WAITING_MAX = 1000
+SERVICE_WAITING_MAX = 5000
+WAITING_SECONDS = 0.01
+DOES_NOT_READ = "does not read what it asked for"
+IS_SERVICE = "saleroom.is_service"
+"""The attribute of a session that has the service's account."""
+
+_CONNACK_OTHER_VERSION = b"\x20\x02\x00\x01"
+_LENGTH_BYTES_MAX = 4
+
+
+class Allowance:
+    """What one device may send: so many messages a second, after a burst. Who sent more is not read until that is made up."""
+
+    def __init__(self) -> None:
+        self._left = MESSAGES_AT_ONCE
+        self._counted_at = time.monotonic()
+
+    def spend(self, cost: float) -> None:
+        """Count something that was sent, in messages."""
+        self._left -= cost
+
+    async def until_any(self) -> None:
+        """Wait as long as more was spent than there was."""
+        now = time.monotonic()
+        self._left = min(MESSAGES_AT_ONCE, self._left + (now - self._counted_at) * MESSAGES_PER_SECOND)
+        self._counted_at = now
+        if self._left < 0:
+            await asyncio.sleep(-self._left / MESSAGES_PER_SECOND)
+
+
+class Link(ReaderAdapter, WriterAdapter):
+    """A connection as amqtt reads and writes it. What one packet holds cannot be read as a part of another."""
+
+    def __init__(self, tally: Tally, waiting: Callable[[], int]) -> None:
+        """`waiting` says how many messages the broker has yet to hand out; who sends has to wait while they are many."""
+        self._tally = tally
+        self._waiting = waiting
+        self._allowance = Allowance()
+        self._session: Session | None = None
+        self._silence_seconds_max: float | None = CONNECT_SECONDS_MAX
+        self._is_first = True
+        self._is_over = False
+        self._is_closed = False
+        self._packet = b""
+        self._at = 0
+        self._unsent = bytearray()
+
+    def begin(self, session: Session) -> None:
+        """Take note of what CONNECT said. Silence is this class's to end [MQTT-3.1.2-24]; amqtt would let it last."""
+        self._session = session
+        self._silence_seconds_max = 1.5 * session.keep_alive or None
+        session.keep_alive = 0
+        self._packet, self._at = b"", 0
+
+    def cut(self, reason: str) -> None:
+        """End the connection at once, and count why. `reason` holds nothing that came from a client."""
+        self._end(reason)
+        self.abort()
+
+    async def read(self, n: int = -1) -> bytes:
+        """Return the next `n` bytes of the packet that is being read, fewer where it has no more; none at the end."""
+        if n != 0 and self._at == len(self._packet):
+            self._packet, self._at = await self._next(), 0
+        end = len(self._packet) if n < 0 else self._at + n
+        taken = self._packet[self._at : end]
+        self._at += len(taken)
+        return taken
+
+    def feed_eof(self) -> None:
+        """Read no more."""
+        self._is_over = True
+
+    def write(self, data: bytes) -> None:
+        """Keep bytes until they are sent by `drain`."""
+        if not self._is_closed:
+            self._unsent += data
+
+    async def drain(self) -> None:
+        """Send what was written. Raises ConnectionResetError where the client is gone, or does not read."""
+        data, self._unsent = bytes(self._unsent), bytearray()
+        if not data or self._is_closed:
+            return
+        try:
+            async with asyncio.timeout(STALL_SECONDS_MAX):
+                await self._send(data)
+        except TimeoutError:
+            self.cut(DOES_NOT_READ)
+            raise ConnectionResetError("an MQTT client that does not read") from None
+        except (OSError, ConnectionClosed):
+            raise ConnectionResetError("an MQTT client that is gone") from None
+
+    async def close(self) -> None:
+        """End the connection, and give what was sent a while to arrive."""
+        if not self._is_closed:
+            self._is_closed = self._is_over = True
+            asyncio.get_running_loop().call_later(STALL_SECONDS_MAX, self.abort)
+            await self._shut()
+
+    def get_peer_info(self) -> tuple[str, int] | None:
+        """Return the client's address and port, or None where it is gone."""
+        peer: tuple[str, int] | None = self._transport().get_extra_info("peername")
+        return peer and peer[:2]
+
+    def get_ssl_info(self) -> ssl.SSLObject | None:
+        """Return None: there is no TLS here."""
+        return None
+
+    async def _next(self) -> bytes:
+        """Return the next packet, or nothing where there is none to come, or none that may."""
+        try:
+            while self._waiting() > (SERVICE_WAITING_MAX if self._is_service() else DEVICE_WAITING_MAX):  # noqa: ASYNC110  # passes soon
+                await asyncio.sleep(WAITING_SECONDS)
+            await self._allowance.until_any()
+            if not self._is_over:
+                async with asyncio.timeout(self._silence_seconds_max):
+                    head, body = await self._packet_from_client()
+                self._weigh(Packet(head[0] >> 4, head[0] & 0xF, body))
+                return head + body
+        except TimeoutError:
+            self._end("silent for too long")
+        except OtherVersion as error:
+            self._end(str(error))
+            self.write(_CONNACK_OTHER_VERSION)
+            await self.drain()
+        except Malformed as error:
+            self._end(str(error))
+        except (asyncio.IncompleteReadError, OSError, ConnectionClosed):
+            self._is_over = True
+        return b""
+
+    def _weigh(self, packet: Packet) -> None:
+        """Count a packet against what its sender may send. Raises Malformed."""
+        cost = packets.check(packet, is_first=self._is_first)
+        self._is_first = False
+        if self._session is not None and packet.is_qos_2 and len(self._session.inflight_in) >= UNRELEASED_MAX:
+            raise Malformed("too many messages of QoS 2 that are not released")
+        if not self._is_service():
+            self._allowance.spend(cost)
+
+    async def _packet_from_client(self) -> tuple[bytes, bytes]:
+        """Return a packet's head and body. Raises Malformed for a size that is none or too large."""
+        head, length = bytearray(await self._receive(1)), 0
+        for shift in range(0, 7 * _LENGTH_BYTES_MAX, 7):
+            head += await self._receive(1)
+            length |= (head[-1] & 0x7F) << shift
+            if not head[-1] & 0x80:
+                break
+        else:
+            raise Malformed("a packet without a proper length")
+        if length > (SERVICE_PACKET_BYTES_MAX if self._is_service() else DEVICE_PACKET_BYTES_MAX):
+            raise Malformed("a packet over the size limit")
+        return bytes(head), await self._receive(length)
+
+    def _is_service(self) -> bool:
+        return self._session is not None and bool(self._session.attributes.get(IS_SERVICE))
+
+    def _end(self, reason: str) -> None:
+        if not self._is_over:
+            self._is_over = True
+            self._tally.count(reason)
+
+    def abort(self) -> None:
+        """End the connection at once."""
+        self._transport().abort()
+
+    @abstractmethod
+    async def _receive(self, n: int) -> bytes:
+        """Return exactly `n` bytes. Raises OSError, IncompleteReadError or ConnectionClosed where there are none."""
+
+    @abstractmethod
+    async def _send(self, data: bytes) -> None:
+        """Send, and wait where too much is under way. Raises OSError or ConnectionClosed."""
+
+    @abstractmethod
+    async def _shut(self) -> None:
+        """End the connection once all is sent."""
+
+    @abstractmethod
+    def _transport(self) -> asyncio.WriteTransport:
+        """Return what is below."""
+
+
+class Turns(asyncio.Lock):
+    """The lock by which amqtt sends a client one packet at a time. A client for which it is never free is cut off.
+
+    Without it, what waits for a client that reads slowly, but does read, would grow as long as there is something to say.
+    """
+
+    def __init__(self, link: Link) -> None:
+        super().__init__()
+        self._link = link
+        self._users = 0
+        self._was_free_at = 0.0
+
+    async def acquire(self) -> Literal[True]:
+        """Wait for one's turn."""
+        now = time.monotonic()
+        if not self._users:
+            self._was_free_at = now
+        elif now - self._was_free_at > BEHIND_SECONDS_MAX:
+            self._link.cut(DOES_NOT_READ)
+        self._users += 1
+        try:
+            return await super().acquire()
+        except BaseException:  # who is cancelled while it waits has no turn to give back
+            self._users -= 1
+            raise
+
+    def release(self) -> None:
+        """Give the next one its turn."""
+        super().release()
+        self._users -= 1
+
+
+class TcpLink(Link):
+    """MQTT over TCP."""
+
+    def __init__(self, reader: StreamReader, writer: StreamWriter, tally: Tally, waiting: Callable[[], int]) -> None:
+        super().__init__(tally, waiting)
+        self._reader = reader
+        self._writer = writer
+
+    async def _receive(self, n: int) -> bytes:
+        return await self._reader.readexactly(n)
+
+    async def _send(self, data: bytes) -> None:
+        self._writer.write(data)
+        await self._writer.drain()
+
+    async def _shut(self) -> None:
+        self._writer.close()
+
+    def _transport(self) -> asyncio.WriteTransport:
+        return self._writer.transport
+
+
+class WebSocketLink(Link):
+    """MQTT over WebSocket: packets may be split and joined over frames [MQTT-6.0.0-2]."""
+
+    def __init__(self, socket: ServerConnection, tally: Tally, waiting: Callable[[], int]) -> None:
+        super().__init__(tally, waiting)
+        self._socket = socket
+        self._received = bytearray()
+
+    async def _receive(self, n: int) -> bytes:
+        while len(self._received) < n:
+            frame = await self._socket.recv()
+            if isinstance(frame, str):  # [MQTT-6.0.0-1]
+                raise Malformed("text where WebSocket frames must be binary")
+            self._received += frame
+        taken = bytes(self._received[:n])
+        del self._received[:n]
+        return taken
+
+    async def _send(self, data: bytes) -> None:
+        await self._socket.send(data)
+
+    async def _shut(self) -> None:
+        await self._socket.close()
+
+    def _transport(self) -> asyncio.WriteTransport:
+        return self._socket.transport

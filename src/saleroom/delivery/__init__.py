@@ -1,1 +1,0 @@
-"""After the commit: the event log goes out to the world."""

@@ -1,1 +1,0 @@
-"""Doors translate only: parse, one service call, render."""

@@ -1,1 +1,0 @@
-"""The HTTP API: the one table of routes is `endpoints.py`."""

@@ -1,1 +1,0 @@
-"""Pages for people, and the public folder."""

@@ -1,0 +1,1 @@
+"""The log to all who follow it over HTTP."""

@@ -1,0 +1,361 @@
+"""The feed: what is added to the log reaches everybody who follows it, in order, without a gap and without a repeat.
+
+One reader per process looks at the log after each commit and hands what is new to all followers. One who resumes, or falls
+behind, is given the rest from the log. A follower that does not take what it is given is cut off: it can resume.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+import structlog
+from msgspec import Struct
+
+from saleroom.feed.frontier import Frontier
+from saleroom.kernel.errors import Busy
+from saleroom.log import store as rows
+from saleroom.log.store import Backlog, LoggedEvent, Rewound
+from saleroom.storage.batching import Shared
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.faults import Unavailable
+
+_log = structlog.get_logger(__name__)
+
+WAITING_MAX = 4096
+"""Events that may wait for one follower, and a page more; a batch of bids brings up to some 1,500 at once."""
+LOOK_BACK = 10_000
+"""How far back a transaction under way may have taken its numbers in the log when a process begins to look."""
+TURN_FOLLOWERS = 256
+"""Followers that are handed something before others, bids for one, have their turn."""
+BACKLOGS_AT_ONCE = 16
+"""Pages of the log, up to 500 events each, that are read in one transaction."""
+POLL_SECONDS = 1.0
+GAP_SECONDS = 0.02
+RETRY_SECONDS = 1.0
+CLOCK_SECONDS = 60.0
+
+
+class EventId(Struct, frozen=True):
+    """The id of an event, `gid/version`; version 0 stands before the first event of an auction, or of the log."""
+
+    gid: str
+    version: int
+
+    def __str__(self) -> str:
+        return f"{self.gid}/{self.version}" if self.version else "0"
+
+
+BEGINNING = EventId("", 0)
+
+
+class Follower:
+    """One who follows an auction, or with gid None the whole log. Ask `next` again and again; `close` it in the end."""
+
+    __slots__ = (
+        "_catching_up",
+        "_feed",
+        "_missed",
+        "_nudged",
+        "_waiting",
+        "_waker",
+        "ended",
+        "gid",
+        "on_cut",
+        "origin",
+        "reached",
+    )
+
+    def __init__(self, feed: Feed, gid: str | None) -> None:
+        self._feed = feed
+        self.gid = gid
+        self.origin = BEGINNING
+        """The event behind which it began; who is cut off before the first one goes on after this."""
+        self.reached = 0
+        """The version up to which this auction's events were given out; for the whole log the number."""
+        self.ended = False
+        self.on_cut: Callable[[], None] | None = None
+        """Called where it is too slow; what was not given out yet is in the log."""
+        self._waiting: deque[LoggedEvent] = deque()
+        self._waker: asyncio.Future[None] | None = None
+        self._nudged = False
+        self._catching_up = True
+        self._missed = False
+
+    def push(self, events: Sequence[LoggedEvent]) -> None:
+        """Have events wait; for the feed only."""
+        if len(self._waiting) >= WAITING_MAX:
+            self._waiting.clear()
+            self._missed = True
+            if not self._catching_up:
+                self.end()
+                if self.on_cut is not None:
+                    self.on_cut()
+        else:
+            self._waiting.extend(events)
+            self.wake()
+
+    def end(self) -> None:
+        """Give out what waits, and then no more."""
+        self.ended = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Let `next` return, also with nothing; the next one where none is under way."""
+        self._nudged = True
+        if self._waker is not None and not self._waker.done():
+            self._waker.set_result(None)
+
+    async def next(self) -> list[LoggedEvent]:
+        """Return the next events, in order; none where `wake` or `end` was called or the follower was cut off.
+
+        Raises Unavailable where the rest has to come from the log and the database cannot be reached.
+        """
+        if self._catching_up and not self.ended:
+            events = await self._from_log()
+            if events:
+                return events
+        if not self._nudged and not self.ended:
+            self._waker = asyncio.get_running_loop().create_future()
+            await self._waker
+        self._nudged = False
+        fresh = [event for event in self._waiting if self._place(event) > self.reached]
+        self._waiting.clear()
+        if fresh and self.gid is not None and fresh[0].version != self.reached + 1:
+            self._catching_up = True  # never without a reason, but the log knows in any case
+            return await self._from_log()
+        if fresh:
+            self.reached = self._place(fresh[-1])
+            self.ended = self.ended or (self.gid is not None and fresh[-1].last)
+        return fresh
+
+    def close(self) -> None:
+        """Follow no more."""
+        self._feed.forget(self)
+
+    def begin(self, origin: EventId, reached: int, *, over: bool) -> None:
+        """Start after `reached`; for the feed only."""
+        self.origin = origin
+        self.reached = reached
+        self.ended = over
+
+    async def _from_log(self) -> list[LoggedEvent]:
+        """Return a page of what the log has after `reached`; none once the events that are pushed follow without a gap."""
+        while self._catching_up:
+            self._missed = False
+            events, more, over = await self._feed.after(self)
+            self._catching_up = more or self._missed
+            if events:
+                self.reached = self._place(events[-1])
+                self.ended = self.ended or (over and not more)
+                return events
+        return []
+
+    def _place(self, event: LoggedEvent) -> int:
+        return event.id if self.gid is None else event.version
+
+
+class Feed:
+    """One per process; `run` it, and `wake` it when something was committed."""
+
+    def __init__(self, database: Database, followers_max: int) -> None:
+        self._database = database
+        self._followers_max = followers_max
+        self._clock: tuple[datetime, float] | None = None
+        """An instant of the house's clock, which is the database's, and what this process's counter said then."""
+        self.rewinds = 0
+        """How often the database had lost what was read from it before."""
+        self.after_rewind: list[Callable[[], None]] = []
+        """Called after each of them."""
+        self._count = 0
+        self._by_gid: dict[str, set[Follower]] = {}
+        self._of_all: set[Follower] = set()
+        self._frontier: Frontier | None = None
+        self._held: list[LoggedEvent] = []
+        """Events that were seen, but stand behind a number that is missing."""
+        self._woken = asyncio.Event()
+        self._one_looks = asyncio.Lock()
+        self._backlogs: Shared[tuple[str, int | None], Backlog] = Shared(database, rows.backlogs, BACKLOGS_AT_ONCE)
+        self._pages: Shared[tuple[int, int], list[LoggedEvent]] = Shared(database, rows.between, BACKLOGS_AT_ONCE)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def wake(self) -> None:
+        """Say that something was committed, or may have been; call it in the event loop's thread."""
+        self._woken.set()
+
+    def now(self) -> datetime:
+        """Return what the house's clock says, as near as this process knows it without asking; somebody must follow."""
+        assert self._clock is not None
+        instant, then = self._clock
+        return instant + timedelta(seconds=time.monotonic() - then)
+
+    async def run(self) -> None:
+        """Hand out what is added to the log, as long as somebody follows."""
+        while True:
+            try:
+                await self._wait()
+                await self._look()
+            except Rewound:
+                self._begin_again()
+            except Unavailable:
+                await asyncio.sleep(RETRY_SECONDS)
+
+    def _begin_again(self) -> None:
+        """Let all who follow begin again: what they were told is not what has happened any more."""
+        _log.warning("the log is not the one that was read; streams end", followers=self._count)
+        self.rewinds += 1
+        self._frontier, self._held = None, []
+        for follower in [*self._of_all, *(one for group in self._by_gid.values() for one in group)]:
+            follower.end()
+        for tell in self.after_rewind:
+            tell()
+
+    async def follow(self, gid: str | None, after: EventId | None) -> Follower:
+        """Return a follower of an auction (or of all) from behind the event `after`, or from now on.
+
+        Raises UnknownAuction, UnknownEvent, Busy where too many follow, and Unavailable.
+        """
+        if self._count >= self._followers_max:
+            raise Busy("Too many follow the events just now; try again in a moment.")
+        follower = Follower(self, gid)
+        # First in, then a look at the log: what is committed in between comes both ways, and counts once.
+        self._count += 1
+        (self._of_all if gid is None else self._by_gid.setdefault(gid, set())).add(follower)
+        self._woken.set()
+        try:
+            frontier = await self._opened()
+            if gid is None:
+                follower.begin(*await self._start(after, frontier), over=False)
+            else:
+                start = await self._backlogs.ask((gid, None if after is None else after.version))
+                origin = after or EventId(gid, start.version)
+                follower.begin(origin, origin.version, over=start.over and not start.events)
+        except BaseException:  # a reader that gives up meanwhile, too, gives its place back
+            follower.close()
+            raise
+        return follower
+
+    def forget(self, follower: Follower) -> None:
+        """Hand a follower nothing more."""
+        group = self._of_all if follower.gid is None else self._by_gid.get(follower.gid, set())
+        if follower in group:
+            group.remove(follower)
+            self._count -= 1
+            if follower.gid is not None and not group:
+                del self._by_gid[follower.gid]
+
+    async def after(self, follower: Follower) -> tuple[list[LoggedEvent], bool, bool]:
+        """Return a page of the log after what `follower` has reached, whether there is more, and whether that is the end."""
+        if follower.gid is not None:
+            backlog = await self._backlogs.ask((follower.gid, follower.reached))
+            return backlog.events, backlog.more, backlog.over
+        until = (await self._opened()).complete
+        if follower.reached >= until:
+            return [], False, False
+        page = await self._pages.ask((follower.reached, until))
+        return page, len(page) == rows.PAGE_MAX, False
+
+    async def _start(self, after: EventId | None, frontier: Frontier) -> tuple[EventId, int]:
+        """Return after which event to begin, and its number in the log; the last one where `after` does not say."""
+        if after is None:
+            number = frontier.complete
+            last = await self._database.read(rows.last_until, number)
+            return (BEGINNING if last is None else EventId(*last)), number
+        if after == BEGINNING:
+            return BEGINNING, 0
+        return after, await self._database.read(rows.number_of, after.gid, after.version)
+
+    async def _opened(self) -> Frontier:
+        """Return how far the log is complete, and begin to keep track of it where nobody has."""
+        if self._frontier is not None:
+            return self._frontier
+        async with self._one_looks:
+            if self._frontier is None:
+                await self._set_clock()
+                numbers = await self._database.read(rows.numbers, LOOK_BACK)
+                frontier = Frontier(numbers, LOOK_BACK)
+                for _ in range(2):  # what was rolled back long ago is known to be so at the second look
+                    await self._read_on(frontier)
+                self._frontier = frontier
+            return self._frontier
+
+    async def _wait(self) -> None:
+        """Wait for something to look at: a commit, the time to look without one, or an event that is still missing."""
+        if not self._count:
+            # Nobody follows: what happens meanwhile is in the log for those who come.
+            self._frontier, self._held = None, []
+            await self._woken.wait()
+        elif not self._woken.is_set():
+            missing = self._frontier is not None and self._frontier.missing
+            with suppress(TimeoutError):
+                async with asyncio.timeout(GAP_SECONDS if missing else POLL_SECONDS):
+                    await self._woken.wait()
+        self._woken.clear()
+
+    async def _look(self) -> None:
+        """Read what is new, and hand it out."""
+        if self._count:
+            frontier = await self._opened()
+            async with self._one_looks:
+                await self._set_clock()
+                await self._read_on(frontier)
+
+    async def _set_clock(self) -> None:
+        """Ask the database for the time, where that was long ago."""
+        asked = time.monotonic()
+        if self._clock is None or asked - self._clock[1] > CLOCK_SECONDS:
+            instant = await self._database.read(Transaction.now)
+            self._clock = instant, (asked + time.monotonic()) / 2
+
+    async def _read_on(self, frontier: Frontier) -> None:
+        more, fresh = True, list[LoggedEvent]()
+        while more or fresh:
+            if more:
+                tail = await self._database.read(rows.tail, frontier.seen, frontier.missing)
+                frontier.advance(tail)
+                more, fresh = tail.more, fresh + tail.events
+            if more and len(fresh) < rows.PAGE_MAX:
+                continue  # hidden events must not tell by where a page ends
+            page, fresh = fresh[: rows.PAGE_MAX], fresh[rows.PAGE_MAX :]
+            began = time.monotonic()
+            await self._hand_out(page, min([frontier.complete, *(event.id - 1 for event in fresh)]))
+            # As long as that took: so bids have half of the time, however many follow, and what happens meanwhile is
+            # handed out together.
+            await asyncio.sleep(time.monotonic() - began)
+
+    async def _hand_out(self, events: Sequence[LoggedEvent], complete: int) -> None:
+        """Have each follower told all that is new to it, some hundreds at a time."""
+        # Who begins to follow meanwhile has asked the log after these were read, or begins behind them.
+        for number, (follower, own) in enumerate(list(self._for_each(events, complete)), 1):
+            follower.push(own)
+            if number % TURN_FOLLOWERS == 0:
+                await asyncio.sleep(0)
+
+    def _for_each(
+        self, events: Sequence[LoggedEvent], complete: int
+    ) -> Iterator[tuple[Follower, Sequence[LoggedEvent]]]:
+        # Each follower is handed all of it at once: thousands of them, event by event, took as long as to send it.
+        by_gid: dict[str, list[LoggedEvent]] = {}
+        for event in events:
+            if event.gid in self._by_gid:
+                by_gid.setdefault(event.gid, []).append(event)
+        for gid, own in by_gid.items():
+            for follower in self._by_gid[gid]:
+                yield follower, own
+        self._held = sorted((*self._held, *events), key=_number)
+        ripe = bisect_right(self._held, complete, key=_number)
+        if ripe:
+            out, self._held = self._held[:ripe], self._held[ripe:]
+            for follower in self._of_all:
+                yield follower, out
+
+
+def _number(event: LoggedEvent) -> int:
+    return event.id

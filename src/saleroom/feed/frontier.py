@@ -1,0 +1,59 @@
+"""How far the log is known to be complete: numbers are given out in one order, and transactions commit in another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from saleroom.log.store import Seen, Tail
+
+
+class Frontier:
+    """How far the log is known to be complete.
+
+    Numbers are given out in order, but their transactions commit in any: an event may appear below one that was seen
+    before. Each number that is passed over is waited for, until it is there or every transaction that could have it is
+    over. An auction's own events always appear in order, as each is written under the auction's lock.
+    """
+
+    def __init__(self, numbers: Sequence[int], look_back: int) -> None:
+        """Take the numbers among the last `look_back` of the log, in order; it begins before the first that is not there."""
+        head = max(numbers[-1] - look_back, 0) if numbers else 0
+        for number in numbers:
+            if number > head + 1:
+                break
+            head = number
+        self.seen = Seen(head)
+        self._missing: dict[int, int | None] = {}
+
+    @property
+    def head(self) -> int:
+        """The highest number that was seen."""
+        return self.seen.number
+
+    @property
+    def missing(self) -> list[int]:
+        """The numbers that are waited for, in order."""
+        return list(self._missing)
+
+    @property
+    def complete(self) -> int:
+        """The number up to which nothing will appear any more."""
+        return next(iter(self._missing)) - 1 if self._missing else self.head
+
+    def advance(self, tail: Tail) -> None:
+        """Take in what `storage.log.tail` found after `head`, and of `missing`."""
+        for number in tail.numbers:
+            self._missing.pop(number, None)
+        for number, over_at in list(self._missing.items()):
+            # Whoever has the number had begun when the number above it was seen, and so before this look.
+            bound = tail.begun if over_at is None else over_at
+            if tail.settled >= bound:
+                del self._missing[number]
+            else:
+                self._missing[number] = bound
+        head = self.head
+        for number in tail.numbers:
+            if number > head:
+                self._missing.update(dict.fromkeys(range(head + 1, number)))
+                head = number
+        self.seen = tail.last

@@ -1,0 +1,171 @@
+"""Server-sent events: the log as it grows, to whoever follows an auction or all of them (events.md)."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import lru_cache
+
+import msgspec
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from saleroom.bidding.api.fields import event_id
+from saleroom.bidding.domain.views import instant
+from saleroom.feed.feed import WAITING_MAX, EventId, Follower
+from saleroom.http.client_connection import LINE, Line
+from saleroom.http.endpoints import Call
+from saleroom.http.guard import header
+from saleroom.kernel.errors import Fault, Invalid
+from saleroom.log.store import LoggedEvent
+
+COMMENT_SECONDS = 15.0
+RETRY_MILLISECONDS = (1000, 4000)
+"""When to come back after a connection has ended: not all at the same moment."""
+CHUNK_EVENTS_MAX = 64
+BUFFER_BYTES_MAX = 32 * 1024
+"""What may be under way to one reader, here and again in the kernel."""
+STARTED = "stream.started"
+_encode = msgspec.json.Encoder().encode
+_LAST_ID = b"last-event-id"
+_HEADERS = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),  # nginx would wait for more
+]
+
+
+async def of_auction(call: Call) -> Response:
+    """GET /auctions/{gid}/events."""
+    return await _following(call, call.gid)
+
+
+async def of_all(call: Call) -> Response:
+    """GET /events."""
+    return await _following(call, None)
+
+
+async def _following(call: Call, gid: str | None) -> Response:
+    after = _after(call, gid)
+    follower = await call.house.feed.follow(gid, after)
+    if follower.ended:
+        follower.close()
+        return Response(status_code=204)  # at which a browser's EventSource does not come back
+    return EventStream(follower, call.house.feed.now, source=_source(gid) if after is None else None)
+
+
+def _after(call: Call, gid: str | None) -> EventId | None:
+    """Return after which event to begin. The header counts before the address, which a browser keeps as it was."""
+    name, sent = "Last-Event-ID", header(call.request.scope, _LAST_ID)
+    found = event_id(sent) if sent else call.query.get("after")
+    if not sent:
+        name = "after"
+    if isinstance(found, EventId) and found.version and gid not in (None, found.gid):
+        found = Fault("event_id", "must be the id of an event of this auction")
+    if isinstance(found, Fault):
+        raise Invalid({name: [found]})
+    return found
+
+
+class EventStream(Response):
+    """The answer that goes on for as long as its reader stays; for HEAD it ends after its headers.
+
+    `source` is the address of a stream that is to say by an event of its own where it began.
+    """
+
+    def __init__(self, follower: Follower, clock: Callable[[], datetime], *, source: str | None = None) -> None:
+        self._follower = follower
+        self._source = source
+        self.clock = clock
+        self.status_code = 200
+        self.background = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send what the follower gets, until it or the connection ends."""
+        line: Line = scope[LINE]
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
+            if scope["method"] == "HEAD":
+                await send({"type": "http.response.body"})
+                return
+            line.narrow(BUFFER_BYTES_MAX)
+            line.at_end(self._follower.end)
+            self._follower.on_cut = line.abort  # an orderly end would wait for a reader that does not read
+            await self._tell(self._follower, line, send)
+        finally:
+            self._follower.close()
+        await send({"type": "http.response.body"})
+
+    async def _tell(self, follower: Follower, line: Line, send: Send) -> None:
+        head = f"retry: {random.randint(*RETRY_MILLISECONDS)}\n".encode()
+        await send_more(send, head + await self.opening(follower.origin))
+        self._is_due = False
+        timer = self._timer(follower)
+        try:
+            while not line.gone:
+                events = await follower.next()
+                await self.tell(events, send)
+                if follower.ended and not events:
+                    return
+                if self._is_due:
+                    await send_more(send, self.time())
+                    self._is_due = False
+                    timer = self._timer(follower)
+        finally:
+            timer.cancel()
+
+    def _timer(self, follower: Follower) -> asyncio.TimerHandle:
+        def due() -> None:
+            self._is_due = True
+            follower.wake()
+
+        return asyncio.get_running_loop().call_later(COMMENT_SECONDS, due)
+
+    async def tell(self, events: Sequence[LoggedEvent], send: Send) -> None:
+        """Send `events`, in order."""
+        for start in range(0, len(events), CHUNK_EVENTS_MAX):
+            await send_more(send, b"".join(map(frame, events[start : start + CHUNK_EVENTS_MAX])))
+
+    async def opening(self, origin: EventId) -> bytes:
+        """Return what comes before all events of a stream that begins after `origin`."""
+        return self.time() + (b"" if self._source is None else started(self._source, origin, self.clock()))
+
+    def time(self) -> bytes:
+        """Return what the house's clock says: a comment and no more, as some clients take an empty line for an event."""
+        return f": time {instant(self.clock())}\n".encode()
+
+
+def started(source: str, origin: EventId, now: datetime) -> bytes:
+    """Return the event that says where a stream began, for a reader that brought no id; with the id it can resume there.
+
+    Some clients remember an id only where data comes with it, and some take an id without data for an event. Its name keeps
+    it from a browser's `onmessage`; its data is a CloudEvent, for clients that read every event as one.
+    """
+    said = {
+        "specversion": "1.0",
+        "id": str(origin),
+        "source": source,
+        "type": STARTED,
+        "time": instant(now),
+        "datacontenttype": "application/json",
+        "sequence": origin.version,
+        "data": {},
+    }
+    return b"event: %s\nid: %s\ndata: %s\n\n" % (STARTED.encode(), str(origin).encode(), _encode(said))
+
+
+def _source(gid: str | None) -> str:
+    return "/events" if gid is None else f"/auctions/{gid}/events"
+
+
+async def send_more(send: Send, text: bytes) -> None:
+    """Send a part of an answer that goes on."""
+    await send({"type": "http.response.body", "body": text, "more_body": True})
+
+
+@lru_cache(WAITING_MAX)
+def frame(event: LoggedEvent) -> bytes:
+    """Return an event as its readers get it, made once for all of them. JSON has no line break outside of its strings."""
+    return b"id: %s/%d\ndata: %s\n\n" % (event.gid.encode(), event.version, event.payload)

@@ -1,0 +1,45 @@
+"""Who asks: what the storage counts shares by, and whether anybody still waits for the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from starlette.requests import HTTPConnection
+from starlette.types import Scope
+
+from saleroom.accounts.service.throttle import network
+from saleroom.http.client_connection import LINE, Line
+from saleroom.http.guard import bearer_token, client_address, session_token
+from saleroom.kernel.errors import Unauthenticated
+from saleroom.storage.faults import Unavailable
+
+Whose = Callable[[str], Awaitable[int]]
+"""From a token to its user's number; raises Unauthenticated or Unavailable."""
+
+
+class RequestAsker:
+    """The client of one request: a user by a live token, and otherwise the network that the request comes from."""
+
+    __slots__ = ("_key", "_scope", "_whose")
+
+    def __init__(self, scope: Scope, whose: Whose) -> None:
+        self._scope = scope
+        self._whose = whose
+        self._key = ""
+
+    @property
+    def gone(self) -> bool:
+        """Whether the client has hung up."""
+        line: Line | None = self._scope.get(LINE)
+        return line is not None and line.gone
+
+    async def key(self) -> str:
+        """Return who it is. Forged tokens all count as their network."""
+        if not self._key:
+            connection = HTTPConnection(self._scope)
+            token = bearer_token(self._scope) or session_token(connection)
+            with suppress(Unauthenticated, Unavailable):
+                self._key = f"user {await self._whose(token)}" if token else ""
+            self._key = self._key or network(client_address(connection))
+        return self._key

@@ -1,0 +1,79 @@
+"""How many connections there may be: in all, and from one network, so that nobody takes all the places.
+
+Each process counts its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from collections import Counter
+from collections.abc import Sequence
+
+import structlog
+
+from saleroom.accounts.service.throttle import network
+from saleroom.kernel.errors import Busy
+
+log = structlog.get_logger()
+
+TELL_SECONDS = 10.0
+CONNECTIONS = "saleroom.connections"
+"""In the state of the application: its `Connections`."""
+
+
+class Connections:
+    """Counts connections. Those of `trusted` proxies count in all only: many people come from one address there."""
+
+    def __init__(self, most: int, most_each: int, trusted: Sequence[str] = ()) -> None:
+        self._most = most
+        self._most_each = most_each
+        self._trusted = [ipaddress.ip_network(one) for one in trusted]
+        self._open: Counter[str] = Counter()
+        self._count = 0
+        self._refused: Counter[str] = Counter()
+        self._told: set[str] = set()
+
+    def enter(self, address: str) -> str:
+        """Count one from `address`, and return what `leave` takes. Raises Busy. Call it in the event loop."""
+        place = self._place(address)
+        if self._count >= self._most:
+            self._refuse("too many in all", place)
+        if place and self._open[place] >= self._most_each:
+            self._refuse("too many from one network", place)
+        self._open[place] += 1
+        self._count += 1
+        return place
+
+    def leave(self, place: str) -> None:
+        """Count one less."""
+        self._count -= 1
+        self._open[place] -= 1
+        if self._open[place] <= 0:
+            del self._open[place]
+
+    def _place(self, address: str) -> str:
+        """Return the network of an address; an empty string for a trusted proxy."""
+        if not self._trusted:
+            return network(address)
+        try:
+            known = ipaddress.ip_address(address)
+        except ValueError:
+            return address
+        return "" if any(known in trusted for trusted in self._trusted) else network(address)
+
+    def _refuse(self, reason: str, place: str) -> None:
+        self._refused[reason] += 1
+        if reason not in self._told:
+            self._tell(reason, place)
+        raise Busy("Too many connections; close some, or try again in a moment.")
+
+    def _tell(self, reason: str, place: str) -> None:
+        """Say what is refused, and at most every `TELL_SECONDS`; `place` is where the first came from."""
+        refused = self._refused.pop(reason, 0)
+        if refused:
+            self._told.add(reason)
+            log.warning("connections are refused", reason=reason, network=place, refused=refused)
+            asyncio.get_running_loop().call_later(TELL_SECONDS, self._tell, reason, place)
+        else:
+            self._told.discard(reason)

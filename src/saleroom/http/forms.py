@@ -1,0 +1,254 @@
+"""What a request may contain: fields with their form, read so that all faults of all fields come at once.
+
+A form is a table of fields; the same table reads requests and draws the OpenAPI document.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from saleroom.kernel.errors import Fault, Invalid
+from saleroom.kernel.money import PATTERN, POSITIVE_PATTERN, ZERO, parse_money
+from saleroom.kernel.texts import hidden_fault, shown_fault
+
+Value = Any
+Parse = Callable[[bytes], Value]
+"""From the raw JSON of a member to its value, to a Fault, or to a list of Faults."""
+
+REQUIRED = Fault("required", "is required")
+_SHOWN_MAX = 64
+UNKNOWN_MAX, FAULTS_MAX = 10, 20
+"""How many members that are not known are named, and how many faults of one field: a body of 60 KB may have thousands."""
+_INSTANT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|[+-][0-9]{2}:[0-9]{2})"
+)
+
+
+class Field(Struct, frozen=True, kw_only=True):
+    """One member of a body or one parameter of a query.
+
+    `name` is the wire's, `to` the domain's. `schema` is the JSON schema of the form that `parse` takes.
+    """
+
+    name: str
+    to: str
+    parse: Parse
+    schema: Mapping[str, Any]
+    required: bool = False
+    nullable: bool = False
+    about: str = ""
+
+
+class Form(Struct, frozen=True, kw_only=True):
+    """A JSON object: its fields, whether a member that is none of them is refused, and what they must be together."""
+
+    name: str
+    fields: tuple[Field, ...]
+    strict: bool = True
+    check: Callable[[dict[str, Value]], Mapping[str, list[Fault]]] | None = None
+
+    def read(self, body: bytes) -> dict[str, Value]:
+        """Return the members that were sent, by their domain names. Raises Invalid with every fault."""
+        try:
+            members = _decode_members(body)
+        except RecursionError:
+            raise Invalid.one("body", "too_deep", "is nested too deeply") from None
+        except msgspec.ValidationError:
+            raise Invalid.one("body", "not_an_object", "must be a JSON object") from None
+        except ValueError as error:
+            raise Invalid.one("body", "malformed_json", f"is not JSON: {error}") from None
+        known = {field.name for field in self.fields}
+        # What is not known is refused by its name, and may be thousands.
+        sent = {name: bytes(raw) if name in known else b"" for name, raw in members.items()}
+        values = read_fields(self.fields, sent, strict=self.strict)
+        if self.check is not None and (faults := self.check(values)):
+            raise Invalid(faults)
+        return values
+
+    def read_one(self, body: bytes, name: str) -> Value | None:
+        """Return the value of one member, whatever is wrong with the others; None where it cannot be had."""
+        try:
+            raw = _decode_members(body).get(name)
+        except (RecursionError, ValueError):
+            return None
+        value = None if raw is None else next(field for field in self.fields if field.name == name).parse(bytes(raw))
+        return None if isinstance(value, Fault) else value
+
+
+def read_fields(fields: tuple[Field, ...], sent: Mapping[str, bytes], *, strict: bool) -> dict[str, Value]:
+    """Return the values of `sent` by their domain names. Raises Invalid with every fault of every field."""
+    values: dict[str, Value] = {}
+    faults: dict[str, list[Fault]] = {}
+    for field in fields:
+        raw = sent.get(field.name)
+        if raw is None:
+            if field.required:
+                faults[field.name] = [REQUIRED]
+            continue
+        if raw == b"null" and field.nullable:
+            values[field.to] = None
+            continue
+        value = field.parse(raw)
+        if isinstance(value, Fault):
+            faults[field.name] = [value]
+        elif isinstance(value, list) and value and isinstance(value[0], Fault):
+            faults[field.name] = _first(value)
+        else:
+            values[field.to] = value
+    if strict:
+        names = {field.name for field in fields}
+        known = ", ".join(sorted(names)) or "none"
+        unknown = [name for name in sent if name not in names]
+        for name in unknown[:UNKNOWN_MAX]:
+            faults[name[:_SHOWN_MAX]] = [Fault("unknown", f"is not known here; known are: {known}")]
+        if (more := len(unknown) - UNKNOWN_MAX) > 0:
+            faults["body"] = [Fault("more_faults", f"has {more} more members that are not known here", more=more)]
+    if faults:
+        raise Invalid(faults)
+    return values
+
+
+def _first(faults: list[Fault]) -> list[Fault]:
+    """Return as many faults as are told, and how many more there are."""
+    more = len(faults) - FAULTS_MAX
+    if more <= 0:
+        return faults
+    return [*faults[:FAULTS_MAX], Fault("more_faults", f"has {more} more faults", more=more)]
+
+
+def string(raw: bytes) -> str | Fault:
+    """Read any JSON string."""
+    try:
+        return _decode_string(raw)
+    except msgspec.ValidationError:
+        return Fault("not_a_string", "must be a string")
+    except ValueError:
+        return Fault("not_text", "must be valid Unicode text")
+
+
+def money(raw: bytes) -> Decimal | Fault:
+    """Read an amount, from a JSON string or a JSON number, by its text: no binary float is ever involved."""
+    if raw.startswith(b'"'):
+        text = string(raw)
+        return text if isinstance(text, Fault) else parse_money(text)
+    if raw[:1] in b"-0123456789":
+        return parse_money(raw.decode("ascii"))
+    return Fault("money_type", 'must be an amount, as a string such as "12.50" or as a number')
+
+
+def positive(raw: bytes) -> Decimal | Fault:
+    """Read an amount above 0."""
+    amount = money(raw)
+    return Fault("not_positive", "must be above 0") if amount == ZERO else amount
+
+
+def text(at_least: int, at_most: int, *, lines: bool = False) -> Parse:
+    """Return the reader of text for people: trimmed, of so many characters, without control characters.
+
+    Line breaks and tabs pass where `lines`. Direction overrides never do: they make a text look like another.
+    """
+
+    def parse(raw: bytes) -> str | Fault | list[Fault]:
+        sent = string(raw)
+        if isinstance(sent, Fault):
+            return sent
+        value = sent.strip()
+        faults = []
+        if not at_least <= len(value) <= at_most:
+            faults.append(
+                Fault("text_length", f"must have {at_least} to {at_most} characters", least=at_least, most=at_most)
+            )
+        # What is far too long is looked at no further: that would take as long as its sender likes.
+        found = hidden_fault(value[: at_most + 1], lines=lines) or shown_fault(value[: at_most + 1])
+        return [*faults, *([] if found is None else [found])] or value
+
+    return parse
+
+
+def instant(raw: bytes) -> datetime | Fault:
+    """Read an RFC 3339 instant with its offset, to the microsecond, as UTC."""
+    sent = string(raw)
+    if isinstance(sent, Fault):
+        return sent
+    wrong = Fault("instant_format", 'must be an instant with its offset, such as "2026-11-21T12:00:00Z"')
+    if _INSTANT.fullmatch(sent) is None:
+        return wrong
+    try:
+        value = datetime.fromisoformat(sent).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return wrong
+    return value if value.year >= 1970 else Fault("instant_range", "must not be before 1970")
+
+
+def whole(at_least: int, at_most: int) -> Parse:
+    """Return the reader of a whole number within bounds."""
+
+    def parse(raw: bytes) -> int | Fault:
+        if re.fullmatch(rb"[0-9]{1,10}", raw) is None or not at_least <= int(raw) <= at_most:
+            message = f"must be a whole number from {at_least} to {at_most}"
+            return Fault("out_of_range", message, least=at_least, most=at_most)
+        return int(raw)
+
+    return parse
+
+
+def json_whole(at_least: int, at_most: int) -> Parse:
+    """Return the reader of a whole number in JSON, where 60.0 is one too (JSON Schema, "integer")."""
+    read = whole(at_least, at_most)
+    return lambda raw: read(re.sub(rb"\.0{1,9}$", b"", raw))
+
+
+def one_of(choices: tuple[str, ...]) -> Parse:
+    """Return the reader of one of a few words."""
+
+    def parse(raw: bytes) -> str | Fault:
+        sent = string(raw)
+        return sent if sent in choices else Fault("not_a_choice", f"must be one of: {', '.join(choices)}")
+
+    return parse
+
+
+def checked(check: Callable[[str], Any]) -> Parse:
+    """Return the reader of a string that somebody else makes sense of, or finds a Fault in."""
+
+    def parse(raw: bytes) -> Any:
+        sent = string(raw)
+        return sent if isinstance(sent, Fault) else check(sent)
+
+    return parse
+
+
+def _amount(pattern: str, least: int, about: str) -> dict[str, Any]:
+    # A schema cannot tell 12.5 from 1.25e1. So it has whole numbers only, which no program writes with an exponent.
+    return {
+        "anyOf": [
+            {"type": "string", "pattern": f"^{pattern}$"},
+            {"type": "integer", "minimum": least, "maximum": 10**17 - 1},
+        ],
+        "description": f"{about}: up to 17 digits before the point and 3 after it, no sign, no exponent. "
+        "A number with decimals is read by its text, too; a string is safer.",
+        "examples": ["12.50"],
+    }
+
+
+MONEY_SCHEMA = _amount(PATTERN, 0, "An exact amount")
+POSITIVE_SCHEMA = _amount(POSITIVE_PATTERN, 1, "An exact amount above 0")
+INSTANT_SCHEMA: dict[str, Any] = {
+    "type": "string",
+    "format": "date-time",
+    "pattern": "^(?:19(?:7[1-9]|[89][0-9])|[2-8][0-9]{3})-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
+    r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])$",
+    "description": "With its offset from UTC, to the microsecond, not before 1970.",
+}
+
+
+shown_fault("")  # It makes a table at its first call, for which no request is to wait.
+_decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
+_decode_string = msgspec.json.Decoder(str).decode

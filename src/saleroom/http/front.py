@@ -1,0 +1,174 @@
+"""The front of the house: every route behind the guard, and an answer for whatever goes wrong."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import structlog
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from saleroom.http import problems
+from saleroom.http.asker import RequestAsker, Whose
+from saleroom.http.guard import SAFE_METHODS, Guard
+from saleroom.http.pacing import Pace
+from saleroom.http.problems import MethodNotAllowed, NotFound
+from saleroom.http.secret import HouseSecret
+from saleroom.kernel.errors import Invalid, Refused
+from saleroom.storage import faults
+from saleroom.storage.turns import ASKER
+
+log = structlog.get_logger()
+
+TELL_SECONDS = 1.0
+FIRST = ("/bids", "/bid", "/login")
+"""What is sent to these paths begins at once: bids and logins, of programs and of people."""
+
+PageAnswer = Callable[[Scope, Refused], Response | None]
+"""Renders an error as a page where the address is a page's, else returns None."""
+
+
+class Outage:
+    """Logs that requests fail for want of the database: the first at once, and then one line a second for all of them."""
+
+    def __init__(self) -> None:
+        self._reason = ""
+        self._requests = 0
+        self._told = False
+
+    def failed(self, reason: str) -> None:
+        """Take note of a request that was answered 503. Call it in the event loop."""
+        self._reason = reason
+        self._requests += 1
+        if not self._told:
+            self._tell()
+
+    def _tell(self) -> None:
+        self._told = self._requests > 0
+        if self._told:
+            log.error("the database is unavailable", reason=self._reason, requests=self._requests)
+            self._requests = 0
+            asyncio.get_running_loop().call_later(TELL_SECONDS, self._tell)
+
+
+class Front:
+    """ASGI middleware that answers every error in the shape of its address, and logs what should not happen."""
+
+    def __init__(self, app: ASGIApp, page_answer: PageAnswer, whose: Whose) -> None:
+        self._app = app
+        self._page_answer = page_answer
+        self._whose = whose
+        self._pace = Pace()
+        self._outage = Outage()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, and answer what comes back as an exception."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        ASKER.set(RequestAsker(scope, self._whose))
+        if scope["method"] not in SAFE_METHODS and not scope["path"].endswith(FIRST):
+            await self._pace.begin()
+        started = False
+
+        async def watched(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._routed(scope, receive, watched)
+            return
+        except (ClientDisconnect, faults.Abandoned):
+            return
+        except HTTPException as error:
+            refused: Refused = _from_starlette(error)
+        except Refused as error:
+            refused = error
+        except faults.Unavailable as error:
+            self._outage.failed(str(error))
+            refused = problems.Unavailable()
+        except Exception:
+            # The last resort: the log gets everything, the client nothing of the inside.
+            log.exception("internal error", method=scope["method"], path=scope["path"])
+            refused = problems.InternalError()
+        if not started:
+            await self.answer(scope, refused)(scope, receive, send)
+
+    async def _routed(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on to the routes, whose patterns let a line feed at the end of a path go unnoticed."""
+        if scope["path"].endswith("\n"):
+            raise NotFound
+        await self._app(scope, receive, send)
+
+    def answer(self, scope: Scope, refused: Refused) -> Response:
+        """Return the answer to an error: a page below the paths of the pages, else JSON."""
+        return self._page_answer(scope, refused) or problems.answer(refused)
+
+
+def build(
+    pages: Sequence[Route],
+    resources: Sequence[Route],
+    *,
+    page_answer: PageAnswer,
+    shows_again: Callable[[str], bool],
+    whose: Whose,
+    lifespan: Callable[[Any], Any],
+    form_bytes_max: int,
+    secret: HouseSecret,
+    https: bool,
+) -> ASGIApp:
+    """Return the whole application: guard, then errors, then routes. Nothing is reachable around the guard."""
+    router = Router([*pages, *resources], default=_nothing_here, lifespan=lifespan, redirect_slashes=False)
+    front = Front(Switch(pages, resources, router), page_answer, whose)
+    return Guard(
+        front, answer=front.answer, secret=secret, form_bytes_max=form_bytes_max, shows_again=shows_again, https=https
+    )
+
+
+class Switch:
+    """ASGI application that goes straight to the resource of a path, and to the router for everything else.
+
+    The router tries one pattern after the other: for a bid that took as long as reading it.
+    """
+
+    def __init__(self, pages: Sequence[Route], resources: Sequence[Route], router: Router) -> None:
+        shared = {page.path for page in pages}
+        found = {resource.path: resource.app for resource in resources if resource.path not in shared}
+        # Kept apart, so that a path is never taken for a pattern: somebody may send the very letters `{gid}`.
+        self._fixed = {path: app for path, app in found.items() if "{" not in path}
+        self._of_auction = {path: app for path, app in found.items() if path.split("/")[2:3] == ["{gid}"]}
+        self._router = router
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on."""
+        app = None
+        if scope["type"] == "http":
+            app = self._fixed.get(scope["path"])
+            parts = scope["path"].split("/")
+            if app is None and len(parts) > 2 and (gid := parts[2]):
+                parts[2] = "{gid}"
+                app = self._of_auction.get("/".join(parts))
+                if app is not None:
+                    scope["path_params"] = {"gid": gid}
+        await (app or self._router)(scope, receive, send)
+
+
+async def _nothing_here(scope: Scope, receive: Receive, send: Send) -> None:
+    raise NotFound
+
+
+def _from_starlette(error: HTTPException) -> Refused:
+    if error.status_code == 404:
+        return NotFound()
+    if error.status_code == 405:
+        return MethodNotAllowed((error.headers or {}).get("Allow", "GET, HEAD"))
+    if error.status_code == 400:
+        return Invalid.one("body", "malformed", str(error.detail))
+    log.error("an answer of the framework's own", status=error.status_code, detail=error.detail)
+    return problems.InternalError()

@@ -1,0 +1,345 @@
+"""The OpenAPI 3.1 document, built from the one table of routes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from saleroom import __version__
+from saleroom.bidding.api import photos
+from saleroom.bidding.api.fields import CREATE
+from saleroom.bidding.api.wire import PhotosView, Readiness
+from saleroom.http import problems, schemas
+from saleroom.http.endpoints import KEY_LENGTH_MAX, Access, Endpoint
+from saleroom.http.forms import Field
+from saleroom.http.guard import HEADER_BYTES_MAX, SAFE_METHODS
+from saleroom.http.problems import STATUS
+from saleroom.http.schemas import CONTACT, EXAMPLES, GID_PATTERN, Schema, error_name, reference, sentence
+from saleroom.kernel import errors as e
+from saleroom.kernel.errors import Refused
+
+JSON, HTML, EVENTS, NDJSON = "application/json", "text/html", "text/event-stream", "application/x-ndjson"
+OCTETS, IMAGES = photos.OCTETS, "image/*"
+_BINARY: Schema = {"type": "string", "format": "binary"}
+"""Bytes, as generators of clients know them."""
+
+_ABOUT = f"""\
+A self-hosted auction house.
+
+**Who you are.** `POST /login` gives a token, good for 30 days. Send it as `Authorization: Bearer TOKEN`: the token is what
+follows the first space, the word before it may be anything.
+
+**Forgery filter.** Every request but GET, HEAD and OPTIONS carries the header `X-Requested-With`, with any value.
+(The service's own pages send a token of their own instead.)
+
+**Money** is a string with exactly three decimals in answers. In requests it is a string or a JSON number, read exactly,
+never rounded. **Instants** are RFC 3339, in answers always UTC with microseconds.
+
+**Errors** are JSON with `message`, a stable `code`, and the facts to act on. Any address that is not listed here answers
+404 `not_found`; a method that is not listed answers 405 `method_not_allowed`, in the same shape, with the header `Allow`. HEAD
+works wherever GET does. Headers may have {HEADER_BYTES_MAX} bytes together.
+
+**Repeats.** With an `Idempotency-Key` a request that was accepted has one effect, however often it is sent within 24
+hours, and gets its first answer again.
+
+**New members** may be added to answers, and new codes of errors: let pass what you do not know.
+
+**Live.** What passes over MQTT and in the streams of events is described at [/asyncapi.json](/asyncapi.json).
+"""
+_TAGS = {
+    "accounts": "Users, tokens, and what is mine.",
+    "auctions": "What is sold.",
+    "bids": "What is offered for it.",
+    "events": "What happens, as it happens.",
+    "evidence": "What anyone can check the house by.",
+    "service": "How the service is.",
+    "pages": "For people: the home page, the form to log in, the public folder.",
+}
+
+
+def document(endpoints: Sequence[Endpoint]) -> bytes:
+    """Return the document as JSON."""
+    paths: dict[str, dict[str, Any]] = {
+        "/": {"get": _home()},
+        "/assets/{file}": {"get": _asset()},
+        "/photos/{id}/{width}.webp": {"get": _photo()},
+    }
+    for endpoint in endpoints:
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
+    paths["/login"]["get"] = _login_form()
+    whole = {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "saleroom",
+            "version": __version__,
+            "summary": "An auction service",
+            "description": _ABOUT,
+            "contact": CONTACT,
+            "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/", "description": "This house"}],
+        "tags": [{"name": name, "description": about} for name, about in _TAGS.items()],
+        "paths": paths,
+        "components": {
+            "schemas": schemas.components(endpoints),
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer", "description": "The token that `POST /login` gave."}
+            },
+        },
+    }
+    return msgspec.json.encode(whole)
+
+
+def _operation(endpoint: Endpoint) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "operationId": endpoint.name,
+        "tags": [endpoint.tag],
+        "summary": endpoint.summary,
+        "description": endpoint.about,
+        "security": _SECURITY[endpoint.access],
+        "parameters": _parameters(endpoint),
+        "responses": _answers(endpoint),
+    }
+    if endpoint.form is not None:
+        operation["requestBody"] = {
+            "description": "`text/json` is read as well."
+            + (" An empty body without a type is taken as `{}`." if endpoint.body_optional else ""),
+            "required": not endpoint.body_optional,
+            "content": {JSON: {"schema": reference(endpoint.form.name), "example": EXAMPLES[endpoint.form.name]}},
+        }
+    if endpoint.picture:
+        operation["requestBody"] = {
+            "description": "The bytes of the picture: JPEG, PNG, WebP, GIF (of which the first is taken) or AVIF.",
+            "required": True,
+            "content": {kind: {"schema": _BINARY} for kind in (IMAGES, OCTETS)},
+        }
+    return operation
+
+
+_SECURITY: dict[Access, list[dict[str, list[str]]]] = {
+    Access.OPEN: [],
+    Access.TOKEN_OPTIONAL: [{"token": []}, {}],
+    Access.TOKEN: [{"token": []}],
+}
+
+
+def _parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
+    found = []
+    if "{gid}" in endpoint.path:
+        found.append(
+            _parameter("path", "gid", {"type": "string", "pattern": GID_PATTERN}, "The auction.", required=True)
+        )
+    if "{id}" in endpoint.path:
+        number = {"type": "integer", "minimum": 1, "maximum": 10**18 - 1}
+        found.append(_parameter("path", "id", number, "The session.", required=True))
+    found += [_query(field) for field in endpoint.query]
+    if endpoint.method not in SAFE_METHODS:
+        about = "Any value: it passes the forgery filter."
+        found.append(
+            _parameter("header", "X-Requested-With", {"type": "string", "default": "api"}, about, required=True)
+        )
+    if endpoint.once:
+        about = "One effect and one answer for all requests with the same key and body, for at least 24 hours."
+        key = {"type": "string", "minLength": 1, "maxLength": KEY_LENGTH_MAX}
+        found.append(_parameter("header", "Idempotency-Key", key, about))
+    if endpoint.match:
+        about = "The `ETag` of the auction as you know it, or several: refused where it is at no such version any more."
+        found.append(_parameter("header", "If-Match", {"type": "string", "examples": ['"7-cbbb9d5d629a292a"']}, about))
+    if endpoint.stream:
+        about = "The id of the last event that came; it counts before `after`, and a browser sends it by itself."
+        found.append(_parameter("header", "Last-Event-ID", dict(endpoint.query[0].schema), about))
+    if endpoint.name == _SHOWN:
+        about = "The `ETag` of what is known already; 304 where it has not changed."
+        found.append(_parameter("header", "If-None-Match", {"type": "string"}, about))
+    return found
+
+
+def _query(field: Field) -> dict[str, Any]:
+    return _parameter("query", field.name, dict(field.schema), field.about, required=field.required)
+
+
+def _parameter(where: str, name: str, schema: Schema, about: str, *, required: bool = False) -> dict[str, Any]:
+    return {"in": where, "name": name, "description": about, "required": required, "schema": schema}
+
+
+_SHOWN, _READY, _DOCUMENTS = "getAuction", "ready", ("openapi", "asyncapi")
+
+
+_STREAM = """\
+Server-sent events. `data` is an event as [CloudEvents](https://cloudevents.io) JSON, on one line; `id` is its `id`. A comment
+`: time` tells the house's clock at the start and every 15 seconds. The connection ends when the service stops or its reader is
+too slow; connect again with the last id, after `retry` milliseconds. Whatever happened meanwhile comes first, in order, without
+a gap and without a repeat.
+"""
+
+
+def _answers(endpoint: Endpoint) -> dict[str, Any]:
+    """Return every answer of an endpoint by status: the good one, and each error it can meet."""
+    good: dict[str, Any] = {"description": endpoint.summary}
+    if headers := _good_headers(endpoint):
+        good["headers"] = headers
+    if endpoint.answer is not None:
+        good["content"] = {JSON: {"schema": reference(endpoint.answer.__name__)}}
+    elif endpoint.name in _DOCUMENTS:
+        good["content"] = {JSON: {"schema": {"type": "object"}}}
+    answers = {str(endpoint.status): good}
+    if endpoint.stream:
+        good |= {"description": _STREAM, "content": {EVENTS: {"schema": {"type": "string"}}}}
+        answers["204"] = {"description": "The auction is over, and there is nothing left to tell."}
+    if endpoint.lines:
+        good["content"] = {NDJSON: {"schema": {"type": "string"}}}
+    if endpoint.name == _SHOWN:
+        answers["304"] = {"description": "It has not changed.", "headers": headers}
+    by_status: dict[int, list[type[Refused]]] = {}
+    for refused in _refusals(endpoint):
+        by_status.setdefault(STATUS[refused], []).append(refused)
+    for status, refusals in by_status.items():
+        answers[str(status)] = _problem(refusals, bare=endpoint.bare)
+    if endpoint.name == _READY:
+        answers["503"] = {
+            "description": "The database cannot be reached.",
+            "headers": _RETRY_AFTER,
+            "content": {JSON: {"schema": reference(Readiness.__name__)}},
+        }
+    return dict(sorted(answers.items()))
+
+
+def _refusals(endpoint: Endpoint) -> list[type[Refused]]:
+    """Return the endpoint's own errors and those of every door. Invalid is among them: unknown parameters are refused."""
+    found = [*endpoint.errors, e.Invalid, problems.HeadersTooLarge, problems.InternalError]
+    if endpoint.tag != "service":
+        found.append(problems.Unavailable)
+    if endpoint.method not in SAFE_METHODS:
+        found.append(problems.ForgeryRefused)
+    if endpoint.match:
+        found.append(e.PreconditionFailed)
+    if endpoint.form is not None:
+        found += [problems.NotJson, problems.BodyTooLarge, problems.BodyTimedOut]
+    if endpoint.picture:
+        found += [problems.NotAnImage, problems.BodyTooLarge, problems.BodyTimedOut]
+    if "{" in endpoint.path:
+        found.append(problems.NotFound)
+    return list(dict.fromkeys(found))
+
+
+def _problem(refusals: Sequence[type[Refused]], *, bare: bool = False) -> dict[str, Any]:
+    """Return the answer that stands for errors of the same status."""
+    lines = [f"`{refused.code}`: {sentence(refused).removesuffix('.')}." for refused in refusals]
+    choices = [reference(error_name(refused, bare=bare and refused is e.Invalid)) for refused in refusals]
+    schema = choices[0] if len(choices) == 1 else {"oneOf": choices}
+    answer = {"description": "\n\n".join(lines), "content": {JSON: {"schema": schema}}}
+    headers = _PROBLEM_HEADERS.get(STATUS[refusals[0]])
+    return answer | ({"headers": headers} if headers else {})
+
+
+def _header(about: str, schema: Schema | None = None, *, required: bool = True) -> dict[str, Any]:
+    return {"description": about, "required": required, "schema": schema or {"type": "string"}}
+
+
+_RETRY_AFTER = {"Retry-After": _header("Seconds to wait.", {"type": "integer", "minimum": 1})}
+_PROBLEM_HEADERS = {
+    401: {"WWW-Authenticate": _header("The scheme.", {"const": "Bearer"})},
+    405: {"Allow": _header("The methods that this address takes.")},
+    429: _RETRY_AFTER,
+    503: _RETRY_AFTER,
+}
+
+
+def _good_headers(endpoint: Endpoint) -> dict[str, Any]:
+    if endpoint.picture:
+        return {"Location": _header("The widest file of the new photo.", {"type": "string", "pattern": "^/photos/"})}
+    if endpoint.form is CREATE:
+        return {"Location": _header("The address of the new auction.", {"type": "string", "pattern": "^/auctions/"})}
+    if endpoint.lines:
+        return {"Content-Disposition": _header("A name for the file, made of the gid.")}
+    if endpoint.name == _SHOWN or endpoint.answer is PhotosView:
+        return {"ETag": _header("Changes with each change of the auction that the caller may see.")}
+    if any(field.name == "cursor" for field in endpoint.query):
+        return {"Link": _header('`<address>; rel="next"`, where there is a next page.', required=False)}
+    return {}
+
+
+def _home() -> dict[str, Any]:
+    """Return GET /, which is made for people (specification, "GET /")."""
+    after = _parameter("query", "after", {"type": "string"}, "Where the list goes on. Opaque.")
+    about = "HTML for people; programs read `GET /auctions`."
+    return _page("home", "Home page: the open auctions", about, [after], e.Invalid)
+
+
+def _login_form() -> dict[str, Any]:
+    """Return GET /login, the one address that people and the API share."""
+    page = _page("loginForm", "The form to log in", "HTML for people; programs send `POST /login`.", [])
+    page["responses"]["303"] = {"description": "To the home page: somebody is logged in already."}
+    return page
+
+
+def _page(
+    name: str, summary: str, about: str, parameters: list[dict[str, Any]], *refusals: type[Refused]
+) -> dict[str, Any]:
+    page = {HTML: {"schema": {"type": "string"}}}
+    responses: dict[str, Any] = {"200": {"description": "The page.", "content": page}}
+    for one in (*refusals, problems.HeadersTooLarge, problems.Unavailable, problems.InternalError):
+        responses[str(STATUS[one])] = {"description": f"A page that says: {sentence(one)}", "content": page}
+    return {
+        "operationId": name,
+        "tags": ["pages"],
+        "summary": summary,
+        "description": about,
+        "security": [],
+        "parameters": parameters,
+        "responses": responses,
+    }
+
+
+def _asset() -> dict[str, Any]:
+    """Return GET /assets/*file (specification, "GET /assets/*file")."""
+    etag = {"ETag": _header("Of this very representation.")}
+    file: dict[str, Any] = {"content": {"*/*": {"schema": _BINARY}}}
+    refused = (problems.NotFound, problems.HeadersTooLarge, problems.InternalError)
+    return {
+        "operationId": "asset",
+        "tags": ["pages"],
+        "summary": "A file of the public folder",
+        "description": "What the pages are made of. An address with a digest in its name never changes.",
+        "security": [],
+        "parameters": [
+            _parameter("path", "file", {"type": "string"}, "The path below the public folder.", required=True),
+            _parameter("header", "Range", {"type": "string"}, "Which bytes, such as `bytes=0-99`."),
+            _parameter("header", "If-None-Match", {"type": "string"}, "The `ETag` of what is known already."),
+        ],
+        "responses": {
+            "200": {"description": "The file.", "headers": etag, **file},
+            "206": {"description": "The bytes asked for.", "headers": etag, **file},
+            "304": {"description": "It has not changed.", "headers": etag},
+            "416": {"description": "There are no such bytes."},
+            **{str(STATUS[one]): _problem([one]) for one in refused},
+        },
+    }
+
+
+def _photo() -> dict[str, Any]:
+    """Return GET /photos/{id}/{width}.webp, where pages and programs get what `PhotoView` names."""
+    etag = {"ETag": _header("Of this very file.")}
+    refused = (problems.HeadersTooLarge, problems.InternalError, problems.Unavailable)
+    return {
+        "operationId": "photo",
+        "tags": ["auctions"],
+        "summary": "A photo in one of its widths",
+        "description": "Its address is in `files` of a photo. What is there never changes.",
+        "security": [],
+        "parameters": [
+            _parameter("path", "id", {"type": "string"}, "The photo.", required=True),
+            _parameter(
+                "path", "width", {"type": "integer", "minimum": 1}, "A width that it was made in.", required=True
+            ),
+            _parameter("header", "If-None-Match", {"type": "string"}, "The `ETag` of what is known already."),
+        ],
+        "responses": {
+            "200": {"description": "The file.", "headers": etag, "content": {"image/webp": {"schema": _BINARY}}},
+            "304": {"description": "It has not changed.", "headers": etag},
+            "404": _problem([e.UnknownPhoto, problems.NotFound]),
+            **{str(STATUS[one]): _problem([one]) for one in refused},
+        },
+    }

@@ -1,0 +1,89 @@
+"""Text as a search compares it: without case and accents, the same however it was typed.
+
+The rules of a search have their home here, and not in a database: SQLite's lower() knows ASCII alone, and PostgreSQL's
+follows the collation of each database. The tables hold what `fold` returns (`bidding/storage/search_index.py`).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import zlib
+from collections.abc import Iterator
+
+GRAM_MAX = 3
+"""Characters of the longest run that is looked up; runs of four find fewer texts in vain, and cost twice as much to write."""
+SOUGHT_MAX = 24
+"""Grams that a search looks up, spread over its text; the text itself is compared in the end."""
+
+_WHITE = re.compile(r"\s+")
+_LETTERS = {"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ħ": "h", "ł": "l", "ŧ": "t", "\u0131": "i"}
+"""Letters that readers take for others with an accent, though Unicode does not take them apart."""
+_IGNORED = frozenset({"\u034f", "\u0640", *map(chr, range(0x180B, 0x180E)), *map(chr, range(0xFE00, 0xFE10))})
+"""What shows nothing of its own beside the format characters: joiners, Arabic's stretched line, variation selectors."""
+
+
+def fold(text: str) -> str:
+    """Return `text` without case, accents and the signs that only some writers put; any white space is one space.
+
+    Compatible forms (full-width, ligatures, superscripts) are plain. Marks that make another word stay: vowel signs and
+    viramas of India, nuktas, tones and vowels of Thai and Lao, the voicing of kana. Twice gives the same as once.
+    """
+    if text.isascii():
+        return _WHITE.sub(" ", text.lower())
+    plain = _plain(_plain(text).casefold())
+    return _WHITE.sub(" ", unicodedata.normalize("NFC", plain))
+
+
+def grams(folded: str) -> set[int]:
+    """Return the numbers (32 bits, signed) of all runs of 1 to `GRAM_MAX` characters in folded text.
+
+    Two runs may share a number: what has the numbers of a text need not have the text.
+    """
+    return {_number(run) for length in range(1, GRAM_MAX + 1) for run in set(_runs(folded, length))}
+
+
+def sought(folded: str) -> list[int]:
+    """Return the numbers that every text has that contains this folded one: up to `SOUGHT_MAX`, of its longest runs."""
+    runs = list(dict.fromkeys(_runs(folded, min(len(folded), GRAM_MAX)))) if folded else []
+    return [_number(run) for run in runs[:: max(1, -(-len(runs) // SOUGHT_MAX))]]
+
+
+def _runs(folded: str, length: int) -> Iterator[str]:
+    """Yield all runs of so many characters; by zip, as a text may have 10,000 of them."""
+    return map("".join, zip(*(folded[start:] for start in range(length)), strict=False))
+
+
+def _number(run: str) -> int:
+    number = zlib.crc32(run.encode())
+    return number - (1 << 32) if number >= 1 << 31 else number
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKD", text).translate(_TABLE)
+
+
+class _Table(dict[int, str | int]):
+    """What becomes of each character: worked out when it first comes, and kept for those of most scripts."""
+
+    def __missing__(self, number: int) -> str | int:
+        character = chr(number)
+        kept: str | int = "" if _is_dropped(character) else _LETTERS.get(character, number)
+        if number < 0x3000:
+            self[number] = kept
+        return kept
+
+
+def _is_dropped(character: str) -> bool:
+    """Whether a character of decomposed text is an accent or shows nothing.
+
+    By its combining class: strokes through a letter (1), the points of Hebrew, Arabic and Syriac (10 to 36), and what
+    stands above, below or beside a letter (from 200 on). The classes between are signs without which it is another word.
+    """
+    place = unicodedata.combining(character)
+    if place:
+        return place == 1 or 10 <= place <= 36 or place >= 200
+    return character in _IGNORED or unicodedata.category(character) == "Cf" or "\U000e0100" <= character <= "\U000e01ef"
+
+
+_TABLE = _Table()

@@ -1,0 +1,74 @@
+"""Text for people: what a name or a description may hold, so that it shows something and harms nothing beside it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+
+from saleroom.kernel.errors import Fault
+
+MARKS_MAX = 8
+"""Characters that may follow one on which they are put, or in which they disappear.
+
+The longest stack of Tibetan has eight, a flag of emoji six, a Hebrew letter with vowels and cantillation five.
+"""
+_STEERS = "\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069"
+_CONTROLS = re.compile(f"[\0-\x1f{_STEERS}]")
+_CONTROLS_IN_LINES = re.compile(f"[\0-\x08\x0b\x0c\x0e-\x1f{_STEERS}]")
+_BREAKS = re.compile("[\u2028\u2029]")
+_TAGS = re.compile("[\U000e0000-\U000e007f]")
+_FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f")
+"""A flag of a part of a country, such as that of Wales (UTS 51, "Emoji Tag Sequences")."""
+_BLANKS = "\u115f\u1160\u3164\uffa0\u2800"
+"""Letters and a symbol that show nothing."""
+_TAKES_NO_PLACE = re.compile(
+    # Default_Ignorable_Code_Point: shown as nothing, so that marks behind them fall on the character before.
+    "[\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    # Vowels and finals of Hangul, which are drawn into the syllable before them.
+    "\u1160-\u11ff\ud7b0-\ud7fb]"
+)
+_HIDDEN = Fault("text_characters", "must not contain control or direction-override characters")
+_PILE = re.compile(f"[m\U000e0000-\U000e0fff]{{{MARKS_MAX + 1}}}")
+_VISIBLE = re.compile("[v\U00020000-\U0003ffff]")
+"""Of what `_kinds` says; planes 2 and 3, which are not in it, are ideographs alone."""
+
+
+def control_fault(text: str, *, lines: bool) -> Fault | None:
+    """Return the fault of a text that steers what shows it: control characters, half characters, turns of direction.
+
+    Line breaks and tabs pass where `lines`. No house has ever taken such a text.
+    """
+    controls = _CONTROLS_IN_LINES if lines else _CONTROLS
+    return _HIDDEN if controls.search(text) else None
+
+
+def hidden_fault(text: str, *, lines: bool) -> Fault | None:
+    """Return the fault of a text that has controls, other breaks of lines (where not `lines`), or words in tags."""
+    hidden = (_BREAKS.search(text) and not lines) or _TAGS.search(_FLAG.sub("", text))
+    return _HIDDEN if hidden else control_fault(text, lines=lines)
+
+
+def shown_fault(text: str) -> Fault | None:
+    """Return the fault of a text that shows nothing, or piles up marks until they cover what is above and below."""
+    kinds = text.translate(_kinds())
+    if _PILE.search(kinds) or (text and _VISIBLE.search(kinds) is None):
+        return Fault("text_characters", "must show something, and not pile up marks on a character")
+    return None
+
+
+@cache
+def _kinds() -> str:
+    """Return for each character of planes 0 and 1 an `m` where it takes no place of its own, a `v` where it is seen, else `-`.
+
+    It is made once, as to ask for each character of a text whenever one comes would take milliseconds.
+    """
+    return "".join(map(_kind, map(chr, range(0x20000))))
+
+
+def _kind(character: str) -> str:
+    category = unicodedata.category(character)
+    if category in ("Mn", "Mc", "Me", "Cf") or _TAKES_NO_PLACE.match(character):
+        return "m"
+    return "-" if category[0] in "CMZ" or character in _BLANKS else "v"

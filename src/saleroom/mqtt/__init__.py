@@ -1,0 +1,1 @@
+"""The log to an MQTT broker, and requests from devices."""

@@ -1,0 +1,353 @@
+"""The service as an MQTT client: one connection to the broker, in MQTT 5 or 3.1.1.
+
+aiomqtt ties paho to the event loop. What it leaves out is added here: a refusal of the broker's (MQTT 5 says so in the
+acknowledgement), answers that pass by events which wait, the broker's own limits, and messages handed over at once.
+"""
+
+import asyncio
+import logging
+import socket
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Self
+
+import aiomqtt
+from paho.mqtt.client import MQTT_ERR_SUCCESS, Client, ConnectFlags, DisconnectFlags, MQTTMessage
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+from paho.mqtt.reasoncodes import ReasonCode
+
+from saleroom.mqtt.topics import KEEPALIVE_SECONDS, OFFLINE, ONLINE, QOS_AT_LEAST_ONCE, Arrived, MqttSettings, Version
+
+IN_FLIGHT_MAX = 100
+CONNECT_SECONDS_MAX = 10.0
+ACKNOWLEDGE_SECONDS_MAX = 30.0
+FAREWELL_SECONDS_MAX = 2.0
+RECEIVED_BYTES_MAX = 64 * 1024
+"""Announced to a broker of MQTT 5, which then keeps larger packets to itself."""
+
+_UNHEARD = logging.getLogger("saleroom.unheard")
+_UNHEARD.setLevel(logging.CRITICAL)
+"""For paho's lines about lost connections, which the relay says itself, once."""
+_PROTOCOLS = {Version.V5: aiomqtt.ProtocolVersion.V5, Version.V311: aiomqtt.ProtocolVersion.V311}
+_UNSUPPORTED = 132
+_HEAD_BYTES_MAX = 64
+"""More than the header and the properties that every message of ours has."""
+
+
+class VersionRefused(aiomqtt.MqttError):
+    """The broker does not take this version of MQTT, or dropped the connection instead of saying so."""
+
+
+class PublishRefused(aiomqtt.MqttError):
+    """The broker refused a message and said why (MQTT 5). The connection lives on."""
+
+
+class SubscriptionRefused(aiomqtt.MqttError):
+    """The broker does not let the house listen. The connection lives on."""
+
+
+@dataclass(frozen=True)
+class _Message:
+    topic: str
+    payload: bytes
+    retain: bool
+    properties: Properties | None
+    acknowledged: asyncio.Future[None]
+
+
+class Connection(aiomqtt.Client):
+    """One connection. `version` is what it speaks."""
+
+    def __init__(self, settings: MqttSettings, version: Version) -> None:
+        """Raises aiomqtt.MqttError where the authority file can no longer be used."""
+        self.version = version
+        self._arrived: Callable[[Arrived], None] | None = None
+        self._answers: deque[_Message] = deque()
+        self._others: deque[_Message] = deque()
+        self._in_flight: dict[int, _Message] = {}
+        self._in_flight_max = IN_FLIGHT_MAX
+        self._bytes_max: int | None = None
+        try:
+            tls_context = settings.tls_context()
+        except ValueError as error:
+            raise aiomqtt.MqttError(str(error)) from error
+        is_5 = version is Version.V5
+        super().__init__(
+            settings.host,
+            settings.port,
+            protocol=_PROTOCOLS[version],
+            username=settings.user,
+            password=settings.password,
+            identifier=settings.client_id,
+            will=aiomqtt.Will(
+                settings.status_topic,
+                OFFLINE,
+                QOS_AT_LEAST_ONCE,
+                retain=True,
+                properties=_properties(PacketTypes.WILLMESSAGE, ContentType="application/json") if is_5 else None,
+            ),
+            clean_session=None if is_5 else True,  # 5 begins anew by itself, and its session ends with the connection
+            properties=_properties(PacketTypes.CONNECT, MaximumPacketSize=RECEIVED_BYTES_MAX) if is_5 else None,
+            keepalive=KEEPALIVE_SECONDS,
+            timeout=CONNECT_SECONDS_MAX,
+            max_inflight_messages=0,  # unlimited in paho, as they are counted here
+            tls_context=tls_context,
+            logger=_UNHEARD,
+            socket_options=[
+                (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            ],  # an answer must not wait for the event before it
+        )
+
+    async def listen(self, topic_filter: str, arrived: Callable[[Arrived], None]) -> None:
+        """Subscribe at QoS 1. Raises SubscriptionRefused where the broker does not allow it."""
+        self._arrived = arrived
+        for code in await self.subscribe(topic_filter, QOS_AT_LEAST_ONCE):
+            if isinstance(code, ReasonCode) and code.is_failure:
+                raise SubscriptionRefused(str(code))
+
+    def send(
+        self,
+        topic: str,
+        payload: bytes,
+        *,
+        retain: bool = False,
+        expires: int | None = None,
+        correlation: bytes | None = None,
+        is_answer: bool = False,
+    ) -> asyncio.Future[None]:
+        """Publish at least once; the future is done when the broker has acknowledged.
+
+        Messages leave in the order of the calls, only an answer before everything else that waits. `expires` (seconds)
+        and `correlation` are for MQTT 5 and otherwise left out. The future raises PublishRefused, or aiomqtt.MqttError
+        when the connection is lost; `acknowledged` adds a deadline.
+        """
+        properties = None
+        if self.version is Version.V5:
+            properties = _common(expires) if correlation is None else _publish_properties(expires, correlation)
+        message = _Message(topic, payload, retain, properties, asyncio.get_running_loop().create_future())
+        if self._bytes_max is not None and _size(message, correlation) > self._bytes_max:
+            message.acknowledged.set_exception(PublishRefused("Packet too large"))
+        elif self._disconnected.done():
+            message.acknowledged.set_exception(aiomqtt.MqttError("the connection to the broker was lost"))
+        else:
+            (self._answers if is_answer else self._others).append(message)
+            self._fill()
+        return message.acknowledged
+
+    def _fill(self) -> None:
+        """Hand to paho what waits, as much as may be in flight at once."""
+        while len(self._in_flight) < self._in_flight_max and (queue := self._answers or self._others):
+            message = queue.popleft()
+            if message.acknowledged.done():
+                continue
+            info = self._client.publish(
+                message.topic, message.payload, QOS_AT_LEAST_ONCE, message.retain, message.properties
+            )
+            if info.rc == MQTT_ERR_SUCCESS:
+                self._in_flight[info.mid] = message
+            elif not message.acknowledged.done():
+                message.acknowledged.set_exception(aiomqtt.MqttCodeError(info.rc, "Could not publish message"))
+
+    def _on_socket_register_write(self, client: Client, userdata: Any, sock: Any) -> None:
+        """Write when there is room. aiomqtt stumbles over a socket that is gone by then, and does not notice that it is."""
+
+        def lost(error: Exception) -> None:
+            if not self._disconnected.done():
+                self._disconnected.set_exception(error)
+
+        def write() -> None:
+            try:
+                client.loop_write()
+            except Exception as error:  # noqa: BLE001  # whatever it is, it has broken the connection, and `closed` says it
+                lost(error)
+
+        def watch() -> None:
+            if sock.fileno() < 0:
+                return  # closed, which paho has said
+            try:
+                self._loop.add_writer(sock.fileno(), write)
+            except (OSError, RuntimeError) as error:  # the other side reset it, and uvloop watches it no more
+                write()  # so that paho closes it
+                lost(error)
+
+        self._loop.call_soon_threadsafe(watch)
+
+    def _on_connect(
+        self,
+        client: Client,
+        userdata: Any,
+        flags: ConnectFlags,
+        reason_code: ReasonCode,
+        properties: Properties | None = None,
+    ) -> None:
+        """Take note of the broker's limits, which paho does not."""
+        self._in_flight_max = min(IN_FLIGHT_MAX, getattr(properties, "ReceiveMaximum", IN_FLIGHT_MAX))
+        self._bytes_max = getattr(properties, "MaximumPacketSize", None)
+        if reason_code.value == _UNSUPPORTED and not self._connected.done():
+            self._connected.set_exception(VersionRefused(f"the broker refuses MQTT {self.version}"))
+        super()._on_connect(client, userdata, flags, reason_code, properties)
+
+    def _on_disconnect(
+        self,
+        client: Client,
+        userdata: Any,
+        flags: DisconnectFlags,
+        reason_code: ReasonCode,
+        properties: Properties | None = None,
+    ) -> None:
+        super()._on_disconnect(client, userdata, flags, reason_code, properties)
+        # aiomqtt would wait for its timeout. This may be paho's own thread, in which the connection begins.
+        self._loop.call_soon_threadsafe(self._dropped)
+
+    def _dropped(self) -> None:
+        if not self._connected.done():
+            self._connected.set_exception(VersionRefused("the broker closed the connection before it answered"))
+            self._connected.exception()  # nobody may be waiting any more
+
+    def _on_publish(
+        self, client: Client, userdata: Any, mid: int, reason_code: ReasonCode, properties: Properties
+    ) -> None:
+        """Take an acknowledgement, which may be a refusal; aiomqtt does not look."""
+        message = self._in_flight.pop(mid, None)
+        if message is None:
+            super()._on_publish(client, userdata, mid, reason_code, properties)
+        elif not message.acknowledged.done():
+            if reason_code.is_failure:
+                message.acknowledged.set_exception(PublishRefused(str(reason_code)))
+            else:
+                message.acknowledged.set_result(None)
+        self._fill()
+
+    def _on_message(self, client: Client, userdata: Any, message: MQTTMessage) -> None:
+        """Hand a message over at once; aiomqtt's queue would cost each one a task of its own."""
+        if self._arrived is None:
+            return
+        try:
+            topic = message.topic
+        except UnicodeDecodeError:
+            topic = ""  # which is no auction's
+        properties = message.properties
+        self._arrived(
+            Arrived(
+                topic,
+                bytes(message.payload),
+                message.retain,
+                getattr(properties, "ResponseTopic", None),
+                getattr(properties, "CorrelationData", None),
+            )
+        )
+
+    def lost(self, disconnected: asyncio.Future[None]) -> None:
+        """Tell everybody who waits for an acknowledgement that none will come."""
+        reason = None if disconnected.cancelled() else disconnected.exception()
+        for message in (*self._in_flight.values(), *self._answers, *self._others):
+            if not message.acknowledged.done():
+                error = aiomqtt.MqttError("the connection to the broker was lost")
+                error.__cause__ = reason
+                message.acknowledged.set_exception(error)
+        for queue in (self._in_flight, self._answers, self._others):
+            queue.clear()
+
+    async def __aenter__(self) -> Self:
+        """Connect. Raises VersionRefused, or aiomqtt.MqttError for any other reason."""
+        await super().__aenter__()
+        self._disconnected.add_done_callback(self.lost)
+        return self
+
+    async def closed(self) -> None:
+        """Wait until the connection is lost, then raise aiomqtt.MqttError."""
+        await asyncio.wait([self._disconnected])
+        raise aiomqtt.MqttError("the connection to the broker was lost") from self._disconnected.exception()
+
+
+async def acknowledged(*messages: asyncio.Future[None]) -> None:
+    """Return when the broker has acknowledged all of them; otherwise those that still wait are not sent any more.
+
+    Raises PublishRefused, or aiomqtt.MqttError where there is no acknowledgement.
+    """
+    try:
+        async with asyncio.timeout(ACKNOWLEDGE_SECONDS_MAX):
+            await asyncio.gather(*messages)
+    except TimeoutError:
+        raise aiomqtt.MqttError("the broker does not acknowledge what is published") from None
+    finally:
+        for message in messages:
+            message.cancel()
+
+
+@asynccontextmanager
+async def connect(settings: MqttSettings, first: Version = Version.V5) -> AsyncIterator[Connection]:
+    """Connect; under `auto` in the version `first`, and at once in the other one if the broker does not take it.
+
+    All processes share one client id: the broker cuts the older connection off, so that two never publish at once.
+    Raises aiomqtt.MqttError where the broker cannot be reached, refuses, or does not answer.
+    """
+    if settings.version is not Version.AUTO:
+        first = settings.version
+    connection = Connection(settings, first)
+    try:
+        await connection.__aenter__()
+    except VersionRefused as error:
+        if settings.version is not Version.AUTO:
+            raise aiomqtt.MqttError(f"{error}; mqtt_version is {first}, try auto") from error
+        connection = Connection(settings, Version.V311 if first is Version.V5 else Version.V5)
+        await connection.__aenter__()
+    try:
+        yield connection
+    finally:
+        with suppress(aiomqtt.MqttError):  # a connection that is lost already is said by `closed`
+            await connection.__aexit__(None, None, None)
+
+
+@asynccontextmanager
+async def online(connection: Connection, settings: MqttSettings) -> AsyncIterator[None]:
+    """Retain `ONLINE` as the status, and `OFFLINE` on the way out; the Last Will says it for a dead process."""
+    await acknowledged(connection.send(settings.status_topic, ONLINE, retain=True))
+    try:
+        yield
+    finally:
+        with suppress(aiomqtt.MqttError, TimeoutError):  # a broker that is gone has said the Last Will
+            async with asyncio.timeout(FAREWELL_SECONDS_MAX):
+                await connection.send(settings.status_topic, OFFLINE, retain=True, is_answer=True)
+
+
+def _size(message: _Message, correlation: bytes | None) -> int:
+    """Return a little more than the bytes of the packet."""
+    return _HEAD_BYTES_MAX + len(message.topic.encode()) + len(message.payload) + len(correlation or b"")
+
+
+class _Packed(Properties):
+    """Properties that are turned into bytes once; paho does it for each message, which takes as long as the rest."""
+
+    def __init__(self, properties: Properties) -> None:
+        object.__setattr__(self, "packed", properties.pack())  # type: ignore[no-untyped-call]  # paho has no types here
+
+    def pack(self) -> bytes:
+        """Return the bytes."""
+        packed: bytes = object.__getattribute__(self, "packed")
+        return packed
+
+
+@cache
+def _common(expires: int | None) -> Properties:
+    return _Packed(_publish_properties(expires, None))
+
+
+def _publish_properties(expires: int | None, correlation: bytes | None) -> Properties:
+    named: dict[str, Any] = {"ContentType": "application/json"}
+    if expires is not None:
+        named["MessageExpiryInterval"] = expires
+    if correlation is not None:
+        named["CorrelationData"] = correlation
+    return _properties(PacketTypes.PUBLISH, **named)
+
+
+def _properties(packet_type: int, **named: Any) -> Properties:
+    properties = Properties(packet_type)  # type: ignore[no-untyped-call]  # paho has no types here
+    for name, value in named.items():
+        setattr(properties, name, value)
+    return properties

@@ -1,0 +1,125 @@
+"""What devices ask, over one connection: handed over in order of arrival, answered as soon as it is decided."""
+
+import asyncio
+from collections import Counter
+
+import aiomqtt
+import structlog
+
+from saleroom.mqtt.connection import Connection, PublishRefused, acknowledged
+from saleroom.mqtt.topics import Arrived, Ask, MqttSettings
+
+HELD_MAX = 4096
+"""Commands and answers under way. Whoever answers says `busy` long before; beyond it the broker does not keep up."""
+REPLY_SECONDS = 300
+"""How long a broker of MQTT 5 keeps an answer for a device that is away."""
+TELL_SECONDS = 1.0
+
+_log = structlog.get_logger(__name__)
+
+
+class Tally:
+    """Counts what happens by its reason, and logs it: the first at once, and then one line a second for all of them."""
+
+    def __init__(self, line: str) -> None:
+        self.counts: Counter[str] = Counter()
+        self._line = line
+        self._untold: Counter[str] = Counter()
+        self._told = False
+
+    def count(self, reason: str) -> None:
+        """Take note of one. Call it in the event loop."""
+        self.counts[reason] += 1
+        self._untold[reason] += 1
+        if not self._told:
+            self._tell()
+
+    def _tell(self) -> None:
+        self._told = bool(self._untold)
+        if self._told:
+            _log.warning(self._line, reasons=dict(self._untold))
+            self._untold.clear()
+            asyncio.get_running_loop().call_later(TELL_SECONDS, self._tell)
+
+
+class Inbox:
+    """Listens on one connection after the other. `ask` None: the house takes no commands over MQTT."""
+
+    def __init__(self, settings: MqttSettings, ask: Ask | None) -> None:
+        self._filter = settings.commands_filter
+        self._ask = ask
+        self._connection: Connection | None = None
+        self._held: set[asyncio.Task[None]] = set()
+        self._cleared: Counter[str] = Counter()
+        self._may_clear = True
+        self._unanswered = Tally("MQTT commands without an answer")
+
+    async def open(self, connection: Connection) -> None:
+        """Listen. Raises SubscriptionRefused, or aiomqtt.MqttError when the connection is lost."""
+        if self._ask is not None:
+            ask = self._ask
+            self._cleared.clear()
+            await connection.listen(self._filter, lambda arrived: self._take(connection, ask, arrived))
+            self._connection = connection
+
+    async def close(self) -> None:
+        """Listen no more, and return when all that has come is answered. Raises aiomqtt.MqttError when it is lost."""
+        if self._connection is not None:
+            connection, self._connection = self._connection, None
+            await connection.unsubscribe(self._filter)
+        if self._held:
+            await asyncio.wait(self._held)
+
+    async def abandon(self) -> None:
+        """Wait for nothing more: the connection is over."""
+        self._connection = None
+        for task in self._held:
+            task.cancel()
+        await asyncio.gather(*self._held, return_exceptions=True)
+
+    def _take(self, connection: Connection, ask: Ask, arrived: Arrived) -> None:
+        if not arrived.payload and self._cleared[arrived.topic]:
+            self._cleared[arrived.topic] -= 1
+            return
+        if len(self._held) >= HELD_MAX:
+            self._unanswered.count("too many at once")
+            return
+        # Tasks begin in the order in which they are made.
+        task = asyncio.create_task(self._answer(connection, ask, arrived))
+        self._held.add(task)
+        task.add_done_callback(self._held.discard)
+
+    async def _answer(self, connection: Connection, ask: Ask, arrived: Arrived) -> None:
+        reply = await ask(arrived)
+        try:
+            if arrived.retained:
+                await self._clear(connection, arrived.topic)
+            if reply is not None:
+                await acknowledged(
+                    connection.send(
+                        reply.topic,
+                        reply.payload,
+                        expires=REPLY_SECONDS,
+                        correlation=reply.correlation,
+                        is_answer=True,
+                    )
+                )
+        except PublishRefused as error:
+            self._unanswered.count(f"the broker refuses the answer: {error}")
+        except aiomqtt.MqttError:
+            self._unanswered.count("the connection was lost before the answer")
+
+    async def _clear(self, connection: Connection, topic: str) -> None:
+        """Take a stored command away: it would come again with each connection, and it holds a token.
+
+        The house hears of it itself, as a message without payload. A broker that does not allow it is not asked again:
+        some, such as Mosquitto 2.0.11, end the connection of whoever publishes what is not allowed.
+        """
+        if not self._may_clear:
+            return
+        self._cleared[topic] += 1
+        try:
+            await acknowledged(connection.send(topic, b"", retain=True))
+        except PublishRefused as error:
+            self._may_clear = False
+            _log.warning("MQTT broker does not let the house take away stored commands", topic=topic, reason=str(error))

@@ -1,0 +1,152 @@
+"""What goes out to MQTT over one connection: events in order, then states, and after a while their end."""
+
+import asyncio
+import time
+from collections.abc import Collection, Iterable
+from collections.abc import Set as AbstractSet
+from datetime import timedelta
+from itertools import islice, takewhile
+
+from saleroom.bidding.domain.auction import Status
+from saleroom.bidding.storage import auctions, listing, retained
+from saleroom.log import store
+from saleroom.mqtt.connection import Connection, acknowledged
+from saleroom.mqtt.topics import MqttSettings
+from saleroom.storage.database import Database, Transaction
+
+BATCH_EVENTS_MAX = 500
+STATE_SECONDS = 1.0
+"""While events wait, an auction's state goes out this often at most; as soon as none wait, it does."""
+SWEEP_SECONDS = 30.0
+STATE_KEPT = timedelta(hours=24)
+"""How long the state of an auction stays retained after the event that ended it."""
+EVENT_SECONDS = 24 * 3600
+"""How long a broker of MQTT 5 keeps an event for a subscriber that is away."""
+
+State = tuple[str, bytes, bool]
+"""An auction's gid, the JSON that anyone may see, and whether it is over."""
+
+
+class Outbox:
+    """Takes from the log what is owed, publishes it, and marks it once the broker has acknowledged it."""
+
+    def __init__(self, database: Database, connection: Connection, settings: MqttSettings) -> None:
+        self._database = database
+        self._connection = connection
+        self._settings = settings
+        self._changed: dict[int, float] = {}
+        """Auctions whose state the broker lacks, the first changed first, and when that event went out."""
+        self._sent: dict[int, float] = {}
+        """Auctions whose state went out within `STATE_SECONDS`, the first one first, and when."""
+        self._lost = _LostStates()
+        self._swept = -SWEEP_SECONDS
+
+    async def send_next(self) -> bool:
+        """Send what is next; False where nothing was left. Raises Unavailable, PublishRefused or aiomqtt.MqttError."""
+        sent = await self._send_changes()
+        if not self._lost.done:
+            await self._send_states(await self._database.read(self._lost.next))
+            sent = True
+        if time.monotonic() - self._swept >= SWEEP_SECONDS:
+            sent = await self._clear() or sent
+        return sent
+
+    def begin_again(self) -> None:
+        """Send all states once more: the database may have lost what the broker was told."""
+        self._changed.clear()
+        self._sent.clear()
+        self._lost = _LostStates()
+
+    async def _send_changes(self) -> bool:
+        """Send events, and the states that are due after them."""
+        now = time.monotonic()
+        waiting = list(islice(self._changed, BATCH_EVENTS_MAX))
+        late = {number for number in waiting if self._changed[number] <= now - STATE_SECONDS}
+        for number in list(takewhile(lambda sent: self._sent[sent] <= now - STATE_SECONDS, self._sent)):
+            del self._sent[number]
+        events, states = await self._database.read(_owed, waiting, late, self._sent.keys())
+        if not events and not states:
+            return False
+        topic = self._settings.events_topic
+        sends = [self._connection.send(topic(e.gid), e.payload, expires=EVENT_SECONDS) for e in events]
+        await acknowledged(*sends, *self._state_sends(states.values()))
+        if events:
+            await self._database.write(store.mark_delivered, [event.id for event in events])
+        for number in states:
+            self._changed.pop(number, None)
+            self._sent.pop(number, None)
+            self._sent[number] = now
+        for event in events:
+            if event.auction_id not in states:
+                self._changed.setdefault(event.auction_id, now)
+        return True
+
+    async def _send_states(self, states: Iterable[State]) -> None:
+        await acknowledged(*self._state_sends(states))
+
+    def _state_sends(self, states: Iterable[State]) -> list[asyncio.Future[None]]:
+        topic = self._settings.state_topic
+        kept = int(STATE_KEPT.total_seconds())
+        return [
+            self._connection.send(topic(gid), state, retain=True, expires=kept if over else None)
+            for gid, state, over in states
+        ]
+
+    async def _clear(self) -> bool:
+        """Take away states that have been retained for long enough; False where there are no more of them."""
+        ended = await self._database.read(retained.overdue, STATE_KEPT, BATCH_EVENTS_MAX)
+        topic = self._settings.state_topic
+        await acknowledged(*(self._connection.send(topic(state.gid), b"", retain=True) for state in ended))
+        if ended:
+            await self._database.write(retained.mark_cleared, [state.id for state in ended])
+        if len(ended) < BATCH_EVENTS_MAX:
+            self._swept = time.monotonic()
+        return bool(ended)
+
+
+class _LostStates:
+    """Pages through the states that a broker is to have, as each new connection begins, those that are over last.
+
+    The embedded broker forgets what it retained when the service stops; others may.
+    """
+
+    def __init__(self) -> None:
+        self._live = [Status.OPEN, Status.SCHEDULED]
+        self._after: listing.Mark | None = None
+        self._after_ended: retained.EndedState | None = None
+        self.done = False
+
+    def next(self, tx: Transaction) -> Iterable[State]:
+        """Return the next page."""
+        if self._live:
+            which = listing.Filter(status=self._live[-1].value)
+            page, self._after = listing.page(tx, which, listing.Sort.NEWEST, BATCH_EVENTS_MAX, self._after)
+            if self._after is None:
+                self._live.pop()
+            return _states(tx, [auction.id for auction in page]).values()
+        ended = retained.fresh(tx, STATE_KEPT, self._after_ended, BATCH_EVENTS_MAX)
+        self.done = len(ended) < BATCH_EVENTS_MAX
+        if ended:
+            self._after_ended = ended[-1]
+        return _states(tx, [state.auction_id for state in ended]).values()
+
+
+def _owed(
+    tx: Transaction, waiting: Collection[int], late: AbstractSet[int], sent: AbstractSet[int]
+) -> tuple[list[store.OwedEvent], dict[int, State]]:
+    """Return the next events in order, and the states that go out after them, by the store's number.
+
+    Without events those are all that wait. With events, those that are late; and where these events are the last ones,
+    theirs too, unless such a state was sent just now. All states are read after the events: none is older than an event.
+    """
+    events = store.owed(tx, BATCH_EVENTS_MAX)
+    if not events:
+        return events, _states(tx, waiting)
+    is_behind = len(events) == BATCH_EVENTS_MAX
+    fresh = set() if is_behind else {event.auction_id for event in events} - sent
+    return events, _states(tx, late | fresh)
+
+
+def _states(tx: Transaction, ids: Collection[int]) -> dict[int, State]:
+    found = auctions.by_ids(tx, ids) if ids else []
+    return {auction.id: (auction.gid, auctions.public_json(tx, auction), auction.over) for auction in found}

@@ -1,0 +1,233 @@
+"""The relay: one process holds the connection to the broker, sends what the log owes, and answers devices.
+
+At least once: whatever goes wrong between publishing and marking, the same events are published again, in order.
+"""
+
+import asyncio
+import os
+import random
+import secrets
+import socket
+
+import aiomqtt
+import structlog
+
+from saleroom.log import store
+from saleroom.mqtt.connection import (
+    FAREWELL_SECONDS_MAX,
+    Connection,
+    PublishRefused,
+    SubscriptionRefused,
+    connect,
+    online,
+)
+from saleroom.mqtt.inbox import Inbox
+from saleroom.mqtt.outbox import Outbox
+from saleroom.mqtt.topics import Ask, MqttSettings, Version
+from saleroom.storage import leases
+from saleroom.storage.database import Database
+from saleroom.storage.faults import Unavailable
+
+LEASE = "mqtt-relay"
+LEASE_SECONDS = 10
+RENEW_SECONDS = 3.0
+STANDBY_SECONDS = 2.0
+POLL_SECONDS = 0.5
+BACKOFF_SECONDS_MIN = 0.5
+BACKOFF_SECONDS_MAX = 30.0
+STOP_SECONDS_MAX = 3.0
+
+_log = structlog.get_logger(__name__)
+
+
+class Relay:
+    """One per process; of all processes on a database, the one that holds the lease publishes, the others stand by.
+
+    `connected` says whether this process is the one and has its broker; `standing_by`, whether another one is.
+    """
+
+    def __init__(self, database: Database, settings: MqttSettings, inbox: Ask | None = None) -> None:
+        """`inbox` answers what devices ask; without it nobody listens."""
+        self.connected = False
+        self.standing_by = False
+        self._database = database
+        self._settings = settings
+        self._inbox = Inbox(settings, inbox)
+        self._version = Version.V5
+        self._holder = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+        self._woken = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._outbox: Outbox | None = None
+        self._attempts = 0
+        self._faults: set[str] = set()
+        """What has been said since all was well."""
+
+    @property
+    def status(self) -> str:
+        """How it is, in a word for `/readyz`: `connected`, `standing by` or `not connected`."""
+        if self.standing_by:
+            return "standing by"
+        return "connected" if self.connected else "not connected"
+
+    def wake(self) -> None:
+        """Say that something was committed; call it in the event loop's thread. Without it the relay looks by itself."""
+        self._woken.set()
+
+    def begin_again(self) -> None:
+        """Send all states once more: the database has lost what the broker was told."""
+        if self._outbox is not None:
+            self._outbox.begin_again()
+            self.wake()
+
+    async def owed(self) -> int:
+        """Return how many events wait for the broker's acknowledgement. Raises Unavailable without the database."""
+        return await self._database.read(store.owed_count)
+
+    async def run(self) -> None:
+        """Publish until `stop` is called. An absent broker or database is waited for; any other error is a bug."""
+        self._task = asyncio.current_task()
+        try:
+            while not self._stopping.is_set():
+                await self._try()
+        except asyncio.CancelledError:
+            if not self._stopping.is_set():
+                raise
+
+    async def stop(self) -> None:
+        """Let what is owed go out, say `offline`, and hand the lease on: within five seconds, done or not."""
+        if self._stopping.is_set():
+            return
+        self._stopping.set()
+        self._woken.set()
+        if self._task is not None:
+            _, late = await asyncio.wait({self._task}, timeout=STOP_SECONDS_MAX if self.connected else 0)
+            if late:
+                self._task.cancel()
+                await asyncio.wait({self._task}, timeout=FAREWELL_SECONDS_MAX)
+        await self._release()
+
+    async def _try(self) -> None:
+        try:
+            self.standing_by = not await self._hold()
+            if self.standing_by:
+                await self._pause(STANDBY_SECONDS)
+            else:
+                await self._serve()
+        except aiomqtt.MqttError as error:
+            await self._back_off("MQTT broker not reached; events are kept and go out when it is back", error)
+        except Unavailable as error:
+            await self._back_off("database not reached; MQTT goes on when it is back", error)
+
+    async def _serve(self) -> None:
+        """Serve until the relay is stopped or the lease is lost. Raises MqttError, or Unavailable at the end."""
+        async with connect(self._settings, self._version) as connection:
+            self._version = connection.version
+            outbox = self._outbox = Outbox(self._database, connection, self._settings)
+            await self._listen(connection)
+            async with online(connection, self._settings):
+                self.connected = True
+                work = (self._deliver(outbox), self._renew(), connection.closed())
+                duties = [asyncio.create_task(duty) for duty in work]
+                try:
+                    done, _ = await asyncio.wait(duties, return_when=asyncio.FIRST_COMPLETED)
+                    for duty in done:
+                        duty.result()
+                finally:
+                    self.connected = False
+                    for duty in duties:
+                        duty.cancel()
+                    await asyncio.gather(*duties, return_exceptions=True)
+                    await self._inbox.abandon()
+
+    async def _listen(self, connection: Connection) -> None:
+        """Listen to devices before the status says so; a broker that does not allow it still gets the events."""
+        try:
+            await self._inbox.open(connection)
+        except SubscriptionRefused as error:
+            broker, topic = self._settings.url, self._settings.commands_filter
+            _log.warning(
+                "MQTT broker does not let the house listen; nobody can bid over MQTT",
+                broker=broker,
+                topic=topic,
+                reason=str(error),
+            )
+
+    async def _deliver(self, outbox: Outbox) -> None:
+        """Send what is owed, then look for more; at the stop answer what has come, and send what that has led to.
+
+        What the broker refuses, and a database that is away, leave the connection as it is: devices are still answered.
+        """
+        while True:
+            self._woken.clear()
+            stopping = self._stopping.is_set()
+            if stopping:
+                await self._inbox.close()
+            sent = await self._sent(outbox)
+            if stopping and not sent:
+                return
+            if sent is False:
+                await _wait(self._woken, POLL_SECONDS)
+
+    async def _sent(self, outbox: Outbox) -> bool | None:
+        """Send what is next and say whether there was anything; None after a fault, which has been waited for."""
+        try:
+            sent = await outbox.send_next()
+        except PublishRefused as error:
+            await self._back_off("MQTT broker refuses events or states; they are kept and tried again", error)
+        except Unavailable as error:
+            outbox.begin_again()  # it may come back as a standby that lacks the last commits
+            await self._back_off("database not reached; MQTT goes on when it is back", error)
+        else:
+            self._recovered()
+            return sent
+        return None
+
+    async def _renew(self) -> None:
+        """Return when the lease is lost. While the database is away nobody here can know; the broker does.
+
+        Another process that takes the lease connects with the same client id, which ends this connection.
+        """
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            try:
+                if not await self._hold():
+                    return
+            except Unavailable:
+                continue  # said by `_deliver`, which asks more often
+
+    async def _hold(self) -> bool:
+        return await self._database.write(leases.hold, LEASE, self._holder, LEASE_SECONDS)
+
+    async def _release(self) -> None:
+        try:
+            await self._database.write(leases.release, LEASE, self._holder)
+        except Unavailable as error:
+            _log.warning("MQTT lease not released; it runs out by itself", reason=str(error), seconds=LEASE_SECONDS)
+
+    async def _back_off(self, fault: str, error: Exception) -> None:
+        """Say once what is wrong, and wait: longer each time, and never in step with other processes."""
+        if fault not in self._faults:
+            self._faults.add(fault)
+            _log.warning(fault, broker=self._settings.url, reason=str(error))
+        limit = min(BACKOFF_SECONDS_MAX, BACKOFF_SECONDS_MIN * 2 ** min(self._attempts, 10))
+        self._attempts += 1
+        await self._pause(random.uniform(0, limit))
+
+    def _recovered(self) -> None:
+        self._attempts = 0
+        if self._faults:
+            self._faults.clear()
+            _log.info("MQTT is delivered again", broker=self._settings.url)
+
+    async def _pause(self, seconds: float) -> None:
+        await _wait(self._stopping, seconds)
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    """Wait for `event`, at most `seconds`."""
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return

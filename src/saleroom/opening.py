@@ -1,0 +1,56 @@
+"""The database opened for one piece of work, without the service."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from alembic.util import CommandError
+
+from saleroom.kernel.errors import Refused
+from saleroom.settings import Settings
+from saleroom.storage.database import Database
+from saleroom.storage.faults import Unavailable
+from saleroom.storage.migrations import migrate as migrate_tables
+
+R = TypeVar("R")
+
+
+def database(settings: Settings) -> Database:
+    """Return the database that the settings name. Raises Refused for one that cannot be."""
+    try:
+        pooled = settings.database_pooler == "transaction"
+        return Database(settings.database, pool_size=settings.database_pool_size, pooled=pooled)
+    except ValueError as error:
+        raise Refused(f"database: {error}") from error
+
+
+def run(settings: Settings, work: Callable[[Database], Awaitable[R]]) -> R:
+    """Do `work` on the database outside the service. Raises Refused where the database cannot be used."""
+
+    async def on_a_database() -> R:
+        opened = database(settings)
+        try:
+            await opened.check()
+            return await work(opened)
+        except Unavailable as error:
+            raise Refused(f"cannot use the database {opened.shown}: {error}") from error
+        finally:
+            await opened.close()
+
+    return asyncio.run(on_a_database())
+
+
+async def with_tables(database: Database, revision: str = "head") -> str:
+    """Bring the tables to `revision` and return the one reached. Raises Refused for one that is not known."""
+    try:
+        return await database.write(migrate_tables, revision)
+    except CommandError as error:
+        raise Refused(f"cannot bring the tables to revision {revision}: {error}") from error
+
+
+def migrate(settings: Settings, revision: str = "head") -> str:
+    """Bring the tables to `revision` and return a line that says so. Raises Refused, also for an unknown revision."""
+    reached = run(settings, lambda database: with_tables(database, revision))
+    return f"The tables are at revision {reached}."

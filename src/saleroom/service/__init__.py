@@ -1,1 +1,0 @@
-"""Use cases: one public function is one use case in one transaction."""

@@ -1,0 +1,100 @@
+"""Money as people write it: the exact amount to text in a Babel locale and a currency, and such text to the amount."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from babel import Locale
+from babel.numbers import (
+    format_currency,
+    format_decimal,
+    get_currency_precision,
+    get_currency_symbol,
+    get_decimal_symbol,
+    get_group_symbol,
+)
+
+from saleroom.kernel.errors import Fault
+from saleroom.kernel.money import parse_money
+
+TEXT_MAX = 64
+"""Characters of the longest text that is read at all; 20 digits with everything around them are fewer."""
+_SPACE = "[ \u00a0\u2009\u202f]"
+"""May stand between thousands in every language; some of them do not break, or are thin."""
+_APOSTROPHE = "['\u2019]"
+_MARKS = re.compile("[\u061c\u200e\u200f]")
+"""Of direction: some languages put them around an amount."""
+_TOUCHING = re.compile(r"(?<=[^\W\d])(?=\d)|(?<=\d)(?=[^\W\d])")
+"""Where a currency's letters touch the digits: CLDR wants a space there (UTS 35, "currencySpacing")."""
+_EXAMPLE = Decimal("1234.5")
+
+
+def write(amount: Decimal, currency: str, locale: Locale) -> str:
+    """Return an amount with its currency, never rounded.
+
+    The currency's own decimals are always there, the others only where they are not nought.
+    """
+    shown = _shown(amount, currency)
+    return _TOUCHING.sub("\u00a0", format_currency(shown, currency, locale=locale, decimal_quantization=False))
+
+
+def write_bare(amount: Decimal, currency: str, locale: Locale) -> str:
+    """Return an amount without currency and separators of thousands, as it is put into a field."""
+    return str(_shown(amount, currency)).replace(".", get_decimal_symbol(locale))
+
+
+def example(currency: str, locale: Locale) -> str:
+    """Return how an amount with thousands, and with the decimals of the currency, is written in a field."""
+    decimals = _decimals(currency)
+    return format_decimal(_EXAMPLE if decimals else int(_EXAMPLE), f"#,##0.{'0' * decimals}", locale)
+
+
+def read(text: str, currency: str, locale: Locale) -> Decimal | Fault:
+    """Return the amount that `text` writes in this language, with the currency or without; else the fault in it.
+
+    Thousands stand in whole groups or without any. What a language writes in another way is refused, never guessed.
+    """
+    number = _number(text, currency, locale) if len(text) <= TEXT_MAX else ""
+    groups = "|".join(_grouped(mark, *locale.decimal_formats[None].grouping) for mark in _marks(locale))
+    decimal = re.escape(get_decimal_symbol(locale))
+    match = re.fullmatch(f"(-?)((?:{groups})|[0-9]+)(?:{decimal}([0-9]+))?", number)
+    if match is None:
+        # Not even digits: let the one home of money's rules say so.
+        return parse_money("")
+    sign, whole, fraction = match.groups()
+    return parse_money(sign + re.sub("[^0-9]", "", whole) + (f".{fraction}" if fraction else ""))
+
+
+def swapped(text: str) -> str:
+    """Return `text` with point and comma exchanged: what somebody may mean who writes as in another language."""
+    return text.translate({ord("."): ",", ord(","): "."})
+
+
+def _shown(amount: Decimal, currency: str) -> Decimal:
+    places = -int(amount.normalize().as_tuple().exponent)
+    return amount.quantize(Decimal(1).scaleb(-max(places, _decimals(currency))))
+
+
+def _decimals(currency: str) -> int:
+    """Return the decimals that a currency always shows; no amount has more than three, though a few currencies do."""
+    return min(get_currency_precision(currency), 3)
+
+
+def _number(text: str, currency: str, locale: Locale) -> str:
+    """Return `text` without the currency, which may stand on one side as code or sign, and what is around it."""
+    text = _MARKS.sub("", text).strip()
+    names = {currency, get_currency_symbol(currency, locale), get_currency_symbol(currency, "en")}
+    signs = "|".join(re.escape(_MARKS.sub("", name)) for name in sorted(names))
+    return re.sub(f"^(?:{signs}){_SPACE}*|{_SPACE}*(?:{signs})$", "", text, count=1, flags=re.IGNORECASE)
+
+
+def _marks(locale: Locale) -> set[str]:
+    """Return the patterns of what may stand between thousands."""
+    own = get_group_symbol(locale)
+    return {_SPACE, _APOSTROPHE if re.fullmatch(_APOSTROPHE, own) else re.escape(own)}
+
+
+def _grouped(mark: str, last: int, others: int) -> str:
+    """Return the pattern of a whole number in groups, such as 12.345.678, or 1,23,45,678 where `others` is 2."""
+    return f"[0-9]{{1,{others}}}(?:{mark}[0-9]{{{others}}})*{mark}[0-9]{{{last}}}"

@@ -1,0 +1,178 @@
+"""The public folder under `/assets/` (contract.md, "Assets").
+
+The whole folder is read once, at start, into a dictionary from address to answer. A request is a look-up in it and never
+touches the file system, so no spelling of an address can lead outside the folder.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import mimetypes
+import re
+from collections.abc import Container, Iterator
+from pathlib import Path
+
+import brotli
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
+
+from saleroom.http.problems import NotFound
+
+PREFIX = "/assets/"
+FOREVER = "public, max-age=31536000, immutable"
+BRIEFLY = "public, max-age=60"
+DIGEST_CHARACTERS = 16
+COMPRESSED_AT_START_BYTES_MAX = 64 * 1024
+"""A larger file is compressed when the package is built (`.br` and `.gz` beside it): the start must not wait for it."""
+
+_SUFFIXES = {"br": ".br", "gzip": ".gz"}
+_TEXT = ("text/", "application/json", "image/svg+xml")
+_ENTITY_TAG = re.compile(r'(?:W/)?("[^"]*")')
+_RANGE = re.compile(r"bytes=(?:([0-9]{1,18})-([0-9]{0,18})|-([0-9]{1,18}))", re.IGNORECASE)
+_QUALITY = re.compile(r"q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)", re.IGNORECASE)
+
+
+class Representation(Struct, frozen=True):
+    """A file's bytes in one content coding; the strong entity tag is theirs alone."""
+
+    body: bytes
+    etag: str
+
+
+class Asset(Struct, frozen=True):
+    """A file: content coding (`identity`, `br`, `gzip`) to its representation."""
+
+    media_type: str
+    cache_control: str
+    representations: dict[str, Representation]
+
+
+class Assets:
+    """The public folder, as it was when this was made."""
+
+    def __init__(self, folder: Path) -> None:
+        self._found: dict[str, Asset] = {}
+        self._urls: dict[str, str] = {}
+        for file in _files(folder):
+            name = file.relative_to(folder).as_posix()
+            media_type = _media_type(name)
+            representations = _representations(file, media_type)
+            hashed = _hashed_name(name, representations["identity"].body)
+            self._urls[name] = PREFIX + hashed
+            self._found[name] = Asset(media_type, BRIEFLY, representations)
+            self._found[hashed] = Asset(media_type, FOREVER, representations)
+
+    def url(self, name: str) -> str:
+        """Return the lasting address of `name`, a path below the folder. Raises KeyError where there is no such file."""
+        return self._urls[name]
+
+    async def answer(self, request: Request) -> Response:
+        """Answer GET and HEAD for the path parameter `file`. Raises NotFound."""
+        name = request.path_params["file"]
+        asset = self._found.get(name)
+        # The router's pattern lets a line feed at the end of a path go unnoticed.
+        if asset is None or not request.scope["path"].endswith(name):
+            raise NotFound
+        coding = choose_coding(",".join(request.headers.getlist("accept-encoding")), asset.representations)
+        chosen = asset.representations[coding]
+        headers = {"ETag": chosen.etag, "Cache-Control": asset.cache_control, "Vary": "Accept-Encoding"}
+        if is_known(request.headers.getlist("if-none-match"), chosen.etag):
+            return Response(status_code=304, headers=headers)
+        headers |= {"Content-Type": asset.media_type, "Accept-Ranges": "bytes"}
+        if coding != "identity":
+            headers["Content-Encoding"] = coding
+        size = len(chosen.body)
+        if request.method == "HEAD":
+            return Response(headers=headers | {"Content-Length": str(size)})
+        part = _part(request, chosen)
+        if part is None:
+            return Response(chosen.body, headers=headers)
+        if part.start >= size:
+            return Response(status_code=416, headers={"Content-Range": f"bytes */{size}"})
+        headers["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{size}"
+        return Response(chosen.body[part.start : part.stop], 206, headers)
+
+
+def choose_coding(accepted: str, available: Container[str]) -> str:
+    """Return which of the `available` content codings the header Accept-Encoding likes best (RFC 9110, 12.5.3).
+
+    Among equals br, gzip, identity. Identity is the fallback, also for a client that refuses everything.
+    """
+    qualities: dict[str, float] = {}
+    for item in accepted.split(","):
+        coding, _, parameter = (part.strip() for part in item.partition(";"))
+        weight = _QUALITY.fullmatch(parameter)
+        if coding and (weight or not parameter):
+            qualities[coding.lower()] = float(weight[1]) if weight else 1.0
+    rest = qualities.get("*", 0.0)
+    # Identity needs no mention to be acceptable, but whoever lists codings would rather have one of them.
+    liked = {"br": qualities.get("br", rest), "gzip": qualities.get("gzip", rest)}
+    liked["identity"] = qualities.get("identity", 0.0005)
+    best = max((coding for coding in liked if coding in available), key=lambda coding: liked[coding])
+    return best if liked[best] > 0 else "identity"
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Give every file that may be public: no symbolic link, nothing hidden, no compressed twin of another file."""
+    for entry in sorted(folder.iterdir()):
+        if entry.is_symlink() or entry.name.startswith("."):
+            continue
+        if entry.is_dir():
+            yield from _files(entry)
+        elif entry.is_file() and not (entry.suffix in _SUFFIXES.values() and entry.with_suffix("").exists()):
+            yield entry
+
+
+def _media_type(name: str) -> str:
+    # Named here because the machine's own table, which `mimetypes` reads, may have an old type for scripts or none.
+    known = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".json": "application/json"}
+    found = known.get(Path(name).suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return f"{found}; charset=utf-8" if found.startswith(_TEXT) else found
+
+
+def _representations(file: Path, media_type: str) -> dict[str, Representation]:
+    plain = file.read_bytes()
+    bodies = {"identity": plain}
+    for coding, suffix in _SUFFIXES.items():
+        twin = file.with_name(file.name + suffix)
+        if twin.is_file() and not twin.is_symlink():
+            bodies[coding] = twin.read_bytes()
+        elif media_type.startswith(_TEXT) and len(plain) <= COMPRESSED_AT_START_BYTES_MAX:
+            bodies[coding] = brotli.compress(plain) if coding == "br" else gzip.compress(plain, mtime=0)
+    return {
+        coding: Representation(body, f'"{_digest(body)}"')
+        for coding, body in bodies.items()
+        if coding == "identity" or len(body) < len(plain)
+    }
+
+
+def _digest(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()[:DIGEST_CHARACTERS]
+
+
+def _hashed_name(name: str, body: bytes) -> str:
+    folder, slash, file = name.rpartition("/")
+    return f"{folder}{slash}{_digest(body)}-{file}"
+
+
+def is_known(sent: list[str], etag: str) -> bool:
+    """Whether If-None-Match names this representation; a weak tag counts, as RFC 9110, 13.1.2 compares weakly."""
+    tags = ",".join(sent).strip()
+    return tags == "*" or etag in _ENTITY_TAG.findall(tags)
+
+
+def _part(request: Request, chosen: Representation) -> range | None:
+    """Return which bytes were asked for, perhaps beyond the end, or None for all of them.
+
+    Several ranges, a malformed one, or an If-Range with any other tag are answered whole, as RFC 9110, 14.2 allows.
+    """
+    asked = _RANGE.fullmatch(request.headers.get("range", "").strip())
+    if asked is None or request.headers.get("if-range", chosen.etag).strip() != chosen.etag:
+        return None
+    size = len(chosen.body)
+    first, last, from_end = asked.groups()
+    start = max(size - int(from_end), 0) if from_end else int(first)
+    stop = min(int(last) + 1, size) if last else size
+    return None if first and last and int(last) < int(first) else range(start, stop)

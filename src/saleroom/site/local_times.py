@@ -1,0 +1,60 @@
+"""A time by the clock on a wall, as forms have it, and the instant that it is."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from msgspec import Struct
+
+from saleroom.kernel.errors import Fault
+from saleroom.site.language import N_
+
+_LOCAL = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?")
+_NAME = re.compile(r"[A-Za-z0-9_+-]{1,40}(?:/[A-Za-z0-9_+-]{1,40}){0,2}")
+TWICE = N_("This time comes twice, as the clocks go back that night: the first of the two is taken.")
+UNKNOWN_ZONE = N_("The house does not know your time zone, so your times are read as UTC.")
+
+
+class Local(Struct, frozen=True):
+    """An instant in UTC, and what whoever wrote it must be told."""
+
+    at: datetime
+    notes: tuple[str, ...] = ()
+
+
+def read_local(text: str, zone: str) -> Local | Fault:
+    """Return the instant of a date and time as a form sends them, in the IANA zone of its reader.
+
+    A time that comes twice, when clocks go back, is the first one, with a note; one that never comes is a fault.
+    """
+    wrong = Fault("local_time", N_("Write a date and a time, such as 2026-11-28 20:00."))
+    if _LOCAL.fullmatch(text) is None:
+        return wrong
+    known = _zone(zone)
+    place = known or ZoneInfo("UTC")
+    try:
+        wall = datetime.fromisoformat(text)
+        at = wall.replace(tzinfo=place).astimezone(UTC)
+        later = wall.replace(tzinfo=place, fold=1).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return wrong
+    if at.astimezone(place).replace(tzinfo=None) != wall:
+        return Fault("no_such_time", N_("This time does not exist: the clocks go forward over it. Choose another."))
+    notes = (*([UNKNOWN_ZONE] if known is None else []), *([TWICE] if later != at else []))
+    return Local(at, notes)
+
+
+def write_local(at: datetime) -> str:
+    """Return what `<input type="datetime-local">` is filled in with: seconds only where there are some."""
+    return at.strftime("%Y-%m-%dT%H:%M:%S" if at.second else "%Y-%m-%dT%H:%M")
+
+
+def _zone(name: str) -> ZoneInfo | None:
+    """Return the zone of this name where the house knows it. Not by the list of all: it takes long to read."""
+    try:
+        return ZoneInfo(name) if _NAME.fullmatch(name) else None
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        # There is no such file, it is no zone, or it is a folder of them.
+        return None

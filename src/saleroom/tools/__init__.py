@@ -1,0 +1,1 @@
+"""Programs that know a house only from outside: load, watch, demo, verify."""

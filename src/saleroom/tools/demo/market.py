@@ -1,0 +1,132 @@
+"""What is on sale, as far as anyone can see: kept up to date by the house's events."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from saleroom.tools.demo.house import House, Refusal
+
+
+@dataclass
+class Lot:
+    """A lot that is not over. `estimate` is what it may bring, from and to; `ready` is whether it may be bid on."""
+
+    gid: str
+    name: str
+    author: str
+    minimum: Decimal | None
+    buy_now: Decimal | None
+    starting_price: Decimal
+    ends_at: datetime | None
+    open: bool
+    leader: str | None = None
+    price: Decimal | None = None
+    bids: int = 0
+    version: int = 0
+    estimate: tuple[Decimal, Decimal] | None = None
+    ready: bool = True
+
+    def left(self, now: datetime) -> float | None:
+        """Return the seconds that are left; None where it has no end."""
+        return None if self.ends_at is None else (self.ends_at - now).total_seconds()
+
+
+@dataclass(frozen=True)
+class Closed:
+    """How a lot ended."""
+
+    lot: Lot
+    outcome: str
+    winner: str | None
+    price: Decimal | None
+
+
+class Market:
+    """The lots that were added and are not over, by gid. `on_created` hears of each new one, `on_closed` of each end."""
+
+    def __init__(
+        self, house: House, on_created: Callable[[str, str], None], on_closed: Callable[[Closed], None]
+    ) -> None:
+        self.lots: dict[str, Lot] = {}
+        self.bid = asyncio.Event()
+        """Set once there is a bid."""
+        self._house = house
+        self._on_created = on_created
+        self._on_closed = on_closed
+
+    async def add(self, gid: str, estimate: tuple[Decimal, Decimal] | None = None, *, ready: bool = True) -> Lot:
+        """Take in a lot as it is now, and return it."""
+        answer = await self._house.ask("GET", f"/auctions/{gid}")
+        found = Lot(
+            gid=gid,
+            name=answer["name"],
+            author=answer["author"],
+            minimum=_money(answer["minimumBid"]),
+            buy_now=_money(answer["buyNowPrice"]),
+            starting_price=Decimal(answer["startingPrice"]),
+            ends_at=_instant(answer["endsAt"]),
+            open=answer["status"] == "open",
+            leader=answer["currentBidder"],
+            price=_money(answer["currentBid"]),
+            bids=answer["bidCount"],
+            version=answer["version"],
+            estimate=estimate,
+            ready=ready,
+        )
+        self.lots[gid] = found
+        return found
+
+    async def follow(self) -> None:
+        """Keep the lots as the house tells, without end."""
+        async for event in self._house.events():
+            gid = event["source"].rpartition("/")[2]
+            lot = self.lots.get(gid)
+            if event["type"] == "auction.created":
+                self._on_created(gid, event["data"]["author"])
+            elif lot is not None and event["sequence"] > lot.version:
+                lot.version = event["sequence"]
+                await self._take(lot, event["type"], event["data"])
+
+    async def _take(self, lot: Lot, kind: str, data: dict[str, Any]) -> None:
+        match kind:
+            case "bid.placed":
+                lot.bids += 1
+                self.bid.set()
+                if data["leading"]:
+                    lot.leader, lot.price = data["bidder"], _money(data["amount"])
+                lot.minimum, lot.buy_now = _money(data["minimumBid"]), None
+            case "auction.extended":
+                lot.ends_at = _instant(data["endsAt"])
+            case "auction.opened":
+                lot.open = True
+            case "auction.amended":
+                await self._again(lot)
+            case "auction.closed":
+                del self.lots[lot.gid]
+                self._on_closed(Closed(lot, data["outcome"], data["winner"], _money(data["price"])))
+            case "auction.cancelled":
+                del self.lots[lot.gid]
+            case _:
+                pass
+
+    async def _again(self, lot: Lot) -> None:
+        """Read a lot anew, whose terms have changed."""
+        try:
+            await self.add(lot.gid, lot.estimate, ready=lot.ready)
+        except Refusal:
+            self.lots.pop(lot.gid, None)
+
+
+def _money(text: str | None) -> Decimal | None:
+    return None if text is None else Decimal(text)
+
+
+def _instant(text: str | None) -> datetime | None:
+    return None if text is None else msgspec.convert(text, datetime)

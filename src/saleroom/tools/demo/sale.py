@@ -1,0 +1,161 @@
+"""The sale: lots are put up, with photos; each that closes is followed by a new one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+from saleroom.tools.demo.bidders import tidy
+from saleroom.tools.demo.catalogue import Piece
+from saleroom.tools.demo.house import House, Refusal
+from saleroom.tools.demo.market import Market
+from saleroom.tools.demo.pictures import VIEWS
+from saleroom.tools.demo.studio import Studio
+
+SELLERS = ("atelier.nord", "castellan", "hollerbach")
+FIRST_SECONDS, EVERY_SECONDS = 45.0, 60.0
+"""When the first lot closes, and how often one does."""
+AFTER_ALL = 0.0
+"""In terms: to close after all others."""
+SOFT_SECONDS, SOFT_SECONDS_MAX = 15, 90
+"""The soft close, and how far it can move an end."""
+AT_ONCE = 3
+COMPLETE = 2
+"""How many lots, of those that close first, have all of their photos before the doors open; others get them afterwards."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How a lot is sold: seconds from now until it opens and ends, None for at once and for never by itself."""
+
+    opens: float | None = None
+    ends: float | None = None
+    reserve: bool = False
+    buy_now: bool = False
+
+
+def plan(number: int, lots: int) -> Terms:
+    """Return the terms of the lot `number` of the first `lots`: most close one after the other, some are special."""
+    special = {
+        lots - 1: Terms(ends=86_400.0),
+        lots - 2: Terms(),
+        lots - 3: Terms(opens=80.0, ends=1800.0),
+        lots - 4: Terms(ends=7200.0, buy_now=True),
+        lots - 5: Terms(opens=200.0, ends=2400.0),
+    }
+    if lots > 2 * len(special) and number in special:
+        return special[number]
+    return Terms(ends=FIRST_SECONDS + EVERY_SECONDS * number, reserve=number % 3 == 1, buy_now=number % 5 == 4)
+
+
+def views(number: int) -> int:
+    """Return how many photos the lot `number` has when the doors open."""
+    return VIEWS if number < COMPLETE else 1
+
+
+class Sale:
+    """Lots from one catalogue, put up by their sellers (name to token)."""
+
+    def __init__(
+        self, house: House, market: Market, studio: Studio, sellers: dict[str, str], seed: int, speed: float
+    ) -> None:
+        self._house = house
+        self._market = market
+        self._studio = studio
+        self._sellers = sellers
+        self._speed = speed
+        self._chance = Random(seed)
+        self._last_end: datetime | None = None
+        self._incomplete: list[tuple[str, str, Piece, list[str]]] = []
+
+    async def furnish(self, first: Sequence[Piece], shown: Callable[[int], None]) -> None:
+        """Put up the first lots; `shown` hears how many there are. The one that closes first comes first."""
+        turns = asyncio.Semaphore(AT_ONCE)
+        ready = 0
+
+        async def put_up(number: int, piece: Piece) -> None:
+            nonlocal ready
+            async with turns:
+                await self.put_up(piece, plan(number, len(first)), views(number))
+            ready += 1
+            shown(ready)
+
+        async with asyncio.TaskGroup() as tasks:
+            for number, piece in enumerate(first):
+                tasks.create_task(put_up(number, piece))
+
+    async def complete(self) -> None:
+        """Give the lots the photos that they lack, and let people bid on them."""
+        while self._incomplete:
+            gid, token, piece, photos = self._incomplete.pop(0)
+            photos += [await self._photo(token, piece, view) for view in range(1, VIEWS)]
+            try:
+                await self._house.ask("PUT", f"/auctions/{gid}/photos", token, {"photos": photos})
+            except Refusal as refusal:
+                if refusal.code not in ("has_bids", "auction_closed"):
+                    raise
+            if gid in self._market.lots:
+                self._market.lots[gid].ready = True
+
+    async def renew(self) -> str:
+        """Put up one more lot, to close after all others, and return its name."""
+        piece = self._studio.take()
+        kind = self._chance.random()
+        terms = Terms(ends=AFTER_ALL, reserve=kind < 0.4, buy_now=0.3 < kind < 0.5)
+        if kind > 0.85:
+            terms = Terms(opens=60.0, ends=AFTER_ALL)
+        await self.put_up(piece, terms)
+        return piece.name
+
+    async def put_up(self, piece: Piece, terms: Terms, photos: int = VIEWS) -> str:
+        """Create a lot with its first `photos`, and return its gid."""
+        token = self._sellers[self._chance.choice(SELLERS)]
+        ids = [await self._photo(token, piece, view) for view in range(photos)]
+        made = await self._house.ask("POST", "/auctions", token, self._draft(piece, terms))
+        gid = str(made["gid"])
+        await self._house.ask("PUT", f"/auctions/{gid}/photos", token, {"photos": ids})
+        low, high = piece.estimate
+        await self._market.add(gid, (Decimal(low), Decimal(high)), ready=photos == VIEWS)
+        if photos < VIEWS:
+            self._incomplete.append((gid, token, piece, ids))
+        return gid
+
+    async def _photo(self, token: str, piece: Piece, view: int) -> str:
+        """Hand a picture in, and return the photo's id."""
+        picture = await self._studio.picture(piece, view)
+        return str((await self._house.ask("POST", "/photos", token, picture))["id"])
+
+    def _draft(self, piece: Piece, terms: Terms) -> dict[str, Any]:
+        """Return the body of a request for a lot."""
+        low, high = map(Decimal, piece.estimate)
+        starting = tidy(low * Decimal(self._chance.randrange(30, 55)) / 100)
+        draft: dict[str, Any] = {"name": piece.name, "description": piece.description, "startingPrice": f"{starting}"}
+        now = self._house.now()
+        if terms.opens is not None:
+            draft["startsAt"] = (now + timedelta(seconds=terms.opens / self._speed)).isoformat()
+        if terms.ends is not None:
+            end = now + timedelta(seconds=terms.ends / self._speed)
+            step = timedelta(seconds=EVERY_SECONDS / self._speed)
+            if terms.ends == AFTER_ALL:
+                end = max(now + 2 * step, (self._last_end or now) + step)
+            if terms.ends < 1800:
+                self._last_end = max(end, self._last_end or end)
+            draft["endsAt"] = end.isoformat()
+            soft = max(3, round(SOFT_SECONDS / self._speed))
+            draft["softClose"] = {
+                "window": soft,
+                "extension": soft,
+                "cap": (end + timedelta(seconds=SOFT_SECONDS_MAX / self._speed)).isoformat(),
+            }
+        if terms.reserve:
+            # One in three reserves is more than anybody will give: such lots close unsold.
+            share = Decimal("1.6") if self._chance.random() < 0.3 else Decimal("0.9")
+            draft["reservePrice"] = f"{tidy(low * share)}"
+        if terms.buy_now:
+            draft["buyNowPrice"] = f"{tidy(high * Decimal('1.1'))}"
+        return draft

@@ -1,0 +1,147 @@
+"""From the bytes of an answer to what it says.
+
+A price in another form than the house promises is noted, and read if it can be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from saleroom.tools.load.record import Bid, View
+
+_MONEY = re.compile(r"(?:0|[1-9][0-9]{0,16})\.[0-9]{3}")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class AuctionAnswer(Struct, rename="camel"):
+    """An auction on the wire; money stays as it was written."""
+
+    gid: str
+    current_bid: Any
+    current_bidder: str | None
+    minimum_bid: Any
+    bid_count: int
+    status: str
+    outcome: str | None
+    ends_at: datetime | None
+    created_at: datetime
+    version: int
+
+
+class BidAnswer(Struct, rename="camel"):
+    """A bid on the wire."""
+
+    amount: Any
+    bidder: str
+    placed_at: datetime
+    automatic: bool
+
+
+class PlacedAnswer(Struct):
+    """The answer to an accepted bid."""
+
+    bid: BidAnswer | None
+    auction: AuctionAnswer
+    leading: bool
+
+
+class RefusalAnswer(Struct, rename="camel"):
+    """An error."""
+
+    message: Any = ""
+    code: str = ""
+    minimum_bid: Any = None
+    ends_at: datetime | None = None
+
+
+class HistoryAnswer(Struct):
+    """A page of a history, newest first."""
+
+    bids: list[BidAnswer]
+    next: str | None
+
+
+class StandingAnswer(Struct):
+    """One of my bids: an auction and how I stand in it."""
+
+    auction: AuctionAnswer
+    standing: str
+
+
+class StandingsAnswer(Struct):
+    """A page of my bids."""
+
+    bids: list[StandingAnswer]
+    next: str | None
+
+
+class UserAnswer(Struct):
+    """A test user."""
+
+    username: str
+    token: str
+
+
+class UsersAnswer(Struct):
+    """Test users."""
+
+    users: list[UserAnswer]
+
+
+class MeAnswer(Struct, rename="camel"):
+    """Who I am."""
+
+    created_at: datetime
+
+
+ANSWERS: Mapping[Any, msgspec.json.Decoder[Any]] = {
+    kind: msgspec.json.Decoder(kind)
+    for kind in (AuctionAnswer, PlacedAnswer, RefusalAnswer, HistoryAnswer, StandingsAnswer, UsersAnswer, MeAnswer)
+}
+
+
+def view(answer: AuctionAnswer, malformed: list[str]) -> View:
+    """Return the state of a lot that an answer tells."""
+    where = answer.gid
+    return View(
+        price=amount(answer.current_bid, f"{where}: currentBid", malformed),
+        bidder=answer.current_bidder,
+        minimum=amount(answer.minimum_bid, f"{where}: minimumBid", malformed),
+        count=answer.bid_count,
+        status=answer.status,
+        outcome=answer.outcome,
+        ends=None if answer.ends_at is None else microseconds(answer.ends_at),
+        version=answer.version,
+    )
+
+
+def bid(answer: BidAnswer, where: str, malformed: list[str]) -> Bid:
+    """Return a bid that an answer tells; -1 for an amount that cannot be read."""
+    read = amount(answer.amount, f"{where}: amount", malformed)
+    return Bid(-1 if read is None else read, answer.bidder, microseconds(answer.placed_at), answer.automatic)
+
+
+def amount(value: object, where: str, malformed: list[str]) -> int | None:
+    """Return money in thousandths; None for null and for what is no money at all."""
+    if value is None:
+        return None
+    if isinstance(value, str) and _MONEY.fullmatch(value):
+        return int(value.replace(".", ""))
+    malformed.append(f"{where} is {value!r}")
+    try:
+        return int(Decimal(str(value)).scaleb(3))
+    except (InvalidOperation, ValueError, OverflowError):
+        return None
+
+
+def microseconds(at: datetime) -> int:
+    """Return an instant in microseconds since 1970."""
+    return (at - _EPOCH) // _MICROSECOND

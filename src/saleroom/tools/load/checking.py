@@ -1,0 +1,264 @@
+"""The judge: what was seen of a house goes in, what is provably wrong comes out. No I/O and no clock.
+
+Only what holds for every order in which the house can have decided is claimed. Of two requests the order is known where the
+answer to one had come before the other was sent; of any others it is not. See docs/load.md for the reasoning.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
+
+from msgspec import Struct
+
+from saleroom.tools.load import order
+from saleroom.tools.load.record import ACCEPTED, Attempt, Bid, Lot, Read, Record, Reply, View
+from saleroom.tools.load.violations import Kind, Violations
+
+CLOSING_SECONDS_MAX = 5.0
+REFUSALS = frozenset({"bid_too_low", "already_leading", "auction_closed"})
+"""What a well-formed bid on a lot that there is, by a bidder who does not sell it, can meet."""
+
+
+class Verdict(Struct):
+    """What the judge says. `strangers` are bids of others in our lots, `unsettled` ones of ours that nobody knows of."""
+
+    violations: Violations
+    strangers: int = 0
+    unsettled: int = 0
+
+
+def check(record: Record) -> Verdict:
+    """Judge a whole record."""
+    verdict = Verdict(Violations())
+    for example in record.malformed:
+        verdict.violations.add(Kind.MONEY_FORM, example)
+    for example in record.unexpected:
+        verdict.violations.add(Kind.UNEXPECTED_ANSWER, example)
+    attempts: defaultdict[str, list[Attempt]] = defaultdict(list)
+    reads: defaultdict[str, list[Read]] = defaultdict(list)
+    for attempt in record.attempts:
+        attempts[attempt.gid].append(attempt)
+    for read in record.reads:
+        reads[read.gid].append(read)
+    clock = order.clock_offset(record)
+    for lot in record.lots.values():
+        judge = _Judge(lot, attempts[lot.gid], reads[lot.gid], record.bidders, verdict)
+        judge.history()
+        judge.recorded()
+        judge.attempts_one_by_one()
+        judge.states()
+        judge.end(clock)
+        order.check(lot, attempts[lot.gid], reads[lot.gid], verdict.violations)
+    verdict.unsettled = sum(attempt.unsettled for attempt in record.attempts)
+    return verdict
+
+
+class _Judge:
+    """The checks of one lot."""
+
+    def __init__(
+        self, lot: Lot, attempts: Sequence[Attempt], reads: Sequence[Read], ours: set[str], verdict: Verdict
+    ) -> None:
+        self._lot = lot
+        self._attempts = attempts
+        self._reads = reads
+        self._ours = ours
+        self._verdict = verdict
+        self._prices = {bid.amount for bid in lot.history}
+
+    def history(self) -> None:
+        """It rises strictly, but for the one tie that there is: a maximum met exactly, the automatic bid first."""
+        for before, after in pairwise(self._lot.history):
+            if after.amount > before.amount or _tie(before, after):
+                continue
+            kind = Kind.EQUAL_PRICES if after.amount == before.amount else Kind.NOT_RISING
+            self._add(kind, f"{_said(before)}, then {_said(after)}")
+        for bid in self._lot.history:
+            self._verdict.strangers += bid.bidder not in self._ours
+
+    def recorded(self) -> None:
+        """Each acknowledged bid stands in the history once, and no bid of ours stands there that we did not place."""
+        in_history = Counter(_identity(bid) for bid in self._lot.history if not bid.automatic)
+        acknowledged: Counter[tuple[str, int, int]] = Counter()
+        for attempt in self._attempts:
+            acknowledged.update({_identity(reply.bid) for reply in attempt.accepted if reply.bid is not None})
+        for identity, count in acknowledged.items():
+            if in_history[identity] < count:
+                self._add(Kind.LOST_BID, f"{identity[0]} at {money(identity[1])}, acknowledged")
+            elif in_history[identity] > count:
+                self._add(Kind.DOUBLED_BID, f"{identity[0]} at {money(identity[1])}")
+        unknown = [attempt for attempt in self._attempts if attempt.unsettled]
+        for who, amount, _ in in_history.keys() - acknowledged.keys():
+            explained = next((a for a in unknown if a.bidder == who and _asked_for(a, amount)), None)
+            if explained is not None:
+                unknown.remove(explained)
+            elif who in self._ours:
+                self._add(Kind.INVENTED_BID, f"{who} at {money(amount)}")
+        self._automatic()
+
+    def _automatic(self) -> None:
+        limits: defaultdict[str, int] = defaultdict(int)
+        for attempt in self._attempts:
+            if attempt.accepted or attempt.unsettled:
+                limits[attempt.bidder] = max(limits[attempt.bidder], attempt.limit)
+        for bid in self._lot.history:
+            if bid.automatic and bid.bidder in self._ours and bid.amount > limits[bid.bidder]:
+                self._add(Kind.WRONG_PRICE, f"{_said(bid)}, above the maximum {money(limits[bid.bidder])}")
+
+    def attempts_one_by_one(self) -> None:
+        """Each answer fits what was asked, and each repeat the answer before."""
+        has_bid: dict[str, float] = {}
+        for attempt in self._attempts:
+            if attempt.accepted or attempt.unsettled:
+                first = min(reply.sent for reply in attempt.replies)
+                has_bid[attempt.bidder] = min(first, has_bid.get(attempt.bidder, first))
+        for attempt in self._attempts:
+            self._repeats(attempt)
+            for reply in attempt.replies:
+                if reply.status == ACCEPTED:
+                    self._accepted(attempt, reply)
+                elif reply.code in REFUSALS and reply.status == 409:
+                    self._refused(attempt, reply, has_bid.get(attempt.bidder))
+                elif not reply.passing:
+                    self._add(Kind.UNEXPECTED_ANSWER, f"{_asked(attempt)}: {reply.status} {reply.code}".strip())
+
+    def _repeats(self, attempt: Attempt) -> None:
+        accepted = attempt.accepted
+        if not accepted:
+            return
+        if len({reply.body for reply in accepted}) > 1:
+            self._add(Kind.REPEAT_DIFFERS, f"{_asked(attempt)}: accepted with different answers")
+        told = min(reply.received for reply in accepted)
+        for reply in attempt.replies:
+            # A final refusal and an acceptance exclude each other whichever came first, any other only where it came later.
+            if reply.code in REFUSALS and (reply.sent >= told or attempt.is_final(reply)):
+                self._add(Kind.REPEAT_DIFFERS, f"{_asked(attempt)}: accepted, and {reply.code}")
+
+    def _accepted(self, attempt: Attempt, reply: Reply) -> None:
+        bid, view = reply.bid, reply.view
+        if view is None or (bid is None and attempt.maximum is None):
+            self._add(Kind.CONTRADICTION, f"{_asked(attempt)}: accepted without saying what became of it")
+            return
+        if reply.leading != (view.bidder == attempt.bidder):
+            self._add(Kind.CONTRADICTION, f"{_asked(attempt)}: leading is {reply.leading}, leader is {view.bidder}")
+        if bid is not None and (bid.bidder != attempt.bidder or not _asked_for(attempt, bid.amount)):
+            self._add(Kind.WRONG_PRICE, f"{_asked(attempt)}: recorded as {_said(bid)}")
+        if bid is not None and view.ends is not None and bid.placed >= view.ends:
+            self._add(Kind.LATE_BID, f"{_said(bid)}, {_seconds(bid.placed - view.ends)} after the end it was told")
+
+    def _refused(self, attempt: Attempt, reply: Reply, has_bid: float | None) -> None:
+        lot, final = self._lot, self._lot.final
+        about = f"{_asked(attempt)}: {reply.code}"
+        if reply.code == "already_leading":
+            if has_bid is None or has_bid >= reply.received:
+                self._add(Kind.WRONG_REFUSAL, f"{about}, to one who had not bid")
+        elif reply.code == "auction_closed":
+            if reply.ends is None or (final is not None and final.ends is not None and reply.ends < final.ends):
+                self._add(Kind.WRONG_REFUSAL, f"{about}, before the end")
+        elif reply.minimum is None or attempt.ask >= reply.minimum:
+            self._add(Kind.WRONG_REFUSAL, f"{about}, minimumBid {money(reply.minimum)}")
+        elif reply.minimum != lot.start and reply.minimum - lot.step not in self._prices:
+            self._add(Kind.WRONG_REFUSAL, f"{about}, minimumBid {money(reply.minimum)} follows no price of the history")
+
+    def states(self) -> None:
+        """Every state that was shown is one that the history has, and does not contradict itself."""
+        views = [read.view for read in self._reads]
+        views += [reply.view for attempt in self._attempts for reply in attempt.accepted if reply.view is not None]
+        for view in views:
+            if view.status == "open" and view.minimum != _least(self._lot, view.price):
+                self._add(
+                    Kind.CONTRADICTION, f"price {money(view.price)} and minimumBid {money(view.minimum)} at one time"
+                )
+            if (view.price, view.bidder) != _standing(self._lot.history, view.count):
+                self._add(Kind.UNKNOWN_STATE, f"{view.bidder} leads at {money(view.price)} after {view.count} bids")
+
+    def end(self, clock: float | None) -> None:
+        """It closed in time, once, and the last leading bid won. `clock`: the house's is at least so far ahead."""
+        lot, final = self._lot, self._lot.final
+        if final is None or final.status != "closed":
+            self._add(Kind.NOT_CLOSED, "never" if final is None else f"it is {final.status}")
+            return
+        standing = _standing(lot.history, len(lot.history))
+        outcome = "sold" if lot.history else "no_bids"
+        if (*standing, len(lot.history), outcome) != (final.price, final.bidder, final.count, final.outcome):
+            told = f"{final.outcome} to {final.bidder} at {money(final.price)} after {final.count} bids"
+            self._add(Kind.WRONG_WINNER, f"{told}; the history has {len(lot.history)} and ends with {standing[0]}")
+        self._winners(final)
+        for bid in lot.history:
+            if final.ends is not None and bid.placed >= final.ends:
+                self._add(Kind.LATE_BID, f"{_said(bid)}, {_seconds(bid.placed - final.ends)} after the end")
+        for read in self._reads:
+            view = read.view
+            if view.status == "closed" and (view.price, view.bidder) != (final.price, final.bidder):
+                self._add(Kind.SEVERAL_WINNERS, f"{view.bidder} at {money(view.price)}, later {final.bidder}")
+            if view.status == "open" and view.ends is not None and clock is not None:
+                overdue = read.sent + clock - view.ends / 1e6
+                if overdue > CLOSING_SECONDS_MAX:
+                    self._add(Kind.NOT_CLOSED, f"still open {overdue:.1f} s after its end")
+
+    def _winners(self, final: View) -> None:
+        if len(self._lot.winners) > 1:
+            self._add(Kind.SEVERAL_WINNERS, ", ".join(self._lot.winners))
+        expected = [final.bidder] if final.bidder in self._ours else []
+        if expected != self._lot.winners:
+            told = ", ".join(self._lot.winners) or "nobody"
+            self._add(Kind.WRONG_WINNER, f"{told} was told to have won; the lot says {final.bidder}")
+        best = [a.limit for a in self._attempts if a.bidder == final.bidder and (a.accepted or a.unsettled)]
+        for attempt in self._attempts:
+            if expected and attempt.accepted and attempt.limit > max(best, default=0):
+                self._add(Kind.WRONG_WINNER, f"{_asked(attempt)} was accepted, but {final.bidder} won with less")
+
+    def _add(self, kind: Kind, example: str) -> None:
+        self._verdict.violations.add(kind, f"{self._lot.gid}: {example}")
+
+
+def money(amount: int | None) -> str:
+    """Return an amount as the house writes it."""
+    return "none" if amount is None else f"{amount // 1000}.{amount % 1000:03}"
+
+
+def _least(lot: Lot, price: int | None) -> int:
+    return lot.start if price is None else price + lot.step
+
+
+def _tie(before: Bid, after: Bid) -> bool:
+    """Whether a challenger met the leader's maximum exactly: both are recorded at it, the leader's bid first."""
+    same = before.amount == after.amount and before.placed == after.placed and before.bidder != after.bidder
+    return same and before.automatic and not after.automatic
+
+
+def _standing(history: Sequence[Bid], count: int) -> tuple[int | None, str | None]:
+    """Return price and leader after the first `count` bids; no such state has a price below 0."""
+    if count == 0:
+        return None, None
+    if not 0 < count <= len(history):
+        return -1, None
+    last = history[count - 1]
+    tied = count > 1 and _tie(history[count - 2], last)
+    return last.amount, history[count - 2].bidder if tied else last.bidder
+
+
+def _asked_for(attempt: Attempt, amount: int) -> bool:
+    if attempt.maximum is None:
+        return amount == attempt.amount
+    return (attempt.amount or 0) <= amount <= attempt.maximum
+
+
+def _identity(bid: Bid) -> tuple[str, int, int]:
+    return bid.bidder, bid.amount, bid.placed
+
+
+def _said(bid: Bid) -> str:
+    return f"{bid.bidder} at {money(bid.amount)}" + (" (automatic)" if bid.automatic else "")
+
+
+def _asked(attempt: Attempt) -> str:
+    amount = "" if attempt.amount is None else f" {money(attempt.amount)}"
+    maximum = "" if attempt.maximum is None else f" up to {money(attempt.maximum)}"
+    return f"{attempt.bidder} bids{amount}{maximum}"
+
+
+def _seconds(microseconds: int) -> str:
+    return f"{microseconds / 1e6:.6f} s"

@@ -1,0 +1,148 @@
+"""What a ledger says, for people and for machines."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any, TextIO
+
+import msgspec
+from msgspec import Struct
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from saleroom.bidding.domain.events import BidPlaced, ReserveMet
+from saleroom.bidding.domain.reasons import conclusion
+from saleroom.bidding.domain.views import instant, maybe_instant
+from saleroom.kernel.terminal import plain
+from saleroom.tools.verify.reading import Ledger
+
+SEALED = "sealed until the auction is over"
+
+
+class Row(Struct, frozen=True, rename="camel"):
+    """A bid as it is shown; `amount` None for a raise that nobody saw, `maximum` None while it is sealed."""
+
+    sequence: int
+    at: str
+    received_at: str | None
+    bidder: str
+    amount: str | None
+    maximum: str | None
+    automatic: bool
+    leading: bool
+    why: str
+
+
+def rows(ledger: Ledger) -> Iterator[Row]:
+    """Yield the bids of a ledger, in order."""
+    if ledger.trace is None:
+        for placed in ledger.events:
+            bid = placed.event
+            if isinstance(bid, BidPlaced):
+                told = (placed.sequence, instant(bid.at), maybe_instant(bid.received_at), bid.bidder, str(bid.amount))
+                yield Row(*told, None, bid.automatic, bid.leading, SEALED)
+        return
+    for why in ledger.trace.bids:
+        yield Row(
+            ledger.events[why.index].sequence,
+            instant(why.at),
+            maybe_instant(why.received_at),
+            why.bidder,
+            None if why.amount is None else str(why.amount),
+            str(why.limit),
+            why.automatic,
+            why.leading,
+            why.why,
+        )
+
+
+def result(ledger: Ledger) -> str:
+    """Return in a line how the auction ended, or where it stands."""
+    if ledger.trace is not None:
+        return conclusion(ledger.trace.auction)
+    price, leader = _standing(ledger)
+    stands = "nobody has bid" if price is None else f"{leader} leads at {price}"
+    return (
+        f"not over: {stands}; limits and the reserve are sealed until then, so only chain and public parts are checked"
+    )
+
+
+def _standing(ledger: Ledger) -> tuple[Decimal | None, str]:
+    price, leader = None, ""
+    for placed in ledger.events:
+        event = placed.event
+        if isinstance(event, ReserveMet) or (isinstance(event, BidPlaced) and event.leading):
+            price, leader = event.amount, event.bidder
+    return price, leader
+
+
+def as_json(ledger: Ledger, notes: list[str]) -> bytes:
+    """Return all that was found out, for machines."""
+    trace = ledger.trace
+    auction = None if trace is None else trace.auction
+    sold = auction is not None and auction.outcome == "sold" and auction.leader is not None
+    price, leader = _standing(ledger)
+    return msgspec.json.encode(
+        {
+            "ok": True,
+            "gid": ledger.gid,
+            "name": ledger.name,
+            "opened": ledger.opened,
+            "events": len(ledger.hashes),
+            "head": ledger.head,
+            "status": None if auction is None else auction.status,
+            "outcome": None if auction is None else auction.outcome,
+            "winner": leader if sold else None,
+            "price": str(price) if sold else None,
+            "result": result(ledger),
+            "bids": list(rows(ledger)),
+            "notes": notes,
+        }
+    )
+
+
+def as_json_broken(line: int | None, reason: str) -> bytes:
+    """Return where a ledger breaks and why, for machines; `line` None where it is something else that is wrong."""
+    broken: dict[str, Any] = {"ok": False, "line": line, "reason": reason}
+    return msgspec.json.encode(broken)
+
+
+def show(ledger: Ledger, notes: list[str], out: TextIO | None = None) -> None:
+    """Show all that was found out on `out`, by default standard output: a table on a terminal, else a line for each bid."""
+    out = sys.stdout if out is None else out
+    console = Console(file=out, highlight=False, soft_wrap=not out.isatty())
+    console.print(Text(plain(f"{ledger.name} ({ledger.gid})"), style="bold"))
+    console.print(Text(plain(result(ledger)), style="bold"))
+    console.print(Text(f"{len(ledger.hashes)} events, head {ledger.head}"))
+    for note in notes:
+        console.print(Text(plain(note)))
+    if out.isatty():
+        console.print(_table(ledger))
+        return
+    for row in rows(ledger):
+        console.print(Text(plain(f"{row.at} {row.bidder} {_amount(row)}{_limit(row)}: {row.why}")))
+
+
+def _table(ledger: Ledger) -> Table:
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    table.add_column("event", justify="right", no_wrap=True)
+    table.add_column("decided (UTC)", max_width=27)
+    table.add_column("bidder", max_width=20)
+    table.add_column("bid", justify="right", no_wrap=True)
+    table.add_column("up to", justify="right", no_wrap=True)
+    table.add_column("why", ratio=1)
+    for row in rows(ledger):
+        cells = (str(row.sequence), row.at, row.bidder, _amount(row), row.maximum or "", row.why)
+        table.add_row(*(Text(plain(cell)) for cell in cells), style="dim" if row.automatic else "")
+    return table
+
+
+def _amount(row: Row) -> str:
+    return "(hidden)" if row.amount is None else row.amount
+
+
+def _limit(row: Row) -> str:
+    return "" if row.maximum is None else f" up to {row.maximum}"

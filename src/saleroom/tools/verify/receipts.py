@@ -1,0 +1,150 @@
+"""Receipts: a signature checked by the house's public key, and what was signed looked up in the ledger (docs/ledger.md).
+
+A receipt is a JSON Web Signature in compact form (RFC 7515) with Ed25519 (RFC 8037).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from datetime import datetime
+from decimal import Decimal
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from saleroom.bidding.domain.events import Asked, BidPlaced, MaximumRaised
+from saleroom.tools.verify.reading import Ledger
+
+_T = TypeVar("_T", bound=Struct)
+
+TYPE = "saleroom-receipt"
+FORM = re.compile(r"[A-Za-z0-9_-]{1,4096}\.[A-Za-z0-9_-]{1,16384}\.[A-Za-z0-9_-]{86}")
+"""Three parts of base64url; a signature of 64 bytes is the last."""
+
+
+class Refuted(Exception):
+    """The receipt does not prove what it says; the message says why."""
+
+
+class Key(Struct, frozen=True):
+    """A public key as a JSON Web Key (RFC 8037, 2)."""
+
+    kty: str
+    crv: str
+    x: str
+    kid: str
+
+
+class Keys(Struct, frozen=True):
+    """The keys of a house, as `/.well-known/saleroom.json` has them."""
+
+    keys: list[Key]
+
+
+class _Header(Struct, frozen=True):
+    alg: str
+    kid: str
+    typ: str
+
+
+class Receipt(Struct, frozen=True, rename="camel"):
+    """What was signed. `amount` is None where only the bidder's own maximum rose, `asked` for a purchase."""
+
+    gid: str
+    sequence: int
+    hash: str
+    bidder: str
+    asked: Asked | None
+    amount: Decimal | None
+    maximum: Decimal
+    leading: bool
+    received_at: datetime | None
+    decided_at: datetime
+
+
+def opened(text: str, keys: Keys) -> Receipt:
+    """Return what the receipt `text` says, if one of `keys` has signed it. Raises Refuted."""
+    if not FORM.fullmatch(text):
+        raise Refuted("this is no receipt: that is three parts of base64url with dots between")
+    header, payload, signature = (_bytes(part) for part in text.split("."))
+    head = _read(header, _Header)
+    if (head.alg, head.typ) != ("EdDSA", TYPE):
+        raise Refuted(f"this is no receipt: its header does not say alg EdDSA and typ {TYPE}")
+    key = next((key for key in keys.keys if (key.kid, key.kty, key.crv) == (head.kid, "OKP", "Ed25519")), None)
+    if key is None:
+        raise Refuted(f"it is signed with the key {head.kid!r}, which is none of the house's: is this its house?")
+    if not _signed(_bytes(key.x), signature, text.rpartition(".")[0].encode()):
+        raise Refuted("its signature is not that of the house: it was changed, or forged")
+    return _read(payload, Receipt)
+
+
+def stands(receipt: Receipt, ledger: Ledger) -> str:
+    """Return in words where the bid of `receipt` stands in `ledger`. Raises Refuted where it does not."""
+    if receipt.gid != ledger.gid:
+        raise Refuted(f"it is for the auction {receipt.gid!r}, and the ledger is that of {ledger.gid!r}")
+    if not 1 <= receipt.sequence <= len(ledger.hashes):
+        raise Refuted(f"it is for event {receipt.sequence}, and the ledger has only {len(ledger.hashes)}")
+    if ledger.hashes[receipt.sequence - 1] != receipt.hash:
+        raise Refuted(f"another ledger was signed for: event {receipt.sequence} had another hash then")
+    if receipt.amount is None:
+        return _raise(receipt, ledger)
+    requests = [p for p in ledger.events if isinstance(p.event, BidPlaced) and not p.event.automatic]
+    last = next((p for p in reversed(requests) if p.sequence <= receipt.sequence), None)
+    if last is None or not isinstance(last.event, BidPlaced) or not _same(receipt, last.event, opened=ledger.opened):
+        raise Refuted(f"the bid that was signed for is not in the ledger at event {receipt.sequence}")
+    return f"the bid of {receipt.amount} by {receipt.bidder} stands at event {last.sequence}"
+
+
+def _same(receipt: Receipt, bid: BidPlaced, *, opened: bool) -> bool:
+    public = (receipt.bidder, receipt.amount, receipt.leading, receipt.received_at, receipt.decided_at) == (
+        bid.bidder, bid.amount, bid.leading, bid.received_at, bid.at,
+    )  # fmt: skip
+    return public and (not opened or (receipt.asked, receipt.maximum) == (bid.asked, bid.maximum))
+
+
+def _raise(receipt: Receipt, ledger: Ledger) -> str:
+    """Say where the raise of a bidder's own maximum stands, if it can be seen by now."""
+    if ledger.trace is None:
+        return f"event {receipt.sequence} is as it was signed for; the raise itself is sealed until the auction is over"
+    for bid in ledger.trace.bids:
+        placed = ledger.events[bid.index]
+        told = (bid.bidder, bid.limit, bid.received_at, bid.at)
+        near = receipt.sequence - 1 <= placed.sequence <= receipt.sequence
+        asked = (receipt.bidder, receipt.maximum, receipt.received_at, receipt.decided_at)
+        if isinstance(placed.event, MaximumRaised) and near and told == asked:
+            return f"the maximum of {receipt.maximum} by {receipt.bidder} stands hidden after event {placed.sequence}"
+    raise Refuted(f"the raise that was signed for is not in the ledger after event {receipt.sequence}")
+
+
+def _signed(public: bytes, signature: bytes, signed: bytes) -> bool:
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    try:
+        Ed25519PublicKey.from_public_bytes(public).verify(signature, signed)
+    except ValueError:
+        raise Refuted("the key is no Ed25519 key") from None
+    except InvalidSignature:
+        return False
+    return True
+
+
+def _read(raw: bytes, kind: type[_T]) -> _T:
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Refuted(f"this is no receipt: {error}") from None
+
+
+def _bytes(text: str) -> bytes:
+    """Return what base64url without padding stands for. One text stands for one thing: no unused bits."""
+    try:
+        raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        raw = b""
+    if not raw or base64.urlsafe_b64encode(raw).rstrip(b"=").decode() != text:
+        raise Refuted("a part of it is not base64url (RFC 7515)")
+    return raw

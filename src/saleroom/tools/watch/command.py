@@ -1,0 +1,132 @@
+"""What the command line calls: from words to a plan, and from a watch to an exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from saleroom.tools.watch.channel import CannotWatch, Plan
+from saleroom.tools.watch.display import NobodyReads, Shown, display
+from saleroom.tools.watch.http import HttpWatch
+from saleroom.tools.watch.mqtt import MqttWatch
+from saleroom.tools.watch.sale import Sale
+
+FAILED = (CannotWatch,)
+_FORM = "write http://host:port, https://host, or mqtt://user:password@host:port"
+GID_LENGTH = 12
+"""A gid may begin with hyphens, as a misspelt option does."""
+_GID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+class WrongUsage(Exception):
+    """What was given cannot be used; the message names it, and never an account."""
+
+
+def plan(
+    url: str,
+    gid: str | None,
+    *,
+    after: str | None = None,
+    states: bool = True,
+    prefix: str | None = None,
+    ca_file: str | None = None,
+    password_file: str | None = None,
+) -> Plan:
+    """Read what was given. Raises WrongUsage."""
+    parts = _split(url)
+    if gid is not None and gid.startswith("--") and len(gid) != GID_LENGTH:
+        raise WrongUsage(f"no such option: {gid}")
+    by_mqtt = parts.scheme.startswith("mqtt")
+    if gid is not None and not _GID.fullmatch(gid):
+        raise WrongUsage(f"{gid!r} is no gid: those are letters, digits, - and _")
+    if not by_mqtt and parts.username is not None:
+        raise WrongUsage("leave user and password out of the URL: a house takes neither")
+    if not by_mqtt and (prefix is not None or password_file is not None):
+        raise WrongUsage("--prefix and --password-file are for mqtt:// and mqtts:// only")
+    if by_mqtt and after is not None:
+        raise WrongUsage("--after is for http:// and https:// only: a broker keeps no events")
+    if ca_file is not None and not parts.scheme.endswith("s"):
+        raise WrongUsage("--ca-file is for https:// and mqtts:// only")
+    prefix = "saleroom/" if prefix is None else prefix
+    if not prefix.endswith("/") or re.search(r"[+#\0]", prefix):
+        raise WrongUsage("a prefix ends with / and holds no +, # or NUL")
+    password = _decoded(parts.password) if password_file is None else _password(password_file)
+    return Plan(
+        url=f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}",
+        gid=gid,
+        after=after,
+        states=states,
+        prefix=prefix,
+        user=_decoded(parts.username),
+        password=password,
+        ca_file=ca_file,
+    )
+
+
+def run(plan: Plan, *, json: bool, screen: bool) -> int:
+    """Watch until the end or until Ctrl-C; return the exit code. Raises CannotWatch."""
+    try:
+        asyncio.run(watch(plan, display(json=json, screen=screen)))
+    except NobodyReads:
+        # Python would complain of it once more at its own end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+async def watch(plan: Plan, shown: Shown) -> None:
+    """Show what the plan says until its lot is over, or SIGINT or SIGTERM. Raises CannotWatch."""
+    sale = Sale(plan.gid, shown)
+    channel = MqttWatch(plan, sale) if plan.url.startswith("mqtt") else HttpWatch(plan, sale)
+    with shown:
+        duties = [asyncio.ensure_future(channel.run()), asyncio.ensure_future(shown.run(sale))]
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, duties[0].cancel)
+        try:
+            with suppress(asyncio.CancelledError):
+                done, _ = await asyncio.wait(duties, return_when=asyncio.FIRST_COMPLETED)
+                for duty in done:
+                    duty.result()
+                sale.conclude()
+        finally:
+            for duty in duties:
+                duty.cancel()
+            await asyncio.gather(*duties, return_exceptions=True)
+
+
+def _split(url: str) -> SplitResult:
+    """Take a URL apart. The library's own errors may show the password, so they are not passed on."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+        (parts.hostname or "").encode("idna")
+    except ValueError:
+        raise WrongUsage(f"the URL has no valid host and port; {_FORM}") from None
+    if parts.scheme not in ("http", "https", "mqtt", "mqtts") or not parts.hostname or port == 0:
+        raise WrongUsage(f"this is no address of a house or a broker; {_FORM}")
+    if parts.query or parts.fragment or (parts.scheme.startswith("mqtt") and parts.path.strip("/")):
+        raise WrongUsage(f"the URL goes on after the address; {_FORM}")
+    return parts
+
+
+def _decoded(text: str | None) -> str | None:
+    try:
+        return unquote(text, errors="strict") if text else None
+    except UnicodeDecodeError:
+        raise WrongUsage("user and password in the URL must be percent-encoded UTF-8") from None
+
+
+def _password(file: str) -> str:
+    try:
+        lines = Path(file).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8"
+        raise WrongUsage(f"cannot read the password in {file}: {reason}") from None
+    if not lines or not lines[0]:
+        raise WrongUsage(f"there is no password in the first line of {file}")
+    return lines[0]

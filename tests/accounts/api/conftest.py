@@ -1,0 +1,5 @@
+"""The house logs no error in these tests that the test has not provoked on purpose."""
+
+from tests.http.conftest import errors_logged
+
+__all__ = ["errors_logged"]

@@ -1,0 +1,139 @@
+"""Who a request is by: the part of `Authorization` after the first space (specification, "Authentication")."""
+
+import json
+
+import httpx
+import pytest
+
+from saleroom.bidding.api.endpoints import ENDPOINTS
+from saleroom.http.endpoints import Access, Endpoint
+from tests.bidding.api.answers import raw
+from tests.fixtures_database import FakeClock
+from tests.fixtures_house import House, ServeHouse
+
+UNAUTHENTICATED = {
+    "message": "This needs a valid token: log in with POST /login and send 'Authorization: Bearer TOKEN'.",
+    "code": "unauthenticated",
+}
+USELESS = {
+    "empty": "",
+    "without a space": "Bearer",
+    "unknown": "Bearer AAAAAAAAAAAAAA==",
+    "no token at all": "Bearer \u00fc\u00f6\u00e4",
+    "spaces before the token": "Bearer   AAAAAAAAAAAAAA==",
+}
+
+BODIES = {
+    "AuctionDraft": {"name": "Clock", "startingPrice": "1"},
+    "BidRequest": {"amount": "1"},
+    "PasswordChange": {"currentPassword": "x", "newPassword": "y" * 8},
+    "PhotoList": {"photos": []},
+    "TestUsers": {"count": 1},
+}
+"""Well-formed bodies, by form, where an empty one is not."""
+
+
+def needs(*access: Access) -> pytest.MarkDecorator:
+    """Run a test for every endpoint of such access."""
+    found = [endpoint for endpoint in ENDPOINTS if endpoint.access in access]
+    assert found
+    return pytest.mark.parametrize("endpoint", found, ids=lambda endpoint: endpoint.name)
+
+
+def ask(house: House, endpoint: Endpoint, authorization: str | None) -> httpx.Response:
+    """Send a request to an endpoint with this header, as bytes where it is not ASCII."""
+    headers = {} if authorization is None else {b"Authorization": authorization.encode("latin-1")}
+    if endpoint.picture:
+        headers[b"Content-Type"] = b"image/jpeg"
+    path = endpoint.path.replace("{gid}", "AAAAAAAAAAAA").replace("{id}", "1")
+    body = None if endpoint.form is None else BODIES.get(endpoint.form.name, {})
+    return house.anyone.request(endpoint.method, path, headers=headers, json=body)
+
+
+@needs(Access.TOKEN)
+def test_endpoints_that_need_a_token_refuse_every_useless_header(sqlite_house: House, endpoint: Endpoint) -> None:
+    """A missing, empty, spaceless, tokenless or unknown header is 401 with one and the same body and the scheme."""
+    for authorization in (None, *USELESS.values()):
+        answer = ask(sqlite_house, endpoint, authorization)
+        assert (401, UNAUTHENTICATED) == (answer.status_code, answer.json())
+        assert "Bearer" == answer.headers["www-authenticate"]
+
+
+def test_an_empty_token_is_refused(sqlite_house: House) -> None:
+    """`Authorization: Bearer ` with a space and nothing behind it is 401 like any other."""
+    request = b"GET /me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \r\nConnection: close\r\n\r\n"
+    answer = raw(sqlite_house, request)
+    assert answer.startswith(b"HTTP/1.1 401 ") and b"www-authenticate: Bearer\r\n" in answer
+    assert UNAUTHENTICATED == json.loads(answer.partition(b"\r\n\r\n")[2])
+
+
+@needs(Access.TOKEN_OPTIONAL)
+def test_endpoints_that_use_a_token_refuse_a_useless_one(sqlite_house: House, endpoint: Endpoint) -> None:
+    """Where a token is optional none at all is fine, and a useless header is 401 all the same."""
+    assert 401 != ask(sqlite_house, endpoint, None).status_code
+    for authorization in USELESS.values():
+        answer = ask(sqlite_house, endpoint, authorization)
+        assert (401, UNAUTHENTICATED) == (answer.status_code, answer.json())
+
+
+@needs(Access.OPEN)
+def test_open_endpoints_do_not_look_at_a_token(sqlite_house: House, endpoint: Endpoint) -> None:
+    """A useless header does not keep anybody from logging in."""
+    for authorization in (None, *USELESS.values()):
+        assert 401 != ask(sqlite_house, endpoint, authorization).status_code
+
+
+@pytest.mark.parametrize("word", ["Bearer", "bearer", "Basic", "Token", "x", "-", "Bearer=", "\u00fc"])
+def test_the_word_before_the_space_may_be_anything(house: House, word: str) -> None:
+    """The word before the first space is not checked."""
+    token = house.user("ada").token
+    answer = house.anyone.get("/me", headers={b"Authorization": f"{word} {token}".encode("latin-1")})
+    assert (200, "ada") == (answer.status_code, answer.json()["username"])
+
+
+def test_the_token_is_everything_after_the_first_space(house: House) -> None:
+    """Not the last word but all that follows the first space is the token, so a second word spoils it."""
+    token = house.user("ada").token
+    for spoilt in (f"Bearer realm {token}", f"Bearer {token} more", f"Bearer {token},", token):
+        assert 401 == house.anyone.get("/me", headers={"Authorization": spoilt}).status_code
+
+
+def test_a_token_is_compared_to_the_letter(house: House) -> None:
+    """Another case, without its padding or url-safe, a token is unknown."""
+    token = house.user("ada").token
+    for other in (token.swapcase(), token.rstrip("="), f"{token}=", token[::-1]):
+        assert 401 == house.anyone.get("/me", headers={"Authorization": f"Bearer {other}"}).status_code
+
+
+def test_a_token_is_good_until_the_microsecond_of_its_expiry(clocked_house: House, clock: FakeClock) -> None:
+    """From `expiresAt` on, 30 days after issue, a token is refused with the same body as any other."""
+    ada = clocked_house.user("ada")
+    clock.advance(days=30, microseconds=-1)
+    assert 200 == ada.get("/me").status_code
+    clock.advance(microseconds=1)
+    answer = ada.get("/me")
+    assert (401, UNAUTHENTICATED) == (answer.status_code, answer.json())
+    assert 401 == ada.post("/auctions", json={"name": "Clock", "startingPrice": "1"}).status_code
+    assert 200 == clocked_house.log_in("ada").get("/me").status_code
+
+
+def test_logging_out_kills_the_token_at_once(house: House) -> None:
+    """DELETE /logout is 204 without a body; the token is dead, a second logout is 401, and other sessions live on."""
+    one = house.newcomer()
+    other = house.log_in(one.name)
+    answer = one.delete("/logout")
+    assert (204, b"") == (answer.status_code, answer.content)
+    for dead in (one.get("/me"), one.delete("/logout"), one.get("/auctions"), one.bid("AAAAAAAAAAAA", 1)):
+        assert (401, UNAUTHENTICATED) == (dead.status_code, dead.json())
+    assert 200 == other.get("/me").status_code
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+def test_logging_out_kills_the_token_in_every_process(database_url: str, serve_house: ServeHouse) -> None:
+    """A house that shares the database refuses the token as soon as another has answered the logout."""
+    one, other = serve_house(database=database_url), serve_house(database=database_url)
+    ada = one.user("ada")
+    header = {"Authorization": f"Bearer {ada.token}"}
+    assert 200 == other.anyone.get("/me", headers=header).status_code
+    assert 204 == ada.delete("/logout").status_code
+    assert 401 == other.anyone.get("/me", headers=header).status_code

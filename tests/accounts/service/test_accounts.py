@@ -1,0 +1,292 @@
+"""Accounts and tokens: registering, logging in and out, and what a copied database tells."""
+
+import asyncio
+import base64
+import hashlib
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from argon2 import PasswordHasher
+from sqlalchemy import func, select
+
+from saleroom.accounts.service.accounts import Accounts, authenticate, issue_token, log_out, new_token_value, set_digest
+from saleroom.accounts.service.passwords import SHARE_MAX, THREADS, WAITING_MAX, Passwords
+from saleroom.accounts.service.throttle import FREE_FAILURES, Registrations
+from saleroom.accounts.storage import accounts as rows
+from saleroom.kernel.errors import (
+    Busy,
+    InvalidAuthentication,
+    RegistrationClosed,
+    TooManyRequests,
+    Unauthenticated,
+    UnknownUser,
+    UsernameTaken,
+)
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.faults import Abandoned, Unavailable
+from saleroom.storage.tables import auth_tokens
+from tests.bidding.service.people import person
+from tests.fixtures_database import T0, FakeClock, OpenDatabase
+from tests.storage.test_turns import Somebody, asked_by
+
+PASSWORD, HERE = "correct horse", "192.0.2.1"
+
+
+class CountingPasswords(Passwords):
+    """The real thing, counting how often it computes."""
+
+    computed = 0
+
+    def _matches(self, digest: str | None, password: str) -> bool:
+        self.computed += 1
+        return super()._matches(digest, password)
+
+
+@pytest.fixture(scope="module")
+def passwords() -> Iterator[CountingPasswords]:
+    """The two threads that compute digests."""
+    passwords = CountingPasswords()
+    yield passwords
+    passwords.close()
+
+
+@pytest.fixture
+def house(database: Database, passwords: CountingPasswords) -> Accounts:
+    """The use cases, with registration open."""
+    return Accounts(database, passwords, Registrations(1000))
+
+
+def test_a_token_is_10_random_bytes_in_base64() -> None:
+    """16 characters of standard Base64 with padding, that read back as 10 bytes; no two alike."""
+    values = [new_token_value() for _ in range(500)]
+    for value in values:
+        assert (16, 10, "==") == (len(value), len(base64.b64decode(value, validate=True)), value[-2:])
+    assert len(values) == len(set(values))
+    assert set("+/") <= set("".join(values)), "the standard alphabet, not the one for URLs"
+
+
+async def test_a_token_lives_30_days_to_the_microsecond(clocked_database: Database, clock: FakeClock) -> None:
+    """Issued now, it identifies its user until a microsecond before expiresAt, and is refused exactly at it."""
+    clock.advance(microseconds=123_457)
+    ada = await person(clocked_database)
+    issued = await clocked_database.write(issue_token, ada.account.id)
+    assert (clock.now, clock.now + timedelta(days=30)) == (issued.created_at, issued.expires_at)
+    clock.now = issued.expires_at - timedelta(microseconds=1)
+    assert ada.account == await clocked_database.read(authenticate, issued.value)
+    clock.now = issued.expires_at
+    with pytest.raises(Unauthenticated):
+        await clocked_database.read(authenticate, issued.value)
+
+
+@pytest.mark.parametrize("token", [None, "", "AAAAAAAAAAAAAA==", "ä", "\0"])
+async def test_no_token_no_user(database: Database, token: str | None) -> None:
+    """A missing, empty or unknown token identifies nobody."""
+    await person(database)
+    with pytest.raises(Unauthenticated):
+        await database.read(authenticate, token)
+
+
+async def test_a_clash_is_retried(database: Database) -> None:
+    """A token value that another token has is replaced by a new one; the first token stays as it is."""
+    ada, bob = [await person(database) for _ in range(2)]
+    taken = (await database.write(issue_token, ada.account.id)).value
+    values = iter([taken, taken, "BBBBBBBBBBBBBB=="])
+    issued = await database.write(issue_token, bob.account.id, lambda: next(values))
+    assert "BBBBBBBBBBBBBB==" == issued.value
+    assert ada.account == await database.read(authenticate, taken)
+    assert bob.account == await database.read(authenticate, issued.value)
+    with pytest.raises(Unavailable):
+        await database.write(issue_token, bob.account.id, lambda: taken)
+
+
+async def test_a_copied_database_logs_nobody_in(database: Database, house: Accounts) -> None:
+    """The column `token` holds the SHA-256 of the value, and users an Argon2id digest: 19 MiB, t=2, p=1, salted."""
+    await house.register("ada", PASSWORD, HERE)
+    await house.register("bob", PASSWORD, HERE)
+    issued = await house.log_in("ada", PASSWORD, HERE)
+
+    def look(tx: Transaction) -> tuple[list[str], list[str | None]]:
+        digests = []
+        for name in ("ada", "bob"):
+            login = rows.find_login(tx, name)
+            digests.append(None if login is None else login.password_digest)
+        return list(tx.execute(select(auth_tokens.c.token)).scalars()), digests
+
+    tokens, digests = await database.read(look)
+    assert [hashlib.sha256(issued.value.encode()).hexdigest()] == tokens
+    assert all((digest or "").startswith("$argon2id$v=19$m=19456,t=2,p=1$") for digest in digests)
+    assert digests[0] != digests[1]
+    with pytest.raises(Unauthenticated):
+        await database.read(authenticate, tokens[0])
+
+
+async def test_a_username_is_taken_once(open_database: OpenDatabase, passwords: Passwords) -> None:
+    """Of several who register the same name at once, in several processes, one gets it."""
+    several = [Accounts(open_database(), passwords, Registrations(1000)) for _ in range(3)]
+    answers = await asyncio.gather(
+        *(house.register("ada", PASSWORD, HERE) for house in several * 2), return_exceptions=True
+    )
+    assert 5 == sum(isinstance(answer, UsernameTaken) for answer in answers)
+
+
+async def test_logging_in(house: Accounts, database: Database) -> None:
+    """The right password gives a token of one's own each time, whatever the case of the username."""
+    ada = await house.register("ada", PASSWORD, HERE)
+    first, second = await house.log_in("ada", PASSWORD, HERE), await house.log_in("ADA", PASSWORD, HERE)
+    assert first.value != second.value
+    for issued in (first, second):
+        assert ada == await database.read(authenticate, issued.value)
+
+
+async def test_every_failed_login_costs_the_same(house: Accounts, passwords: CountingPasswords) -> None:
+    """Wrong password, unknown user, user without digest, no possible name: one computation each, and one refusal."""
+    await house.register("ada", PASSWORD, HERE)
+    await house._database.write(rows.add_user, "bob", None, T0)
+    for name in ("ada", "nobody", "bob", "nobody\0", "ädä", "\ud800", ""):
+        before = passwords.computed
+        with pytest.raises(InvalidAuthentication, match="Invalid authentication"):
+            await house.log_in(name, "wrong horse", HERE)
+        assert 1 == passwords.computed - before
+    parameters = passwords._decoy.rpartition("$")[0].rpartition("$")[0]
+    assert parameters == (await passwords.digest(PASSWORD)).rpartition("$")[0].rpartition("$")[0]
+
+
+@pytest.mark.parametrize("digest", ["", "plain", "$argon2id$v=19$m=19456,t=2,p=1$broken"])
+async def test_a_broken_digest_is_a_wrong_password(house: Accounts, digest: str) -> None:
+    """A digest that cannot be read lets nobody in, and is no error of the service."""
+    await house.register("ada", PASSWORD, HERE)
+    await house._database.write(set_digest, "ada", digest)
+    with pytest.raises(InvalidAuthentication):
+        await house.log_in("ada", PASSWORD, HERE)
+
+
+async def test_an_outdated_digest_is_upgraded_at_login(house: Accounts, database: Database) -> None:
+    """A digest of other parameters still lets its user in, and is replaced by one of today's."""
+    await house.register("ada", PASSWORD, HERE)
+    await database.write(set_digest, "ada", PasswordHasher(time_cost=1, memory_cost=64, parallelism=1).hash(PASSWORD))
+    for _ in range(2):
+        await house.log_in("ada", PASSWORD, HERE)
+        login = await database.read(rows.find_login, "ada")
+        assert login is not None
+        assert (login.password_digest or "").startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+
+
+async def test_logging_out_ends_one_session_everywhere(open_database: OpenDatabase) -> None:
+    """The token is dead at once, in another process too, and cannot be used to log out again; others live on."""
+    here, there = open_database(), open_database()
+    ada = await person(here)
+    other = await here.write(issue_token, ada.account.id)
+    assert ada.account == await there.read(authenticate, ada.token)
+    await here.write(log_out, ada.token)
+    for act in (there.read(authenticate, ada.token), there.write(log_out, ada.token)):
+        with pytest.raises(Unauthenticated):
+            await act
+    assert ada.account == await there.read(authenticate, other.value)
+
+
+async def test_a_new_password(house: Accounts, database: Database) -> None:
+    """After a change the new password counts and the old one does not, nor any session; an unknown user has none to change."""
+    await house.add("ada", PASSWORD)
+    before = await house.log_in("ada", PASSWORD, HERE)
+    await house.set_password("ada", "battery staple")
+    with pytest.raises(Unauthenticated):
+        await database.read(authenticate, before.value)
+    await house.log_in("ada", "battery staple", HERE)
+    with pytest.raises(InvalidAuthentication):
+        await house.log_in("ada", PASSWORD, HERE)
+    with pytest.raises(UnknownUser):
+        await house.set_password("nobody", PASSWORD)
+
+
+async def test_a_house_may_be_closed(database: Database, passwords: Passwords) -> None:
+    """Where registration is closed only `add` makes users, and a taken name is refused there as well."""
+    house = Accounts(database, passwords, None)
+    with pytest.raises(RegistrationClosed):
+        await house.register("ada", PASSWORD, HERE)
+    assert "ada" == (await house.add("ada", PASSWORD)).username
+    with pytest.raises(UsernameTaken):
+        await house.add("ada", PASSWORD)
+
+
+async def test_failed_logins_are_slowed_down(house: Accounts, passwords: CountingPasswords) -> None:
+    """From the fifth in a row on, this name from this address waits, right password or not; others do not."""
+    await house.register("ada", PASSWORD, HERE)
+    for _ in range(FREE_FAILURES):
+        with pytest.raises(InvalidAuthentication):
+            await house.log_in("ada", "wrong horse", HERE)
+    before = passwords.computed
+    with pytest.raises(TooManyRequests) as caught:
+        await house.log_in("Ada", PASSWORD, HERE)
+    assert ({"retryAfter": 1}, 0) == (caught.value.facts, passwords.computed - before)
+    await house.log_in("ada", PASSWORD, "192.0.2.2")
+
+
+async def test_registrations_are_counted_per_address(database: Database, passwords: Passwords) -> None:
+    """An address registers as many accounts an hour as the setting says, and is told when to come back."""
+    house = Accounts(database, passwords, Registrations(2))
+    for name in ("ada", "bob"):
+        await house.register(name, PASSWORD, HERE)
+    with pytest.raises(TooManyRequests) as caught:
+        await house.register("cy", PASSWORD, HERE)
+    wait = caught.value.facts["retryAfter"]
+    assert isinstance(wait, int)
+    assert 0 < wait <= 3600
+    await house.register("cy", PASSWORD, "192.0.2.2")
+
+
+async def test_a_storm_of_logins_is_turned_away() -> None:
+    """Two threads compute and 64 wait; whoever comes then is told that the house is busy, until there is room again."""
+    passwords, go = Passwords(), threading.Event()
+    waiting = [asyncio.create_task(passwords._run(go.wait)) for _ in range(THREADS + WAITING_MAX)]
+    await asyncio.sleep(0)
+    with pytest.raises(Busy):
+        await passwords.verify(None, PASSWORD)
+    go.set()
+    assert all(await asyncio.gather(*waiting))
+    assert not await passwords.verify(None, PASSWORD)
+    passwords.close()
+
+
+async def test_nothing_is_computed_for_who_has_hung_up() -> None:
+    """A login whose client leaves while it waits costs no digest; those who stay get theirs."""
+    passwords, go, computed = Passwords(), threading.Event(), list[str]()
+    asker = Somebody("bidder")
+    held = [asyncio.create_task(passwords._run(go.wait)) for _ in range(THREADS)]
+    waiting = [asked_by(asker, lambda: passwords._run(lambda: computed.append("gone"))) for _ in range(9)]
+    stays = asyncio.create_task(passwords._run(lambda: computed.append("stays")))
+    await asyncio.sleep(0.01)
+    asker.gone = True
+    go.set()
+    await asyncio.gather(stays, *held)
+    assert {Abandoned} == {type(error) for error in await asyncio.gather(*waiting, return_exceptions=True)}
+    assert ["stays"] == computed
+    passwords.close()
+
+
+async def test_one_place_has_half_of_the_waiting_room() -> None:
+    """Whoever fills it from one network is told so, and somebody from another still gets in; all of it is given back."""
+    passwords, go = Passwords(), threading.Event()
+    flood = [asyncio.create_task(passwords._run(go.wait, "there")) for _ in range(SHARE_MAX)]
+    await asyncio.sleep(0)
+    with pytest.raises(Busy):
+        await passwords.verify(None, PASSWORD, "there")
+    other = asyncio.create_task(passwords.verify(None, PASSWORD, "here"))
+    await asyncio.sleep(0)
+    assert not other.done()
+    go.set()
+    assert all(await asyncio.gather(*flood)) and not await other
+    assert not await passwords.verify(None, PASSWORD, "there")
+    assert not passwords._under_way
+    passwords.close()
+
+
+async def test_tokens_are_counted_in_their_table(database: Database, house: Accounts) -> None:
+    """Each login stores one token, and a failed one none."""
+    await house.register("ada", PASSWORD, HERE)
+    await house.log_in("ada", PASSWORD, HERE)
+    with pytest.raises(InvalidAuthentication):
+        await house.log_in("ada", "wrong horse", HERE)
+    count = await database.read(lambda tx: tx.execute(select(func.count()).select_from(auth_tokens)).scalar_one())
+    assert 1 == count

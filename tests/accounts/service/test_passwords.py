@@ -1,0 +1,226 @@
+"""Another password by oneself: what it needs, which sessions it ends, and what happens at the same moment."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+
+import pytest
+from argon2 import PasswordHasher
+from sqlalchemy import func, select
+
+from saleroom.accounts.service.accounts import (
+    Accounts,
+    IssuedToken,
+    authenticate,
+    end_all,
+    make_test_users,
+    sessions,
+    start_session,
+)
+from saleroom.accounts.service.passwords import Passwords
+from saleroom.accounts.service.throttle import FREE_FAILURES, Registrations
+from saleroom.accounts.storage import accounts as rows
+from saleroom.kernel.errors import (
+    Invalid,
+    InvalidAuthentication,
+    Refused,
+    TooManyRequests,
+    Unauthenticated,
+    WrongPassword,
+)
+from saleroom.storage.database import Database, Transaction
+from tests.fixtures_database import OpenDatabase
+
+on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
+"""For what no database makes a difference to."""
+OLD, NEW, OTHER, HERE = "correct horse", "battery staple", "another staple", "192.0.2.1"
+
+
+class Interrupted(Passwords):
+    """The real thing; right after a password is verified something happens `meanwhile`, once."""
+
+    computed = 0
+    meanwhile: Callable[[], Awaitable[object]] | None = None
+
+    async def verify(self, digest: str | None, password: str, place: str = "") -> bool:
+        self.computed += 1
+        found = await super().verify(digest, password, place)
+        happens, self.meanwhile = self.meanwhile, None
+        if happens is not None:
+            await happens()
+        return found
+
+
+@pytest.fixture(scope="module")
+def passwords() -> Iterator[Interrupted]:
+    """The threads that compute digests, for all of these tests."""
+    made = Interrupted()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def house(database: Database, passwords: Interrupted) -> Accounts:
+    """The use cases, with registration open."""
+    return Accounts(database, passwords, Registrations(1000))
+
+
+async def outdate(database: Database) -> None:
+    """Give ada a digest of other parameters than today's, as if she had logged in long ago."""
+    digest = PasswordHasher(time_cost=1, memory_cost=64, parallelism=1).hash(OLD)
+    login = await database.read(rows.find_login, "ada")
+    assert login is not None
+    await database.write(rows.set_digest, login.account.id, digest)
+
+
+async def test_others_end_and_this_one_lives(open_database: OpenDatabase, passwords: Passwords) -> None:
+    """The new password counts and the old one does not; all other sessions end, in other processes too, and nobody else's."""
+    here, there = open_database(), open_database()
+    house = Accounts(here, passwords, Registrations(10))
+    for name in ("ada", "bob"):
+        await house.add(name, OLD)
+    asking, *others = [(await house.log_in("ada", OLD, HERE)).value for _ in range(3)]
+    bobs = (await house.log_in("bob", OLD, HERE)).value
+    await house.change_password(asking, OLD, NEW, HERE)
+    for token in others:
+        with pytest.raises(Unauthenticated):
+            await there.read(authenticate, token)
+    assert [True] == [one.current for one in await there.read(sessions, asking)]
+    assert "bob" == (await there.read(authenticate, bobs)).username
+    with pytest.raises(InvalidAuthentication):
+        await house.log_in("ada", OLD, HERE)
+    await house.log_in("ada", NEW, HERE)
+    await house.log_in("bob", OLD, HERE)
+
+
+async def test_a_wrong_current_password(house: Accounts, database: Database) -> None:
+    """Nothing changes, no session ends, and a user without a password is refused in the same words."""
+    await house.add("ada", OLD)
+    token, other = [(await house.log_in("ada", OLD, HERE)).value for _ in range(2)]
+    [tester] = await database.write(make_test_users, 1)
+    told = []
+    for asking, said in ((token, NEW), (token, ""), (tester.token.value, OLD), (tester.token.value, "")):
+        with pytest.raises(WrongPassword) as caught:
+            await house.change_password(asking, said, OTHER, HERE)
+        told.append((caught.value.message, caught.value.facts))
+    assert [told[0]] * 4 == told
+    assert "ada" == (await database.read(authenticate, other)).username
+    await house.log_in("ada", OLD, HERE)
+
+
+@on_sqlite
+async def test_a_stolen_token_guesses_no_faster(house: Accounts, passwords: Interrupted) -> None:
+    """Failures here and at the login are counted together, by name and address; the delay computes nothing."""
+    await house.add("ada", OLD)
+    token = (await house.log_in("ada", OLD, HERE)).value
+    for number in range(FREE_FAILURES):
+        with pytest.raises(WrongPassword if number else InvalidAuthentication):
+            await (house.change_password(token, "guess", NEW, HERE) if number else house.log_in("ada", "guess", HERE))
+    before = passwords.computed
+    for held_up in (house.change_password(token, OLD, NEW, HERE), house.log_in("ada", OLD, HERE)):
+        with pytest.raises(TooManyRequests) as caught:
+            await held_up
+        assert {"retryAfter": 1} == caught.value.facts
+    assert 0 == passwords.computed - before
+    await house.change_password(token, OLD, NEW, "192.0.2.2")
+
+
+@on_sqlite
+async def test_a_dead_token_verifies_nothing(house: Accounts, passwords: Interrupted) -> None:
+    """Without a live token it is refused before any work, whatever the passwords."""
+    before = passwords.computed
+    for current, new in ((OLD, NEW), (OLD, OLD)):
+        with pytest.raises(Unauthenticated):
+            await house.change_password("AAAAAAAAAAAAAA==", current, new, HERE)
+    assert 0 == passwords.computed - before
+
+
+@on_sqlite
+async def test_the_same_password_is_no_other(house: Accounts, database: Database) -> None:
+    """It is a fault of the new one, right or not, and no session ends."""
+    await house.add("ada", OLD)
+    token, other = [(await house.log_in("ada", OLD, HERE)).value for _ in range(2)]
+    for same in (OLD, NEW):
+        with pytest.raises(Invalid, match="newPassword: must differ"):
+            await house.change_password(token, same, same, HERE)
+    assert "ada" == (await database.read(authenticate, other)).username
+
+
+async def test_two_changes_at_once(open_database: OpenDatabase, passwords: Passwords) -> None:
+    """In two processes, from one session: one wins, the other is told that its current password is wrong."""
+    first, second = (Accounts(open_database(), passwords, Registrations(10)) for _ in range(2))
+    await first.add("ada", OLD)
+    token = (await first.log_in("ada", OLD, HERE)).value
+    asked = (first.change_password(token, OLD, NEW, HERE), second.change_password(token, OLD, OTHER, HERE))
+    ends = await asyncio.gather(*asked, return_exceptions=True)
+    assert {"NoneType", "WrongPassword"} == {type(end).__name__ for end in ends}
+    await first.log_in("ada", NEW if ends[0] is None else OTHER, HERE)
+
+
+@pytest.mark.parametrize(("asking", "refused"), [(0, WrongPassword), (1, Unauthenticated)])
+async def test_a_change_that_another_overtakes(
+    house: Accounts, passwords: Interrupted, asking: int, refused: type[Refused]
+) -> None:
+    """What was verified is compared at the end: the first change stands, and a session that it has ended changes nothing."""
+    await house.add("ada", OLD)
+    tokens = [(await house.log_in("ada", OLD, HERE)).value for _ in range(2)]
+    passwords.meanwhile = lambda: house.change_password(tokens[0], OLD, NEW, HERE)
+    with pytest.raises(refused):
+        await house.change_password(tokens[asking], OLD, OTHER, HERE)
+    await house.log_in("ada", NEW, HERE)
+
+
+async def test_a_token_that_dies_meanwhile(house: Accounts, passwords: Interrupted, database: Database) -> None:
+    """Logging out everywhere while a password is verified keeps the session from changing it."""
+    await house.add("ada", OLD)
+    token = (await house.log_in("ada", OLD, HERE)).value
+    passwords.meanwhile = lambda: database.write(end_all, token)
+    with pytest.raises(Unauthenticated):
+        await house.change_password(token, OLD, NEW, HERE)
+    await house.log_in("ada", OLD, HERE)
+
+
+async def test_a_login_that_a_change_overtakes(house: Accounts, passwords: Interrupted, database: Database) -> None:
+    """A login with the old password that is under way gives no session, and does not bring its digest back."""
+    await house.add("ada", OLD)
+    token = (await house.log_in("ada", OLD, HERE)).value
+    await outdate(database)
+    passwords.meanwhile = lambda: house.change_password(token, OLD, NEW, HERE)
+    with pytest.raises(InvalidAuthentication):
+        await house.log_in("ada", OLD, HERE)
+    assert [True] == [one.current for one in await database.read(sessions, token)]
+    await house.log_in("ada", NEW, HERE)
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+async def test_a_login_that_commits_last(house: Accounts, database: Database) -> None:
+    """A change waits for a login that has compared its digest and not committed yet, and ends its session too."""
+    await house.add("ada", OLD)
+    asking = (await house.log_in("ada", OLD, HERE)).value
+    under_way = asyncio.Event()
+
+    def slow_login(tx: Transaction) -> IssuedToken | None:
+        login = rows.find_login(tx, "ada")
+        assert login is not None
+        issued = start_session(tx, login.account.id, login.password_digest or "", None, "")
+        under_way.set()
+        tx.execute(select(func.pg_sleep(0.3)))
+        return issued
+
+    login = asyncio.create_task(database.write(slow_login))
+    await under_way.wait()
+    await house.change_password(asking, OLD, NEW, HERE)
+    issued = await login
+    assert issued is not None
+    with pytest.raises(Unauthenticated):
+        await database.read(authenticate, issued.value)
+
+
+async def test_a_digest_that_is_upgraded_meanwhile(house: Accounts, passwords: Interrupted, database: Database) -> None:
+    """It belongs to the same password, so that whoever has it logs in, and changes it, all the same."""
+    await house.add("ada", OLD)
+    token = (await house.log_in("ada", OLD, HERE)).value
+    for act in (lambda: house.log_in("ada", OLD, HERE), lambda: house.change_password(token, OLD, NEW, HERE)):
+        await outdate(database)
+        passwords.meanwhile = lambda: house.log_in("ada", OLD, HERE)
+        await act()
+    await house.log_in("ada", NEW, HERE)

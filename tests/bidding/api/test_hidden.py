@@ -1,0 +1,176 @@
+"""A raised maximum leaves no mark: no byte, no length and no chunk of any public answer, stream, page or cursor differs."""
+
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+
+import pytest
+
+from saleroom.bidding.service import ledgers
+from saleroom.bidding.service.bidding import place_bids
+from saleroom.feed.feed import Feed, Follower
+from saleroom.log import store
+from saleroom.storage.database import Database
+from tests.bidding.service.people import bid, person, sells
+from tests.fixtures_house import House, User
+
+SILENCE_SECONDS = 0.5
+SECONDS_MAX = 30
+CURSOR = re.compile(rb"(?<=next\":\")[\w-]+|(?<=cursor=)[\w-]+|(?<=after=)[\w-]{100,}|(?<=now=)[\w-]+|(?<=over=)[\w-]+")
+RANDOM = (
+    (re.compile(rb"(?i)\r\n(date|set-cookie): [^\r]*"), b""),
+    (re.compile(rb"[0-9a-f]{256}"), b"a token of a form"),
+    (re.compile(rb"retry: \d+"), b"retry"),
+    (re.compile(rb'(?<="stream.started","time":")[^"]+'), b"the running clock of a stream"),
+    (re.compile(rb"(?<=: time )[^\n]+|(?<=event: time\ndata: )[^\n]+"), b"the running clock of a stream"),
+)
+"""What is drawn by chance, or told by the machine's clock. All else has to be the same."""
+
+Answer = tuple[bytes, list[bytes]]
+
+
+def normal(raw: bytes) -> bytes:
+    """Return what was sent without what chance has made, cursors by their length."""
+    for pattern, by in RANDOM:
+        raw = pattern.sub(by, raw)
+    return CURSOR.sub(lambda found: b"<%d>" % len(found[0]), raw)
+
+
+class Line:
+    """A connection on which one request was sent."""
+
+    def __init__(self, house: House, path: str, *headers: str) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", house.port))
+        lines = (f"GET {path} HTTP/1.1", "Host: house.example", "Connection: close", *headers)
+        self._socket.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
+        self._seen = b""
+
+    def read(self, seconds: float, awaits: int = 0) -> bytes:
+        """Return what comes until nothing does for `seconds`, or the answer ends; `awaits` parts of it come in any case."""
+        got = b""
+        try:
+            while True:
+                self._socket.settimeout(seconds if len(chunked(got)[1]) >= awaits else SECONDS_MAX)
+                more = self._socket.recv(1 << 16)
+                if not more:
+                    return got
+                got += more
+        except TimeoutError:
+            return got
+
+    def next(self) -> bytes:
+        """Return what comes next."""
+        self._socket.settimeout(SECONDS_MAX)
+        return self._socket.recv(1 << 16)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._socket.close()
+
+
+def chunked(raw: bytes) -> Answer:
+    """Return the head of an answer and its body, chunk by chunk where it has any."""
+    head, _, body = raw.partition(b"\r\n\r\n")
+    if b"transfer-encoding: chunked" not in head.lower():
+        return normal(head), [normal(body)] if body else []
+    chunks = []
+    while b"\r\n" in body:
+        size, _, body = body.partition(b"\r\n")
+        chunks.append(normal(body[: int(size, 16)]))
+        body = body[int(size, 16) + 2 :]
+    return normal(head), chunks
+
+
+def paths(house: House, gid: str) -> Iterator[str]:
+    """Yield every address that may tell something of an auction, and the second page of each list."""
+    lists = [f"/auctions?limit=1&sort={sort}" for sort in ("ending", "newest", "price")]
+    lists += [f"/auctions/{gid}/bids?limit=1"]
+    for one in lists:
+        yield one
+        yield f"{one}&cursor={house.anyone.json('GET', one)['next']}"
+    yield from (f"/auctions/{gid}", f"/auctions/{gid}/ledger", f"/auctions/{gid}/photos", "/auctions?q=clock")
+    yield from (f"/lots/{gid}", f"/lots/{gid}/bids", f"/lots/{gid}/box", f"/lots/{gid}/screen", "/", "/?sort=price")
+    yield from ("/healthz", "/readyz", "/time", "/.well-known/saleroom.json")
+    yield from ("/me", "/me/bids?limit=1", "/me/auctions?limit=1", "/me/watching?limit=1", "/me/sessions")
+    yield from ("/mine", "/mine/selling", "/mine/watching", f"/sell/{gid}")
+
+
+def streams(gid: str) -> list[str]:
+    """Return every address that goes on telling."""
+    at_once = [f"/auctions/{gid}/events?after=0", "/events?after=0", f"/lots/{gid}/live?after=1"]
+    return [*at_once, f"/auctions/{gid}/events", "/events", f"/lots/{gid}/screen/live", f"/live?lots={gid}"]
+
+
+def looks(house: House, gid: str, readers: list[User], given: list[str]) -> dict[tuple[str, str], Answer]:
+    """Return all that anyone and `readers` are answered; `given` are addresses with cursors from before."""
+    found = {}
+    for path in [*given, *paths(house, gid)]:
+        for reader in (None, *readers):
+            headers = [] if reader is None else [f"Authorization: Bearer {reader.token}"]
+            headers += [] if reader is None else [f"Cookie: saleroom_session={reader.token}"]
+            with closing(Line(house, path, *headers)) as line:
+                found[normal(path.encode()).decode(), "" if reader is None else reader.name] = chunked(
+                    line.read(SECONDS_MAX)
+                )
+    for path in streams(gid):
+        with closing(Line(house, path)) as line:
+            # Where it begins, and then what there was already.
+            found[path, ""] = chunked(line.read(SILENCE_SECONDS, 2 if "after=" in path else 1))
+    return found
+
+
+def test_no_public_byte_tells_of_a_raise(clocked_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that others can read is the same before and after raises, also with cursors given before, chunk by chunk."""
+    monkeypatch.setattr(ledgers, "PAGE", 3)
+    house = clocked_house
+    ada, bob, cyd = house.user("ada"), house.user("bob"), house.user("cyd")
+    gid, other, _ = (ada.auction(name=f"Clock {number}") for number in range(3))
+    for lot in (gid, other):
+        for price in (10, 20, 30, 40):
+            assert 201 == cyd.bid(lot, amount=price).status_code
+            assert 201 == bob.bid(lot, maximum=price + 5).status_code
+    given = list(paths(house, gid))[:8]
+    with ExitStack() as stack:
+        open_ = [stack.enter_context(closing(Line(house, path))) for path in streams(gid)]
+        for line in open_:
+            assert line.read(SILENCE_SECONDS, 1)
+        compare(house, gid, bob, given, open_)
+        assert 201 == cyd.bid(gid, amount=50).status_code
+        assert all(line.next() for line in open_)
+    with closing(Line(house, f"/auctions/{gid}/ledger")) as line:
+        _, chunks = chunked(line.read(SECONDS_MAX))
+    assert [3, 3, 3, 3, 2] == [chunk.count(b"\n") for chunk in chunks if chunk]
+
+
+def compare(house: House, gid: str, bob: User, given: list[str], open_: list[Line]) -> None:
+    """Look, raise, and look again."""
+    readers = [house.user("ada"), house.user("cyd")]
+    before = looks(house, gid, readers, given)
+    assert any(len(chunks) > 2 for (path, _), (_, chunks) in before.items() if path.endswith("/ledger"))
+    for maximum in range(100, 108):
+        assert 201 == bob.bid(gid, maximum=maximum).status_code
+    assert [b""] * len(open_) == [line.read(SILENCE_SECONDS) for line in open_]
+    after = looks(house, gid, readers, given)
+    assert list(before) == list(after)
+    for at, answer in before.items():
+        assert answer == after[at], at
+
+
+@pytest.mark.parametrize("raises", [0, 7])
+async def test_what_is_handed_out_together_tells_nothing(
+    database: Database, monkeypatch: pytest.MonkeyPatch, raises: int
+) -> None:
+    """Followers are handed events in pages that end at the same ones, however many raises stand between them."""
+    monkeypatch.setattr(store, "PAGE_MAX", 5)
+    bob, cyd = await person(database), await person(database)
+    gid = await sells(database, await person(database))
+    feed, pages = Feed(database, 10), list[int]()
+    follower = await feed.follow(gid, None)
+    monkeypatch.setattr(Follower, "push", lambda _, events: pages.append(len(events)))
+    assert ["accepted"] * 2 == await bid(database, cyd.bids(gid, "110"), bob.bids(gid, "up to 10000"))
+    raised = [bob.bids(gid, f"up to {20_000 + number}") for number in range(raises)]
+    await database.write(place_bids, [*raised, *(cyd.bids(gid, f"{1000 * number}") for number in range(1, 8))])
+    await feed._look()
+    assert [5, 5, 5, 1] == pages
+    follower.close()

@@ -1,0 +1,221 @@
+"""Lists by page: auctions, bids, what is mine; in order, without a gap, while everything goes on."""
+
+import base64
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from saleroom.http.cursors import AUCTIONS, BID_ON, BIDS
+from tests.bidding.api.answers import after, faults
+from tests.fixtures_house import Client, House
+from tests.sealing import cursors_of, plain, sealed
+
+NEXT = re.compile(r'<([^>]+)>; rel="next"')
+FORGED: list[Any] = [
+    *(2**64 - 1, -1, 2**63, 2**63 - 1, 2**31, 1.5, True, None, "1", "x", {}, []),
+    *(["1", 2**64 - 1, "1"], ["9999999999999999999", 1, "1"], ["1", -1, "1"], ["1", "1", "1"], ["1"], ["", 1, ""]),
+    *(["1", 1, "5:3:"], ["1", 1, "0:0:"], ["1", 1, "3:5:9"], ["1", 1, "3:9:8,4"], ["1", 1, "3:9:,"], ["1", 1, ":::"]),
+    *(
+        ["1", 1, "03:5:"],
+        ["1", 1, "3:5:4,4"],
+        ["NaN", 1, "1"],
+        ["1e3", 1, "1"],
+        ["1.000", 1, "1"],
+        ["x" * 5000, 1, "1"],
+    ),
+]
+"""What a cursor of one list or the other might hold, had a stranger made it."""
+
+
+def pages(client: Client, path: str) -> Iterator[list[dict[str, Any]]]:
+    """Yield page after page, following `Link` and checking that it is what `next` says."""
+    while path:
+        answer = client.get(path)
+        assert 200 == answer.status_code, answer.text
+        rows, after_it = answer.json().values()
+        yield rows
+        link = NEXT.fullmatch(answer.headers.get("link", ""))
+        assert (after_it is not None) == (link is not None)
+        path = link[1] if link is not None else ""
+        assert after_it is None or f"cursor={after_it}" in path
+
+
+def gids(client: Client, path: str) -> list[str]:
+    """Return the gids of a list of auctions, over all its pages."""
+    return [row["gid"] for rows in pages(client, path) for row in rows]
+
+
+def test_a_list_by_page(house: House) -> None:
+    """`limit` rows to a page, 50 unless said otherwise; `Link` leads on, with the same filters, until `next` is null."""
+    ada = house.newcomer()
+    made = [ada.auction() for _ in range(51)]
+    path = f"/auctions?author={ada.name}&sort=newest"
+    assert [50, 1] == [len(rows) for rows in pages(ada, path)]
+    assert [20, 20, 11] == [len(rows) for rows in pages(house.anyone, f"{path}&limit=20")]
+    assert made[::-1] == gids(house.anyone, f"{path}&limit=7")
+    assert [1] * 51 == [len(rows) for rows in pages(house.anyone, f"{path}&limit=1")]
+    assert [51] == [len(rows) for rows in pages(house.anyone, f"{path}&limit=100")]
+
+
+def test_an_empty_list(house: House) -> None:
+    """A list without rows is a page without rows and without a next."""
+    for path in ("/me/auctions", "/me/bids", f"/auctions?author={house.newcomer().name}"):
+        answer = house.newcomer().get(path)
+        assert ([], None) == tuple(answer.json().values())
+        assert "link" not in answer.headers
+
+
+def test_the_orders(house: House) -> None:
+    """By end: the soonest, then those without an end, then those that are over; by price the lowest; newest first."""
+    ada, bob = house.newcomer(), house.user("bob")
+    late = ada.auction(endsAt="2099-01-02T00:00:00Z", startingPrice=30)
+    never = ada.auction(startingPrice="99999999999999999.999")
+    over = ada.auction(startingPrice="0.001")
+    soon = ada.auction(endsAt="2099-01-01T00:00:00Z", startingPrice=4)
+    bob.bid(soon, 200)
+    ada.delete(f"/auctions/{over}")
+    path = f"/auctions?author={ada.name}"
+    assert [soon, late, never, over] == gids(bob, path) == gids(bob, f"{path}&sort=ending&limit=1")
+    assert [over, late, soon, never] == gids(bob, f"{path}&sort=price") == gids(bob, f"{path}&sort=price&limit=1")
+    assert [soon, over, never, late] == gids(bob, f"{path}&sort=newest")
+
+
+def test_filters(house: House) -> None:
+    """By status, by author in any case, by text in name or description without case; all together narrow."""
+    ada, bob = house.newcomer(), house.user("bob")
+    clock = ada.auction(name="Longcase CLOCK", description="Walnut")
+    vase = ada.auction(name="Vase 100%", description="Not a clock_face")
+    later = ada.auction(name="Later", startsAt="2099-01-01T00:00:00Z")
+    gone, sold = ada.auction(name="Gone"), ada.auction(name="Sold", buyNowPrice=20)
+    ada.delete(f"/auctions/{gone}")
+    bob.post(f"/auctions/{sold}/buy")
+    path = f"/auctions?author={ada.name.upper()}&sort=newest"
+    assert [vase, clock] == gids(bob, f"{path}&status=open")
+    assert [later] == gids(bob, f"{path}&status=scheduled")
+    assert [gone] == gids(bob, f"{path}&status=cancelled")
+    assert [sold] == gids(bob, f"{path}&status=closed")
+    assert [vase, clock] == gids(bob, f"{path}&q=cLoCk")
+    assert [clock] == gids(bob, f"{path}&q=walnut&status=open")
+    assert [vase] == gids(bob, f"{path}&q=100%25") == gids(bob, f"{path}&q=_")
+    assert [] == gids(bob, f"{path}&q=%25%25") == gids(bob, f"{path}&q=%5C") == gids(bob, f"{path}&q=nothing%20such")
+    assert [] == gids(bob, "/auctions?author=nobody.at.all")
+
+
+@pytest.mark.parametrize("sort", ["ending", "price", "newest"])
+def test_pages_neither_skip_nor_repeat(house: House, sort: str) -> None:
+    """Prices rise, ends move and auctions come and go between two pages; each that was there is listed exactly once."""
+    ada, bob, cy = house.newcomer(), house.user("bob"), house.user("cy.")
+    now = ada.json("GET", "/me")["createdAt"]
+    made = [ada.auction(endsAt=after(now, hours=n), startingPrice=10 * n) for n in range(1, 7)]
+    seen: list[str] = []
+    reading = pages(house.anyone, f"/auctions?author={ada.name}&sort={sort}&limit=2")
+    for round_, rows in enumerate(reading):
+        seen += [row["gid"] for row in rows]
+        bob.bid(made[round_], 500)
+        cy.bid(made[-1 - round_], maximum=5)
+        ada.patch(f"/auctions/{made[5 - round_]}", json={"endsAt": after(now, hours=90), "startingPrice": 1})
+        ada.delete(f"/auctions/{made[3]}")
+        ada.auction(startingPrice=1, endsAt=after(now, minutes=90))
+    assert sorted(made) == sorted(seen)
+
+
+def test_the_history_by_page(house: House) -> None:
+    """Bids come newest first; a bid placed meanwhile does not shift the pages."""
+    ada, bob, cy = house.user("ada"), house.user("bob"), house.user("cy.")
+    gid = ada.auction()
+    for n in range(10, 17):
+        (bob if n % 2 else cy).bid(gid, n)
+    found = []
+    for rows in pages(ada, f"/auctions/{gid}/bids?limit=3"):
+        found += [row["amount"] for row in rows]
+        bob.bid(gid, 100 + len(found))
+    assert [f"{n}.000" for n in range(16, 9, -1)] == found
+
+
+def test_my_auctions(house: House) -> None:
+    """GET /me/auctions has one's own auctions, newest first, whatever became of them, and nobody else's."""
+    ada, bob = house.newcomer(), house.newcomer()
+    mine = [ada.auction() for _ in range(3)]
+    bob.auction()
+    ada.delete(f"/auctions/{mine[0]}")
+    ada.post(f"/auctions/{mine[1]}/close", json={})
+    assert mine[::-1] == gids(ada, "/me/auctions?limit=2")
+
+
+def test_my_bids(house: House) -> None:
+    """GET /me/bids has each auction one has bid on once: leading or outbid while it lasts, won or lost afterwards."""
+    ada, bob, cy = house.user("ada"), house.newcomer(), house.user("cy.")
+    leading, outbid, won, lost, unsold = (ada.auction(reservePrice=reserve) for reserve in (None, None, 10, None, 99))
+    for gid in (leading, outbid, won, lost, unsold):
+        assert 201 == bob.bid(gid, 10).status_code
+    bob.bid(leading, maximum=20)
+    cy.bid(leading, 11)
+    for gid in (outbid, lost):
+        cy.bid(gid, 11)
+    for gid in (won, lost, unsold):
+        ada.post(f"/auctions/{gid}/close", json={})
+    expected = [(unsold, "lost"), (lost, "lost"), (won, "won"), (outbid, "outbid"), (leading, "leading")]
+    assert expected == [
+        (row["auction"]["gid"], row["standing"]) for rows in pages(bob, "/me/bids?limit=2") for row in rows
+    ]
+
+
+@pytest.mark.parametrize("value", FORGED, ids=lambda value: repr(value)[:30])
+def test_forged_cursors_are_refused_or_harmless(house: House, value: Any) -> None:
+    """What no page gave is 400, sealed by another house or not at all; by somebody with the house's own key, never worse."""
+    ada, own = house.user("ada"), cursors_of(house)
+    lists = {"/auctions": AUCTIONS, "/auctions?sort=price": AUCTIONS, "/auctions?sort=newest": AUCTIONS}
+    more = {"/me/auctions": AUCTIONS, "/me/bids": BID_ON, "/": AUCTIONS, f"/auctions/{ada.gid()}/bids": BIDS}
+    for path, of in (lists | more).items():
+        name = "after" if path == "/" else "cursor"
+        query = dict(part.split("=") for part in path.split("?")[1:])
+        for made in (plain(value), sealed(of, value)):
+            assert 400 == ada.get(path, params={**query, name: made}).status_code
+        answer = ada.get(path, params={**query, name: own.write(of, value)})
+        assert answer.status_code in (200, 400), answer.text
+
+
+@pytest.mark.parametrize("text", ["", "x", "%%%", "\u00fc", "=", "AAAA", "null", "a" * 5000, "..", "W10"])
+def test_text_that_is_no_cursor(house: House, text: str) -> None:
+    """What does not decode to a mark of this list is 400 for the cursor."""
+    ada = house.user("ada")
+    for path in ("/auctions", "/me/auctions", "/me/bids", f"/auctions/{ada.gid()}/bids"):
+        assert {"cursor": ["cursor"]} == faults(ada.get(path, params={"cursor": text}))
+
+
+def test_a_cursor_belongs_to_its_list(house: House) -> None:
+    """The cursor of a list by price does not lead on in one by end, nor that of auctions among bids."""
+    ada = house.newcomer()
+    ada.auction(), ada.auction()
+    given = ada.json("GET", f"/auctions?author={ada.name}&sort=price&limit=1")["next"]
+    for path in (
+        "/auctions?sort=ending",
+        "/auctions?sort=newest",
+        f"/auctions/{ada.gid()}/bids?limit=1",
+        "/me/bids?limit=1",
+    ):
+        assert {"cursor": ["cursor"]} == faults(ada.get(f"{path}&cursor={given}"))
+
+
+def test_a_cursor_tells_nothing(house: House) -> None:
+    """Two cursors of one place have nothing in common but their length, which is that of all cursors of the house."""
+    ada, bob = house.newcomer(), house.newcomer()
+    gid = ada.auction()
+    ada.auction()
+    for amount in (10, 20):
+        bob.bid(gid, amount), house.user("cy.").bid(gid, amount + 5)
+    paths = (f"/auctions?author={ada.name}", "/auctions?sort=price", f"/auctions/{gid}/bids")
+    given = [ada.json("GET", path, params={"limit": 1})["next"] for path in paths for _ in range(2)]
+    assert 1 == len({len(one) for one in given})
+    assert 6 == len({one[:12] for one in given})
+    for one in given:
+        raw = base64.urlsafe_b64decode(one + "=" * (-len(one) % 4))
+        assert 128 < len(set(raw)), "it is encrypted"
+
+
+def test_lists_tell_caches_what_they_depend_on(house: House) -> None:
+    """A list is not reused unasked, and differs by who asks."""
+    answer = house.user("ada").get("/auctions?limit=1")
+    assert ("no-cache", "Authorization") == (answer.headers["cache-control"], answer.headers["vary"])

@@ -1,0 +1,66 @@
+"""Auctions and bids by hand, written as people say them: `bob 100`, `bob up to 150`, `bob 120 up to 150`."""
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from saleroom.bidding.domain import selling
+from saleroom.bidding.domain.auction import Auction, Party, begin
+from saleroom.bidding.domain.bidding import BidRequest, place_bid
+from saleroom.bidding.domain.events import BidPlaced, Event
+from saleroom.bidding.domain.selling import Draft
+from saleroom.kernel.errors import Refused
+from tests.bidding.domain.playing import T0, party
+from tests.histories import PEOPLE
+
+ADA, BOB, CY, DEE, EVE = (party(who) for who in range(len(PEOPLE)))
+BY_NAME = dict(zip(PEOPLE, (ADA, BOB, CY, DEE, EVE), strict=True))
+
+
+def eur(text: str) -> Decimal:
+    """An amount with its three decimals."""
+    return Decimal(text).quantize(Decimal("0.001"))
+
+
+def after(seconds: float = 0, **more: float) -> datetime:
+    """An instant so long after the auction's creation."""
+    return T0 + timedelta(seconds=seconds, **more)
+
+
+def an_auction(**terms: Any) -> Auction:
+    """An auction by ada that starts at 100 with the default ladder, unless `terms` say otherwise; money as text."""
+    money = {name: eur(value) for name, value in terms.items() if name.endswith("_price")}
+    draft = Draft(**{"name": "Longcase clock", "starting_price": eur("100"), **terms, **money})
+    return begin(7, selling.create("gid", ADA, draft, T0))
+
+
+def said(bid: str) -> tuple[Party, BidRequest]:
+    """Who bids, and what they ask for."""
+    name, _, asked = bid.partition(" ")
+    amount, _, maximum = asked.partition("up to ")
+    return BY_NAME[name], BidRequest(eur(amount) if amount else None, eur(maximum) if maximum else None)
+
+
+def place(auction: Auction, *bids: str, now: datetime = T0) -> tuple[Auction, list[Event]]:
+    """Place all `bids` at `now`; the auction afterwards, and what happened. Raises Refused."""
+    log: list[Event] = []
+    for bid in bids:
+        events = place_bid(auction, *said(bid), now)
+        auction = auction.after_all(events)
+        log += events
+    return auction, log
+
+
+def shown(event: Event) -> str:
+    """A recorded bid as one line: `bob 110`, `bob 110 automatic`."""
+    assert isinstance(event, BidPlaced)
+    return f"{event.bidder} {event.amount:f}".replace(".000", "") + (" automatic" if event.automatic else "")
+
+
+def refusal(action: Any, *arguments: Any) -> Refused | None:
+    """The refusal that a call raises, or None where it does not."""
+    try:
+        action(*arguments)
+    except Refused as refused:
+        return refused
+    return None

@@ -1,0 +1,113 @@
+"""The ledger: what a log must be to give back an auction, and how its entries are chained."""
+
+import hashlib
+import hmac
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+
+from saleroom.bidding.domain.auction import Auction, begin
+from saleroom.bidding.domain.events import AuctionCreated, Event
+from saleroom.bidding.domain.ledger import Lines, Logged, enter, replay
+from saleroom.kernel.chain import ZERO, canonical
+from tests.bidding.domain.examples import an_auction, place
+from tests.bidding.domain.oracle import Lot
+from tests.bidding.domain.playing import Game, play
+from tests.histories import History, histories
+
+SEED = "5a1e" * 16
+
+
+def test_a_log_starts_with_the_creation() -> None:
+    """A log without its beginning, or without anything, is an error that names the auction."""
+    _, log = place(an_auction(), "bob 100")
+    for broken in (log, []):
+        with pytest.raises(ValueError, match=r"auction 7: .* auction\.created"):
+            replay(7, broken)
+
+
+@given(histories())
+def test_the_chain_is_as_documented(history: History) -> None:
+    """A verifier written from docs/ledger.md alone, with nothing of the house's, agrees with every line, opened or not."""
+    auction, log = _logged(play(history).log)
+    head, hidden_count = ZERO, 0
+    for text in b"".join(Lines(SEED).of(log)).splitlines(keepends=True):
+        line = json.loads(text)
+        assert _jcs(line) + b"\n" == text
+        opened, event = line["opened"], line["event"]
+        hidden = ZERO
+        for one in opened["hidden"]:
+            hidden = _sha(hidden, one)
+            hidden_count += 1
+        assert event["commitment"] == _sha(opened["salt"], {"data": opened["data"], "hidden": hidden})
+        head = _sha(head, {name: value for name, value in event.items() if name != "hash"})
+        assert event["hash"] == head
+    assert head == auction.chain.head
+    closed = b"".join(Lines(None).of(log))
+    assert [json.loads(line)["event"]["hash"] for line in closed.splitlines()][-1] == head
+    assert hidden_count == sum(one.payload is None for one in log) or auction.chain.hidden != ZERO
+
+
+@given(histories())
+def test_nothing_hidden_can_be_seen_before_the_end(history: History) -> None:
+    """While it runs, neither sealed members nor salts nor the seed are on a line, and a raise leaves no trace."""
+    _, log = _logged(play(history).log)
+    for line in Lines(None).of(log):
+        assert {"event"} == json.loads(line).keys()
+        assert SEED.encode() not in line
+    assert len(list(Lines(None).of(log))) == sum(one.payload is not None for one in log)
+
+
+def test_a_commitment_does_not_give_away_what_it_commits_to() -> None:
+    """The same maximum is committed to differently each time: in another auction, and at another place of one."""
+    seen = set()
+    for seed in (SEED, "0" * 64):
+        auction = msgspec.structs.replace(an_auction(), chain=msgspec.structs.replace(an_auction().chain, seed=seed))
+        for name in ("bob", "cyd"):
+            after, events = place(auction, f"{name} {'100' if auction.leader is None else '120'}")
+            for event in events:
+                auction, entry = enter(auction.after(event), event)
+                assert entry.payload is not None
+                seen.add(json.loads(entry.payload)["commitment"])
+            assert after.current_bid == auction.current_bid
+    assert 4 == len(seen)
+
+
+def test_salts_are_the_seeds() -> None:
+    """The salt of an event is HMAC-SHA256 of its sequence, keyed with the auction's seed."""
+    _, log = _logged(Game(Lot(100_000)).log)
+    [line] = [json.loads(line) for line in Lines(SEED).of(log)]
+    assert hmac.new(SEED.encode(), b"1", "sha256").hexdigest() == line["opened"]["salt"]
+
+
+def test_canonical_is_rfc_8785() -> None:
+    """Strings are escaped as RFC 8785 says, members are sorted, nothing stands between."""
+    value = {"b": ['\x00\x1f\x7f\u2028\U0001f600/"\\\b\f\n\r\té', True, None, 7], "a": {}}
+    text = '"\\u0000\\u001f\x7f\u2028\U0001f600/\\"\\\\\\b\\f\\n\\r\\té"'
+    assert f'{{"a":{{}},"b":[{text},true,null,7]}}'.encode() == canonical(value)
+
+
+def _logged(events: list[Event]) -> tuple[Auction, list[Logged]]:
+    """Return the auction, and its log as it is read back from a store."""
+    log: list[Logged] = []
+    auction = None
+    for event in [msgspec.structs.replace(events[0], seed=SEED), *events[1:]]:
+        if isinstance(event, AuctionCreated):
+            auction, entry = enter(begin(7, event), event)
+        else:
+            assert auction is not None
+            auction, entry = enter(auction.after(event), event)
+        log.append(Logged(event.TYPE, event.at, entry.payload, msgspec.json.decode(entry.private)))
+    assert auction is not None
+    return auction, log
+
+
+def _sha(previous: str, value: Any) -> str:
+    return hashlib.sha256(previous.encode() + b"\n" + _jcs(value)).hexdigest()
+
+
+def _jcs(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()

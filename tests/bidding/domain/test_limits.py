@@ -1,0 +1,37 @@
+"""Numbers that the specification and the documents promise: a rule that reads them cannot say whether they are right."""
+
+from datetime import timedelta
+
+from saleroom.accounts.domain import accounts
+from saleroom.bidding.domain import photos
+from saleroom.bidding.domain.events import EVENTS
+from saleroom.bidding.domain.views import event_parts, sealed_part
+from saleroom.kernel import chain
+from tests.bidding.domain.examples import ADA, BOB, an_auction, place
+
+
+def test_chance_is_as_long_as_promised() -> None:
+    """A token has 80 bits (specification, "AuthToken"), a gid 72, a photo's id 96, a ledger's seed 256."""
+    assert (10, 9, 12, 32) == (accounts.TOKEN_BYTES, accounts.GID_BYTES, photos.PHOTO_ID_BYTES, chain.SEED_BYTES)
+
+
+def test_photos_are_kept_as_promised() -> None:
+    """In three widths, twelve on a lot; sixty of one user's on no lot, for a day."""
+    assert (400, 800, 1600) == photos.WIDTHS
+    assert (12, 60, timedelta(hours=24)) == (photos.PER_LOT_MAX, photos.UNPLACED_MAX, photos.UNPLACED_LIFETIME)
+
+
+def test_numbers_and_seeds_are_in_no_hash() -> None:
+    """What a ledger commits to, and opens, is the reserve, limits and requests: no user's number, and never the seed."""
+    sealed = {
+        "auction.created": {"reserve_price"},
+        "auction.amended": {"reserve_price"},
+        "bid.placed": {"maximum", "asked"},
+        "maximum.raised": {"maximum", "received_at"},
+    }
+    assert sealed == {kind.TYPE: {*kind.SEALED} for kind in EVENTS.values() if kind.SEALED}
+    _, [bid] = place(an_auction(), "bob up to 150")
+    private = event_parts(bid)[1]
+    assert {"bidderId", "maximum", "asked"} == private.keys()
+    assert {"maximum", "asked"} == sealed_part(type(bid), private).keys()
+    assert BOB.id == private["bidderId"] != ADA.id

@@ -1,0 +1,70 @@
+"""Why a bid was decided as it was: every member of what is told, not only its words."""
+
+from datetime import timedelta
+
+from saleroom.bidding.domain.reasons import Reasoned, conclusion
+from saleroom.bidding.domain.retrace import retrace
+from saleroom.bidding.domain.selling import cancel
+from tests.bidding.domain.examples import ADA, after, eur
+from tests.bidding.domain.test_retrace import Story
+
+
+def test_a_bid_is_told_with_all_that_it_was() -> None:
+    """A bid and the automatic one that answers it have their own places, amounts, limits, and the instant of the request."""
+    story = Story().bids("bob up to 150").bids("cyd 120", seconds=2)
+    [first, challenge, answer] = retrace(story.log).bids
+    asked, decided = after(2) - timedelta(microseconds=1), after(2)
+    assert (1, 2, 3) == (first.index, challenge.index, answer.index)
+    assert (
+        Reasoned(
+            index=2,
+            at=decided,
+            received_at=asked,
+            bidder="cyd",
+            amount=eur("120"),
+            limit=eur("120"),
+            automatic=False,
+            leading=False,
+            why="held off by bob's automatic bid at 130.000",
+        )
+        == challenge
+    )
+    assert (
+        Reasoned(
+            index=3,
+            at=decided,
+            received_at=None,
+            bidder="bob",
+            amount=eur("130"),
+            limit=eur("150"),
+            automatic=True,
+            leading=True,
+            why="holds off cyd's 120.000",
+        )
+        == answer
+    )
+
+
+def test_a_raise_that_nobody_saw_is_told_with_all_that_it_was() -> None:
+    """It has no amount, leads, is nobody's but the leader's own, and has the instant of its request."""
+    story = Story().bids("bob up to 150").bids("bob up to 200", seconds=2)
+    assert (
+        Reasoned(
+            index=2,
+            at=after(2),
+            received_at=after(2) - timedelta(microseconds=1),
+            bidder="bob",
+            amount=None,
+            limit=eur("200"),
+            automatic=False,
+            leading=True,
+            why="raises the own maximum from 150.000",
+        )
+        == retrace(story.log).bids[-1]
+    )
+
+
+def test_a_cancelled_auction_says_so() -> None:
+    """The end of an auction that its author has taken back."""
+    story = Story().then(cancel, ADA, after(1))
+    assert "cancelled by its author before any bid" == conclusion(retrace(story.log).auction)

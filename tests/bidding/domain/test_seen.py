@@ -1,0 +1,198 @@
+"""What somebody has seen: a request that rests on something else than what is there does nothing."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from saleroom.bidding.domain import selling
+from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.bidding import BidRequest, buy_now, place_bid
+from saleroom.bidding.domain.events import ShownFile, ShownPhoto, SoftClose
+from saleroom.bidding.domain.ledger import replay
+from saleroom.bidding.domain.seen import Seen, changes
+from saleroom.bidding.domain.selling import amend, announce_end, arrange, cancel, close_now
+from saleroom.kernel.errors import Change, Changed, Refused
+from tests.bidding.domain.examples import ADA, BOB, CY, after, an_auction, eur, place, refusal
+from tests.bidding.domain.playing import T0, play
+from tests.histories import History, histories
+
+OLD = frozenset({"1-0123456789abcdef"})
+"""A tag of a first version."""
+PHOTO = ShownPhoto("one", (ShownFile(400, "5a" * 32),))
+
+
+def refused(action: Callable[..., object], *arguments: Any) -> tuple[str, dict[str, Any]] | None:
+    """The code and the facts of a refusal."""
+    found = refusal(action, *arguments)
+    return None if found is None else (found.code, found.facts)
+
+
+def ask(seen: Seen | None, amount: str | None = "100") -> BidRequest:
+    """A bid by somebody who has seen that."""
+    return BidRequest(None if amount is None else eur(amount), None, seen=seen)
+
+
+def test_a_bid_rests_on_what_is_offered_and_not_on_who_else_has_bid() -> None:
+    """Who saw the lot before a change of terms or photos is refused, whatever they bid; bids of others change nothing."""
+    auction = an_auction()
+    assert 1 == auction.terms_version
+    amended = auction.after_all(amend(auction, ADA, {"starting_price": eur("500")}, after(1)))
+    pictured = amended.after_all(arrange(amended, ADA, [PHOTO], after(2)))
+    assert [2, 3] == [amended.terms_version, pictured.terms_version]
+    stale = ("terms_changed", {"changes": (), "version": 3})
+    for seen in (1, 2, 4):
+        assert stale == refused(place_bid, pictured, BOB, ask(Seen(version=seen)), after(3))
+    led, _ = place(pictured, "bob 500", "cyd 550", now=after(3))
+    assert (5, 3) == (led.version, led.terms_version)
+    for seen in (3, 4, 5):
+        assert None is refused(place_bid, led, BOB, ask(Seen(version=seen), "700"), after(4))
+
+
+def test_an_announced_end_is_another_offer() -> None:
+    """It is the one thing that may change once there are bids."""
+    led, _ = place(an_auction(), "bob 100")
+    ending = led.after_all(announce_end(led, ADA, after(600), after(1)))
+    assert "terms_changed" == (refused(place_bid, ending, CY, ask(Seen(version=2), "200"), after(2)) or "")[0]
+    assert None is refused(place_bid, ending, CY, ask(Seen(version=3), "200"), after(2))
+
+
+def test_a_price_that_nobody_saw_is_not_paid() -> None:
+    """A purchase that names its price, or the version that it was seen at, does not take another one."""
+    auction = an_auction(buy_now_price="200")
+    dear = auction.after_all(amend(auction, ADA, {"buy_now_price": eur("99999")}, after(1)))
+    price = (Change("buyNowPrice", eur("200"), eur("99999")),)
+    assert ("terms_changed", {"changes": price, "version": 2}) == refused(
+        buy_now, dear, BOB, after(2), ask(Seen(price=eur("200")), None)
+    )
+    assert "terms_changed" == (refused(buy_now, dear, BOB, after(2), ask(Seen(version=1), None)) or "")[0]
+    assert "precondition_failed" == (refused(buy_now, dear, BOB, after(2), ask(Seen(tags=OLD), None)) or "")[0]
+    good = Seen(version=2, tags=OLD | {dear.tag}, price=eur("99999"))
+    assert None is refused(buy_now, dear, BOB, after(2), ask(good, None))
+    assert None is refused(buy_now, dear, BOB, after(2))
+
+
+def test_a_state_that_was_lost_is_another_one() -> None:
+    """After a failover the same version may have other contents: its tag tells, as it has the head of the ledger in it."""
+    created = selling.create("gid", ADA, selling.Draft(name="Clock", starting_price=eur("100")), T0)
+    auction = replay(7, [created])
+    one, other = (replay(7, [created, *amend(auction, ADA, {"name": name}, after(1))]) for name in "ab")
+    assert one.version == other.version
+    assert one.tag != other.tag
+    assert "precondition_failed" == (refused(cancel, one, ADA, after(2), Seen(tags=frozenset({other.tag}))) or "")[0]
+
+
+def test_what_is_over_or_ones_own_is_told_first() -> None:
+    """Who could not bid whatever they had seen is told that."""
+    seen = Seen(version=9, tags=frozenset(), price=eur("1"))
+    auction = an_auction(buy_now_price="200", ends_at=after(60))
+    early = an_auction(buy_now_price="200", starts_at=after(60))
+    led, _ = place(an_auction(buy_now_price="200"), "bob 100")
+    for expected, lot, who, now in (
+        ("auction_closed", auction, BOB, after(60)),
+        ("auction_not_started", early, BOB, after(1)),
+        ("own_auction", auction, ADA, after(1)),
+    ):
+        assert expected == (refused(place_bid, lot, who, ask(seen), now) or "")[0]
+        assert expected == (refused(buy_now, lot, who, now, ask(seen, None)) or "")[0]
+    assert "buy_now_unavailable" == (refused(buy_now, led, CY, after(1), ask(seen, None)) or "")[0]
+
+
+def test_a_start_that_nobody_has_noticed_is_no_change() -> None:
+    """A bid that opens an auction itself is held against the version that everybody sees."""
+    auction = an_auction(starts_at=after(60))
+    assert None is refused(place_bid, auction, BOB, ask(Seen(version=1, tags=frozenset({auction.tag}))), after(61))
+
+
+ACTS: dict[str, Callable[[Auction, Seen | None], object]] = {
+    "amend": lambda auction, seen: amend(auction, ADA, {"name": "Other"}, after(5), seen),
+    "arrange": lambda auction, seen: arrange(auction, ADA, [PHOTO], after(5), seen),
+    "cancel": lambda auction, seen: cancel(auction, ADA, after(5), seen),
+    "announce": lambda auction, seen: announce_end(auction, ADA, after(600), after(5), seen),
+    "close": lambda auction, seen: close_now(auction, ADA, after(5), seen),
+    "may": lambda auction, seen: selling.refuse_unless_amendable(auction, ADA, after(5), seen),
+}
+
+
+@pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
+def test_an_author_does_not_act_on_what_has_changed(act: Callable[[Auction, Seen | None], object]) -> None:
+    """Two tabs of one author: the second is told that the first has changed the lot."""
+    auction = an_auction()
+    amended = auction.after_all(amend(auction, ADA, {"name": "New"}, after(1)))
+    for seen, code in (
+        (Seen(version=1), "terms_changed"),
+        (Seen(tags=OLD), "precondition_failed"),
+        (Seen(tags=frozenset()), "precondition_failed"),
+    ):
+        assert (code, {"changes": (), "version": 2}) == refused(act, amended, seen)
+    for good in (None, Seen(), Seen(version=2), Seen(tags=OLD | {amended.tag})):
+        assert None is refused(act, amended, good)
+
+
+def test_a_close_that_says_who_gets_it_is_for_them_alone() -> None:
+    """The strict version changes with each bid, so an author who closes does not sell to somebody unseen."""
+    one, _ = place(an_auction(), "bob 100")
+    two, _ = place(one, "cyd 150")
+    assert "precondition_failed" == (refused(close_now, two, ADA, after(1), Seen(tags=frozenset({one.tag}))) or "")[0]
+    assert None is refused(close_now, two, ADA, after(1), Seen(tags=frozenset({two.tag})))
+
+
+def test_a_refusal_says_which_version_it_rests_on() -> None:
+    """The newest of several, so that somebody can tell what has changed since."""
+
+    def of(seen: Seen) -> int | None:
+        found = refusal(cancel, an_auction(), ADA, after(1), seen)
+        assert isinstance(found, Changed)
+        return found.seen
+
+    assert [7, 9, None] == [
+        of(seen) for seen in (Seen(version=7), Seen(tags=frozenset({"9-aa", "8-bb"})), Seen(tags=frozenset()))
+    ]
+
+
+def test_changes_are_named_with_what_may_be_told() -> None:
+    """Prices, instants and the name with their values; what is long or secret by its name alone."""
+    before = selling.create("gid", ADA, selling.Draft(name="Clock", starting_price=eur("100")), T0)
+    auction = replay(7, [before])
+    assert () == changes(before, auction, ([], []))
+    terms: dict[str, Any] = {
+        "name": "Watch",
+        "description": "Old",
+        "starting_price": eur("1"),
+        "reserve_price": eur("5"),
+        "buy_now_price": eur("9"),
+        "soft_close": SoftClose(1, 1),
+        "ends_at": after(60),
+    }
+    amended = auction.after_all(amend(auction, ADA, terms, after(1)))
+    assert (
+        Change("name", "Clock", "Watch"),
+        Change("description"),
+        Change("startingPrice", eur("100"), eur("1")),
+        Change("reservePrice"),
+        Change("buyNowPrice", None, eur("9")),
+        Change("softClose"),
+        Change("endsAt", None, after(60)),
+        Change("photos"),
+    ) == changes(before, amended, (["a", "b"], ["b", "a"]))
+
+
+@given(histories(), st.integers(1, 40), st.integers(1, 10**6))
+def test_who_has_seen_the_last_offer_is_judged_as_anybody(history: History, seen: int, amount: int) -> None:
+    """A version makes no difference to a bid unless what is offered has changed since; then nothing happens."""
+    game = play(history)
+    auction, now, limit = game.auction, game.auction.changed_at, eur(f"{amount}")
+
+    def of(version: int | None) -> object:
+        request = BidRequest(limit, None, seen=None if version is None else Seen(version=version))
+        try:
+            return place_bid(auction, CY, request, now)
+        except Refused as found:
+            return found.code
+
+    plain, told = of(None), of(seen)
+    current = auction.terms_version <= seen <= auction.version
+    first = ["auction_closed", "auction_not_started", "own_auction"]
+    assert told == (plain if current or plain in first else "terms_changed")

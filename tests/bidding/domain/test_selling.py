@@ -1,0 +1,341 @@
+"""What an author may do: create, amend, cancel, announce the end, close; and every contradiction."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from saleroom.bidding.domain import selling
+from saleroom.bidding.domain.auction import Auction, Party
+from saleroom.bidding.domain.closing import close, open_if_due
+from saleroom.bidding.domain.events import (
+    AuctionAmended,
+    AuctionCancelled,
+    AuctionClosed,
+    AuctionOpened,
+    Outcome,
+    SoftClose,
+)
+from saleroom.bidding.domain.increments import DEFAULT_LADDER
+from saleroom.bidding.domain.selling import Draft, refuse_too_many
+from saleroom.kernel.errors import Invalid, TooManyAuctions
+from tests.bidding.domain.examples import ADA, BOB, after, an_auction, eur, place, refusal
+from tests.bidding.domain.playing import T0, refusal_code
+
+START, END = after(600), after(3600)
+
+
+@pytest.mark.parametrize(
+    ("starts", "status"),
+    [
+        (None, "open"),
+        (after(microseconds=1), "scheduled"),
+        (START, "scheduled"),
+        (T0, "open"),
+        (after(-60), "open"),
+    ],
+)
+def test_an_auction_begins_scheduled_or_open(starts: datetime | None, status: str) -> None:
+    """Before startsAt it is scheduled; without one, or from then on, it is open from its creation."""
+    assert status == an_auction(starts_at=starts).status
+
+
+def test_what_an_auction_has_unless_its_author_says_otherwise() -> None:
+    """No text, reserve, buy-now price, start or end; the default ladder; a soft close of two minutes for two minutes."""
+    auction = an_auction()
+    assert "" == auction.description
+    assert (None, None, None, None) == (
+        *(auction.reserve_price, auction.buy_now_price, auction.starts_at, auction.ends_at),
+    )
+    assert DEFAULT_LADDER == auction.ladder
+    assert SoftClose(120, 120, None) == auction.soft_close
+    assert (1, 1, 0, T0) == (auction.version, auction.position, auction.bid_count, auction.created_at)
+
+
+def _capped(seconds: float) -> SoftClose:
+    return SoftClose(120, 120, after(seconds))
+
+
+# Terms that contradict each other or the clock (the starting price is 100): the faults, all at once.
+CONTRADICTIONS: list[tuple[dict[str, Any], list[str]]] = [
+    ({"reserve_price": "100"}, []),
+    ({"reserve_price": "99.999"}, ["reservePrice/below_starting_price"]),
+    ({"buy_now_price": "100"}, []),
+    ({"buy_now_price": "99.999"}, ["buyNowPrice/below_starting_price"]),
+    ({"reserve_price": "200", "buy_now_price": "200"}, []),
+    ({"reserve_price": "200", "buy_now_price": "199.999"}, ["buyNowPrice/below_reserve_price"]),
+    (
+        {"reserve_price": "98", "buy_now_price": "97"},
+        [
+            "buyNowPrice/below_reserve_price",
+            "buyNowPrice/below_starting_price",
+            "reservePrice/below_starting_price",
+        ],
+    ),
+    ({"ends_at": after(microseconds=1)}, []),
+    ({"ends_at": T0}, ["endsAt/not_in_future"]),
+    ({"ends_at": after(-1)}, ["endsAt/not_in_future"]),
+    ({"starts_at": START, "ends_at": after(600, microseconds=1)}, []),
+    ({"starts_at": START, "ends_at": START}, ["endsAt/not_after_start"]),
+    ({"starts_at": START, "ends_at": after(599)}, ["endsAt/not_after_start"]),
+    ({"starts_at": START, "ends_at": after(-1)}, ["endsAt/not_after_start", "endsAt/not_in_future"]),
+    ({"ends_at": END, "soft_close": _capped(3600)}, []),
+    ({"ends_at": END, "soft_close": _capped(3599.999999)}, ["softClose/cap_before_end"]),
+    ({"soft_close": _capped(-1)}, []),
+    (
+        {"reserve_price": "1", "ends_at": T0, "starts_at": START, "soft_close": _capped(-1)},
+        [
+            *("endsAt/not_after_start", "endsAt/not_in_future", "reservePrice/below_starting_price"),
+            "softClose/cap_before_end",
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("terms", "faults"), CONTRADICTIONS)
+def test_contradictions_at_creation(terms: dict[str, Any], faults: list[str]) -> None:
+    """Terms that contradict each other or the clock are refused with every fault of every field."""
+    refused = refusal(lambda: an_auction(**terms))
+    assert faults == ([] if refused is None else refusal_code(refused).split()[1:])
+
+
+@pytest.mark.parametrize(("terms", "faults"), CONTRADICTIONS)
+def test_contradictions_when_amended(terms: dict[str, Any], faults: list[str]) -> None:
+    """The same terms are refused alike when an author amends an auction into them."""
+    money = {name: eur(value) for name, value in terms.items() if name.endswith("_price")}
+    changes = {"starts_at": None, **terms, **money}
+    refused = refusal(selling.amend, an_auction(starts_at=after(300)), ADA, changes, T0)
+    assert faults == ([] if refused is None else refusal_code(refused).split()[1:])
+
+
+def test_an_end_that_stands_is_not_held_against_the_clock() -> None:
+    """Amending something else does not judge the end again, which was in the future when it was set."""
+    auction = an_auction(ends_at=END)
+    [amended] = selling.amend(auction, ADA, {"name": "Bracket clock"}, after(3599))
+    assert "Bracket clock" == auction.after(amended).name
+
+
+def test_amending_tells_all_terms() -> None:
+    """An amendment gives all terms as they are now, the reserve too (kept private), and what follows from them."""
+    auction = an_auction(description="walnut", reserve_price="150", ends_at=END)
+    [amended] = selling.amend(auction, ADA, {"starting_price": eur("120"), "buy_now_price": eur("500")}, after(1))
+    assert (
+        AuctionAmended(
+            at=after(1),
+            name="Longcase clock",
+            description="walnut",
+            starting_price=eur("120"),
+            buy_now_price=eur("500"),
+            reserve_price=eur("150"),
+            soft_close=SoftClose(120, 120),
+            starts_at=None,
+            ends_at=END,
+            minimum_bid=eur("120"),
+            reserve_met=False,
+        )
+        == amended
+    )
+
+
+def test_no_change_in_effect_is_no_event() -> None:
+    """Amending an auction into what it is leaves no trace."""
+    auction = an_auction(ends_at=END)
+    assert [] == selling.amend(auction, ADA, {"name": "Longcase clock", "ends_at": END}, after(1))
+    assert [] == selling.amend(auction, ADA, {}, after(1))
+
+
+@pytest.mark.parametrize(
+    ("starts", "opened"), [(None, True), (after(60), True), (T0, True), (after(60, microseconds=1), False)]
+)
+def test_a_start_moved_to_the_past_opens_it_now(starts: datetime | None, opened: bool) -> None:
+    """A start taken away or moved to now or before opens the auction when it is amended, not before."""
+    auction = an_auction(starts_at=START)
+    amended, *opening = selling.amend(auction, ADA, {"starts_at": starts}, after(60))
+    assert ([AuctionOpened(at=after(60))] if opened else []) == opening
+    assert ("open" if opened else "scheduled") == auction.after_all([amended, *opening]).status
+
+
+def test_a_start_that_has_come_cannot_be_moved() -> None:
+    """Once it has started, with or without the closer, startsAt stands; everything else may still be amended."""
+    noticed = an_auction(starts_at=START)
+    noticed = noticed.after_all(open_if_due(noticed, START))
+    for auction in (an_auction(starts_at=START), noticed, an_auction()):
+        refused = refusal(selling.amend, auction, ADA, {"starts_at": after(700)}, START)
+        assert "auction_started" == (refused and refused.code)
+        assert [] != selling.amend(auction, ADA, {"name": "Bracket clock"}, START)
+
+
+def test_cancelling_keeps_the_auction() -> None:
+    """A cancelled auction is over without an outcome, and has no least bid."""
+    auction = an_auction()
+    events = selling.cancel(auction, ADA, after(1))
+    assert [AuctionCancelled(at=after(1))] == events
+    cancelled = auction.after_all(events)
+    assert ("cancelled", None, None, None) == (
+        *(cancelled.status, cancelled.outcome, cancelled.minimum_bid, cancelled.due_at),
+    )
+
+
+def test_announcing_the_end() -> None:
+    """An auction without an end gets one, also after bids; only the end changes."""
+    auction, _ = place(an_auction(), "bob up to 150")
+    [announced] = selling.announce_end(auction, ADA, END, after(1))
+    assert isinstance(announced, AuctionAmended)
+    assert (END, eur("110")) == (announced.ends_at, announced.minimum_bid)
+    assert END == auction.after(announced).ends_at
+
+
+@pytest.mark.parametrize(
+    ("terms", "ends", "faults"),
+    [
+        ({}, T0, "endsAt/not_in_future"),
+        ({}, after(-1), "endsAt/not_in_future"),
+        ({"starts_at": START}, START, "endsAt/not_after_start"),
+        ({"soft_close": _capped(60)}, after(61), "softClose/cap_before_end"),
+    ],
+)
+def test_an_end_that_contradicts(terms: dict[str, Any], ends: datetime, faults: str) -> None:
+    """An announced end is in the future, after the start, and not after the cap."""
+    refused = refusal(selling.announce_end, an_auction(**terms), ADA, ends, T0)
+    assert isinstance(refused, Invalid)
+    assert f"validation {faults}" == refusal_code(refused)
+
+
+def test_closing_now() -> None:
+    """The author of an auction without an end closes it now, with the outcome that the rules give."""
+    assert [AuctionClosed(at=after(1), outcome=Outcome.NO_BIDS, winner=None, price=None)] == selling.close_now(
+        an_auction(), ADA, after(1)
+    )
+    auction, _ = place(an_auction(), "bob up to 150")
+    [closed] = selling.close_now(auction, ADA, after(1))
+    assert AuctionClosed(at=after(1), outcome=Outcome.SOLD, winner="bob", price=eur("100")) == closed
+
+
+def test_closing_now_after_an_unnoticed_start_opens_first() -> None:
+    """Where nobody has noticed the start yet, closing opens it first, dated by its start; cancelling too."""
+    auction = an_auction(starts_at=START)
+    for act in (selling.close_now, selling.cancel):
+        events = act(auction, ADA, after(601))
+        assert [START, after(601)] == [event.at for event in events]
+        assert isinstance(events[0], AuctionOpened)
+
+
+@pytest.mark.parametrize(("reserve", "met"), [(None, None), ("100", False)])
+def test_what_is_created_tells_of_its_reserve(reserve: str | None, met: bool | None) -> None:
+    """Without a reserve there is none to be met; with one it is not met yet, whatever it is."""
+    draft = Draft(name="Stool", starting_price=eur("100"), reserve_price=None if reserve is None else eur(reserve))
+    assert met is selling.create("gid", ADA, draft, T0).reserve_met
+
+
+def test_who_comes_too_late_or_too_early_is_told_the_instant() -> None:
+    """A start that stands, a start to come, and an end that stands are facts of the refusals that they lead to."""
+    started, ahead, ending = an_auction(starts_at=T0), an_auction(starts_at=START), an_auction(ends_at=END)
+    refused = [
+        refusal(selling.amend, started, ADA, {"starts_at": START}, after(1)),
+        refusal(selling.close_now, ahead, ADA, after(1)),
+        refusal(selling.close_now, ending, ADA, after(1)),
+        refusal(selling.announce_end, ending, ADA, after(9999), after(1)),
+    ]
+    facts: list[dict[str, datetime]] = [{"startsAt": T0}, {"startsAt": START}, *[{"endsAt": END}] * 2]
+    assert facts == [None if one is None else one.facts for one in refused]
+
+
+def _rearrange(auction: Auction, author: Party, now: datetime) -> object:
+    selling.refuse_unless_amendable(auction, author, now)
+    return None
+
+
+def test_its_author_may_rearrange_what_may_be_amended() -> None:
+    """What belongs to an auction may be changed by its author until the first bid."""
+    assert _rearrange(an_auction(ends_at=END), ADA, after(1)) is None
+
+
+def _amend(auction: Auction, author: Party, now: datetime) -> object:
+    return selling.amend(auction, author, {"name": "Bracket clock"}, now)
+
+
+def _announce(auction: Auction, author: Party, now: datetime) -> object:
+    return selling.announce_end(auction, author, after(9999), now)
+
+
+def _closed() -> Auction:
+    auction = an_auction()
+    return auction.after(close(auction, T0))
+
+
+def _cancelled() -> Auction:
+    auction = an_auction()
+    return auction.after_all(selling.cancel(auction, ADA, T0))
+
+
+def _bid_on() -> Auction:
+    return place(an_auction(ends_at=END), "bob 100")[0]
+
+
+Act = Callable[[Auction, Party, datetime], object]
+MAY: list[tuple[Act, Callable[[], Auction], Party, datetime, str]] = [
+    *(
+        (act, an_auction, BOB, T0, "not_author")
+        for act in (_amend, _rearrange, selling.cancel, _announce, selling.close_now)
+    ),
+    *(
+        (act, _closed, BOB, T0, "not_author")
+        for act in (_amend, _rearrange, selling.cancel, _announce, selling.close_now)
+    ),
+    *(
+        (act, _closed, ADA, T0, "auction_closed")
+        for act in (_amend, _rearrange, selling.cancel, _announce, selling.close_now)
+    ),
+    *(
+        (act, _cancelled, ADA, T0, "auction_closed")
+        for act in (_amend, _rearrange, selling.cancel, _announce, selling.close_now)
+    ),
+    *(
+        (act, _bid_on, ADA, END, "auction_closed")
+        for act in (_amend, _rearrange, selling.cancel, _announce, selling.close_now)
+    ),
+    *((act, _bid_on, ADA, after(1), "has_bids") for act in (_amend, _rearrange, selling.cancel)),
+    *((act, _bid_on, ADA, after(1), "ends_by_itself") for act in (_announce, selling.close_now)),
+    (selling.close_now, lambda: an_auction(starts_at=START), ADA, after(1), "auction_not_started"),
+]
+
+
+@pytest.mark.parametrize(("act", "auction", "who", "now", "code"), MAY)
+def test_what_an_author_may_not(act: Act, auction: Callable[[], Auction], who: Party, now: datetime, code: str) -> None:
+    """Others are refused first, then what is over, then what has bids or ends by itself, then what has not started."""
+    refused = refusal(act, auction(), who, now)
+    assert code == (refused and refused.code)
+
+
+@pytest.mark.parametrize("seed", ["", "5" * 64])
+def test_what_is_created_keeps_its_seed(seed: str) -> None:
+    """The seed of an auction's salts is in the event that begins it, as it was drawn."""
+    draft = Draft(name="Stool", starting_price=eur("0"))
+    created = selling.create("gid", ADA, draft, T0, seed) if seed else selling.create("gid", ADA, draft, T0)
+    assert seed == created.seed
+
+
+def test_a_draft_needs_no_more_than_a_name_and_a_price() -> None:
+    """Name and starting price are enough to sell."""
+    created = selling.create("gid", ADA, Draft(name="Stool", starting_price=eur("0")), T0)
+    assert ("gid", "ada", 100, eur("0"), None) == (
+        *(created.gid, created.author, created.author_id, created.minimum_bid, created.reserve_met),
+    )
+
+
+@pytest.mark.parametrize(
+    ("running", "earlier", "refused"),
+    [
+        (0, None, False),
+        (2, None, False),
+        (3, None, True),
+        (0, T0 - timedelta(hours=24), False),
+        (0, T0 - timedelta(hours=23), True),
+    ],
+)
+def test_how_many_auctions_an_author_may_have(running: int, earlier: datetime | None, refused: bool) -> None:
+    """As many as run at a time, and as many in a day: the last but as many is a day old."""
+    with pytest.raises(TooManyAuctions) if refused else nullcontext():
+        refuse_too_many(running, earlier, 3, T0)

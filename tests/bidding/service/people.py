@@ -1,0 +1,95 @@
+"""People with accounts and tokens, and auctions sold by them through the use cases."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from saleroom.accounts.domain.accounts import Account
+from saleroom.accounts.service import accounts
+from saleroom.accounts.service.idempotency import Once
+from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.bidding import BidRequest
+from saleroom.bidding.domain.events import Event
+from saleroom.bidding.domain.selling import Draft
+from saleroom.bidding.service.auctions import create
+from saleroom.bidding.service.bidding import BidCommand, place_bids
+from saleroom.bidding.storage import auctions
+from saleroom.kernel.errors import Refused
+from saleroom.log import store
+from saleroom.storage.database import Database, Transaction
+from tests.bidding.domain.examples import eur, said
+from tests.fixtures_database import unique
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody who is logged in."""
+
+    account: Account
+    token: str
+
+    def bids(self, gid: str, asked: str, key: str | None = None) -> BidCommand:
+        """A command such as `bids(gid, "100")` or `bids(gid, "up to 150", key="k")`."""
+        request = said(f"bob {asked}")[1]
+        return BidCommand(self.token, gid, request, once_of(key, asked))
+
+
+def once_of(key: str | None, asked: str = "") -> Once | None:
+    """An Idempotency-Key for what is asked."""
+    return None if key is None else Once(key, asked.encode())
+
+
+async def person(database: Database, name: str | None = None) -> Person:
+    """A new user, logged in."""
+
+    def come(tx: Transaction) -> Person:
+        account = accounts.register(tx, name or unique("person"), "no digest")
+        return Person(account, accounts.issue_token(tx, account.id).value)
+
+    return await database.write(come)
+
+
+async def sells(database: Database, author: Person, **terms: Any) -> str:
+    """An auction that starts at 100 with the default ladder, unless `terms` say otherwise; its gid."""
+    money = {name: eur(value) for name, value in terms.items() if name.endswith("_price")}
+    draft = Draft(**{"name": "Longcase clock", "starting_price": Decimal("100.000"), **terms, **money})
+    return str(read(await database.write(create, author.token, draft, None))["gid"])
+
+
+async def bid(database: Database, *commands: BidCommand) -> list[str]:
+    """Place bids in one transaction; for each `accepted` or the code of its refusal."""
+    return [outcome(answer) for answer in await database.write(place_bids, commands)]
+
+
+def outcome(answer: bytes | Refused) -> str:
+    """An answer in a word."""
+    return answer.code if isinstance(answer, Refused) else "accepted"
+
+
+def read(answer: bytes | Refused) -> dict[str, Any]:
+    """What an accepted answer says."""
+    assert isinstance(answer, bytes), f"refused: {answer}"
+    said: dict[str, Any] = msgspec.json.decode(answer)
+    return said
+
+
+async def stored(database: Database, gid: str) -> Auction:
+    """An auction as its row says, and not as this process remembers it."""
+    database.memory.clear()
+    auction = await database.read(auctions.get, gid)
+    assert auction is not None
+    return auction
+
+
+async def logged(database: Database, gid: str) -> list[Event]:
+    """An auction as its log says."""
+    return await database.read(store.read, (await stored(database, gid)).id)
+
+
+def asks(amount: int | None, maximum: int | None) -> BidRequest:
+    """A bid of thousandths."""
+    return BidRequest(
+        *(None if thousandths is None else Decimal(thousandths).scaleb(-3) for thousandths in (amount, maximum))
+    )

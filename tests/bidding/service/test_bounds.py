@@ -1,0 +1,138 @@
+"""What one user may pile up: auctions, watched lots and sessions have bounds, also for requests at the same time."""
+
+import asyncio
+from datetime import timedelta
+from types import ModuleType
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from saleroom.accounts.domain import accounts as rules
+from saleroom.accounts.domain.accounts import SESSIONS_MAX
+from saleroom.accounts.service import accounts
+from saleroom.accounts.service.accounts import authenticate, issue_token, sessions, start_session
+from saleroom.bidding.domain.selling import Draft
+from saleroom.bidding.service import auctions, watching
+from saleroom.bidding.storage import watches as storage
+from saleroom.kernel.errors import TooManyAuctions, TooManyWatched, Unauthenticated
+from saleroom.storage.database import Database, Transaction
+from tests.bidding.domain.examples import eur
+from tests.bidding.service.people import Person, once_of, person, read, sells
+from tests.fixtures_database import FakeClock, OpenDatabase
+
+
+async def _creates(database: Database, who: Person, most: int, key: str | None = None, **terms: Any) -> str:
+    draft = Draft(name="Clock", starting_price=eur("1"), **terms)
+    answer = await database.write(auctions.create, who.token, draft, once_of(key), most=most)
+    return str(read(answer)["gid"])
+
+
+def _slowly(monkeypatch: pytest.MonkeyPatch, module: ModuleType, step: str) -> None:
+    """Have PostgreSQL take its time between what is counted and what is added, so that others come between."""
+    original = getattr(module, step)
+
+    def slow(tx: Transaction, *args: Any) -> Any:
+        if tx.dialect == "postgresql":
+            tx.execute(text("SELECT pg_sleep(0.3)"))
+        return original(tx, *args)
+
+    monkeypatch.setattr(module, step, slow)
+
+
+async def test_auctions_that_run(clocked_database: Database, clock: FakeClock) -> None:
+    """Who runs as many as one may creates no more until one is over and a day has gone; others are not kept from it."""
+    database = clocked_database
+    ada, bob = await person(database), await person(database)
+    first = await _creates(database, ada, 3, "first")
+    await _creates(database, ada, 3, starts_at=clock() + timedelta(days=2))
+    await _creates(database, ada, 3)
+    clock.advance(days=1)
+    with pytest.raises(TooManyAuctions) as caught:
+        await _creates(database, ada, 3)
+    assert {"limit": 3} == caught.value.facts
+    await _creates(database, bob, 3)
+    await database.write(auctions.close, ada.token, first, None, None)
+    await _creates(database, ada, 3)
+    with pytest.raises(TooManyAuctions):
+        await _creates(database, ada, 3)
+
+
+async def test_auctions_of_a_day(clocked_database: Database, clock: FakeClock) -> None:
+    """Creating and cancelling piles up no more than as many a day; a repeated request gets its answer all the same."""
+    database = clocked_database
+    ada = await person(database)
+    gids = []
+    for n in range(3):
+        gids.append(await _creates(database, ada, 3, f"key {n}"))
+        await database.write(auctions.cancel, ada.token, gids[-1])
+        clock.advance(hours=1)
+    with pytest.raises(TooManyAuctions):
+        await _creates(database, ada, 3)
+    assert gids[2] == await _creates(database, ada, 3, "key 2")
+    clock.advance(hours=21)
+    await _creates(database, ada, 3)
+    with pytest.raises(TooManyAuctions):
+        await _creates(database, ada, 3)
+
+
+async def test_auctions_created_at_once(open_database: OpenDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of several processes that create the last auction that an author may have, one does."""
+    _slowly(monkeypatch, auctions, "start")
+    several = [open_database() for _ in range(4)]
+    ada = await person(several[0])
+    await _creates(several[0], ada, 2)
+    answers = await asyncio.gather(*(_creates(one, ada, 2) for one in several), return_exceptions=True)
+    assert 3 == sum(isinstance(answer, TooManyAuctions) for answer in answers), answers
+
+
+async def test_watched_lots(open_database: OpenDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One watches so many lots, also where several requests come at once; the same lot again is no new one."""
+    _slowly(monkeypatch, storage, "add")
+    several = [open_database() for _ in range(3)]
+    database = several[0]
+    monkeypatch.setattr(watching, "WATCHED_MAX", 2)
+    ada, bob = await person(database), await person(database)
+    gids = [await sells(database, ada) for _ in range(4)]
+    await database.write(watching.watch, bob.token, gids[0])
+    watched = (one.write(watching.watch, bob.token, gid) for one, gid in zip(several, gids[1:], strict=True))
+    answers = await asyncio.gather(*watched, return_exceptions=True)
+    assert 2 == sum(isinstance(answer, TooManyWatched) for answer in answers), answers
+    await database.write(watching.watch, bob.token, gids[0])
+    await database.write(watching.unwatch, bob.token, gids[0])
+    [left] = (await database.read(watching.watched, bob.token, 10, None))[0]
+    for gid in {*gids} - {left.gid}:
+        await database.write(watching.watch, bob.token, gid)
+        break
+    assert 2 == len((await database.read(watching.watched, bob.token, 10, None))[0])
+
+
+async def test_sessions(clocked_database: Database, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A login beyond the most sessions ends the oldest one, of that user alone, and never itself."""
+    database = clocked_database
+    monkeypatch.setattr(accounts, "SESSIONS_MAX", 3)
+    ada, bob = await person(database), await person(database)
+
+    def log_in(tx: Transaction) -> str:
+        token = start_session(tx, ada.account.id, "no digest", None, "")
+        assert token is not None
+        return token.value
+
+    tokens = []
+    for _ in range(4):
+        clock.advance(1)
+        tokens.append(await database.write(log_in))
+    assert 3 == len(await database.read(sessions, tokens[-1]))
+    for token in (ada.token, tokens[0]):
+        with pytest.raises(Unauthenticated):
+            await database.read(authenticate, token)
+    for token in (*tokens[1:], bob.token):
+        await database.read(authenticate, token)
+    assert SESSIONS_MAX == rules.SESSIONS_MAX >= 100
+
+
+async def test_tokens_that_are_no_logins(database: Database) -> None:
+    """A token made in another way, such as a test user's, ends nobody's session."""
+    ada = await person(database)
+    await database.write(lambda tx: issue_token(tx, ada.account.id))
+    await database.read(authenticate, ada.token)

@@ -1,0 +1,328 @@
+"""Opening and closing by the clock: once, on time, whoever does it; and what an outage changes."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from saleroom.accounts.service.idempotency import Once, once
+from saleroom.accounts.storage.idempotency import KEPT
+from saleroom.bidding.domain.events import AuctionClosed, AuctionExtended, AuctionOpened, Reason, SoftClose
+from saleroom.bidding.domain.ledger import replay
+from saleroom.bidding.service import closing
+from saleroom.bidding.service.closing import OUTAGE, Closer, Settled, settle_due, sweep
+from saleroom.bidding.storage import auctions
+from saleroom.storage.database import Database
+from tests.bidding.domain.examples import after
+from tests.bidding.service.people import Person, bid, logged, person, sells, stored
+from tests.fixtures_database import FakeClock, OpenDatabase
+
+MICROSECOND = timedelta(microseconds=1)
+
+
+@pytest.fixture
+async def ada(clocked_database: Database) -> Person:
+    """Who sells."""
+    return await person(clocked_database)
+
+
+@pytest.fixture
+async def bob(clocked_database: Database) -> Person:
+    """Who bids."""
+    return await person(clocked_database)
+
+
+async def test_it_closes_at_its_end_and_not_before(
+    clocked_database: Database, clock: FakeClock, ada: Person, bob: Person
+) -> None:
+    """A microsecond before the end nothing happens; from the end on the close is dated by the end, however late."""
+    gid = await sells(clocked_database, ada, ends_at=after(3600))
+    await bid(clocked_database, bob.bids(gid, "up to 150"))
+    clock.now = after(3600) - MICROSECOND
+    assert Settled(0, 0, 0.000001) == await clocked_database.write(settle_due)
+    clock.now = after(3605)
+    assert Settled(1, 0, None) == await clocked_database.write(settle_due)
+    [closed] = [event for event in await logged(clocked_database, gid) if isinstance(event, AuctionClosed)]
+    assert (after(3600), "sold", bob.account.username) == (closed.at, closed.outcome, closed.winner)
+    assert Settled(0, 0, None) == await clocked_database.write(settle_due)
+
+
+async def test_it_opens_at_its_start(clocked_database: Database, clock: FakeClock, ada: Person) -> None:
+    """The closer opens what is scheduled, dated by its start, and says when the next thing is due."""
+    early = await sells(clocked_database, ada, starts_at=after(60), ends_at=after(120))
+    late = await sells(clocked_database, ada, starts_at=after(3600))
+    assert Settled(0, 0, 60.0) == await clocked_database.write(settle_due)
+    clock.now = after(61)
+    assert Settled(1, 0, 59.0) == await clocked_database.write(settle_due, reopens=False)
+    assert ("open", "scheduled") == tuple([(await stored(clocked_database, gid)).status for gid in (early, late)])
+    assert AuctionOpened(at=after(60)) == (await logged(clocked_database, early))[-1]
+    clock.now = after(4000)
+    assert Settled(2, 0, None) == await clocked_database.write(settle_due, reopens=False)
+    assert ("closed", "open") == tuple([(await stored(clocked_database, gid)).status for gid in (early, late)])
+
+
+async def test_several_closers_close_once(open_database: OpenDatabase) -> None:
+    """Of several processes that close at the same time, one closes each auction; all of them end in the same state."""
+    clock = FakeClock()
+    several = [open_database(clock=clock) for _ in range(4)]
+    ada, bob = [await person(several[0]) for _ in range(2)]
+    terms = [{"ends_at": after(60 + n % 3), "starts_at": after(n % 2), "soft_close": None} for n in range(12)]
+    gids = [await sells(several[0], ada, **each) for each in terms]
+    clock.now = after(2)
+    await bid(several[0], *(bob.bids(gid, "100") for gid in gids[::2]))
+    clock.now = after(600)
+    rounds = await asyncio.gather(*(one.write(settle_due, reopens=False) for one in several * 3))
+    assert 12 == sum(settled.count for settled in rounds)
+    for n, gid in enumerate(gids):
+        auction, log = await stored(several[0], gid), await logged(several[0], gid)
+        assert [after(60 + n % 3)] == [event.at for event in log if isinstance(event, AuctionClosed)]
+        assert ("no_bids" if n % 2 else "sold") == auction.outcome
+        assert auction == replay(auction.id, log)
+
+
+async def test_closing_while_people_bid(open_database: OpenDatabase) -> None:
+    """By the real clock, with bidders and closers at work in two processes: no bid at or after the end, and one close."""
+    here, there = open_database(), open_database()
+    ada = await person(here)
+    people = [await person(here) for _ in range(6)]
+    now = await here.read(lambda tx: tx.now())
+    gid = await sells(here, ada, ends_at=now + timedelta(seconds=0.8), soft_close=None)
+    answers: list[str] = []
+
+    async def bidding(one: Database, who: Person) -> None:
+        amount = 100
+        while "auction_closed" not in answers:
+            answers.extend(await bid(one, who.bids(gid, str(amount))))
+            amount += 10
+
+    async def closing(one: Database) -> int:
+        closed = 0
+        while "auction_closed" not in answers or not (await stored(one, gid)).over:
+            closed += (await one.write(settle_due)).count
+            await asyncio.sleep(0.01)
+        return closed
+
+    bidders = [asyncio.create_task(bidding(one, who)) for one, who in zip((here, there) * 3, people, strict=True)]
+    first, second = await asyncio.gather(closing(here), closing(there))
+    await asyncio.gather(*bidders)
+    auction, log = await stored(here, gid), await logged(here, gid)
+    assert auction.ends_at is not None
+    assert 1 == first + second
+    assert isinstance(log[-1], AuctionClosed)
+    assert all(event.at < auction.ends_at for event in log[:-1])
+    assert answers.count("accepted") == len(log) - 2 == auction.bid_count
+    assert auction == replay(auction.id, log)
+
+
+async def _down(database: Database, clock: FakeClock, since: float, back: float) -> None:
+    """Serve until `since` (seconds after T0), and be back at `back`."""
+    clock.now = after(since)
+    await database.write(settle_due)
+    clock.now = after(back)
+
+
+async def test_an_outage_over_the_end_reopens(
+    clocked_database: Database, clock: FakeClock, ada: Person, bob: Person
+) -> None:
+    """If the house was down at the end, the auction is open again for its extension, and says why; then it closes."""
+    gid = await sells(clocked_database, ada, ends_at=after(3600))
+    await _down(clocked_database, clock, 3500, 4000)
+    assert Settled(0, 1, 120.0) == await clocked_database.write(settle_due)
+    extended = AuctionExtended(at=after(4000), ends_at=after(4120), reason=Reason.OUTAGE, down_since=after(3500))
+    assert extended == (await logged(clocked_database, gid))[-1]
+    assert ["accepted"] == await bid(clocked_database, bob.bids(gid, "100"))
+    clock.now = after(4120)
+    assert Settled(1, 0, None) == await clocked_database.write(settle_due, reopens=False)
+    assert "sold" == (await stored(clocked_database, gid)).outcome
+
+
+async def test_an_outage_reopens_only_what_it_touched(
+    clocked_database: Database, clock: FakeClock, ada: Person
+) -> None:
+    """Auctions that ended before the outage or end later keep their end; a start within it counts as one auction."""
+    ends = {"before": 3000, "within": 3600, "in its window": 4100, "later": 9000}
+    gids = {name: await sells(clocked_database, ada, ends_at=after(end)) for name, end in ends.items()}
+    gids["started"] = await sells(clocked_database, ada, starts_at=after(3550), ends_at=after(3700))
+    gids["off"] = await sells(clocked_database, ada, ends_at=after(3600), soft_close=None)
+    await _down(clocked_database, clock, 3500, 4000)
+    settled = await clocked_database.write(settle_due)
+    assert (1, 3) == (settled.count, settled.reopened)
+    found = {name: await stored(clocked_database, gid) for name, gid in gids.items()}
+    assert {
+        "before": ("closed", after(3000)),
+        "within": ("open", after(4120)),
+        "in its window": ("open", after(4120)),
+        "later": ("open", after(9000)),
+        "started": ("open", after(4120)),
+        "off": ("closed", after(3600)),
+    } == {name: (auction.status, auction.ends_at) for name, auction in found.items()}
+    for auction in found.values():
+        assert auction == replay(auction.id, await logged(clocked_database, auction.gid))
+
+
+@pytest.mark.parametrize(
+    ("since", "back", "reopens", "status"),
+    [
+        (3595, 3595 + OUTAGE.total_seconds(), True, "closed"),
+        (3595, 3595.000001 + OUTAGE.total_seconds(), True, "open"),
+        (3500, 4000, False, "closed"),
+        (3600, 4000, True, "closed"),
+    ],
+)
+async def test_what_is_an_outage(
+    clocked_database: Database, clock: FakeClock, ada: Person, since: float, back: float, reopens: bool, status: str
+) -> None:
+    """A gap of more than two heartbeats is an outage, unless the setting is off or the end came before it."""
+    gid = await sells(clocked_database, ada, ends_at=after(3600))
+    await _down(clocked_database, clock, since, back)
+    await clocked_database.write(settle_due, reopens=reopens)
+    assert status == (await stored(clocked_database, gid)).status
+
+
+async def test_a_new_house_has_no_outage(clocked_database: Database, clock: FakeClock, ada: Person) -> None:
+    """Without any heartbeat before, nothing shows an outage, and what is due is closed."""
+    gid = await sells(clocked_database, ada, ends_at=after(3600))
+    clock.now = after(4000)
+    assert Settled(1, 0, None) == await clocked_database.write(settle_due)
+    assert "closed" == (await stored(clocked_database, gid)).status
+
+
+async def test_several_processes_come_back_at_once(open_database: OpenDatabase) -> None:
+    """After an outage one of the processes reopens, and the others neither close nor extend again."""
+    clock = FakeClock()
+    several = [open_database(clock=clock) for _ in range(4)]
+    ada = await person(several[0])
+    gid = await sells(several[0], ada, ends_at=after(3600))
+    await _down(several[0], clock, 3500, 4000)
+    rounds = await asyncio.gather(*(one.write(settle_due) for one in several))
+    assert [0, 0, 0, 1] == sorted(settled.reopened for settled in rounds)
+    assert ["auction.created", "auction.extended"] == [event.TYPE for event in await logged(several[0], gid)]
+
+
+async def test_more_than_a_batch(
+    clocked_database: Database, clock: FakeClock, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The closer settles all that is due before it sleeps, batch by batch."""
+    monkeypatch.setattr("saleroom.bidding.service.closing.BATCH", 3)
+    gids = [await sells(clocked_database, ada, ends_at=after(60)) for _ in range(8)]
+    clock.now = after(60)
+    assert 3 == (await clocked_database.write(settle_due)).count
+    await Closer(clocked_database).settle()
+    assert ["closed"] * 8 == [(await stored(clocked_database, gid)).status for gid in gids]
+
+
+async def test_sweeping(clocked_database: Database, clock: FakeClock, ada: Person) -> None:
+    """Expired tokens and old idempotency keys are forgotten, and nothing else."""
+    await clocked_database.write(once, ada.account, Once("k", b""), lambda: b"answer")
+    clock.advance(KEPT.total_seconds())
+    assert 0 == await clocked_database.write(sweep)
+    clock.advance(microseconds=1)
+    assert 1 == await clocked_database.write(sweep)
+    clock.now = after(days=30)
+    assert 1 == await clocked_database.write(sweep)
+
+
+async def _until(condition: Callable[[], bool], seconds: float = 10) -> None:
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+async def test_the_closer_wakes_up_for_what_is_new(database: Database) -> None:
+    """Asleep for its heartbeat, it is woken by an auction that ends sooner, and closes it without being asked."""
+    ada = await person(database)
+    closer = Closer(database)
+    database.after_commit.append(closer.expect)
+    closed: list[str] = []
+    database.after_commit.append(lambda changed: closed.extend(one.gid for one in changed if one.over))
+    running = asyncio.create_task(closer.run())
+    try:
+        await asyncio.sleep(0.1)
+        now = await database.read(lambda tx: tx.now())
+        gid = await sells(database, ada, ends_at=now + timedelta(seconds=1))
+        await _until(lambda: closed == [gid], seconds=4)
+    finally:
+        running.cancel()
+    [event] = [one for one in await logged(database, gid) if isinstance(one, AuctionClosed)]
+    assert now + timedelta(seconds=1) == event.at
+
+
+async def test_a_storm_of_soft_closes_does_not_wake_the_closer(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An end that moves away is no reason to look: hundreds of extensions cost not one transaction of the closer's."""
+    rounds: list[int] = []
+    ada, bob, cy = [await person(database) for _ in range(3)]
+    now = await database.read(lambda tx: tx.now())
+    rule = SoftClose(window=600, extension=600)
+    gid = await sells(database, ada, ends_at=now + timedelta(seconds=500), soft_close=rule)
+    closer = Closer(database)
+    settle = closer.settle
+
+    async def counted() -> float:
+        rounds.append(1)
+        return await settle()
+
+    monkeypatch.setattr(closer, "settle", counted)  # of this one alone: other houses may be at work in this process
+    database.after_commit.append(closer.expect)
+    began = asyncio.get_running_loop().time()
+    running = asyncio.create_task(closer.run())
+    try:
+        await _until(lambda: len(rounds) == 1)
+        for number in range(1, 101):
+            await bid(database, (bob if number % 2 else cy).bids(gid, str(number * 100_000)))
+    finally:
+        running.cancel()
+    assert 100 == sum(isinstance(one, AuctionExtended) for one in await logged(database, gid))
+    heartbeats = (asyncio.get_running_loop().time() - began) // closing.HEARTBEAT_SECONDS
+    assert len(rounds) <= 1 + heartbeats
+
+
+async def test_a_commit_during_a_look_is_no_reason_for_another(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is committed while the closer looks makes it look again at once only where it is due before the next time."""
+    ada = await person(database)
+    now = await database.read(lambda tx: tx.now())
+    later, soon = [
+        await database.read(auctions.get, await sells(database, ada, ends_at=now + timedelta(seconds=seconds)))
+        for seconds in (500, 2)
+    ]
+    assert later is not None
+    assert soon is not None
+    looks: list[int] = []
+    closer = Closer(database)
+    settle = closer.settle
+
+    async def interrupted() -> float:
+        seconds = await settle()
+        looks.append(1)
+        closer.expect([later])
+        return max(seconds, 4.0)
+
+    monkeypatch.setattr(closer, "settle", interrupted)
+    running = asyncio.create_task(closer.run())
+    try:
+        await _until(lambda: len(looks) == 1)
+        await asyncio.sleep(0.5)
+        assert [1] == looks
+        closer.expect([soon])
+        await _until(lambda: len(looks) == 2, seconds=3)
+    finally:
+        running.cancel()
+
+
+async def test_what_is_due_soon_is_read_ahead(open_database: OpenDatabase) -> None:
+    """Before the end comes, the closer has in memory what another process has put up for sale."""
+    here, there = open_database(), open_database()
+    ada = await person(there)
+    now = await there.read(lambda tx: tx.now())
+    soon, later = [await sells(there, ada, ends_at=now + timedelta(seconds=s)) for s in (4, 3600)]
+    ids = [(await stored(there, gid)).id for gid in (soon, later)]
+    running = asyncio.create_task(Closer(here).run())
+    try:
+        await _until(lambda: here.memory.auctions.get(ids[0]) is not None)
+    finally:
+        running.cancel()
+    assert here.memory.auctions.get(ids[1]) is None

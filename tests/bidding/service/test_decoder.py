@@ -1,0 +1,272 @@
+"""The process that decodes a picture: what it may take, how it ends, and what it is not believed."""
+
+import asyncio
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from saleroom.bidding.service import decoder as module
+from saleroom.bidding.service import decoding
+from saleroom.bidding.service.decoder import Decoder
+from saleroom.bidding.service.imaging import make
+from saleroom.kernel.errors import Busy, Invalid
+from tests import hostile_pictures
+from tests.hostile_pictures import HOSTILE
+from tests.pictures import plain, quartered, written
+
+PICTURE = plain((1000, 500))
+OVERHEAD_BYTES = 2 * 20_000_000
+"""The file itself and a copy of it."""
+SLEEPS = "import time; decoding.make = lambda data: time.sleep(600)"
+
+
+@pytest.fixture
+def decoder() -> Iterator[Decoder]:
+    """What decodes."""
+    made = Decoder()
+    yield made
+    made.close()
+
+
+def changed(monkeypatch: pytest.MonkeyPatch, change: str) -> None:
+    """Have the processes make this change in themselves before they begin."""
+    start = "import sys; sys.path[:] = sys.argv[1:]; from saleroom.service import decoding, imaging"
+    monkeypatch.setattr(module, "_PROGRAM", f"{start}\n{change}\ndecoding.main()")
+
+
+async def fate(decoder: Decoder, data: bytes = PICTURE) -> str:
+    """Return what becomes of a picture: `made`, or the code of its fault."""
+    try:
+        await decoder.make(data)
+    except Invalid as refused:
+        [fault] = refused.faults["photo"]
+        return fault.code
+    return "made"
+
+
+async def started() -> psutil.Process:
+    """Return the process that decodes, once it is there and has the picture."""
+    async with asyncio.timeout(60):
+        while not (found := [one for one in psutil.Process().children() if is_decoder(one)]):
+            await asyncio.sleep(0.01)
+    return found[0]
+
+
+def is_decoder(process: psutil.Process) -> bool:
+    """Whether this is a process that decodes."""
+    try:
+        return any("decoding.main()" in word for word in process.cmdline())
+    except psutil.Error:
+        return False
+
+
+def gone(process: psutil.Process) -> bool:
+    """Whether a process has ended, or does so within a while."""
+    for _ in range(1000):
+        if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+async def test_it_makes_what_is_made_here(decoder: Decoder) -> None:
+    """A picture comes out of the process as it would without one, and so does a fault with its facts."""
+    assert make(PICTURE) == await decoder.make(PICTURE)
+    refusals = []
+    for data in (plain((15, 64)), b"none"):
+        with pytest.raises(Invalid) as here:
+            make(data)
+        with pytest.raises(Invalid) as there:
+            await decoder.make(data)
+        [one], [other] = here.value.faults["photo"], there.value.faults["photo"]
+        assert (one, one.facts) == (other, other.facts)
+        refusals.append(one.code)
+    assert ["image_too_small", "not_an_image"] == refusals
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF", "AVIF", "MPO"])
+async def test_every_kind_within_the_limits(decoder: Decoder, kind: str) -> None:
+    """The limits leave every decoder what it needs."""
+    assert "made" == await fate(decoder, written(quartered((1200, 900)), kind))
+
+
+def _most_taken() -> int:
+    """Return the most memory that this process or any ended child of it has had, also those of other tests.
+
+    A child counts with what its parent had when it was begun.
+    """
+    both = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return max(both) * (1 if sys.platform == "darwin" else 1024)
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+async def test_pictures_made_to_cost(decoder: Decoder, what: str) -> None:
+    """Small files that unfold in time or memory are made or refused, each by its own fault, in bounded memory."""
+    craft, expected = HOSTILE[what]
+    picture = craft()
+    before = _most_taken()
+    assert expected == await fate(decoder, picture)
+    assert _most_taken() <= max(before, decoding.MEMORY_BYTES_MAX + OVERHEAD_BYTES)
+    assert "made" == await fate(decoder)
+
+
+async def test_the_time_of_the_processor_is_the_kernels_limit(
+    decoder: Decoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What takes too much of the processor is ended, also where nothing in its head tells it."""
+    changed(monkeypatch, "decoding.CPU_SECONDS_MAX = 2; imaging.SCANS_MAX = 10**9")
+    monkeypatch.setattr(module, "SECONDS_MAX", 600.0)
+    assert "image_too_costly" == await fate(decoder, hostile_pictures.jpeg_of_scans(9_000))
+    assert "made" == await fate(decoder)
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="macOS does not limit memory")
+async def test_the_memory_is_the_kernels_limit(decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes too much memory is refused, and the advice is not to send the same file again."""
+    changed(monkeypatch, "decoding.MEMORY_BYTES_MAX = 150 * 2**20")
+    assert "image_too_costly" == await fate(decoder, hostile_pictures.png((10_000, 6_000)))
+    assert "made" == await fate(decoder)
+
+
+async def test_it_is_ended_when_it_takes_too_long(decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that stands still is killed in time, and its place is free."""
+    changed(monkeypatch, SLEEPS)
+    monkeypatch.setattr(module, "SECONDS_MAX", 3.0)
+    waiting = asyncio.create_task(fate(decoder))
+    process = await started()
+    assert "image_too_costly" == await waiting
+    assert gone(process)
+    monkeypatch.undo()
+    assert "made" == await fate(decoder)
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT])
+async def test_a_decoder_that_crashes(decoder: Decoder, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """A crash is a fault of the picture, and nothing else is lost."""
+    changed(monkeypatch, f"import os; decoding.make = lambda data: os.kill(os.getpid(), {int(number)})")
+    assert "image_truncated" == await fate(decoder)
+    monkeypatch.undo()
+    assert "made" == await fate(decoder)
+
+
+SMALL = "imaging.Made(20, 20, {20: FILE})"
+LIES = {
+    "nothing": "decoding.msgspec.msgpack.encode = lambda answer: b''",
+    "no answer": "decoding.msgspec.msgpack.encode = lambda answer: b'<html>'",
+    "a page": f"decoding.make = lambda data: {SMALL.replace('FILE', repr(b'<script>alert(1)</script>'))}",
+    "another length": f"decoding.make = lambda data: {SMALL.replace('FILE', repr(b'RIFF    WEBP'))}",
+    "a width of nobody": "decoding.make = lambda data: imaging.Made(20, 20, {})",
+    "a size of nobody": "decoding.make = lambda data: imaging.Made(10**9, 20, {})",
+    "more than there can be": "decoding.msgspec.msgpack.encode = lambda answer: b'x' * (80 * 2**20)",
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+async def test_a_decoder_that_was_taken_over(decoder: Decoder, monkeypatch: pytest.MonkeyPatch, lie: str) -> None:
+    """What comes back is looked at: only files that can be the photo's are kept."""
+    changed(monkeypatch, LIES[lie])
+    assert "image_truncated" == await fate(decoder)
+
+
+async def test_a_process_that_does_not_start(decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the house cannot start it the photo is not blamed: the house is busy."""
+    changed(monkeypatch, "sys.exit(3)")
+    with pytest.raises(Busy):
+        await decoder.make(PICTURE)
+
+
+TELLS = """
+import json, os, resource
+from saleroom.kernel.errors import Invalid
+def told(data):
+    limits = {name: resource.getrlimit(getattr(resource, name)) for name in dir(resource) if name.startswith("RLIMIT")}
+    found = {"environment": dict(os.environ), "nice": os.nice(0), "limits": limits, "files": len(os.listdir("/dev/fd"))}
+    raise Invalid.one("photo", "told", json.dumps(found))
+decoding.make = told
+"""
+
+
+async def test_what_the_process_has(decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has no word of the house's environment, no file but its three, its limits for good, and stands behind the house."""
+    monkeypatch.setenv("SALEROOM_INTERNAL_SETTINGS", "a password")
+    changed(monkeypatch, TELLS)
+    with open(os.devnull) as inherited:  # noqa: PTH123  # a file that the house has open
+        os.set_inheritable(inherited.fileno(), True)
+        with pytest.raises(Invalid) as caught:
+            await decoder.make(PICTURE)
+    told = json.loads(caught.value.faults["photo"][0].message)
+    assert {} == {name: value for name, value in told["environment"].items() if name != "LC_CTYPE"}
+    assert (4, min(19, os.nice(0) + decoding.NICENESS)) == (told["files"], told["nice"])
+    expected = {
+        "RLIMIT_CORE": 0,
+        "RLIMIT_FSIZE": 0,
+        "RLIMIT_CPU": decoding.CPU_SECONDS_MAX,
+        "RLIMIT_NOFILE": decoding.FILES_MAX,
+        "RLIMIT_NPROC": 0,
+        "RLIMIT_AS": decoding.MEMORY_BYTES_MAX + 2 * len(PICTURE),
+    }
+    assert {name: [limit, limit] for name, limit in expected.items()} == {
+        name: told["limits"][name] for name in expected
+    }
+
+
+async def test_who_gives_up_costs_nothing_more(decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once nobody waits for a picture its process ends, and the next one in line has its turn."""
+    changed(monkeypatch, SLEEPS)
+    waiting = asyncio.create_task(decoder.make(PICTURE))
+    process = await started()
+    in_line = asyncio.create_task(decoder.make(PICTURE))
+    await asyncio.sleep(0)
+    monkeypatch.undo()
+    in_line.cancel()
+    waiting.cancel()
+    assert [True, True] == [
+        isinstance(one, asyncio.CancelledError)
+        for one in await asyncio.gather(waiting, in_line, return_exceptions=True)
+    ]
+    assert gone(process)
+    assert "made" == await fate(decoder)
+
+
+async def test_it_ends_with_the_house(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Closing ends what is being decoded at once; whoever waits is told that the house is busy."""
+    decoder = Decoder()
+    changed(monkeypatch, SLEEPS)
+    tasks = [asyncio.create_task(decoder.make(PICTURE)) for _ in range(2)]
+    process = await started()
+    decoder.close()
+    assert [True, True] == [isinstance(one, Busy) for one in await asyncio.gather(*tasks, return_exceptions=True)]
+    assert gone(process)
+
+
+HOUSE = """
+import asyncio
+from saleroom.service import decoder
+decoder._PROGRAM = (
+    "import sys; sys.path[:] = sys.argv[1:]; from saleroom.service import decoding; import os, time;"
+    "decoding.make = lambda data: [os.nice(1), time.sleep(600)]; decoding.main()"
+)
+asyncio.run(decoder.Decoder().make(b"x"))
+"""
+
+
+def test_it_ends_with_a_house_that_was_killed() -> None:
+    """Where the house had no time to say so its process ends as well, in the middle of a picture."""
+    house = subprocess.Popen([sys.executable, "-c", HOUSE])
+    found: list[psutil.Process] = []
+    deadline = time.monotonic() + 60
+    begun = min(19, os.nice(0) + decoding.NICENESS + 1)
+    while not found and time.monotonic() < deadline:
+        found = [one for one in psutil.Process(house.pid).children() if is_decoder(one) and one.nice() == begun]
+        time.sleep(0.02)
+    house.kill()
+    house.wait()
+    assert [True] == [gone(one) for one in found]

@@ -1,0 +1,149 @@
+"""After a failover that lost commits, a process that lives on goes by the database's word and not by what it remembers.
+
+`here` is that process. `there` is another one, which begins after the failover and remembers nothing.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+
+from saleroom.accounts.service.accounts import token_digest
+from saleroom.accounts.storage import accounts
+from saleroom.admin.ledger_check import faults_of
+from saleroom.bidding.domain.auction import Auction, Party
+from saleroom.bidding.service.bidding import place_bids
+from saleroom.bidding.service.reading import bid_history, shown
+from saleroom.bidding.storage import auctions
+from saleroom.bidding.storage.listing import Filter, Sort, page
+from saleroom.storage.database import Database, Transaction
+from tests.bidding.service.people import Person, bid, outcome, person, read, sells, stored
+from tests.failover import standby
+from tests.fixtures_database import OpenDatabase, unique
+
+FailOver = Callable[[], Awaitable[Database]]
+
+
+class Sale:
+    """An auction that `here` knows, with people who bid on it; `fail_over` loses what is committed from here on."""
+
+    def __init__(self, here: Database, gid: str, people: list[Person], fail_over: FailOver) -> None:
+        self.here = here
+        self.gid = gid
+        self.bob, self.cyd, self.dan = people
+        self.fail_over = fail_over
+
+
+@pytest.fixture
+async def sale(open_database: OpenDatabase, database_url: str) -> AsyncIterator[Sale]:
+    """A sale with one bid, bob's, on each database."""
+    here = open_database()
+    people = [await person(here) for _ in range(3)]
+    gid = await sells(here, await person(here))
+    assert ["accepted"] == await bid(here, people[0].bids(gid, "100"))
+    async with standby(database_url) as take_over:
+
+        async def fail_over() -> Database:
+            await take_over()
+            return open_database()
+
+        yield Sale(here, gid, people, fail_over)
+
+
+async def leads(database: Database, who: Person, gid: str, asked: str) -> bool:
+    """Bid, and return whether that leads."""
+    (answer,) = await database.write(place_bids, [who.bids(gid, asked)])
+    assert "accepted" == outcome(answer)
+    return bool(read(answer)["leading"])
+
+
+async def seen(database: Database, gid: str) -> Auction | None:
+    """Return the auction as this process sees it."""
+    return await database.read(auctions.get, gid)
+
+
+async def test_a_bid_is_judged_by_the_bid_that_is_there(sale: Sale) -> None:
+    """A bid beats the maximum that the database has, and not the one that was lost at the same position."""
+    assert await leads(sale.here, sale.cyd, sale.gid, "up to 500")
+    there = await sale.fail_over()
+    assert await leads(there, sale.cyd, sale.gid, "up to 200")
+    assert await leads(sale.here, sale.dan, sale.gid, "up to 300")
+    now = await stored(there, sale.gid)
+    assert sale.dan.account.username == (now.leader and now.leader.name)
+    assert now == await seen(sale.here, sale.gid)
+    assert [] == await there.read(faults_of)
+
+
+async def test_a_lost_raise_is_forgotten(sale: Sale) -> None:
+    """A raised maximum leaves the public chain as it is; another raise in its place is what a bid must beat all the same."""
+    assert await leads(sale.here, sale.bob, sale.gid, "up to 500")
+    there = await sale.fail_over()
+    assert await leads(there, sale.bob, sale.gid, "up to 200")
+    assert await leads(sale.here, sale.dan, sale.gid, "up to 300")
+    assert [] == await there.read(faults_of)
+
+
+async def test_a_number_may_be_another_users(sale: Sale) -> None:
+    """A user who registers after the failover bids, leads and is listed under their own name, whoever had the number before."""
+    eve = await person(sale.here)
+    assert await leads(sale.here, eve, sale.gid, "110")
+    assert eve.account.username == (await sale.here.read(bid_history, sale.gid, None, 1, None))[0][0].bidder
+    there = await sale.fail_over()
+    mal = await person(there)
+    while mal.account.id < eve.account.id:  # PostgreSQL may number on from behind the lost one
+        mal = await person(there)
+    assert await leads(sale.here, mal, sale.gid, "110")
+    name = mal.account.username
+    assert [name] == [one.name for one in (await sale.here.read(parties, mal)).values()]
+    for database in (sale.here, there):
+        now = await seen(database, sale.gid)
+        assert now is not None and now.leader is not None
+        assert name == now.leader.name
+        assert name == (await database.read(bid_history, sale.gid, None, 1, None))[0][0].bidder
+    assert await leads(there, sale.cyd, sale.gid, "120")
+    assert [] == await there.read(faults_of)
+
+
+async def test_a_number_may_be_another_auctions(sale: Sale) -> None:
+    """An auction that is created after the failover is shown, listed and bid on, whichever had its number before."""
+    lost = await sells(sale.here, sale.bob, name="lost")
+    old = await seen(sale.here, lost)
+    there = await sale.fail_over()
+    gid, new = "", None
+    while new is None or (old is not None and new.id < old.id):
+        gid = await sells(there, sale.cyd, name="found")
+        new = await seen(there, gid)
+    assert new == await seen(sale.here, gid)
+    assert None is await seen(sale.here, lost)
+    listed, _ = await sale.here.read(page, Filter(text="found"), Sort.NEWEST, 1, None)
+    assert [new] == listed
+    assert await leads(sale.here, sale.dan, gid, "100")
+
+
+async def test_what_anyone_sees_is_what_is_there(sale: Sale) -> None:
+    """The JSON of an auction is that of its rows, and no tag of before stands for it, though the version is the same."""
+    assert await leads(sale.here, sale.cyd, sale.gid, "120")
+    (before,) = await sale.here.read(shown, [(sale.gid, None)])
+    there = await sale.fail_over()
+    assert await leads(there, sale.dan, sale.gid, "130")
+    (here,), (other,) = [await database.read(shown, [(sale.gid, None)]) for database in (sale.here, there)]
+    assert here == other
+    assert not isinstance(here, Exception) and not isinstance(before, Exception)
+    assert b'"currentBid":"130.000"' in here.json
+    assert before.tag != here.tag
+    assert before.tag.split("-")[0] == here.tag.split("-")[0]
+
+
+async def test_a_lost_token_and_a_lost_key_are_not_remembered(sale: Sale) -> None:
+    """A token of a lost login is refused, and a bid whose Idempotency-Key was lost is decided, each by every process."""
+    lost = await person(sale.here)
+    command = sale.cyd.bids(sale.gid, "120", key=unique("key"))
+    assert ["accepted"] == await bid(sale.here, command)
+    there = await sale.fail_over()
+    assert ["unauthenticated"] == await bid(sale.here, lost.bids(sale.gid, "110"))
+    assert ["accepted"] == await bid(sale.here, command)
+    assert 3 == (await stored(there, sale.gid)).version
+
+
+def parties(tx: Transaction, who: Person) -> dict[str, Party]:
+    """Return whom a person's token identifies, as bids are placed by it."""
+    return accounts.parties_by_token(tx, [token_digest(who.token)], tx.now())

@@ -1,0 +1,370 @@
+"""Photos are taken in, put on lots by their rules, and forgotten where nobody shows them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select, text
+
+from saleroom.bidding.domain.photos import UNPLACED_MAX, Photo
+from saleroom.bidding.domain.selling import Draft
+from saleroom.bidding.service import auctions, photos
+from saleroom.bidding.service.closing import Closer
+from saleroom.bidding.service.imaging import Made, make
+from saleroom.bidding.service.photos import PLACES_KEPT, PLACES_OF_NETWORK, PLACES_OF_USER, Photos, Pictures
+from saleroom.bidding.service.places import Sender
+from saleroom.bidding.storage import photos as storage
+from saleroom.kernel.errors import (
+    AuctionClosed,
+    Busy,
+    HasBids,
+    Invalid,
+    NotAuthor,
+    Refused,
+    TooManyPhotos,
+    TooManyRequests,
+    Unauthenticated,
+    UnknownAuction,
+    UnknownPhoto,
+)
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.tables import photo_files
+from saleroom.storage.tables import photos as rows
+from tests.bidding.service.people import Person, bid, once_of, person, read, sells
+from tests.fixtures_database import T0, FakeClock, OpenDatabase
+from tests.pictures import plain
+
+PICTURE = plain((1000, 500))
+MADE = make(plain((20, 16)))
+
+
+@pytest.fixture
+def taking_in(database: Database) -> Iterator[Photos]:
+    """What takes photos in, over the test's database."""
+    made = Photos(database, 10_000)
+    yield made
+    made.close()
+
+
+async def stored(taking_in: Photos, who: Person, data: bytes = PICTURE) -> Photo:
+    """A photo of somebody's, as the doors store it."""
+    sender = Sender.at(await taking_in.check(who.token), "192.0.2.1")
+    return await taking_in.keep(who.token, await taking_in.decode(sender, data))
+
+
+async def sent(database: Database, who: Person, count: int = 1) -> list[Photo]:
+    """So many small photos of somebody's, on no lot."""
+    return [await database.write(photos.keep, who.token, MADE) for _ in range(count)]
+
+
+def ids(found: Sequence[Photo]) -> list[str]:
+    """The ids of photos."""
+    return [one.id for one in found]
+
+
+def codes(refused: Refused) -> dict[str, list[str]]:
+    """What is wrong with each field."""
+    assert isinstance(refused, Invalid), refused
+    return {field: [fault.code for fault in faults] for field, faults in refused.faults.items()}
+
+
+async def counted(database: Database) -> tuple[int, int]:
+    """How many photos and how many files there are."""
+
+    def count(tx: Transaction) -> tuple[int, int]:
+        return tuple(tx.execute(select(func.count()).select_from(table)).scalar_one() for table in (rows, photo_files))
+
+    return await database.read(count)
+
+
+async def test_a_photo_is_stored_and_found(database: Database, taking_in: Photos) -> None:
+    """A stored photo has an id of 96 random bits and its files, in each of its widths and no other."""
+    ada = await person(database)
+    one, other = await stored(taking_in, ada), await stored(taking_in, ada)
+    assert (16, 1000, 500, (400, 800, 1000)) == (len(one.id), one.width, one.height, one.widths)
+    assert one.id != other.id
+    files = [await database.read(photos.file, one.id, width) for width in one.widths]
+    assert list(make(PICTURE).files.values()) == [file.data for file in reversed(files)]
+    assert 3 == len({file.digest for file in files})
+    for photo_id, width in ((one.id, 401), (one.id, 1600), ("nobody's", 400)):
+        with pytest.raises(UnknownPhoto):
+            await database.read(photos.file, photo_id, width)
+
+
+async def test_what_cannot_be_stored(database: Database, taking_in: Photos) -> None:
+    """Nobody unknown, no file that is too large, and nothing that is no picture; nothing is left of any of them."""
+    ada = await person(database)
+    with pytest.raises(Unauthenticated):
+        await taking_in.check("AAAAAAAAAAAAAA==")
+    with pytest.raises(Unauthenticated):
+        await taking_in.keep("AAAAAAAAAAAAAA==", MADE)
+    for data, code in ((PICTURE + b"\0" * 10_000, "file_too_large"), (b"no picture", "not_an_image")):
+        with pytest.raises(Invalid) as caught:
+            await stored(taking_in, ada, data)
+        assert {"photo": [code]} == codes(caught.value)
+    assert (0, 0) == await counted(database)
+
+
+async def test_photos_on_a_lot_have_the_order_that_was_asked_for(database: Database) -> None:
+    """A lot has exactly the photos that were named last, in their order; a photo taken off is its owner's still."""
+    ada = await person(database)
+    gid, (a, b, c) = await sells(database, ada), await sent(database, ada, 3)
+    assert [] == await database.read(photos.of_lot, gid)
+    for wanted in ([a, b, c], [c, a, b], [b], [b, a], [], [c, b, a]):
+        assert wanted == (await database.write(photos.arrange, ada.token, gid, ids(wanted))).photos
+        assert wanted == await database.read(photos.of_lot, gid)
+        assert ({gid: wanted[0]} if wanted else {}) == await database.read(photos.covers, [gid, "unknown"])
+    assert [b, a] == await database.read(photos.own, ada.token, [b.id, "unknown", a.id, b.id])
+    with pytest.raises(UnknownAuction):
+        await database.read(photos.of_lot, "unknown")
+
+
+async def test_covers_of_many_lots(database: Database) -> None:
+    """The first photo of each lot is found for all lots at once, and none for a lot without."""
+    ada = await person(database)
+    gids = [await sells(database, ada) for _ in range(3)]
+    for gid in gids[:2]:
+        await database.write(photos.arrange, ada.token, gid, ids(await sent(database, ada, 2)))
+    first = {gid: (await database.read(photos.of_lot, gid))[0] for gid in gids[:2]}
+    assert first == await database.read(photos.covers, gids)
+    assert {} == await database.read(photos.covers, [])
+
+
+async def test_a_photo_of_somebody_else_is_unknown(database: Database) -> None:
+    """Nobody puts another's photo on a lot, learns of it, or takes one from a lot to another; the lot stays as it was."""
+    ada, eve = await person(database), await person(database)
+    mine, gid, other = await sent(database, ada, 2), await sells(database, ada), await sells(database, ada)
+    hers = await sells(database, eve)
+    await database.write(photos.arrange, ada.token, gid, [mine[0].id])
+    assert [] == await database.read(photos.own, eve.token, ids(mine))
+    tries = [
+        (eve, hers, [mine[1].id], "unknown_photo"),
+        (eve, hers, [mine[0].id], "unknown_photo"),
+        (ada, gid, [mine[1].id, "unknown"], "unknown_photo"),
+        (ada, other, [mine[0].id], "photo_in_use"),
+        (ada, gid, [mine[1].id, mine[1].id], "repeated"),
+        (ada, gid, [str(n) for n in range(13)], "too_many_photos"),
+    ]
+    for who, lot, wanted, code in tries:
+        with pytest.raises(Invalid) as caught:
+            await database.write(photos.arrange, who.token, lot, wanted)
+        assert {"photos": [code]} == codes(caught.value)
+    assert [[mine[0]], [], []] == [await database.read(photos.of_lot, lot) for lot in (gid, other, hers)]
+
+
+async def test_who_may_change_the_terms_may_change_the_photos(clocked_database: Database, clock: FakeClock) -> None:
+    """Nobody but the author, nobody after the first bid, nobody once it is over: as for the terms."""
+    ada, bob = await person(clocked_database), await person(clocked_database)
+    [photo] = await sent(clocked_database, ada)
+    gids = [await sells(clocked_database, ada) for _ in range(3)]
+    ending = await sells(clocked_database, ada, ends_at=T0 + timedelta(hours=1))
+    assert ["accepted"] == await bid(clocked_database, bob.bids(gids[1], "100"))
+    await clocked_database.write(auctions.cancel, ada.token, gids[2])
+    clock.advance(hours=1)
+    expected: list[tuple[str, str, type[Refused]]] = [
+        (bob.token, gids[0], NotAuthor),
+        (ada.token, gids[1], HasBids),
+        (ada.token, gids[2], AuctionClosed),
+        (ada.token, ending, AuctionClosed),
+        (ada.token, "unknown", UnknownAuction),
+        ("AAAAAAAAAAAAAA==", gids[0], Unauthenticated),
+    ]
+    for token, gid, refused in expected:
+        for wanted in ([photo.id], []):
+            with pytest.raises(refused):
+                await clocked_database.write(photos.arrange, token, gid, wanted)
+        with pytest.raises(refused):
+            await clocked_database.write(auctions.amend, token, gid, {"name": "Clock"})
+    assert [photo] == (await clocked_database.write(photos.arrange, ada.token, gids[0], [photo.id])).photos
+
+
+async def test_a_lot_comes_with_its_photos_or_not_at_all(database: Database) -> None:
+    """Creating puts the photos on the new lot in the same transaction; with a photo that is none, there is no lot either."""
+    ada = await person(database)
+    one, two = await sent(database, ada, 2)
+    draft = Draft(name="Clock", starting_price=Decimal("1.000"))
+    with pytest.raises(Invalid):
+        await database.write(auctions.create, ada.token, draft, None, [one.id, "unknown"])
+    assert 0 == await database.read(lambda tx: tx.execute(select(func.count(rows.c.auction_id))).scalar_one())
+    # The same request twice has one effect, and finds its photos on its own lot.
+    answers = [
+        await database.write(auctions.create, ada.token, draft, once_of("key"), [two.id, one.id]) for _ in range(2)
+    ]
+    assert answers[0] == answers[1]
+    assert [two, one] == await database.read(photos.of_lot, read(answers[0])["gid"])
+
+
+def slowly(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    """Have PostgreSQL take its time before a step of a transaction, so that others come between."""
+    original = getattr(storage, step)
+
+    def slow(tx: Transaction, *args: Any) -> None:
+        if tx.dialect == "postgresql":
+            tx.execute(text("SELECT pg_sleep(0.3)"))
+        original(tx, *args)
+
+    monkeypatch.setattr(storage, step, slow)
+
+
+async def test_a_photo_that_two_lots_want_at_once_is_on_one(
+    open_database: OpenDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of several processes that put the same photo on different lots one has it, and the others are told so."""
+    slowly(monkeypatch, "place")
+    several = [open_database() for _ in range(3)]
+    ada = await person(several[0])
+    [photo] = await sent(several[0], ada)
+    gids = [await sells(several[0], ada) for _ in several]
+    answers = await asyncio.gather(
+        *(one.write(photos.arrange, ada.token, gid, [photo.id]) for one, gid in zip(several, gids, strict=True)),
+        return_exceptions=True,
+    )
+    assert [[photo]] == [answer.photos for answer in answers if isinstance(answer, Pictures)]
+    assert [{"photos": ["photo_in_use"]}] * 2 == [codes(answer) for answer in answers if isinstance(answer, Refused)]
+    assert 1 == len(await several[0].read(photos.covers, gids))
+
+
+async def test_few_photos_wait_for_a_lot(database: Database, taking_in: Photos) -> None:
+    """Somebody with 60 photos on no lot stores no more until one is on a lot; others are not kept from it."""
+    ada, bob = await person(database), await person(database)
+    kept = await sent(database, ada, UNPLACED_MAX)
+    with pytest.raises(TooManyPhotos) as caught:
+        await stored(taking_in, ada)
+    assert {"limit": UNPLACED_MAX} == caught.value.facts
+    with pytest.raises(TooManyPhotos):
+        await taking_in.check(ada.token)
+    await stored(taking_in, bob)
+    await database.write(photos.arrange, ada.token, await sells(database, ada), [kept[0].id])
+    await stored(taking_in, ada)
+    with pytest.raises(TooManyPhotos):
+        await taking_in.check(ada.token)
+
+
+async def test_no_more_at_once_than_one_after_the_other(
+    open_database: OpenDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of several processes that store the last photo of somebody's at the same time one does."""
+    several = [open_database() for _ in range(4)]
+    ada = await person(several[0])
+    await sent(several[0], ada, UNPLACED_MAX - 1)
+    slowly(monkeypatch, "add")
+    answers = await asyncio.gather(
+        *(one.write(photos.keep, ada.token, MADE) for one in several), return_exceptions=True
+    )
+    assert 3 == sum(isinstance(answer, TooManyPhotos) for answer in answers)
+
+
+async def test_what_is_on_no_lot_for_a_day_is_forgotten(clocked_database: Database, clock: FakeClock) -> None:
+    """A photo that has been on no lot for a day is gone with its files, counted from when it was taken off; others stay."""
+    ada = await person(clocked_database)
+    never, off, on = await sent(clocked_database, ada, 3)
+    gid = await sells(clocked_database, ada)
+    await clocked_database.write(photos.arrange, ada.token, gid, [off.id, on.id])
+    clock.advance(hours=23)
+    await clocked_database.write(photos.arrange, ada.token, gid, [on.id])
+    clock.advance(hours=1, microseconds=-1)
+    assert 0 == await clocked_database.write(photos.sweep)
+    clock.advance(microseconds=1)
+    assert 1 == await clocked_database.write(photos.sweep)
+    assert [off, on] == await clocked_database.read(photos.own, ada.token, ids([never, off, on]))
+    clock.advance(hours=23)
+    assert 1 == await clocked_database.write(photos.sweep)
+    clock.advance(days=400)
+    assert 0 == await clocked_database.write(photos.sweep)
+    assert (1, 1) == await counted(clocked_database)
+    assert [on] == await clocked_database.read(photos.of_lot, gid)
+
+
+async def test_the_closer_sweeps(clocked_database: Database, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever closes auctions forgets such photos as well, few at a time and all in the end."""
+    monkeypatch.setattr(photos, "SWEPT_AT_ONCE", 2)
+    await sent(clocked_database, await person(clocked_database), 5)
+    clock.advance(days=1)
+    closing = asyncio.create_task(Closer(clocked_database).run())
+    async with asyncio.timeout(30):
+        while await counted(clocked_database) != (0, 0):
+            await asyncio.sleep(0.01)
+    closing.cancel()
+    await asyncio.gather(closing, return_exceptions=True)
+
+
+async def test_each_user_and_network_has_a_turn(taking_in: Photos, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of those who send many pictures one is decoded, or in line, at a time: pictures of others come between."""
+    order: list[str] = []
+
+    async def made(data: bytes) -> Made:
+        await asyncio.sleep(0)
+        order.append(data.decode())
+        return MADE
+
+    async def decoded(who: Sender, name: str) -> None:
+        await taking_in.decode(who, name.encode())
+
+    monkeypatch.setattr(taking_in, "_decoder", OneAtATime(made))
+    ada, her_friend, bob = Sender("ada", "hall"), Sender("eve", "hall"), Sender("bob", "home")
+    many = [decoded(ada, f"ada {n}") for n in range(5)] + [decoded(her_friend, f"eve {n}") for n in range(5)]
+    await asyncio.gather(*many, *(decoded(bob, f"bob {n}") for n in range(2)))
+    assert 12 == len(order)
+    assert {"bob 0", "bob 1"} < set(order[:5])
+
+
+class OneAtATime:
+    """A decoder that is quick."""
+
+    def __init__(self, make: Callable[[bytes], Awaitable[Made]]) -> None:
+        self._make, self._turn = make, asyncio.Lock()
+
+    async def make(self, data: bytes) -> Made:
+        """Return what is made, one after the other."""
+        async with self._turn:
+            return await self._make(data)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+async def test_a_share_for_each(taking_in: Photos) -> None:
+    """One user has six places, one network ten, and the last four of the sixteen are for those who have none."""
+    ada, friend, bob, carl = (Sender(*one) for one in (("ada", "hall"), ("eve", "hall"), ("bob", "1"), ("carl", "2")))
+    with ExitStack() as coming:
+
+        def send(who: Sender, *, photos: int = 1) -> None:
+            coming.enter_context(taking_in.receiving(who, photos * taking_in.bytes_max))
+
+        for _ in range(PLACES_OF_USER):
+            send(ada)
+        with pytest.raises(TooManyRequests) as caught:
+            send(ada)
+        assert {"retryAfter": 5} == caught.value.facts
+        send(friend, photos=PLACES_OF_NETWORK - PLACES_OF_USER)
+        with pytest.raises(TooManyRequests):
+            send(friend)
+        send(bob)
+        send(bob)
+        with pytest.raises(Busy):
+            send(bob)
+        send(carl, photos=PLACES_KEPT)
+        with pytest.raises(Busy):
+            send(Sender("dora", "3"))
+    with taking_in.receiving(ada, PLACES_OF_USER * taking_in.bytes_max), pytest.raises(TooManyRequests):
+        send(ada)
+    assert not taking_in._places._users and not taking_in._places._networks
+
+
+async def test_a_place_is_free_again_however_it_ends(taking_in: Photos) -> None:
+    """Who is cut off gives its places back."""
+    ada = Sender("ada", "hall")
+    for _ in range(20):
+        with suppress(ConnectionError), taking_in.receiving(ada, 6 * taking_in.bytes_max):
+            raise ConnectionError
+
+
+def test_strangers_of_one_network_are_one() -> None:
+    """Those who are not logged in share what one user has, a network each; an IPv6 home is one network."""
+    one, other = Sender.at(None, "2001:db8::1"), Sender.at(None, "2001:db8::2")
+    assert one == other != Sender.at(None, "192.0.2.1")
+    assert Sender.at("ada", "192.0.2.1").user != Sender.at(None, "192.0.2.1").user

@@ -1,0 +1,98 @@
+"""Who waits for an auction's lock decides on the auction, and by the clock, as they are once the lock is theirs."""
+
+import asyncio
+from datetime import datetime, timedelta
+
+import pytest
+from sqlalchemy.util import await_only
+
+from saleroom.bidding.domain.events import SoftClose
+from saleroom.bidding.service.bidding import place_bids
+from saleroom.bidding.service.closing import settle_due
+from saleroom.bidding.service.recording import lock_one
+from saleroom.storage.database import Transaction
+from tests.bidding.domain.examples import after, eur
+from tests.bidding.service.people import bid, outcome, person, sells, stored
+from tests.fixtures_database import FakeClock, OpenDatabase
+
+END = after(60)
+WAITING_SECONDS = 0.3
+"""Long enough to see that somebody waits; one who does not is done in a few milliseconds."""
+
+
+class Pause:
+    """Stops a transaction midway, on either database, until it may go on."""
+
+    def __init__(self) -> None:
+        self.reached, self._go = asyncio.Event(), asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+
+    def within(self, tx: Transaction) -> None:
+        """Stop here."""
+        if tx.dialect == "postgresql":
+            self.reached.set()
+            await_only(self._go.wait())
+        else:  # its transactions run in a thread
+            self._loop.call_soon_threadsafe(self.reached.set)
+            asyncio.run_coroutine_threadsafe(self._go.wait(), self._loop).result(30)
+
+    def end(self) -> None:
+        """Let it go on."""
+        self._go.set()
+
+
+@pytest.mark.parametrize(
+    ("rule", "status", "end"),
+    [(None, "closed", END), (SoftClose(10, 10), "open", END - timedelta(microseconds=1) + timedelta(seconds=10))],
+)
+async def test_the_closer_waits_for_the_last_bid(
+    open_database: OpenDatabase, rule: SoftClose | None, status: str, end: datetime
+) -> None:
+    """A bid in the last microsecond that commits after the end is not lost: the closer sees its price and extension."""
+    clock = FakeClock()
+    bidding, closing = open_database(clock=clock), open_database(clock=lambda: END)
+    ada, bob = [await person(bidding) for _ in range(2)]
+    gid = await sells(bidding, ada, ends_at=END, soft_close=rule)
+    clock.now = END - timedelta(microseconds=1)
+    pause = Pause()
+
+    def slowly(tx: Transaction) -> str:
+        [answer] = place_bids(tx, [bob.bids(gid, "100")])
+        pause.within(tx)
+        return outcome(answer)
+
+    slow = asyncio.create_task(bidding.write(slowly))
+    await pause.reached.wait()
+    closer = asyncio.create_task(closing.write(settle_due))
+    await asyncio.sleep(WAITING_SECONDS)
+    assert not closer.done()
+    pause.end()
+    await closer
+    assert "accepted" == await slow
+    auction = await stored(bidding, gid)
+    assert (eur("100"), status, end) == (auction.current_bid, auction.status, auction.ends_at)
+    assert (None if status == "open" else "sold") == auction.outcome
+
+
+async def test_the_clock_is_read_once_the_lock_is_held(open_database: OpenDatabase) -> None:
+    """A bid that comes before the end but gets the lock only after it is refused: nobody can say when it came."""
+    clock = FakeClock()
+    bidding, busy = open_database(clock=clock), open_database(clock=clock)
+    ada, bob = [await person(bidding) for _ in range(2)]
+    gid = await sells(bidding, ada, ends_at=END)
+    pause = Pause()
+
+    def holding(tx: Transaction) -> None:
+        lock_one(tx, gid)
+        pause.within(tx)
+
+    holder = asyncio.create_task(busy.write(holding))
+    await pause.reached.wait()
+    waiting = asyncio.create_task(bid(bidding, bob.bids(gid, "100")))
+    await asyncio.sleep(WAITING_SECONDS)
+    assert not waiting.done()
+    clock.now = END
+    pause.end()
+    await holder
+    assert ["auction_closed"] == await waiting
+    assert 0 == (await stored(bidding, gid)).bid_count

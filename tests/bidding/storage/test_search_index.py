@@ -1,0 +1,152 @@
+"""Searches: the same answers on both databases, found by an index that changes with the text."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import text
+
+from saleroom.bidding.domain import selling
+from saleroom.bidding.storage import auctions, search_index
+from saleroom.bidding.storage.listing import Filter, Mark, Sort, count, page
+from saleroom.kernel.errors import HasBids
+from saleroom.kernel.folding import fold, sought
+from saleroom.storage.database import Database, Transaction
+from tests.bidding.domain.examples import after
+from tests.fixtures_hypothesis import on_a_database
+from tests.storage.rows import add_auction, add_author, go_on
+
+_letters = st.text(st.sampled_from("abAäßsSéеё한화\u0308 \n"), min_size=1, max_size=6)
+
+
+async def _found(database: Database, **which: Any) -> list[str]:
+    """The names of all auctions that a search finds, by pages of two, the first one first; as many as are counted."""
+    names: list[str] = []
+    mark: Mark | None = None
+    while True:
+        some, mark = await database.read(page, Filter(**which), Sort.ENDING, 2, mark)
+        names += [one.name for one in some]
+        if mark is None:
+            assert len(names) == await database.read(count, Filter(**which), 100)
+            return names
+
+
+SOLD = (
+    "Straße",
+    "Ёлка",
+    "Émaillé\nvase",
+    "İznik tile",
+    "ΟΔΟΣ",
+    "花瓶",
+    "ＯＡＫ chest",
+    "50% walnut",
+    "snake_case",
+    "e\u0301tui",
+)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "names"),
+    [
+        ("STRASSE", ["Straße"]),
+        ("straß", ["Straße"]),
+        ("елка", ["Ёлка"]),
+        ("EMAILLE VASE", ["Émaillé\nvase"]),
+        ("E\u0301maille\u0301", ["Émaillé\nvase"]),
+        ("iznik", ["İznik tile"]),
+        ("IZNIK", ["İznik tile"]),
+        ("οδος", ["ΟΔΟΣ"]),
+        ("瓶", ["花瓶"]),
+        ("花瓶", ["花瓶"]),
+        ("oak", ["ＯＡＫ chest"]),
+        ("%", ["50% walnut"]),
+        ("0% w", ["50% walnut"]),
+        ("e_c", ["snake_case"]),
+        ("étui", ["e\u0301tui"]),
+        ("s", ["Straße", "Émaillé\nvase", "ＯＡＫ chest", "snake_case"]),
+        ("nut", ["50% walnut"]),
+        ("nutt", []),
+        ("x", []),
+        ("e" * 200, []),
+        ("\u0301", [*SOLD]),
+        ("walnut lot", []),
+    ],
+)
+async def test_what_a_search_finds(database: Database, wanted: str, names: list[str]) -> None:
+    """Without case and accents of any script, composed or not, from one character on, and never across two fields."""
+
+    def sell(tx: Transaction) -> None:
+        author = add_author(tx)
+        for n, name in enumerate(SOLD):
+            shown = {"name": name} if n % 2 else {"name": name, "description": name}
+            add_auction(tx, author, **shown, ends_at=after(60 + n))
+
+    await database.write(sell)
+    assert [fold(name) for name in names] == [fold(name) for name in await _found(database, text=wanted)]
+
+
+@on_a_database(15)
+@given(st.lists(_letters, max_size=8), st.lists(_letters, min_size=1, max_size=8))
+async def test_as_if_every_text_were_read(database: Database, names: list[str], wanted: list[str]) -> None:
+    """A search finds the very auctions whose folded text contains the folded search, each once, in the list's order."""
+
+    def sell(tx: Transaction) -> str:
+        author = add_author(tx)
+        for name in names:
+            add_auction(tx, author, name=name, description=name[::-1])
+        return author.name
+
+    author = await database.write(sell)
+    for each in wanted:
+        expected = [name for name in names if fold(each) in fold(name) + "\n" + fold(name[::-1])]
+        assert expected == await _found(database, text=each, author=author)
+
+
+async def test_an_amended_text_is_found_and_the_one_before_is_not(database: Database) -> None:
+    """The index changes with the text, in one transaction: what is rolled back is found as it was."""
+    author = await database.write(add_author)
+    first = await database.write(lambda tx: add_auction(tx, author, name="Walnut chest", description="of 1790"))
+
+    def amend(tx: Transaction, name: str) -> None:
+        auction = auctions.lock(tx, [first.gid])[first.gid]
+        go_on(tx, auction, selling.amend(auction, author, {"name": name}, after(1)))
+
+    def amend_in_vain(tx: Transaction) -> None:
+        amend(tx, "Rosewood chest")
+        raise HasBids
+
+    await database.write(amend, "Cherry chest")
+    with pytest.raises(HasBids):
+        await database.write(amend_in_vain)
+    assert ["Cherry chest"] == await _found(database, text="cherry") == await _found(database, text="1790")
+    assert [] == await _found(database, text="walnut") == await _found(database, text="rosewood")
+    assert [] == await database.read(_in_index, "walnut") == await database.read(_in_index, "rosewood")
+    assert [first.id] == await database.read(_in_index, "cherry")
+
+
+def _in_index(tx: Transaction, wanted: str) -> list[int]:
+    return list(tx.execute(search_index.may_have(tx, fold(wanted))).scalars())
+
+
+async def test_a_text_decides_and_not_its_numbers(database: Database) -> None:
+    """An auction with all runs of a search, and not the search itself, is a candidate and is not found."""
+    author = await database.write(add_author)
+    other = await database.write(lambda tx: add_auction(tx, author, name="abcde bcdef", description="cdefg"))
+    assert [other.id] == await database.read(_in_index, "abcdefg")
+    assert [] == await _found(database, text="abcdefg")
+
+
+async def test_a_search_is_looked_up_in_the_index(database: Database) -> None:
+    """Neither database reads all texts to find one: its plan for a search says so."""
+
+    def plan(tx: Transaction) -> str:
+        if tx.dialect == "postgresql":
+            tx.execute(text("SET LOCAL enable_seqscan = off"))  # so few rows would be read as they are
+        asked = search_index.may_have(tx, "clock").compile(tx.connection.engine, compile_kwargs={"literal_binds": True})
+        explain = "EXPLAIN" if tx.dialect == "postgresql" else "EXPLAIN QUERY PLAN"
+        return "\n".join(str(row) for row in tx.execute(text(f"{explain} {asked}".replace(":", "\\:"))))
+
+    said = await database.read(plan)
+    assert {"sqlite": "VIRTUAL TABLE INDEX", "postgresql": "ix_text_grams"}[database.kind] in said, said
+    assert 3 == len(sought("clock"))

@@ -1,0 +1,239 @@
+"""What a person confirmed is what is sent: a lot that has changed meanwhile is shown with its changes, and asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.bidding.web.seller import Come, preview, publish, sold
+from tests.fixtures_house import House, User
+from tests.site.markup import Page
+from tests.site.visitor import Visitor, picture
+
+FRAGMENT = {"HX-Request": "true"}
+
+
+def confirmation(visitor: Visitor, gid: str, kind: str, **written: str) -> Page:
+    """Ask for a bid or a purchase, and return the page that asks for its confirmation."""
+    return Page(visitor.send(visitor.page(f"/lots/{gid}"), f"/lots/{gid}/{kind}", **written))
+
+
+def told(page: Page) -> list[str]:
+    """The changes that a page tells."""
+    start = next((n for n, e in enumerate(page.elements) if "changes" == e.attributes.get("class")), None)
+    return (
+        [] if start is None else [e.text for e in page.elements[start + 1 :] if e.tag == "li" and "dir" in e.attributes]
+    )
+
+
+@pytest.fixture
+def buyer(come: Come, house: House) -> Visitor:
+    """Somebody who wants to buy."""
+    return come(house.user("grace"))
+
+
+def test_a_price_that_nobody_saw_is_not_paid(buyer: Visitor, seller: User) -> None:
+    """A price that is amended before the click: nothing is bought, both prices are told, and it asks again."""
+    gid = seller.auction(buyNowPrice="50", startingPrice="10")
+    asked = confirmation(buyer, gid, "buy")
+    assert "Buy for €50.00" in asked.main
+    seller.patch(f"/auctions/{gid}", json={"buyNowPrice": "99999"})
+    answer = buyer.send(asked, f"/lots/{gid}/buy")
+    again = Page(answer)
+    assert 409 == answer.status_code
+    assert "This lot was changed after you saw it. Nothing was bought." in again.main
+    assert ["The price to buy now was €50.00 and is now €99,999.00."] == told(again)
+    assert "Buy for €99,999.00" in again.main
+    assert "open" == seller.json("GET", f"/auctions/{gid}")["status"]
+    assert 303 == buyer.send(again, f"/lots/{gid}/buy").status_code
+    assert "99999.000" == seller.json("GET", f"/auctions/{gid}")["currentBid"]
+
+
+def test_a_limit_is_not_for_another_lot(buyer: Visitor, seller: User, come: Come) -> None:
+    """A confirmed limit is not placed on a lot with another name, start and photos; the page shows what is there now."""
+    visitor = come()
+    gid = sold(visitor, seller, description="Oak", startingPrice="10")["gid"]
+    asked = confirmation(buyer, gid, "bid", maximum="1000", amount="")
+    form = visitor.page(f"/sell/{gid}")
+    bait = {"name": "Empty <box>", "startingPrice": "900", "files": [("a.jpg", picture())]}
+    assert (
+        303
+        == visitor.send(
+            Page(visitor.send(form, f"/sell/{gid}", "preview", **bait)), f"/sell/{gid}", "publish"
+        ).status_code
+    )
+    again = Page(buyer.send(asked, f"/lots/{gid}/bid"))
+    assert 409 == again.status
+    assert "This lot was changed after you saw it. No bid was placed." in again.main
+    assert [
+        "The lot was called “Clock” and is now called “Empty <box>”.",
+        "The starting price was €10.00 and is now €900.00.",
+        "The photos are others, or in another order.",
+    ] == told(again)
+    assert ("Empty <box>", 1) == (again.heading, len(again.all("img", class_="photo")))
+    assert 0 == seller.json("GET", f"/auctions/{gid}")["bidCount"]
+    assert 303 == buyer.send(again, f"/lots/{gid}/bid").status_code
+    assert "900.000" == seller.json("GET", f"/auctions/{gid}")["currentBid"]
+
+
+def test_somebody_elses_bid_is_no_change(buyer: Visitor, seller: User, house: House) -> None:
+    """In a busy lot a confirmed limit is taken, whoever has bid since the confirmation."""
+    gid = seller.auction(startingPrice="10")
+    asked = confirmation(buyer, gid, "bid", maximum="1000", amount="")
+    house.user("hedy").bid(gid, maximum="500")
+    assert 303 == buyer.send(asked, f"/lots/{gid}/bid").status_code
+    assert "grace" == seller.json("GET", f"/auctions/{gid}")["currentBidder"]
+
+
+@pytest.mark.parametrize("kind", ["bid", "buy"])
+def test_the_first_step_tells_what_has_changed_since_the_page(buyer: Visitor, seller: User, kind: str) -> None:
+    """A page that was open before a change shows the change with the confirmation, and a fragment brings the lot with it."""
+    gid = seller.auction(buyNowPrice="50", startingPrice="10")
+    page = buyer.page(f"/lots/{gid}")
+    seller.patch(f"/auctions/{gid}", json={"buyNowPrice": "60", "name": "Other", "description": "New"})
+    expected = [
+        "The lot was called “Longcase clock” and is now called “Other”.",
+        "The description is another one.",
+        "The price to buy now was €50.00 and is now €60.00.",
+    ]
+    asked = Page(buyer.send(page, f"/lots/{gid}/{kind}"))
+    assert (200, expected) == (asked.status, told(asked))
+    assert "Read what is new before you go on." in asked.main
+    buyer.http.headers.update(FRAGMENT)
+    part = buyer.send(page, f"/lots/{gid}/{kind}")
+    assert expected == told(Page(part))
+    for place in ("name", "lot-photos", "lot-about", "lot-rule"):
+        assert "outerMorph" == next(e for e in Page(part).elements if e.attributes.get("id") == place)["hx-swap-oob"]
+    assert [] == told(Page(buyer.http.get(f"/lots/{gid}/box")))
+    del buyer.http.headers["HX-Request"]
+    assert 303 == buyer.send(asked, f"/lots/{gid}/{kind}").status_code
+
+
+def test_a_confirmation_is_its_bidders_own(buyer: Visitor, seller: User, house: House) -> None:
+    """After a login as somebody else in another tab nothing is bid or sold that the first has confirmed.
+
+    A bid is refused with 403. What was to be sold is shown once more, and is not published.
+    """
+    gid = seller.auction(buyNowPrice="50", startingPrice="10")
+    asked = {f"/lots/{gid}/{kind}": confirmation(buyer, gid, kind) for kind in ("buy", "bid")}
+    shown = preview(buyer)
+    hedy = house.user("hedy")
+    before = hedy.json("GET", "/me/auctions")["auctions"]
+    buyer.http.cookies.set("saleroom_session", hedy.token)
+    for path, page in asked.items():
+        assert 403 == buyer.send(page, path).status_code
+    assert 200 == buyer.send(shown, "/sell", "publish").status_code
+    assert before == hedy.json("GET", "/me/auctions")["auctions"]
+    assert 0 == seller.json("GET", f"/auctions/{gid}")["bidCount"]
+
+
+def test_a_form_that_does_not_say_what_it_confirms_is_none(buyer: Visitor, seller: User) -> None:
+    """A confirmation without a version, without a price to buy at, or with what is no number does nothing: 400."""
+    gid = seller.auction(buyNowPrice="50", startingPrice="10")
+    for kind, missing in (("buy", {"price": None}), ("buy", {"version": None}), ("bid", {"version": "x"})):
+        answer = buyer.send(confirmation(buyer, gid, kind), f"/lots/{gid}/{kind}", **missing)
+        assert 400 == answer.status_code
+    assert 0 == seller.json("GET", f"/auctions/{gid}")["bidCount"]
+
+
+def test_a_lot_that_cannot_be_bought_any_more_says_so_at_once(buyer: Visitor, seller: User, house: House) -> None:
+    """The first step to buy says that there is no price any more, or a bid: 409, and the way to bid."""
+    spoils: list[Callable[[str], object]] = [
+        lambda gid: seller.patch(f"/auctions/{gid}", json={"buyNowPrice": None}),
+        lambda gid: house.user("hedy").bid(gid, amount="12"),
+    ]
+    for spoil in spoils:
+        gid = seller.auction(buyNowPrice="50", startingPrice="10")
+        page, asked = buyer.page(f"/lots/{gid}"), confirmation(buyer, gid, "buy")
+        spoil(gid)
+        for answer in (buyer.send(page, f"/lots/{gid}/buy"), buyer.send(asked, f"/lots/{gid}/buy")):
+            assert 409 == answer.status_code
+            assert "This lot cannot be bought at a fixed price any more." in Page(answer).main
+            assert [] == [e for e in Page(answer).all("form") if e["action"].endswith("/buy")]
+
+
+def test_two_tabs_of_a_seller(come: Come, seller: User) -> None:
+    """What the second tab saves is shown with what the first has changed, and asked again; nothing that was written is lost."""
+    visitor = come()
+    gid = sold(visitor, seller)["gid"]
+    path, form = f"/sell/{gid}", visitor.page(f"/sell/{gid}")
+    shown = Page(visitor.send(form, path, "preview", description="second"))
+    seller.patch(f"/auctions/{gid}", json={"startingPrice": "77", "buyNowPrice": "500"})
+    for answer in (visitor.send(shown, path, "publish"), visitor.send(form, path, "preview", description="second")):
+        back = Page(answer)
+        assert 409 == back.status
+        assert "This lot was changed after you saw it, so nothing was done." in back.main
+        assert [
+            "The starting price was €100.00 and is now €77.00.",
+            "The lot can now be bought at once for €500.00.",
+        ] == told(back)
+        assert "second" == back.one("textarea", name="description").text
+    assert "" == seller.json("GET", f"/auctions/{gid}")["description"]
+    back = Page(visitor.send(form, path, "preview", description="second"))
+    again = Page(visitor.send(back, path, "preview"))
+    assert 303 == visitor.send(again, path, "publish").status_code
+    saved = seller.json("GET", f"/auctions/{gid}")
+    assert ("second", "100.000", None) == (saved["description"], saved["startingPrice"], saved["buyNowPrice"])
+
+
+Spoil = Callable[[House, User, str], Any]
+SPOILS: dict[str, tuple[str, str, dict[str, str], Spoil]] = {
+    "cancel": ("cancel", "", {}, lambda house, seller, gid: seller.patch(f"/auctions/{gid}", json={"name": "Other"})),
+    "announce": (
+        "close",
+        "announce",
+        {"endsAt": "2031-07-01T20:00"},
+        lambda house, seller, gid: seller.patch(f"/auctions/{gid}", json={"name": "Other"}),
+    ),
+    "close": ("close", "now", {}, lambda house, seller, gid: house.user("hedy").bid(gid, amount="200")),
+}
+
+
+@pytest.mark.parametrize(("act", "do", "written", "spoil"), SPOILS.values(), ids=SPOILS)
+def test_what_a_seller_confirmed_is_for_the_lot_as_it_was(
+    come: Come, seller: User, house: House, act: str, do: str, written: dict[str, str], spoil: Spoil
+) -> None:
+    """To cancel or end a lot that has changed meanwhile is asked again: who reads `nobody has bid` sells to nobody unseen."""
+    visitor = come()
+    gid = sold(visitor, seller, ending="open")["gid"]
+    page = visitor.page(f"/sell/{gid}")
+    assert "Nobody has bid, so it ends unsold." in page.main
+    spoil(house, seller, gid)
+    back = Page(visitor.send(page, f"/sell/{gid}/{act}", do, **written))
+    assert ("open", None) == tuple(seller.json("GET", f"/auctions/{gid}")[name] for name in ("status", "endsAt"))
+    if do == "now":
+        assert (412, True) == (back.status, "Something has happened on this lot after you saw it" in back.main)
+        assert "It is sold to hedy for €200.00." in back.main
+    else:
+        assert (409, ["The lot was called “Clock” and is now called “Other”."]) == (back.status, told(back))
+    assert 303 == visitor.send(back, f"/sell/{gid}/{act}", do, **written).status_code
+
+
+def test_a_preview_in_one_language_is_not_published_in_another(come: Come, seller: User) -> None:
+    """`1.500` is fifteen hundred in German and one and a half in English: it is previewed once more."""
+    visitor = come()
+    visitor.http.headers["Accept-Language"] = "de"
+    shown = preview(visitor, startingPrice="1.500")
+    assert "1.500,00" in shown.main
+    visitor.http.headers["Accept-Language"] = "en"
+    again = Page(visitor.send(shown, "/sell", "publish"))
+    assert 409 == again.status
+    assert "What you sent is not what the preview showed. Look at it once more." in again.main
+    assert "The first bid is €1.50 or more." in again.main
+    assert [] == seller.json("GET", "/auctions?limit=100&author=" + seller.name)["auctions"]
+    assert "1.500" == seller.json("GET", f"/auctions/{publish(visitor, again)}")["startingPrice"]
+
+
+def test_changes_are_told_in_german(seller: User, come: Come, house: House) -> None:
+    """With amounts as German writes them."""
+    buyer = come(house.user("grace"), **{"Accept-Language": "de"})
+    gid = seller.auction(buyNowPrice="50", startingPrice="10")
+    asked = confirmation(buyer, gid, "buy")
+    seller.patch(f"/auctions/{gid}", json={"buyNowPrice": "99999"})
+    again = Page(buyer.send(asked, f"/lots/{gid}/buy"))
+    assert "Es wurde nichts gekauft." in again.main
+    assert ["Der Sofortkaufpreis war 50,00 € und ist jetzt 99.999,00 €."] == [
+        t.replace("\u00a0", " ") for t in told(again)
+    ]

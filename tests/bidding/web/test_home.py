@@ -1,0 +1,305 @@
+"""Home: what is on sale, coming up and over, found, sorted and turned by page, by its address alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from saleroom.bidding.service.catalogue import COUNT_MAX
+from saleroom.bidding.web.home import LOTS_PER_PAGE
+from saleroom.storage.database import Transaction
+from tests.fixtures_database import FakeClock
+from tests.fixtures_house import PASSWORD, House, ServeHouse
+from tests.needs import need
+from tests.site.markup import Page
+from tests.storage.rows import add_auction, add_author
+
+HOSTILE = """</title><script>alert(1)</script><img src=x onerror="alert(1)">'"{{ 7*7 }}&amp;"""
+
+
+def page(house: House, path: str, **headers: str) -> Page:
+    """Return a page as a person without a session sees it."""
+    return Page(house.stranger.get(path, headers=headers))
+
+
+def at(clock: FakeClock, **later: float) -> str:
+    """Return an instant of the wire, this much later than now."""
+    return (clock.now + timedelta(**later)).isoformat()
+
+
+def lots(home: Page) -> list[str]:
+    """Return the gids of the lots that a home page lists."""
+    return [link.removeprefix("/lots/") for link in home.links if link.startswith("/lots/")]
+
+
+def card(home: Page) -> str:
+    """Return what the only card of the page says."""
+    return home.one("article").text
+
+
+def order_of(home: Page) -> str:
+    """Return the order that is chosen."""
+    [chosen] = [element for element in home.all("option") if "selected" in element.attributes]
+    return chosen["value"]
+
+
+def shell(command: str, token: str = "") -> Any:
+    """Run a command of a page in a shell, with TOKEN set, and return the JSON that it prints."""
+    shown = subprocess.run(
+        [need("bash"), "-c", command],
+        env={"PATH": os.environ["PATH"], "TOKEN": token},
+        capture_output=True,
+        check=True,
+        timeout=20,
+    )
+    return json.loads(shown.stdout)
+
+
+def test_an_empty_house_explains_how_to_begin(clocked_house: House) -> None:
+    """Where there has never been a lot, home leads to the form, and shows commands that work as they stand."""
+    need("curl")
+    home = page(clocked_house, "/")
+    assert "/sell" == home.one("a", class_="button", role="button")["href"]
+    log_in, _, create = [block.raw for block in home.all("pre")]
+    clocked_house.user("ada")
+    token = shell(log_in.replace("your password", PASSWORD))["token"]
+    gid = shell(create, token)["gid"]
+    assert [gid] == lots(page(clocked_house, "/"))
+    assert "/docs" in home.links
+
+
+def test_home_lists_the_open_auctions_soonest_end_first(clocked_house: House, clock: FakeClock) -> None:
+    """Home lists what is open, by its end; what is scheduled and what is over have lists of their own."""
+    ada = clocked_house.user("ada")
+    never = ada.auction(name="Never ends")
+    late = ada.auction(name="Ends late", endsAt=at(clock, hours=9))
+    soon = ada.auction(name="Ends soon", endsAt=at(clock, hours=1))
+    scheduled = ada.auction(name="Scheduled", startsAt=at(clock, hours=1))
+    cancelled = ada.auction(name="Cancelled", endsAt=at(clock, hours=2))
+    ada.delete(f"/auctions/{cancelled}")
+    closed = ada.auction(name="Closed")
+    ada.post(f"/auctions/{closed}/close", json={})
+    assert [soon, late, never] == lots(page(clocked_house, "/"))
+    assert [scheduled] == lots(page(clocked_house, "/?status=scheduled"))
+    assert [cancelled, closed] == lots(page(clocked_house, "/?status=over"))
+
+
+def test_a_card_shows_price_bids_and_end(clocked_house: House, clock: FakeClock) -> None:
+    """A card has the price in the house's currency, the number of bids, and the end in UTC, for machines too."""
+    ada, grace = clocked_house.user("ada"), clocked_house.user("grace")
+    gid = ada.auction(name="Clock", startingPrice="1234.5", endsAt=at(clock, hours=1))
+    assert card(page(clocked_house, "/")).startswith("Clock Offered by ada Starting price €1,234.50 no bids yet Ends ")
+    grace.bid(gid, amount="1250.125")
+    home = page(clocked_house, "/")
+    assert "Highest bid €1,250.125 1 bid Ends" in card(home)
+    assert "1250.125" == home.one("data")["value"]
+    assert "2026-11-21T13:00:00.000000Z" == home.one("time")["datetime"]
+    assert "2026-11-21T13:00:00.000000Z" == home.one("span", role="timer")["data-until"]
+
+
+def test_a_card_says_how_its_lot_ended(clocked_house: House, clock: FakeClock) -> None:
+    """A lot that is over shows its result in place of its time: sold to whom, unsold why, withdrawn."""
+    ada, grace = clocked_house.user("ada"), clocked_house.user("grace")
+    sold, unmet, unbid, withdrawn = (
+        ada.auction(name=name, endsAt=at(clock, hours=n + 1), **terms)
+        for n, (name, terms) in enumerate(
+            {"Sold": {}, "Unmet": {"reservePrice": "99"}, "Unbid": {}, "Withdrawn": {}}.items()
+        )
+    )
+    for gid in (sold, unmet):
+        grace.bid(gid, amount="12")
+    ada.delete(f"/auctions/{withdrawn}")
+    clocked_house.advance(5 * 3600)
+    home = page(clocked_house, "/?status=over")
+    said = dict(zip(lots(home), [element.text for element in home.all("article")], strict=True))
+    assert [withdrawn, unbid, unmet, sold] == list(said)
+    assert said[sold].endswith("Sold for €12.00 1 bid Sold to grace")
+    assert said[unmet].endswith("Highest bid €12.00 1 bid Closed, reserve not met")
+    assert said[unbid].endswith("Starting price €10.00 no bids Closed without bids")
+    assert said[withdrawn].endswith("Withdrawn")
+    assert [] == home.all("span", role="timer")
+
+
+def test_a_lot_to_come_says_when_it_starts(clocked_house: House, clock: FakeClock) -> None:
+    """Before its start a card shows the start, not the end."""
+    clocked_house.user("ada").auction(startsAt=at(clock, hours=1), endsAt=at(clock, hours=5))
+    home = page(clocked_house, "/?status=scheduled")
+    assert "Coming up Starts" in card(home)
+    assert ["2026-11-21T13:00:00.000000Z"] == [time["datetime"] for time in home.all("time")]
+
+
+def test_a_search_looks_into_name_and_description(clocked_house: House) -> None:
+    """A search finds words in either, without case, keeps its words in the field, and says how many lots it has found."""
+    ada = clocked_house.user("ada")
+    clock, stool = ada.auction(name="Longcase CLOCK"), ada.auction(name="Stool", description="Beside a clock.")
+    ada.auction(name="Vase")
+    found = page(clocked_house, "/?q=+clock+&sort=newest")
+    assert [stool, clock] == lots(found)
+    assert ("clock", "newest") == (found.one("input", type="search")["value"], order_of(found))
+    assert "2 lots" == found.one("p", id="count").text
+    assert "/?q=clock&status=over&sort=newest" in found.links
+    none = page(clocked_house, "/?q=100%25+%3Cb%3E")
+    assert [] == lots(none)
+    assert "No lot has “100% <b>” in its name or description." in none.main
+    assert "No lots" == none.one("p", id="count").text
+    assert "/" in none.links
+
+
+def test_the_lots_of_one_seller(clocked_house: House) -> None:
+    """`author` keeps to one seller's lots, whatever the case, says so, and leads back to those of all."""
+    clocked_house.user("ada").auction()
+    gid = clocked_house.user("grace").auction()
+    home = page(clocked_house, "/?author=Grace&sort=price")
+    assert [gid] == lots(home)
+    assert "Lots of grace" == home.heading
+    assert "/?sort=price" in home.links
+    assert "grace" == home.one("input", name="author")["value"]
+
+
+@pytest.mark.parametrize(("sort", "order"), [("", [1, 2, 0]), ("newest", [2, 1, 0]), ("price", [2, 0, 1])])
+def test_the_orders(clocked_house: House, clock: FakeClock, sort: str, order: list[int]) -> None:
+    """A list is ordered by end, by creation or by price, as its address says."""
+    ada = clocked_house.user("ada")
+    gids = [
+        ada.auction(startingPrice=price, endsAt=at(clock, hours=hours))
+        for price, hours in (("20", 9), ("30", 1), ("10", 5))
+    ]
+    assert [gids[n] for n in order] == lots(page(clocked_house, f"/?sort={sort}"))
+
+
+def test_home_turns_its_pages(clocked_house: House) -> None:
+    """The link to the next page leads past every lot once, keeps the order, and a further page links the first."""
+    ada = clocked_house.user("ada")
+    expected = [ada.auction() for _ in range(LOTS_PER_PAGE + 1)]
+    first = page(clocked_house, "/?sort=newest&q=clock")
+    second = page(clocked_house, first.one("a", rel="next")["href"])
+    assert (LOTS_PER_PAGE, 1) == (len(lots(first)), len(lots(second)))
+    assert expected[::-1] == lots(first) + lots(second)
+    assert [] == second.all("a", rel="next")
+    assert "/?q=clock&sort=newest" in second.links
+    assert f"{LOTS_PER_PAGE + 1} lots" == first.one("p", id="count").text == second.one("p", id="count").text
+
+
+def test_a_page_beyond_the_last_lot_says_so(clocked_house: House, clock: FakeClock) -> None:
+    """Who turns to a page whose lots have closed meanwhile is led back."""
+    ada = clocked_house.user("ada")
+    for _ in range(LOTS_PER_PAGE + 1):
+        ada.auction(endsAt=at(clock, hours=1))
+    further = page(clocked_house, "/").one("a", rel="next")["href"]
+    clocked_house.advance(3600)
+    beyond = page(clocked_house, further)
+    assert "There are no more lots." in beyond.main
+    assert "First page" in beyond.main
+
+
+def test_a_house_between_two_sales_says_so(clocked_house: House) -> None:
+    """Where lots have been but none is open, home says that, and does not explain how to begin."""
+    ada = clocked_house.user("ada")
+    ada.post(f"/auctions/{ada.auction()}/close", json={})
+    home = page(clocked_house, "/")
+    assert "Nothing is on sale just now." in home.main
+    assert [] == home.all("pre")
+    assert "/sell" in home.links
+
+
+def test_a_long_list_is_not_counted_to_its_end(clocked_house: House) -> None:
+    """Past a thousand lots the page says so in place of a number that costs more than it tells."""
+
+    def sell(tx: Transaction) -> None:
+        author = add_author(tx)
+        for _ in range(COUNT_MAX + 1):
+            add_auction(tx, author)
+
+    clocked_house.write(sell)
+    assert f"More than {COUNT_MAX} lots" == page(clocked_house, "/").one("p", id="count").text
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "after=rubbish",
+        "after=WyIxIiwx",
+        "after=%00",
+        "after=WyI5OTk5OTk5OTk5OTk5OTk5OTk5IiwxLCI1Il0",
+        "sort=price&after=WyIxIiwxLCIxIl0",
+        "status=closed",
+        "sort=random",
+        "author=a%20b",
+        "author=%00",
+        "q=%00",
+        f"q={'x' * 201}",
+        "q=%ED%A0%80%00",
+    ],
+)
+def test_an_address_that_is_no_list_leads_out(house: House, query: str) -> None:
+    """An old or mistyped address gets a page that says so and leads to what is on sale, with 400."""
+    refused = page(house, f"/?{query}")
+    assert 400 == refused.status
+    assert "This page of the list is not there any more" in refused.main
+    assert "/" == refused.one("a", role="button")["href"]
+
+
+def test_a_form_as_it_is_sent_asks_for_home(clocked_house: House) -> None:
+    """Empty fields, and whatever others hang onto a link, ask for nothing."""
+    gid = clocked_house.user("ada").auction()
+    for path in ("/?status=open&author=&q=&sort=ending", "/?utm_source=letter", "/?after=&q=+"):
+        assert [gid] == lots(page(clocked_house, path))
+        assert "/" == page(clocked_house, path).one("div", id="catalogue")["data-address"]
+
+
+def test_home_follows_the_lots_that_it_shows(clocked_house: House) -> None:
+    """The page's stream is of its own lots; what is over is not followed, as it changes no more."""
+    ada = clocked_house.user("ada")
+    gid = ada.auction()
+    [stream] = [e for e in page(clocked_house, "/").elements if "hx-sse:connect" in e.attributes]
+    assert f"/live?lots={gid}" == stream["hx-sse:connect"]
+    ada.post(f"/auctions/{gid}/close", json={})
+    over = page(clocked_house, "/?status=over")
+    assert [gid] == lots(over)
+    assert [] == [e for e in over.elements if "hx-sse:connect" in e.attributes]
+
+
+def test_what_people_write_is_text(clocked_house: House) -> None:
+    """Markup in a name, and in an address, is shown as it was written and makes no element."""
+    clocked_house.user("ada").auction(name=HOSTILE)
+    home = Page(clocked_house.stranger.get("/", params={"q": HOSTILE[:20]}))
+    assert HOSTILE == home.one("h2").text
+    assert HOSTILE[:20] == home.one("input", type="search")["value"]
+    none = Page(clocked_house.stranger.get("/", params={"q": f"none {HOSTILE}"}))
+    assert HOSTILE in none.main
+    for shown in (home, none):
+        assert [] == [e for e in shown.all("script") if not e["src"].startswith("/assets/")]
+        assert {"/assets/"} == {image["src"][:8] for image in shown.all("img")}
+
+
+def test_nobodys_reserve_is_on_home(house: House) -> None:
+    """A card is the same for everyone: the seller's own reserve price is not on it."""
+    ada = house.newcomer()
+    ada.auction(reservePrice="777.777")
+    shown = house.stranger.get(f"/?author={ada.name}", headers={"Cookie": f"saleroom_session={ada.token}"}).text
+    assert ada.name in shown
+    assert "777.777" not in shown
+
+
+@pytest.mark.parametrize(
+    ("host", "shown"),
+    [
+        ("example.org", "http://example.org"),
+        ("example.org:9000", "http://example.org:9000"),
+        ("[::1]:9000", "http://[::1]:9000"),
+    ],
+)
+def test_examples_name_the_host_that_was_asked(clocked_house: House, host: str, shown: str) -> None:
+    """A command to copy names the host of the request, which is a name or an address (`test_a_request_names_one_host`)."""
+    assert f"curl -X POST {shown}/login" in page(clocked_house, "/", Host=host).main
+
+
+def test_examples_name_the_public_address(serve_house: ServeHouse) -> None:
+    """Where the house knows its public address, a command to copy names that."""
+    served = serve_house(public_url="https://sales.example.org/")
+    assert "curl -X POST https://sales.example.org/login" in page(served, "/").main

@@ -1,0 +1,304 @@
+"""My saleroom over HTTP: what one bids on, sells and watches, where one is logged in, and the star on a lot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from decimal import Decimal
+
+import httpx
+import pytest
+
+from saleroom.bidding.service import mine
+from tests.fixtures_database import FakeClock
+from tests.fixtures_house import House, User
+from tests.site.markup import Page
+from tests.site.visitor import Visitor
+
+HOSTILE = """</h3><script>alert(1)</script><img src=x onerror="alert(1)">'{{ 7*7 }}&amp;"""
+
+Come = Callable[..., Visitor]
+
+
+@pytest.fixture
+def come() -> Iterator[Come]:
+    """Open a browser of somebody's at a house."""
+    visitors: list[Visitor] = []
+
+    def another(house: House, user: User | None = None, **headers: str) -> Visitor:
+        visitors.append(Visitor(house, user, **headers))
+        return visitors[-1]
+
+    yield another
+    for visitor in visitors:
+        visitor.http.close()
+
+
+def rows(page: Page) -> list[str]:
+    """Return the lots of a page's lists, in their order: gid and what they are to the reader."""
+    kinds = [e["class"].removeprefix("dealing ") for e in page.all("li", class_="dealing")]
+    names = [e["href"].removeprefix("/lots/") for e in page.all("a", class_="name") if e["href"].startswith("/lots/")]
+    return [f"{kind} {name}" for kind, name in zip(kinds, names, strict=True)]
+
+
+def until(clock: FakeClock, **later: float) -> str:
+    """Return an instant of the wire, this much later than now."""
+    return (clock.now + timedelta(**later)).isoformat()
+
+
+@pytest.mark.parametrize("path", ["/mine", "/mine/selling", "/mine/watching", "/mine/sessions"])
+def test_who_is_not_logged_in_is_led_to_the_form_and_back(come: Come, house: House, path: str) -> None:
+    """One's own saleroom needs a login, which leads back."""
+    answer = come(house).http.get(path)
+    assert (303, f"/login?next={path}") == (answer.status_code, answer.headers["location"])
+
+
+def test_an_empty_saleroom_says_how_to_begin(come: Come, house: House) -> None:
+    """Who has done nothing yet is told what to do, on each page."""
+    visitor = come(house, house.newcomer())
+    for path, words, link in [
+        ("/mine", "You have not bid yet", "/"),
+        ("/mine/selling", "You have not sold anything yet", "/sell"),
+        ("/mine/watching", "You watch nothing yet", "/"),
+    ]:
+        page = visitor.page(path)
+        assert words in page.main
+        assert link in [e["href"] for e in page.all("a", class_="button")]
+
+
+def test_what_needs_attention_comes_first(come: Come, clocked_house: House, clock: FakeClock) -> None:
+    """Outbid before leading, each by the soonest end; then what is over, the latest end first."""
+    ada, grace, hedy = (clocked_house.user(name) for name in ("ada", "grace", "hedy"))
+    lots = {
+        name: ada.auction(name=name, endsAt=until(clock, hours=hours))
+        for name, hours in [("a", 1), ("b", 2), ("c", 3), ("d", 4), ("e", 0.1), ("f", 0.2)]
+    }
+    for gid in lots.values():
+        grace.bid(gid, amount="20")
+    for name in ("b", "d", "f"):
+        hedy.bid(lots[name], amount="30")
+    clocked_house.advance(1000)
+    page = come(clocked_house, grace).page("/mine")
+    expected = ["outbid b", "outbid d", "leading a", "leading c", "lost f", "won e"]
+    assert [f"{kind} {lots[name]}" for kind, name in map(str.split, expected)] == rows(page)
+    assert "You were outbid on 2 lots." == page.one("p", class_="attention").text
+
+
+def test_each_standing_says_what_to_do_next(come: Come, clocked_house: House) -> None:
+    """Outbid: by whom and the least next bid; leading: one's limit, and a reserve that is not met; won and lost: prices."""
+    ada, grace, hedy = (clocked_house.user(name) for name in ("ada", "grace", "hedy"))
+    outbid, leading, won, lost, unmet = (
+        ada.auction(**terms) for terms in ({}, {"reservePrice": "500"}, {}, {}, {"reservePrice": "500"})
+    )
+    for gid in (outbid, won, lost, unmet):
+        grace.bid(gid, amount="20")
+    grace.bid(leading, maximum="77")
+    for gid in (outbid, lost):
+        hedy.bid(gid, amount="30")
+    for gid in (won, lost, unmet):
+        ada.json("POST", f"/auctions/{gid}/close", json={})
+    shown = {e.text for e in come(clocked_house, grace).page("/mine").all("div", class_="dealing-story")}
+    assert {
+        "Longcase clock Outbid hedy leads. Bid €31.00 or more",
+        "Longcase clock You lead Your limit is €77.00. The reserve is not met yet.",
+        "Longcase clock Won ada sells it to you for €20.00.",
+        "Longcase clock Lost Sold to hedy for €30.00.",
+        "Longcase clock Not sold The reserve was not met.",
+    } == shown
+    assert "77" not in come(clocked_house, hedy).page("/mine").main
+
+
+def test_the_limit_of_another_never_leaves_the_use_case(house: House) -> None:
+    """A row has one's own limit where one leads, and none where another one does."""
+    grace, hedy = house.newcomer(), house.newcomer()
+    gid = house.user("ada").auction()
+    grace.bid(gid, maximum="20")
+    hedy.bid(gid, maximum="77")
+    limits = [
+        [row.limit for row in house.read(mine.bidding, user.token, mine.LIVE, 20, None).rows] for user in (grace, hedy)
+    ]
+    assert [[None], [Decimal(77)]] == limits
+
+
+def test_what_i_sell(come: Come, clocked_house: House, clock: FakeClock) -> None:
+    """Open, scheduled, sold, unsold for want of bids or below the reserve, cancelled: each with what it came to."""
+    ada, grace = clocked_house.user("ada"), clocked_house.user("grace")
+    fresh, bid_on, coming, sold, unbid, unmet, cancelled = (
+        ada.auction(name=f"lot {number}", **terms)
+        for number, terms in enumerate(
+            ({}, {}, {"startsAt": until(clock, hours=1)}, {}, {}, {"reservePrice": "500"}, {}), 1
+        )
+    )
+    for gid in (bid_on, sold, unmet):
+        grace.bid(gid, amount="20")
+    for gid in (sold, unbid, unmet):
+        ada.json("POST", f"/auctions/{gid}/close", json={})
+    ada.delete(f"/auctions/{cancelled}")
+    page = come(clocked_house, ada).page("/mine/selling")
+    assert {
+        f"open {fresh}",
+        f"open {bid_on}",
+        f"scheduled {coming}",
+        f"sold {sold}",
+        f"no_bids {unbid}",
+        f"reserve_not_met {unmet}",
+        f"cancelled {cancelled}",
+    } == set(rows(page))
+    assert {
+        "lot 1 On sale The first bid is €10.00 or more. Change or cancel",
+        "lot 2 On sale grace leads. End the sale",
+        "lot 3 Coming up Change or cancel",
+        "lot 4 Sold Sold to grace for €20.00.",
+        "lot 5 Not sold Nobody has bid.",
+        "lot 6 Not sold The highest bid was below your reserve of €500.00.",
+        "lot 7 Cancelled You took it back before the first bid.",
+    } == {e.text for e in page.all("div", class_="dealing-story")}
+    assert [] == rows(come(clocked_house, grace).page("/mine/selling"))
+
+
+@pytest.mark.parametrize("over", [False, True])
+@pytest.mark.parametrize("path", ["/mine", "/mine/selling", "/mine/watching"])
+def test_lists_turn_their_pages(come: Come, house: House, path: str, *, over: bool) -> None:
+    """More than twenty rows are shown by page, each once, what runs and what is over; the next page links the first."""
+    seller, bidder = house.newcomer(), house.newcomer()
+    gids = [seller.auction() for _ in range(21)]
+    reader = seller if path == "/mine/selling" else bidder
+    visitor = come(house, reader)
+    for gid in gids:
+        bidder.bid(gid, amount="20")
+        if path == "/mine/watching":
+            reader.json("PUT", f"/auctions/{gid}/watch")
+        if over:
+            seller.json("POST", f"/auctions/{gid}/close", json={})
+    first = visitor.page(path)
+    second = visitor.page(first.one("a", rel="next")["href"])
+    shown = [row.split()[1] for page in (first, second) for row in rows(page)]
+    assert sorted(gids) == sorted(shown)
+    assert [] == second.all("a", rel="next")
+    assert "First page" in second.main
+
+
+@pytest.mark.parametrize("path", ["/mine", "/mine/selling", "/mine/watching"])
+@pytest.mark.parametrize(
+    "cursor", ["rubbish", "", "%00", "WzEsMl0", "Wy0xLDAsMF0", "LTE", "OTk5OTk5OTk5OTk5OTk5OTk5OTk"]
+)
+def test_a_cursor_that_is_none_is_refused(come: Come, house: House, path: str, cursor: str) -> None:
+    """A mistyped place in a list gets a page that says so, with 400."""
+    refused = come(house, house.user("ada")).page(f"{path}?now={cursor}")
+    assert 400 == refused.status
+    assert "There is no such page of this list." in refused.main
+
+
+def test_the_star(come: Come, house: House) -> None:
+    """It says by aria-pressed whether one watches the lot, and leads back to its page; the list has it, the latest first."""
+    gids = [house.user("ada").auction(name=name) for name in ("Clock", HOSTILE)]
+    visitor = come(house, house.newcomer())
+    for gid in gids:
+        page = visitor.page(f"/lots/{gid}")
+        assert "false" == star(page)["aria-pressed"]
+        answer = visitor.send(page, f"/lots/{gid}/watch")
+        assert (303, f"/lots/{gid}") == (answer.status_code, answer.headers["location"])
+        assert "true" == star(visitor.page(f"/lots/{gid}"))["aria-pressed"]
+    watched = visitor.page("/mine/watching")
+    assert [f"open {gid}" for gid in reversed(gids)] == rows(watched)
+    answer = visitor.send(watched, f"/lots/{gids[0]}/unwatch")
+    assert (303, "/mine/watching") == (answer.status_code, answer.headers["location"])
+    assert [f"open {gids[1]}"] == rows(visitor.page("/mine/watching"))
+
+
+def star(page: Page) -> dict[str, str]:
+    """Return the attributes of a page's one star."""
+    [button] = [e for e in page.all("button") if "aria-pressed" in e.attributes]
+    return button.attributes
+
+
+def test_the_star_by_itself(come: Come, house: House) -> None:
+    """Asked for by htmx it comes back alone, turned; who is not logged in is sent to the form, and back to the lot."""
+    gid = house.user("ada").auction()
+    visitor = come(house, house.newcomer())
+    page = visitor.page(f"/lots/{gid}")
+    visitor.http.headers["HX-Request"] = "true"
+    turned = Page(visitor.send(page, f"/lots/{gid}/watch"))
+    assert ("true", f"/lots/{gid}/unwatch") == (star(turned)["aria-pressed"], turned.one("form")["action"])
+    assert f"/lots/{gid}" == turned.one("input", name="next")["value"]
+    visitor.http.cookies.delete("saleroom_session")
+    assert f"/login?next=/lots/{gid}" == visitor.send(page, f"/lots/{gid}/watch").headers["hx-redirect"]
+    del visitor.http.headers["HX-Request"]
+    assert f"/login?next=/lots/{gid}" == visitor.send(page, f"/lots/{gid}/watch").headers["location"]
+
+
+@pytest.mark.parametrize("back", ["//evil.example", "https://evil.example/", "/\\evil.example", "javascript:alert(1)"])
+def test_the_star_leads_nowhere_else(come: Come, house: House, back: str) -> None:
+    """An address that is not of this house leads to the lot instead."""
+    gid = house.user("ada").auction()
+    visitor = come(house, house.user("grace"))
+    answer = visitor.send(visitor.page(f"/lots/{gid}"), f"/lots/{gid}/watch", next=back)
+    assert f"/lots/{gid}" == answer.headers["location"]
+    visitor.http.post(f"/lots/{gid}/unwatch", headers={"X-Requested-With": "tests"})
+
+
+def test_an_unknown_lot_has_no_star(come: Come, house: House) -> None:
+    """404, as a page."""
+    visitor = come(house, house.user("grace"), **{"X-Requested-With": "tests"})
+    for gid in ("none", "%00", "a" * 100):
+        assert 404 == Page(visitor.http.post(f"/lots/{gid}/watch")).status
+
+
+def test_hostile_names_stay_text(come: Come, house: House) -> None:
+    """A name with markup in it is text on all pages."""
+    seller, bidder = house.newcomer(), house.newcomer()
+    gid = seller.auction(name=HOSTILE)
+    bidder.bid(gid, amount="20")
+    bidder.json("PUT", f"/auctions/{gid}/watch")
+    for reader, path in ((bidder, "/mine"), (seller, "/mine/selling"), (bidder, "/mine/watching")):
+        page = come(house, reader).page(path)
+        assert HOSTILE in page.main
+        assert all("src" in e.attributes for e in page.all("script"))
+
+
+def test_sessions_are_listed_and_ended(come: Come, house: House) -> None:
+    """Each device with its time, this one marked; another one is ended, and is dead at once."""
+    user = house.newcomer()
+    other = house.log_in(user.name)
+    visitor = come(house, user)
+    page = visitor.page("/mine/sessions")
+    assert 1 == len(page.all("input", name="id"))
+    assert ["this one"] == [e.text for e in page.all("span", class_="tag")]
+    answer = visitor.send(page, "/mine/sessions/end")
+    assert (303, "/mine/sessions") == (answer.status_code, answer.headers["location"])
+    assert 401 == other.get("/me").status_code
+    assert 200 == user.get("/me").status_code
+    assert [] == visitor.page("/mine/sessions").all("input", name="id")
+
+
+def test_nobody_ends_the_session_of_another(come: Come, house: House) -> None:
+    """A number that is not of one's own session changes nothing; what is no number is refused."""
+    mine, other = house.newcomer(), house.newcomer()
+    other_again = house.log_in(other.name)
+    number = come(house, other).page("/mine/sessions").one("input", name="id")["value"]
+    house.log_in(mine.name)
+    visitor = come(house, mine)
+    page = visitor.page("/mine/sessions")
+    assert 303 == visitor.send(page, "/mine/sessions/end", id=number).status_code
+    assert 200 == other_again.get("/me").status_code
+    for wrong in ("", "x", "-1", "1e3", "\u0663", "9" * 30):
+        assert 400 == visitor.send(page, "/mine/sessions/end", id=wrong).status_code
+
+
+def test_log_out_everywhere(come: Come, house: House) -> None:
+    """All tokens are dead at once, the cookie is taken away, and one is home, logged out."""
+    user = house.newcomer()
+    other, here = house.log_in(user.name), house.log_in(user.name)
+    visitor = come(house, here)
+    answer = visitor.send(visitor.page("/mine/sessions"), "/mine/sessions/end-all")
+    assert (303, "/") == (answer.status_code, answer.headers["location"])
+    assert any(one.startswith('saleroom_session=""') and "Max-Age=0" in one for one in cookies_of(answer))
+    for client in (user, other, here):
+        assert 401 == client.get("/me").status_code
+    again = visitor.http.post("/mine/sessions/end-all", headers={"X-Requested-With": "tests"})
+    assert "/login?next=/mine/sessions" == again.headers["location"]
+
+
+def cookies_of(answer: httpx.Response) -> list[str]:
+    """Return the cookies that an answer sets."""
+    return answer.headers.get_list("set-cookie")

@@ -1,0 +1,383 @@
+"""The feed: whoever follows gets every event once and in order, whenever they join and however transactions commit."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import asyncpg
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import select
+
+from saleroom.bidding.service.closing import settle_due
+from saleroom.feed import feed as feed_module
+from saleroom.feed.feed import BEGINNING, EventId, Feed, Follower
+from saleroom.feed.frontier import Frontier
+from saleroom.kernel.errors import Busy, UnknownAuction, UnknownEvent
+from saleroom.log import store
+from saleroom.log.store import LoggedEvent, Seen, Tail
+from saleroom.storage import tables
+from saleroom.storage.database import Database, Transaction
+from tests.fixtures_database import OpenDatabase
+from tests.mqtt.equipment import Sales
+
+SECONDS_MAX = 15.0
+on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
+on_postgresql = pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+
+
+@pytest.fixture
+async def feed(database: Database) -> AsyncIterator[Feed]:
+    """A running feed of the test's database, woken by its commits."""
+    running = Feed(database, 1000)
+    database.after_commit.append(lambda _: running.wake())
+    task = asyncio.create_task(running.run())
+    yield running
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def take(follower: Follower, count: int) -> list[bytes]:
+    """Return the next `count` events' wire forms; fail where no more come."""
+    taken: list[LoggedEvent] = []
+    async with asyncio.timeout(SECONDS_MAX):
+        while len(taken) < count:
+            taken += await follower.next()
+    assert count == len(taken)
+    return [event.payload for event in taken]
+
+
+async def all_payloads(database: Database) -> list[bytes]:
+    """Return all public events in the order of the log."""
+
+    def read(tx: Transaction) -> list[bytes]:
+        public = select(tables.events.c.payload).where(tables.events.c.version.is_not(None))
+        return list(tx.execute(public.order_by(tables.events.c.id)).scalars())
+
+    return await database.read(read)
+
+
+async def test_an_auction_is_followed_from_now_from_the_beginning_and_from_behind_an_event(
+    sales: Sales, feed: Feed
+) -> None:
+    """Each follower gets what comes after the point it asked for, and nothing of other auctions."""
+    gid, other = await sales.sell(), await sales.sell()
+    await sales.bid(gid, 3)
+    now = await feed.follow(gid, None)
+    start = await feed.follow(gid, EventId(gid, 0))
+    later = await feed.follow(gid, EventId(gid, 2))
+    await sales.bid(other, 2)
+    await sales.bid(gid, 2)
+    events = await sales.payloads(gid)
+    assert 6 == len(events)
+    assert events[4:] == await take(now, 2)
+    assert events == await take(start, 6)
+    assert events[2:] == await take(later, 4)
+
+
+async def test_the_whole_log_is_followed_in_its_order(sales: Sales, feed: Feed, database: Database) -> None:
+    """A follower of all gets every auction's events as the log has them, from any point."""
+    gids = [await sales.sell() for _ in range(3)]
+    for gid in gids:
+        await sales.bid(gid, 2)
+    start, now = await feed.follow(None, BEGINNING), await feed.follow(None, None)
+    behind = await feed.follow(None, EventId(gids[1], 2))
+    for gid in reversed(gids):
+        await sales.bid(gid)
+    events = await all_payloads(database)
+    assert events == await take(start, 12)
+    assert events[9:] == await take(now, 3)
+    first = events.index((await sales.payloads(gids[1]))[1]) + 1
+    assert events[first:] == await take(behind, 12 - first)
+
+
+async def test_a_long_backlog_comes_by_pages_and_goes_over_into_what_is_new(
+    sales: Sales, feed: Feed, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pages of the log and live events follow each other without a gap or a repeat, while bids come in."""
+    monkeypatch.setattr(store, "PAGE_MAX", 3)
+    gid = await sales.sell()
+    await sales.bid(gid, 10)
+    one, everything = await feed.follow(gid, EventId(gid, 0)), await feed.follow(None, BEGINNING)
+    bidding = asyncio.create_task(sales.bid(gid, 20))
+    assert await take(one, 31) == await take(everything, 31)
+    await bidding
+    assert await all_payloads(database) == await sales.payloads(gid)
+    assert 31 == one.reached
+
+
+async def test_followers_that_join_and_leave_at_any_time_miss_nothing(sales: Sales, feed: Feed) -> None:
+    """Ten followers who leave at random and resume after their last event all end with the log, each event once."""
+    gids = [await sales.sell() for _ in range(3)]
+    done = asyncio.Event()
+
+    async def follow(chance: random.Random, gid: str | None) -> list[bytes]:
+        got: list[bytes] = []
+        last = BEGINNING
+        while not done.is_set() or len(got) < (63 if gid is None else 21):
+            follower = await feed.follow(gid, last)
+            for _ in range(chance.randrange(1, 4)):
+                timer = asyncio.get_running_loop().call_later(chance.random() * 0.05, follower.wake)
+                for event in await follower.next():
+                    got.append(event.payload)
+                    last = EventId(event.gid, event.version)
+                timer.cancel()
+            follower.close()
+        return got
+
+    readers = [asyncio.create_task(follow(random.Random(n), [*gids, None][n % 4])) for n in range(10)]
+    await asyncio.gather(*(sales.bid(gid, 20) for gid in gids))
+    done.set()
+    async with asyncio.timeout(SECONDS_MAX):
+        results = await asyncio.gather(*readers)
+    everything = await all_payloads(sales.database)
+    for n, got in enumerate(results):
+        gid = [*gids, None][n % 4]
+        assert (everything if gid is None else await sales.payloads(gid)) == got
+
+
+@pytest.fixture
+async def elsewhere(database: Database) -> AsyncIterator[asyncpg.Connection]:
+    """A connection to the test's PostgreSQL that has begun a transaction: the next number of the log is taken in it."""
+    _, options = database.url.get_dialect()().create_connect_args(database.url)
+    connection = await asyncpg.connect(**options)
+    yield connection
+    await connection.close()
+
+
+TAKE_A_NUMBER = """
+    INSERT INTO events (auction_id, position, version, type, at, payload, private, price, ending_rank, written_by)
+    SELECT auction_id, 2, 2, type, at, payload, private, price, ending_rank, pg_current_xact_id()
+    FROM events WHERE id = (SELECT min(id) FROM events)
+"""
+
+
+@on_postgresql
+@pytest.mark.parametrize("commits", [True, False])
+async def test_a_number_that_is_taken_is_waited_for(
+    sales: Sales, feed: Feed, elsewhere: asyncpg.Connection, commits: bool
+) -> None:
+    """What has its number in the log but is not committed is waited for by who follows all, and by nobody else."""
+    early, late = await sales.sell(), await sales.sell()
+    everything, one = await feed.follow(None, None), await feed.follow(late, None)
+    transaction = elsewhere.transaction()
+    await transaction.start()
+    await elsewhere.execute(TAKE_A_NUMBER)
+    await sales.bid(late)
+    assert (await sales.payloads(late))[1:] == await take(one, 1)
+    asked = asyncio.create_task(everything.next())
+    await asyncio.sleep(0.3)
+    assert not asked.done(), "the number below is not decided yet"
+    await (transaction.commit() if commits else transaction.rollback())
+    async with asyncio.timeout(SECONDS_MAX):
+        assert ([early, late] if commits else [late]) == [event.gid for event in await asked]
+
+
+@on_postgresql
+async def test_a_number_that_was_taken_before_anybody_looked_is_waited_for(
+    sales: Sales, feed: Feed, elsewhere: asyncpg.Connection
+) -> None:
+    """A feed that begins to look while a transaction is under way misses nothing of it."""
+    early, late = await sales.sell(), await sales.sell()
+    transaction = elsewhere.transaction()
+    await transaction.start()
+    await elsewhere.execute(TAKE_A_NUMBER)
+    await sales.bid(late)
+    follower = await feed.follow(None, BEGINNING)
+    assert 2 == len(await take(follower, 2))
+    asked = asyncio.create_task(follower.next())
+    await transaction.commit()
+    async with asyncio.timeout(SECONDS_MAX):
+        assert [early, late] == [event.gid for event in await asked]
+
+
+async def test_commits_of_another_process_are_found_without_a_word(
+    sales: Sales, database: Database, open_database: OpenDatabase
+) -> None:
+    """A feed that nobody wakes looks by itself."""
+    gid = await sales.sell()
+    unwoken = Feed(open_database(), 10)
+    task = asyncio.create_task(unwoken.run())
+    follower = await unwoken.follow(gid, None)
+    await asyncio.sleep(0.1)
+    await sales.bid(gid)
+    assert (await sales.payloads(gid))[1:] == await take(follower, 1)
+    task.cancel()
+
+
+@on_sqlite
+async def test_one_who_takes_nothing_is_cut_off_and_harms_nobody(
+    sales: Sales, feed: Feed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When too much waits for a follower it is cut off at once; it can resume, and the others go on."""
+    monkeypatch.setattr(feed_module, "WAITING_MAX", 5)
+    gid = await sales.sell()
+    stalled, lively = await feed.follow(gid, None), await feed.follow(gid, None)
+    cut: list[bool] = []
+    stalled.on_cut = lambda: cut.append(True)
+    taken = []
+    asked = asyncio.create_task(stalled.next())
+    for _ in range(7):
+        await sales.bid(gid)
+        if not asked.done():
+            await asked
+        taken += await take(lively, 1)
+    assert (await sales.payloads(gid))[1:] == taken
+    assert [True, True, []] == [*cut, stalled.ended, await stalled.next()]
+    again = await feed.follow(gid, EventId(gid, stalled.reached))
+    assert (await sales.payloads(gid))[stalled.reached :] == await take(again, 8 - stalled.reached)
+
+
+@on_sqlite
+async def test_the_end_of_an_auction_ends_its_followers(sales: Sales, feed: Feed) -> None:
+    """After the last event of an auction nothing follows, and who comes later has ended before they began."""
+    gid = await sales.sell(ends_at=datetime.now(UTC) + timedelta(seconds=1), soft_close=None)
+    follower = await feed.follow(gid, None)
+    await asyncio.sleep(1.1)
+    await sales.database.write(settle_due, reopens=False)
+    assert (await sales.payloads(gid))[1:] == await take(follower, 1)
+    assert follower.ended
+    assert (await feed.follow(gid, None)).ended
+    assert (await feed.follow(gid, EventId(gid, 2))).ended
+    late = await feed.follow(gid, EventId(gid, 1))
+    assert not late.ended
+    await take(late, 1)
+    assert late.ended
+
+
+@on_sqlite
+async def test_what_cannot_be_followed_is_refused_and_counts_for_nothing(sales: Sales, feed: Feed) -> None:
+    """An unknown auction, an event that is not there, a follower too many: each a clear refusal."""
+    gid = await sales.sell()
+    with pytest.raises(UnknownAuction):
+        await feed.follow("nowhere", None)
+    for target in (gid, None):
+        with pytest.raises(UnknownEvent):
+            await feed.follow(target, EventId(gid, 2))
+    with pytest.raises(UnknownEvent):
+        await feed.follow(None, EventId("nowhere", 1))
+    assert 0 == len(feed)
+    followers = [await feed.follow(gid, None) for _ in range(1000)]
+    with pytest.raises(Busy):
+        await feed.follow(gid, None)
+    followers[0].close()
+    followers[0].close()
+    assert 999 == len(feed)
+    await feed.follow(gid, None)
+
+
+@on_sqlite
+async def test_nobody_follows_and_nothing_is_read(
+    sales: Sales, feed: Feed, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A house that nobody follows does not read its log again and again."""
+    gid = await sales.sell()
+    (await feed.follow(gid, None)).close()
+    await asyncio.sleep(0.1)
+    reads: list[object] = []
+    real = database.read
+
+    async def counted(use_case: Any, *args: Any, **kwargs: Any) -> Any:
+        reads.append(use_case)
+        return await real(use_case, *args, **kwargs)
+
+    monkeypatch.setattr(database, "read", counted)
+    feed.wake()
+    await asyncio.sleep(0.1)
+    assert [] == reads
+    await feed.follow(gid, None)
+    assert reads
+
+
+@on_sqlite
+async def test_an_event_that_the_feed_has_not_seen_is_fetched(sales: Sales, feed: Feed) -> None:
+    """A follower who is handed an event with others missing before it takes them from the log."""
+    gid = await sales.sell()
+    follower = await feed.follow(gid, None)
+    assert [] == await _woken(follower)
+    feed.forget(follower)
+    await sales.bid(gid, 2)
+    backlog = (await sales.database.read(store.backlogs, [(gid, 2)]))[0]
+    assert isinstance(backlog, store.Backlog)
+    follower.push(backlog.events[:1])
+    assert (await sales.payloads(gid))[1:] == await take(follower, 2)
+
+
+@on_sqlite
+async def test_a_nudge_is_not_lost(sales: Sales, feed: Feed) -> None:
+    """A follower that is woken while it is not waiting does not wait the next time."""
+    follower = await feed.follow(await sales.sell(), None)
+    follower.wake()
+    async with asyncio.timeout(SECONDS_MAX):
+        assert [] == await follower.next()
+    assert [] == await _woken(follower)
+
+
+async def _woken(follower: Follower) -> list[LoggedEvent]:
+    asyncio.get_running_loop().call_later(0.05, follower.wake)
+    return await follower.next()
+
+
+class Numbered:
+    """Transactions that take numbers of the log and end in any order, and a reader that may look at any moment."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self.chance = chance
+        self.next_number, self.next_transaction = 1, 1
+        self.under_way: dict[int, list[int]] = {}
+        self.committed: set[int] = set()
+
+    def step(self) -> None:
+        """Begin a transaction, or take some numbers in one, or end one."""
+        if not self.under_way or self.chance.random() < 0.3:
+            self.under_way[self.next_transaction] = []
+            self.next_transaction += 1
+            return
+        one = self.chance.choice(list(self.under_way))
+        if self.chance.random() < 0.6:
+            count = self.chance.randrange(1, 4)
+            self.under_way[one] += range(self.next_number, self.next_number + count)
+            self.next_number += count
+            return
+        numbers = self.under_way.pop(one)
+        if self.chance.random() < 0.7:
+            self.committed.update(numbers)
+
+    def bounds(self) -> tuple[int, int]:
+        """Return below which number all transactions are over, and which number none has begun with."""
+        return min([*self.under_way, self.next_transaction]), self.next_transaction
+
+
+@given(st.integers(0, 2**32))
+def test_the_frontier_never_passes_what_will_appear_and_does_not_wait_for_ever(seed: int) -> None:
+    """Whatever commits later is above the frontier; once all transactions are over, two looks bring it to the end."""
+    world = Numbered(random.Random(seed))
+    for _ in range(world.chance.randrange(40)):
+        world.step()
+    frontier = Frontier(sorted(world.committed), 1000)
+    given_out = set(range(1, frontier.head + 1))
+
+    def look(meanwhile: int) -> None:
+        settled, begun = world.bounds()
+        for _ in range(meanwhile):
+            world.step()  # between the two statements of a look
+        seen = sorted(n for n in world.committed if n > frontier.head or n in frontier.missing)
+        given_out.update(seen)
+        frontier.advance(Tail(seen, [], settled, begun, Seen(max([*seen, frontier.head])), more=False))
+        below = {n for n in world.committed if n <= frontier.complete}
+        assert below <= given_out
+        possible = {n for numbers in world.under_way.values() for n in numbers}
+        assert not {n for n in possible if n <= frontier.complete}
+
+    for _ in range(30):
+        for _ in range(world.chance.randrange(6)):
+            world.step()
+        look(world.chance.randrange(3))
+    while world.under_way:
+        world.committed.update(world.under_way.popitem()[1])
+    for _ in range(3):
+        look(0)
+    assert frontier.head == frontier.complete == max(world.committed, default=0)

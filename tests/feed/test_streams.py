@@ -1,0 +1,242 @@
+"""Server-sent events over HTTP: what is sent, where a stream begins and ends, what is refused, and who is cut off."""
+
+import re
+import socket
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+
+from saleroom.feed import feed, streams
+from tests.feed.stream import SECONDS_MAX, following, payloads, refusal
+from tests.fixtures_house import House, ServeHouse
+
+
+def closed(house: House, bids: int = 2) -> str:
+    """Return an auction with some bids that is over."""
+    seller, gid = house.user("ada"), house.user("ada").auction()
+    for number in range(bids):
+        house.user(["bob", "cyd"][number % 2]).bid(gid, str(10 + number))
+    assert 200 == seller.post(f"/auctions/{gid}/close", json={}).status_code
+    return gid
+
+
+def test_events_come_as_they_happen(house: House) -> None:
+    """A follower sees the bid and the close, each with its id and as JSON on one line; then the stream ends."""
+    gid = house.user("ada").auction(description="Line\nbreak")
+    with following(house, f"/auctions/{gid}/events") as stream:
+        house.user("bob").bid(gid, "10")
+        [bid] = stream.take(1)
+        assert ["bid.placed", "10.000", f"{gid}/2"] == [
+            msgspec.json.decode(bid)["type"],
+            msgspec.json.decode(bid)["data"]["amount"],
+            msgspec.json.decode(bid)["id"],
+        ]
+        house.user("ada").post(f"/auctions/{gid}/close", json={})
+        assert 1 == len(stream.rest())
+        assert [f"{gid}/2", f"{gid}/3"] == stream.ids
+
+
+def test_all_auctions_are_followed_at_once(house: House) -> None:
+    """`/events` tells of every auction, in one order that agrees with each auction's own."""
+    with following(house, "/events") as stream:
+        first, second = closed(house), closed(house, 1)
+        assert payloads(house, first) + payloads(house, second) == stream.take(7)
+
+
+def test_a_stream_begins_where_it_is_asked_to(house: House) -> None:
+    """After an event by `after` or by `Last-Event-ID`, which counts first; from the beginning by 0."""
+    gid = closed(house)
+    events = payloads(house, gid)
+    assert 4 == len(events)
+    path = f"/auctions/{gid}/events"
+    for query, last_id, rest in (
+        (f"?after={gid}/1", None, events[1:]),
+        ("", f"{gid}/2", events[2:]),
+        (f"?after={gid}/1", f"{gid}/3", events[3:]),
+        (f"?after={gid}/1", "", events[1:]),
+        ("?after=0", None, events),
+        ("", "0", events),
+    ):
+        headers = {} if last_id is None else {"Last-Event-ID": last_id}
+        with following(house, path + query, **headers) as stream:
+            assert rest == stream.rest()
+    with following(house, f"/events?after={gid}/2") as stream:
+        assert events[2:] == stream.take(2)
+    with following(house, "/events", **{"Last-Event-ID": f"{gid}/3"}) as stream:
+        assert events[3:] == stream.take(1)
+
+
+def test_who_loses_the_connection_before_the_first_event_misses_nothing(house: House) -> None:
+    """A stream says where it begins by an event of its own, whose id is good to go on after."""
+    for path in ("/auctions/{gid}/events", "/events"):
+        gid = house.user("ada").auction()
+        with following(house, path.format(gid=gid)) as stream:
+            assert f"{gid}/1" == stream.origin
+            assert (path.format(gid=gid), "stream.started", 1) == (
+                *(stream.started[name] for name in ("source", "type", "sequence")),
+            )
+        house.user("bob").bid(gid, 10)
+        with following(house, path.format(gid=gid), **{"Last-Event-ID": stream.origin}) as stream:
+            assert ["bid.placed"] == stream.types(1)
+
+
+def test_a_new_house_is_followed_from_its_beginning(serve_house: ServeHouse) -> None:
+    """Where nothing has happened yet the stream begins at 0."""
+    house = serve_house()
+    with following(house, "/events") as stream:
+        assert "0" == stream.origin
+
+
+def test_the_payload_is_that_of_the_log(house: House) -> None:
+    """What a stream sends is the auction's public log, complete and in order."""
+    gid = closed(house, 5)
+    sequence = [msgspec.json.decode(data)["sequence"] for data in payloads(house, gid)]
+    assert list(range(1, house.anyone.json("GET", f"/auctions/{gid}")["version"] + 1)) == sequence
+
+
+def test_nothing_private_is_told(house: House) -> None:
+    """A limit, a reserve, and that a leader raised a limit reach nobody who follows."""
+    gid = house.user("ada").auction(reservePrice="777.777")
+    house.user("bob").bid(gid, maximum="654.321")
+    house.user("bob").bid(gid, maximum="698.765")
+    house.user("cyd").bid(gid, "20")
+    house.user("ada").post(f"/auctions/{gid}/close", json={})
+    told = payloads(house, gid)
+    assert 5 == len(told)
+    assert [] == re.findall(r"777\.777|654\.321|698\.765|maximum\.raised", "".join(told))
+
+
+def test_an_auction_that_is_over_has_nothing_left_to_tell(house: House) -> None:
+    """204 for who has it all, at which an EventSource does not come back."""
+    gid = closed(house)
+    for path in (f"/auctions/{gid}/events", f"/auctions/{gid}/events?after={gid}/4"):
+        response = house.anyone.get(path)
+        assert (204, b"") == (response.status_code, response.content)
+
+
+def test_head_tells_the_headers_only(house: House) -> None:
+    """HEAD answers at once, without a body, as for any other address."""
+    gid = house.user("ada").gid()
+    for path in ("/events", f"/auctions/{gid}/events"):
+        response = house.plain.head(path)
+        assert (200, "text/event-stream", b"") == (
+            response.status_code,
+            response.headers["content-type"],
+            response.content,
+        )
+        assert "no-cache, no-transform" == response.headers["cache-control"]
+
+
+@pytest.mark.parametrize(
+    "sent", ["x", "/7", "a/0", "a/01", "a/-1", "a/1/2", "a/1 ", "a b/1", "a/99999999999", "-1", "00", "a/\u0661"]
+)
+def test_what_is_no_id_is_refused(house: House, sent: str) -> None:
+    """A malformed id is 400 and says where it was; a header of it too."""
+    gid = house.user("ada").gid()
+    for path in ("/events", f"/auctions/{gid}/events"):
+        response = house.anyone.get(path, params={"after": sent})
+        assert (400, ["after"]) == (response.status_code, list(response.json()["message"]))
+        if sent.isascii() and sent == sent.strip():
+            response = house.anyone.get(path, headers={"Last-Event-ID": sent})
+            assert (400, ["Last-Event-ID"]) == (response.status_code, list(response.json()["message"]))
+
+
+def test_an_id_that_is_not_in_the_log_is_refused(house: House) -> None:
+    """An event that has not happened, or of no auction, cannot be gone on after; nor one of another auction."""
+    gid, other = house.user("ada").gid(), house.user("bob").gid()
+    assert (400, "unknown_event") == refusal(house.anyone.get(f"/auctions/{gid}/events?after={gid}/9"))
+    assert (400, "unknown_event") == refusal(house.anyone.get(f"/events?after={gid}/9"))
+    assert (400, "unknown_event") == refusal(house.anyone.get("/events?after=nowhere/1"))
+    assert (400, "validation") == refusal(house.anyone.get(f"/auctions/{gid}/events?after={other}/1"))
+    assert (404, "unknown_auction") == refusal(house.anyone.get("/auctions/nowhere/events"))
+    assert (404, "unknown_auction") == refusal(house.anyone.get("/auctions/nowhere/events?after=nowhere/1"))
+
+
+def test_a_comment_tells_the_houses_clock(serve_house: ServeHouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time comes at the start and again and again; it is the house's, not that of the process."""
+    monkeypatch.setattr(streams, "COMMENT_SECONDS", 0.2)
+    ahead = timedelta(hours=3)
+    house = serve_house(clock=lambda: datetime.now(UTC) + ahead)
+    gid = house.user("ada").auction()
+    with following(house, f"/auctions/{gid}/events") as stream:
+        while len(stream.comments) < 3:
+            stream._line()
+        told = [datetime.fromisoformat(comment.removeprefix("time ")) for comment in stream.comments]
+        assert told == sorted(told)
+        assert abs(told[-1] - datetime.now(UTC) - ahead) < timedelta(seconds=10)
+        assert 1000 <= stream.retry <= 4000
+
+
+def test_a_reader_too_many_is_refused(serve_house: ServeHouse) -> None:
+    """Beyond the setting a new reader gets 503 with Retry-After, and a place that becomes free is given again."""
+    house = serve_house(followers_max=1)
+    with following(house, "/events"):
+        response = house.anyone.get("/events")
+        assert ((503, "busy"), "1") == (refusal(response), response.headers["retry-after"])
+    deadline = time.monotonic() + SECONDS_MAX
+    while house.plain.head("/events").status_code != 200 or not _free(house):
+        assert time.monotonic() < deadline, "a reader that has gone keeps its place"
+        time.sleep(0.02)
+
+
+def _free(house: House) -> bool:
+    with house.plain.stream("GET", "/events") as response:
+        return response.status_code == 200
+
+
+def test_a_house_that_stops_ends_its_streams(serve_house: ServeHouse) -> None:
+    """Streams end in order, with what was under way, and do not hold up the stop; nor does one that does not read."""
+    house = serve_house()
+    gid = house.user("ada").auction()
+    ended: list[list[str]] = []
+    ready = threading.Event()
+
+    def follow() -> None:
+        with following(house, f"/auctions/{gid}/events?after=0") as stream:
+            ready.set()
+            ended.append(stream.rest())
+
+    thread = threading.Thread(target=follow)
+    thread.start()
+    assert ready.wait(SECONDS_MAX)
+    begun = time.monotonic()
+    server = house._server
+    server.should_exit = True
+    thread.join(SECONDS_MAX)
+    house._thread.join(SECONDS_MAX)
+    assert 1 == len(ended[0])
+    assert time.monotonic() - begun < 10, "far less than the 20 seconds that other requests get"
+
+
+def test_a_reader_that_does_not_read_is_cut_off(serve_house: ServeHouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its connection is cut once too much waits; bids and other readers go on, and it misses nothing when it returns."""
+    monkeypatch.setattr(feed, "WAITING_MAX", 50)
+    house = serve_house()
+    seller, bidders = house.user("ada"), [house.user("bob"), house.user("cyd")]
+    gid = seller.auction(description="A long one. " * 800)
+    with socket.socket() as stalled:
+        stalled.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        stalled.connect(("127.0.0.1", house.port))
+        stalled.sendall(f"GET /auctions/{gid}/events HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        assert stalled.recv(1).startswith(b"H")
+        with following(house, f"/auctions/{gid}/events") as lively:
+            sent, amount = 0, 10
+            while not _is_cut(stalled):
+                assert sent < 3000, "nobody cuts it off"
+                for bidder in bidders:
+                    assert 201 == bidder.bid(gid, str(amount)).status_code
+                    amount += 100
+                    sent += 1
+                lively.take(2)
+    assert sent > 50
+    with following(house, f"/auctions/{gid}/events", **{"Last-Event-ID": f"{gid}/1"}) as again:
+        assert sent == len(again.take(sent))
+
+
+def _is_cut(connection: socket.socket) -> bool:
+    """Say whether the other side has hung up on a connection, without reading from it."""
+    state = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
+    return state != 1  # 1 is "established"

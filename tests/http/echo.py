@@ -1,0 +1,168 @@
+"""An application that says what it was asked, behind the house's own protocol: where a request begins and ends shows."""
+
+import asyncio
+import contextlib
+import json
+import socket
+import threading
+from typing import Any, Self
+
+import uvicorn
+import uvloop
+from starlette.types import Receive, Scope, Send
+
+from saleroom import serving
+from saleroom.http.client_connection import LINE, Line
+from saleroom.http.protocol import Http
+
+Request = tuple[str, str, bytes]
+"""A method, a path with its query, and a body."""
+STREAM, POLLING, UNREAD, LARGE = "/stream", "/polling", "/unread", "/large"
+"""Answers that go on for as long as the client stays, and ask now and then whether it does; without reading the body; of a
+megabyte."""
+
+
+class Echo:
+    """Serves, and keeps what it was asked in `seen`, in order."""
+
+    def __init__(self) -> None:
+        self.seen: list[Request] = []
+        self.headers: list[dict[bytes, bytes]] = []
+        self.gone = threading.Event()
+        """Set once the client of a stream has left."""
+        self._started = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="echo", daemon=True)
+
+    def __enter__(self) -> Self:
+        """Serve, on a free port."""
+        self._socket = serving.listen("127.0.0.1", 0)
+        self.port = int(self._socket.getsockname()[1])
+        self._thread.start()
+        assert self._started.wait(30)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop."""
+        self._server.should_exit = True
+        self._thread.join(30)
+        self._socket.close()
+
+    @property
+    def connections(self) -> list[Http]:
+        """Return what is connected."""
+        return [one for one in self._server.server_state.connections.copy() if isinstance(one, Http)]
+
+    def dial(self) -> socket.socket:
+        """Connect, without waiting for a packet to fill."""
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=15)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection
+
+    def asked(self, *pieces: bytes) -> bytes:
+        """Send pieces, each a packet, over a connection of its own, and return what comes until its end.
+
+        The last piece must end the connection.
+        """
+        with self.dial() as connection:
+            with contextlib.suppress(ConnectionError):
+                for piece in pieces:
+                    connection.sendall(piece)
+            return rest(connection)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer with what was asked."""
+        if scope["type"] == "lifespan":
+            while (await receive())["type"] != "lifespan.shutdown":
+                await send({"type": "lifespan.startup.complete"})
+            await send({"type": "lifespan.shutdown.complete"})
+            return
+        query = scope["query_string"].decode()
+        asked = scope["method"], scope["path"] + ("?" + query if query else "")
+        self.headers.append(dict(scope["headers"]))
+        if scope["path"] == UNREAD:
+            self.seen.append((*asked, b""))
+            await say(send, 403, b"unread")
+            return
+        body, more = b"", True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return
+            body, more = body + message["body"], message["more_body"]
+        self.seen.append((*asked, body))
+        if scope["path"] == LARGE:
+            await say(send, 200, bytes(1_000_000))
+        elif scope["path"] == STREAM:
+            await self._stream(scope[LINE], send)
+        elif scope["path"] == POLLING:
+            await self._poll(receive, send)
+        else:
+            await say(send, 200, json.dumps([*asked, body.decode("latin-1")]).encode())
+
+    async def _stream(self, line: Line, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        ended = asyncio.Event()
+        line.at_end(ended.set)
+        while not ended.is_set():
+            await send({"type": "http.response.body", "body": b"begun", "more_body": True})
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(ended.wait(), 0.5)
+        self.gone.set()
+        await send({"type": "http.response.body"})
+
+    async def _poll(self, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        is_here = True
+        while is_here:
+            await send({"type": "http.response.body", "body": b"begun", "more_body": True})
+            with contextlib.suppress(TimeoutError):
+                is_here = (await asyncio.wait_for(receive(), 0.005))["type"] != "http.disconnect"
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(self._serve())
+
+    async def _serve(self) -> None:
+        self._server = uvicorn.Server(serving._config(self, Http, 1, ()))
+        task = asyncio.create_task(self._server.serve(sockets=[self._socket]))
+        while not self._server.started and not task.done():
+            await asyncio.sleep(0.005)
+        self._started.set()
+        await task
+
+
+async def say(send: Send, status: int, body: bytes) -> None:
+    """Send an answer."""
+    length = str(len(body)).encode()
+    await send({"type": "http.response.start", "status": status, "headers": [(b"content-length", length)]})
+    await send({"type": "http.response.body", "body": body})
+
+
+def rest(connection: socket.socket) -> bytes:
+    """Return what comes until the other side ends."""
+    answer = b""
+    with contextlib.suppress(ConnectionResetError):
+        while part := connection.recv(65536):
+            answer += part
+    return answer
+
+
+def answers(stream: bytes) -> list[tuple[int, bytes]]:
+    """Take the final answers of a connection apart: each a status and a body, which has a length."""
+    found = []
+    while stream.startswith(b"HTTP/1."):
+        head, _, stream = stream.partition(b"\r\n\r\n")
+        status = int(head.split()[1])
+        if status >= 200:
+            lengths = [
+                line.split(b":")[1] for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")
+            ]
+            length = int(lengths[0])
+            found.append((status, stream[:length]))
+            stream = stream[length:]
+    return found
+
+
+def echoed(stream: bytes) -> list[Any]:
+    """Return what the answers of a connection repeat; the status of those that repeat nothing."""
+    return [json.loads(body) if status == 200 else status for status, body in answers(stream)]

@@ -1,0 +1,227 @@
+"""The AsyncAPI document: valid, served, and true of what passes over MQTT and in the streams."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from jsonschema import Draft7Validator, FormatChecker
+from referencing import Registry
+from referencing.jsonschema import DRAFT7
+
+from saleroom.bidding.api.devices import Commands
+from saleroom.bidding.api.endpoints import ENDPOINTS
+from saleroom.bidding.domain.events import EVENTS
+from saleroom.bidding.domain.views import auction_view, cloud_event, event_parts
+from saleroom.http import asyncapi
+from saleroom.kernel.chain import ZERO
+from saleroom.mqtt.topics import MqttSettings
+from tests.bidding.domain.playing import play
+from tests.fixtures_house import House
+from tests.histories import History, histories
+
+HOUSE = "http://127.0.0.1:9000"
+
+
+def document(prefix: str = "saleroom/", **where: Any) -> Any:
+    """Return the document of a house at `HOUSE`, with a broker of its own choice unless `where` says otherwise."""
+    places = {"house": HOUSE, "broker": MqttSettings("broker.example", 1883), **where}
+    return msgspec.json.decode(asyncapi.document(prefix, asyncapi.Brokers(**places)))
+
+
+DOCUMENT: dict[str, Any] = document()
+MESSAGES: dict[str, Any] = DOCUMENT["components"]["messages"]
+CHANNELS: dict[str, Any] = DOCUMENT["channels"]
+PUBLIC = [kind for kind in EVENTS.values() if kind.PUBLIC]
+_ROOT = "urn:asyncapi"
+_REGISTRY: Any = Registry().with_resource(_ROOT, DRAFT7.create_resource(DOCUMENT))
+
+
+def faults(message: str, payload: Any, part: str = "payload") -> list[str]:
+    """Return what is wrong with `payload` by the document's schema of `message`."""
+    schema = {"$ref": f"{_ROOT}#/components/messages/{message}/{part}"}
+    validator = Draft7Validator(schema, registry=_REGISTRY, format_checker=FormatChecker())
+    return [error.message for error in validator.iter_errors(payload)]
+
+
+def references(value: Any) -> Iterator[str]:
+    """Yield every reference in `value`, however deep."""
+    if isinstance(value, Mapping):
+        yield from [value["$ref"]] if "$ref" in value else []
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    for one in inner:
+        yield from references(one)
+
+
+def found(reference: str) -> Any:
+    """Return what a reference leads to. Raises KeyError where it leads nowhere."""
+    value: Any = DOCUMENT
+    for step in reference.removeprefix("#/").split("/"):
+        value = value[step]
+    return value
+
+
+def test_the_document_is_valid() -> None:
+    """The schema that AsyncAPI publishes finds nothing wrong with it as 3.0.0, and would."""
+    schema = msgspec.json.decode((Path(__file__).parent / "asyncapi" / "3.0.0.json").read_bytes())
+    validator = Draft7Validator(schema)
+    assert [] == [f"{error.json_path}: {error.message}" for error in validator.iter_errors(DOCUMENT)]
+    for broken in ({"action": "sent"}, {"bindings": {"mqtt": {"qos": 3}}}):
+        operations = DOCUMENT["operations"] | {"sendState": DOCUMENT["operations"]["sendState"] | broken}
+        assert not validator.is_valid(DOCUMENT | {"operations": operations}), broken
+
+
+def test_every_reference_leads_somewhere() -> None:
+    """No reference is to something that is not there, and no operation has a message that its channel has not."""
+    for reference in references(DOCUMENT):
+        assert found(reference), reference
+    for operation in DOCUMENT["operations"].values():
+        for each in (operation, operation.get("reply", operation)):
+            where = each["channel"]["$ref"]
+            assert [] == [one["$ref"] for one in each["messages"] if not one["$ref"].startswith(f"{where}/messages/")]
+
+
+def test_the_document_is_served(sqlite_house: House) -> None:
+    """GET /asyncapi.json gives the document of this very house, which has no broker."""
+    assert document(broker=None) == sqlite_house.stranger.json("GET", "/asyncapi.json")
+
+
+def test_the_prefix_is_the_houses_own() -> None:
+    """Where topics begin otherwise, the document says so, also of the Last Will."""
+    told = document("club/sale/")
+    assert "club/sale" == told["channels"]["state"]["parameters"]["prefix"]["default"]
+    assert "club/sale/status" == told["servers"]["broker"]["bindings"]["mqtt"]["lastWill"]["topic"]
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_examples_are_what_they_exemplify(name: str) -> None:
+    """Each message has an example, and each of its examples is one by the message's own schema."""
+    examples = MESSAGES[name]["examples"]
+    assert examples
+    for example in examples:
+        for part, shown in example.items():
+            assert [] == faults(name, shown, part), shown
+
+
+@pytest.mark.parametrize("kind", PUBLIC, ids=lambda kind: kind.TYPE)
+def test_an_event_has_its_public_members_and_no_others(kind: Any) -> None:
+    """Each event's `data` is described member by member, nothing private is, and no other event passes for it."""
+    data = MESSAGES[kind.TYPE]["payload"]["properties"]["data"]
+    members = zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
+    public = {wire for name, wire in members if name != "at" and name not in kind.PRIVATE}
+    assert public == data["properties"].keys() == set(data["required"])
+    assert [] == [name for name, member in data["properties"].items() if not member["description"]]
+    others = [one for one in PUBLIC if one is not kind]
+    assert all(faults(kind.TYPE, MESSAGES[one.TYPE]["examples"][0]["payload"]) for one in others)
+
+
+def test_what_nobody_may_know_is_not_there() -> None:
+    """No private event is a message, and neither limits nor reserves nor users' numbers are members of one."""
+    assert {kind.TYPE for kind in PUBLIC} == MESSAGES.keys() & EVENTS.keys()
+    private = {wire for kind in PUBLIC for wire in event_parts_names(kind)}
+    assert {"reservePrice", "authorId", "bidderId", "maximum", "asked", "seed"} == private
+    events = str([MESSAGES[kind.TYPE] for kind in PUBLIC])
+    assert [] == [name for name in private if f"'{name}'" in events]
+
+
+def event_parts_names(kind: Any) -> set[str]:
+    """Return the names on the wire of what an event keeps to itself."""
+    members = zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
+    return {wire for name, wire in members if name in kind.PRIVATE}
+
+
+@given(history=histories())
+@settings(max_examples=60)
+def test_every_event_and_state_of_a_sale_is_as_described(history: History) -> None:
+    """Whatever happens in a sale, each event is one by the message of its type, and so is the state it leads to."""
+    game = play(history)
+    version = 0
+    for event in game.log:
+        if event.PUBLIC:
+            version += 1
+            sent = {**cloud_event("gid", version, event, event_parts(event)[0]), "commitment": ZERO, "hash": ZERO}
+            assert [] == faults(event.TYPE, sent), sent
+    assert [] == faults("state", msgspec.to_builtins(auction_view(game.auction)))
+
+
+@pytest.mark.parametrize(
+    ("change", "value"),
+    [("amount", 112.5), ("amount", "112.5"), ("bidder", None), ("leading", "yes"), ("endsAt", "2026-11-21T12:00:00Z")],
+)
+def test_a_member_of_another_form_is_no_event(change: str, value: Any) -> None:
+    """Money without its three decimals, an instant without microseconds and a missing bidder are found by the schema."""
+    shown = msgspec.json.decode(msgspec.json.encode(MESSAGES["bid.placed"]["examples"][0]["payload"]))
+    shown["data"][change] = value
+    assert faults("bid.placed", shown)
+
+
+def test_every_refusal_of_a_command_is_told() -> None:
+    """Whatever refuses a bid over HTTP refuses a command, and so do too many of them, and a house in trouble."""
+    [bid] = [endpoint for endpoint in ENDPOINTS if endpoint.name == "placeBid"]
+    codes = {refused.code for refused in bid.errors} | {"too_many_requests", "busy", "unavailable", "internal_error"}
+    assert codes == {example["payload"]["code"] for example in MESSAGES["refused"]["examples"]}
+
+
+def test_the_streams_are_endpoints_of_the_api() -> None:
+    """The channels on the house are the streams in the table of routes, and the other way round."""
+    streams = {one.path for one in ENDPOINTS if one.path.endswith("/events")}
+    assert streams == {channel["address"] for channel in on("house")}
+
+
+def test_the_topics_are_those_that_the_house_uses() -> None:
+    """The channels on a broker are the topics of the house's MQTT client, and the other way round."""
+    topics = MqttSettings("", 0, prefix="{prefix}/")
+    used = {topics.status_topic, topics.state_topic("{gid}"), topics.events_topic("{gid}")}
+    used |= {topics.commands_filter.replace("+", "{gid}"), Commands(cast("Any", None), topics.prefix)._replies + "{id}"}
+    assert used | {None} == {channel.get("address") for channel in on("broker")}
+
+
+@pytest.mark.parametrize(
+    ("where", "servers"),
+    [
+        (
+            {"broker": MqttSettings("127.0.0.1", 40123), "embedded": True, "websocket_port": 40124},
+            {"embedded": ("mqtt", "127.0.0.1:40123"), "embeddedWebSocket": ("ws", "127.0.0.1:40124")},
+        ),
+        ({"broker": MqttSettings("::1", 1883), "embedded": True}, {"embedded": ("mqtt", "[::1]:1883")}),
+        (
+            {"broker": MqttSettings("broker.example", 8883, user="ada", password="secret", tls=True)},
+            {"broker": ("secure-mqtt", "broker.example:8883")},
+        ),
+        ({"broker": None}, {}),
+        ({"house": "https://bids.example/sale"}, {"broker": ("mqtt", "broker.example:1883")}),
+    ],
+    ids=["embedded", "IPv6", "over TLS", "off", "public"],
+)
+def test_servers_are_where_the_broker_is(where: dict[str, Any], servers: dict[str, tuple[str, str]]) -> None:
+    """The document names the broker that there is, on each of its ports, and no other; the account on it stays secret."""
+    told = document(**where)
+    house = {"https://bids.example/sale": ("https", "bids.example")}.get(where.get("house", ""), ("http", HOUSE[7:]))
+    found = {name: (server["protocol"], server["host"]) for name, server in told["servers"].items()}
+    assert {**servers, "house": house} == found
+    assert "secret" not in str(told) and "ada@" not in str(told)
+    used = {one["$ref"].rpartition("/")[2] for channel in told["channels"].values() for one in channel["servers"]}
+    assert found.keys() == used
+
+
+def test_a_house_without_a_broker_has_its_streams_alone() -> None:
+    """With MQTT off there are no topics, no commands and no replies in the document, and it says why."""
+    told = document(broker=None)
+    assert {"auctionStream", "houseStream"} == told["channels"].keys()
+    assert {"followAuction", "followHouse"} == told["operations"].keys()
+    assert {"command", "accepted", "refused", "state", "status"}.isdisjoint(told["components"]["messages"])
+    assert "`off`" in told["info"]["description"]
+
+
+def on(server: str) -> list[dict[str, Any]]:
+    """Return the channels on a server."""
+    return [channel for channel in CHANNELS.values() if {"$ref": f"#/servers/{server}"} in channel["servers"]]
+
+
+def test_parameters_are_those_of_the_address() -> None:
+    """Each channel explains the parameters in its address, and no others."""
+    for name, channel in CHANNELS.items():
+        assert set(re.findall(r"\{(\w+)\}", channel.get("address", ""))) == channel.get("parameters", {}).keys(), name

@@ -1,0 +1,238 @@
+"""One connection: requests that wait, bodies that are asked for, answers before the end of a body, and clients that leave."""
+
+import contextlib
+import json
+import logging
+import socket
+import subprocess
+import threading
+import tracemalloc
+from collections.abc import Iterator
+
+import pytest
+
+from saleroom.http.protocol import HEAD_BYTES_MAX, READ_BYTES_MAX
+from tests.http.conftest import Log
+from tests.http.echo import LARGE, POLLING, STREAM, UNREAD, Echo, answers, echoed, rest
+from tests.needs import need
+from tests.process import wait_until
+
+GET = b"GET /%d HTTP/1.1\r\nHost: x\r\n\r\n"
+LAST = b"GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+POST = b"POST %s HTTP/1.1\r\nHost: x\r\n"
+CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
+MANY = 2_000_000
+"""Bytes that a client sends behind a request: more than all that may wait."""
+
+
+@pytest.fixture(scope="module")
+def echo() -> Iterator[Echo]:
+    """An application behind the house's protocol, for all of these tests."""
+    with Echo() as served:
+        yield served
+
+
+@pytest.fixture(autouse=True)
+def forget(echo: Echo) -> None:
+    """Begin each test with nothing seen."""
+    echo.seen.clear()
+    echo.gone.clear()
+
+
+def push(connection: socket.socket, sent: bytes) -> int:
+    """Send as much as goes without being read, and return how much that was."""
+    connection.settimeout(0.2)
+    count = 0
+    with contextlib.suppress(TimeoutError):
+        while count < len(sent):
+            count += connection.send(sent[count : count + 65_536])
+    connection.settimeout(15)
+    return count
+
+
+def begin(echo: Echo, path: str) -> socket.socket:
+    """Return a connection with an answer that has begun."""
+    connection = echo.dial()
+    connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    assert connection.recv(1000).startswith(b"HTTP/1.1 200 OK\r\n")
+    return connection
+
+
+@pytest.mark.parametrize(
+    "behind", [GET % 1, POST % b"/b" + b"Content-Length: 1000\r\n\r\n" + bytes(1000), b"\r\n", b"x"],
+    ids=["requests", "bodies", "blank lines", "anything"],
+)  # fmt: skip
+@pytest.mark.parametrize("path", [STREAM, POLLING])
+def test_what_waits_behind_a_stream_is_little(echo: Echo, path: str, behind: bytes) -> None:
+    """However much is sent behind an answer that goes on, little of it is kept, and none of it is looked at."""
+    tracemalloc.start()
+    streams = [begin(echo, path) for _ in range(20)]
+    sent = behind * (MANY // len(behind))
+    before, _ = tracemalloc.get_traced_memory()
+    for stream in streams:
+        push(stream, sent)
+    after, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [("GET", path, b"")] * 20 == echo.seen
+    assert all(len(one._waiting) <= READ_BYTES_MAX for one in echo.connections)
+    assert after - before < 20 * 2 * READ_BYTES_MAX
+    for stream in streams:
+        stream.close()
+    wait_until(lambda: not echo.connections)
+
+
+def test_what_waits_behind_an_answer_is_answered_in_turn(echo: Echo) -> None:
+    """Requests that are sent all at once are answered one by one, all of them, in their order."""
+    count = 5000
+    with echo.dial() as connection:
+        sender = threading.Thread(target=connection.sendall, args=(b"".join(GET % at for at in range(count)) + LAST,))
+        sender.start()
+        told = echoed(rest(connection))
+        sender.join()
+    assert [["GET", f"/{at}", ""] for at in range(count)] + [["GET", "/last", ""]] == told
+
+
+def test_what_is_not_http_behind_a_request_does_not_touch_its_answer(echo: Echo) -> None:
+    """The request is answered whole, and only then what came after it is refused."""
+    for path, size in ((b"/a", 17), (LARGE.encode(), 1_000_000)):
+        found = answers(echo.asked(b"GET " + path + b" HTTP/1.1\r\nHost: x\r\n\r\nnonsense\r\n\r\n" + LAST))
+        assert [(200, size), (400, 99)] == [(status, len(body)) for status, body in found]
+
+
+@pytest.mark.parametrize("rubbish", [b"zzz\r\n", b"3\r\nabcd\r\n", b"-1\r\n", b"0\r\nX\r\n\r\n"])
+def test_a_request_is_answered_once(echo: Echo, rubbish: bytes) -> None:
+    """Where a body breaks after its request has been answered, nothing more is said: a proxy would give it to somebody else."""
+    with echo.dial() as connection:
+        connection.sendall(POST % UNREAD.encode() + CHUNKED + b"3\r\nabc\r\n")
+        assert connection.recv(1000).startswith(b"HTTP/1.1 403 ")
+        connection.sendall(rubbish + LAST)
+        assert b"" == rest(connection)
+    assert [("POST", UNREAD, b"")] == echo.seen
+
+
+def test_a_body_that_breaks_is_400(echo: Echo) -> None:
+    """Where it breaks before the answer, that is the answer, and whoever reads the body is let go."""
+    [(status, _)] = answers(echo.asked(POST % b"/a" + CHUNKED + b"3\r\nabc\r\n", b"zzz\r\n" + LAST))
+    assert (400, []) == (status, echo.seen)
+    wait_until(lambda: not echo.connections)
+
+
+@pytest.mark.parametrize("length", [b"Content-Length: 6\r\n\r\n", CHUNKED])
+def test_the_rest_of_a_body_that_nobody_read_is_no_request(echo: Echo, length: bytes) -> None:
+    """It is thrown away, and the next request on the connection is the next one."""
+    rest_of_it = b"abcdef" if b"Content" in length else b"6\r\nabcdef\r\n0\r\n\r\n"
+    with echo.dial() as connection:
+        connection.sendall(POST % UNREAD.encode() + length)
+        assert b"connection: close" not in connection.recv(1000)
+        connection.sendall(rest_of_it + LAST)
+        assert [["GET", "/last", ""]] == echoed(rest(connection))
+
+
+def test_who_is_still_sending_gets_the_answer(echo: Echo) -> None:
+    """A connection that ends with its answer does not end under a client that sends all before it reads."""
+    body = b"%x\r\n%s\r\n" % (5_000_000, bytes(5_000_000))
+    close = b"Connection: close\r\n"
+    for sent in (
+        POST % UNREAD.encode() + close + CHUNKED + body,
+        POST % UNREAD.encode() + close + b"Content-Length: 5000000\r\n\r\n" + bytes(5_000_000),
+        POST % b"/a" + b"Transfer-Encoding: x\r\n\r\n" + body,
+    ):
+        with echo.dial() as connection:
+            connection.sendall(sent)
+            assert 1 == len(answers(rest(connection)))
+    wait_until(lambda: not echo.connections)
+
+
+EXPECT = b"Expect: 100-continue\r\n"
+
+
+@pytest.mark.parametrize("length", [b"Content-Length: 3\r\n\r\n", CHUNKED])
+def test_a_client_that_waits_is_told_to_go_on(echo: Echo, length: bytes) -> None:
+    """`100 Continue` is there before the body, also where an upgrade is asked for, and the answer after it."""
+    body = b"abc" if b"Content" in length else b"3\r\nabc\r\n0\r\n\r\n"
+    for more in (b"", b"Connection: Upgrade\r\nUpgrade: h2c\r\n"):
+        with echo.dial() as connection:
+            connection.sendall(POST % b"/a" + EXPECT + more + length)
+            assert b"HTTP/1.1 100 Continue\r\n\r\n" == connection.recv(1000)
+            connection.sendall(body + LAST)
+            assert [["POST", "/a", "abc"], ["GET", "/last", ""]] == echoed(rest(connection))
+
+
+def test_a_client_that_waits_may_be_refused(echo: Echo) -> None:
+    """It is not told to go on, and as it may keep its body to itself the connection ends; what follows is no request."""
+    with echo.dial() as connection:
+        connection.sendall(POST % UNREAD.encode() + EXPECT + b"Content-Length: %d\r\n\r\n" % len(LAST))
+        head = connection.recv(1000)
+        assert head.startswith(b"HTTP/1.1 403 ") and b"connection: close\r\n" in head
+        connection.sendall(LAST)
+        assert b"" == rest(connection)
+    assert [("POST", UNREAD, b"")] == echo.seen
+
+
+@pytest.mark.parametrize(
+    ("head", "more"),
+    [
+        (b"POST /a HTTP/1.0\r\n" + EXPECT + b"Content-Length: 3\r\n\r\n", b"abc"),
+        (POST % b"/a" + EXPECT + b"Content-Length: 0\r\nConnection: close\r\n\r\n", b""),
+        (POST % b"/a" + b"Expect: 200-ok\r\nConnection: close\r\nContent-Length: 3\r\n\r\n", b"abc"),
+    ],
+    ids=["HTTP/1.0", "no body", "something else"],
+)
+def test_who_does_not_wait_is_not_told(echo: Echo, head: bytes, more: bytes) -> None:
+    """There is nothing before the answer where nothing is waited for."""
+    assert echo.asked(head + more).startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+def test_curl_uploads_without_a_wait(echo: Echo) -> None:
+    """curl, which would wait for half a minute here, sends its body at once; with an upgrade to HTTP/2 as well."""
+    for more in ((), ("--http2",)):
+        command = [need("curl"), *more, "--silent", "--fail", "--expect100-timeout", "30", "--max-time", "15"]
+        command += ["--header", "Expect: 100-continue", "--data-binary", "abc", f"http://127.0.0.1:{echo.port}/a"]
+        assert ["POST", "/a", "abc"] == json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+
+
+@pytest.mark.parametrize(
+    "endless",
+    [
+        POST % b"/a" + CHUNKED + b"3;" + b"a" * 10 * HEAD_BYTES_MAX,
+        POST % b"/a" + CHUNKED + b"3\r\nabc\r\n0\r\n" + b"a: b\r\n" * 10 * HEAD_BYTES_MAX,
+        POST % b"/a" + CHUNKED + b"3\r\nabc\r\n0\r\na: " + b"b" * 10 * HEAD_BYTES_MAX,
+        POST % b"/a" + CHUNKED + b"0" * 10 * HEAD_BYTES_MAX,
+        b"GET / HTTP/1.1\r\nHost: x\r\n" + b"a:\r\n" * 300,
+        b"\r\n" * 10 * HEAD_BYTES_MAX,
+        b"GET /" + b"a" * 10 * HEAD_BYTES_MAX,
+    ],
+    ids=["chunk extension", "trailers", "a trailer", "chunk size", "headers", "blank lines", "address"],
+)
+def test_what_comes_of_nothing_is_bounded(echo: Echo, endless: bytes) -> None:
+    """What a client sends besides a body, wherever in a request, is refused before much of it has come."""
+    [(status, _)] = answers(echo.asked(endless))
+    assert status in (400, 431) and [] == echo.seen
+
+
+def test_http_1_0_has_no_chunks(echo: Echo) -> None:
+    """An answer without a length goes on until the connection ends."""
+    with echo.dial() as connection:
+        connection.sendall(b"GET " + STREAM.encode() + b" HTTP/1.0\r\n\r\n")
+        head = connection.recv(1000)
+        assert b"transfer-encoding" not in head and b"connection: close\r\n" in head
+        assert head.endswith(b"\r\n\r\nbegun")
+
+
+def test_a_client_that_leaves_is_noticed(echo: Echo) -> None:
+    """An answer that goes on ends with its client, and so it does with one that says that it sends no more."""
+    for leave in (socket.socket.close, lambda one: one.shutdown(socket.SHUT_WR)):
+        echo.gone.clear()
+        with begin(echo, STREAM) as connection:
+            leave(connection)
+            assert echo.gone.wait(10)
+
+
+def test_nothing_that_is_sent_writes_a_line(echo: Echo, errors_logged: Log, caplog: pytest.LogCaptureFixture) -> None:
+    """Upgrades, garbage and broken bodies leave no trace in the log, which anybody could fill with them."""
+    caplog.set_level(logging.DEBUG)
+    upgrade = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+    for sent in (upgrade * 100 + LAST, b"nonsense\r\n\r\n", b"\x16\x03\x01", POST % b"/a" + CHUNKED + b"zzz\r\n"):
+        echo.asked(sent)
+    assert [] == errors_logged
+    assert [] == [one.getMessage() for one in caplog.records if one.name != "asyncio"]

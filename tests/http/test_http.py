@@ -1,0 +1,283 @@
+"""What HTTP itself asks of an API: addresses, methods, types, sizes, and requests that never end."""
+
+import json
+import socket
+from typing import Any
+
+import pytest
+
+from saleroom.bidding.api.endpoints import ENDPOINTS
+from saleroom.bidding.service import reading
+from saleroom.http import guard
+from saleroom.http.endpoints import Endpoint
+from saleroom.http.protocol import HEAD_BYTES_MAX
+from tests.bidding.api.answers import faults, raw, refusal
+from tests.fixtures_house import House, ServeHouse
+from tests.http.conftest import Log
+
+PATHS = sorted({endpoint.path for endpoint in ENDPOINTS})
+FORMS = [endpoint for endpoint in ENDPOINTS if endpoint.form is not None]
+BODY_BYTES_MAX = 65_536
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND")
+LOGIN = b"POST /login HTTP/1.1\r\nHost: x\r\nX-Requested-With: x\r\nContent-Type: application/json\r\n"
+FORM = b"POST /session HTTP/1.1\r\nHost: x\r\nCookie: saleroom_csrf=x\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+each_form = pytest.mark.parametrize("endpoint", FORMS, ids=lambda endpoint: endpoint.name)
+
+
+def path_of(house: House, endpoint: Endpoint) -> str:
+    """Return an endpoint's path, on an auction that exists."""
+    return endpoint.path.replace("{gid}", house.user("ada").gid())
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/nowhere", "/auctions/", "/users/", "/Auctions", "/auctions%0A", "/me%0a", "/auctions/x/y/z", "/auctions//bids",
+     "/v1/auctions", "/.env", "/..%2f", "/auctions;x", "/%00", "/\u00fc", "/login/"],
+)  # fmt: skip
+def test_unknown_addresses_are_404(sqlite_house: House, path: str) -> None:
+    """Whatever is not in the document is 404 `not_found`, for every method that passes the filter, token or not."""
+    for client in (sqlite_house.anyone, sqlite_house.user("ada")):
+        for method in ("GET", "POST", "PATCH", "DELETE", "OPTIONS"):
+            assert (404, "not_found") == refusal(client.request(method, path))
+
+
+@pytest.mark.parametrize("gid", ["AAAAAAAAAAAA", "x", "a" * 64, "a" * 65, "%00", "caf%C3%A9", "a%20b", "'%20OR%201=1"])
+def test_unknown_auctions_are_404(house: House, gid: str) -> None:
+    """A gid that names no auction is 404 `unknown_auction` on every endpoint of an auction, however it is spelled."""
+    ada = house.user("ada")
+    answers = [
+        ada.get(f"/auctions/{gid}"),
+        ada.patch(f"/auctions/{gid}", json={"name": "Clock"}),
+        ada.delete(f"/auctions/{gid}"),
+        ada.bid(gid, 1),
+        ada.get(f"/auctions/{gid}/bids"),
+        ada.post(f"/auctions/{gid}/buy"),
+        ada.post(f"/auctions/{gid}/close", json={}),
+        house.anyone.get(f"/auctions/{gid}"),
+    ]
+    assert [(404, "unknown_auction")] * 8 == [refusal(answer) for answer in answers]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_other_methods_are_405_and_say_which_are_not(sqlite_house: House, path: str) -> None:
+    """A method that a path does not take is 405 with `Allow`: what it takes, and HEAD where there is GET."""
+    takes = {endpoint.method for endpoint in ENDPOINTS if endpoint.path == path} | (
+        {"GET"} if path == "/login" else set()
+    )
+    takes |= {"HEAD"} if "GET" in takes else set()
+    for method in set(METHODS) - takes:
+        answer = sqlite_house.user("ada").request(method, path.replace("{gid}", "AAAAAAAAAAAA"))
+        assert 405 == answer.status_code, method
+        assert method == "HEAD" or "method_not_allowed" == answer.json()["code"]
+        assert takes == set(answer.headers["allow"].split(", "))
+
+
+@pytest.mark.parametrize(
+    "path", ["/auctions", "/auctions/{gid}", "/auctions/{gid}/bids", "/me", "/healthz", "/nowhere"]
+)
+def test_head_is_get_without_a_body(sqlite_house: House, path: str) -> None:
+    """HEAD has the status and headers of GET, its length too, and no body."""
+    ada = sqlite_house.user("ada")
+    path = path.replace("{gid}", ada.gid())
+    got, head = ada.get(path), ada.head(path)
+    assert b"" == head.content
+    assert (got.status_code, dict(got.headers)) == (head.status_code, {**head.headers, "date": got.headers["date"]})
+
+
+@each_form
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "", "json", "*/*"]
+)
+def test_what_is_not_json_is_415(sqlite_house: House, endpoint: Endpoint, kind: str) -> None:
+    """A body of any other type is 415, be it JSON inside or not."""
+    answer = sqlite_house.user("ada").request(
+        endpoint.method, path_of(sqlite_house, endpoint), content=b"{}", headers={"Content-Type": kind}
+    )
+    assert (415, "unsupported_media_type") == refusal(answer)
+
+
+@each_form
+def test_a_body_without_a_type_is_415(sqlite_house: House, endpoint: Endpoint) -> None:
+    """Without a Content-Type nobody guesses."""
+    answer = sqlite_house.user("ada").request(endpoint.method, path_of(sqlite_house, endpoint), content=b"{}")
+    assert (415, "unsupported_media_type") == refusal(answer)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["application/json", "text/json", "application/json; charset=utf-8", "Application/JSON", "text/json;charset=UTF-8"],
+)
+def test_json_is_json_by_either_name(sqlite_house: House, kind: str) -> None:
+    """`application/json` and `text/json` are read, with parameters and in any case."""
+    body = json.dumps({"name": "Clock", "startingPrice": "1"})
+    answer = sqlite_house.user("ada").post("/auctions", content=body, headers={"Content-Type": kind})
+    assert 201 == answer.status_code
+
+
+@each_form
+def test_a_body_that_says_it_is_too_large_is_413_unread(sqlite_house: House, endpoint: Endpoint) -> None:
+    """A declared length over 64 KiB is refused before a byte of the body is there, with the limit."""
+    answer = raw(sqlite_house, head(sqlite_house, endpoint, f"Content-Length: {BODY_BYTES_MAX + 1}"))
+    assert (413, "body_too_large", BODY_BYTES_MAX) == too_large(answer)
+
+
+@each_form
+def test_a_body_that_turns_out_too_large_is_413_and_read_no_further(sqlite_house: House, endpoint: Endpoint) -> None:
+    """A body without a length is refused at its first byte too many: its end never comes, the answer does."""
+    chunk = b"%x\r\n%s\r\n" % (BODY_BYTES_MAX + 1, b" " * (BODY_BYTES_MAX + 1))
+    answer = raw(sqlite_house, head(sqlite_house, endpoint, "Transfer-Encoding: chunked") + chunk)
+    assert (413, "body_too_large", BODY_BYTES_MAX) == too_large(answer)
+
+
+def head(house: House, endpoint: Endpoint, length: str) -> bytes:
+    """Return the head of a request with a JSON body to an endpoint."""
+    return (
+        f"{endpoint.method} {path_of(house, endpoint)} HTTP/1.1\r\nHost: x\r\nX-Requested-With: x\r\n"
+        f"Authorization: Bearer {house.user('ada').token}\r\nContent-Type: application/json\r\n{length}\r\n\r\n"
+    ).encode()
+
+
+def too_large(answer: bytes) -> tuple[int, str, int]:
+    """Return the status, code and limit of an answer that ends the connection."""
+    start, _, body = answer.partition(b"\r\n\r\n")
+    assert b"connection: close" in start.lower()
+    found: dict[str, Any] = json.loads(body)
+    return int(start.split()[1]), found["code"], found["limit"]
+
+
+def test_the_limit_itself_is_allowed(sqlite_house: House) -> None:
+    """A body of exactly 64 KiB is read."""
+    body = json.dumps({"name": "Clock", "startingPrice": "1"}).ljust(BODY_BYTES_MAX)
+    headers = {"Content-Type": "application/json"}
+    assert 201 == sqlite_house.user("ada").post("/auctions", content=body, headers=headers).status_code
+    assert 413 == sqlite_house.user("ada").post("/auctions", content=f"{body} ", headers=headers).status_code
+
+
+def test_the_size_of_a_body_is_a_setting(serve_house: ServeHouse) -> None:
+    """`body_bytes_max` moves the limit, and the answer says where it is."""
+    house = serve_house(body_bytes_max=2000)
+    answer = house.user("ada").post(
+        "/auctions", json={"name": "Clock", "startingPrice": "1", "description": "a" * 2000}
+    )
+    assert (413, 2000) == (answer.status_code, answer.json()["limit"])
+
+
+def test_a_body_that_does_not_arrive_is_408(sqlite_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever stalls in the middle of a body is answered 408, and the connection ends."""
+    monkeypatch.setattr(guard, "BODY_SECONDS_MAX", 0.2)
+    [create] = [endpoint for endpoint in FORMS if endpoint.name == "createAuction"]
+    answer = raw(sqlite_house, head(sqlite_house, create, "Content-Length: 100") + b'{"name":')
+    assert answer.startswith(b"HTTP/1.1 408 ") and b'"code":"request_timeout"' in answer
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"P",
+        b"POST /auc",
+        b"POST /auctions HTTP/1.1\r\nHost: x\r\nX-Requ",
+        b"POST /auctions HTTP/1.1\r\nHost: x\r\nX-Requested-With: x\r\n\r\n",
+        LOGIN + b'Content-Length: 99\r\n\r\n{"username": "ada", ',
+        LOGIN + b"Transfer-Encoding: chunked\r\n\r\n5\r\n{",
+        FORM + b"Content-Length: 99\r\n\r\ncsrfTok",
+        b"GET /auctions HTTP/1.1\r\nHost: x\r\n\r\nGET /auctions HT",
+    ],
+)
+def test_half_a_request_harms_nobody(sqlite_house: House, sent: bytes) -> None:
+    """Whoever hangs up in the middle leaves no error in the log, and the house serves on."""
+    for _ in range(3):
+        with socket.create_connection(("127.0.0.1", sqlite_house.port)) as connection:
+            connection.sendall(sent)
+    raw(sqlite_house, sent, then_close=True)
+    assert 200 == sqlite_house.anyone.get("/healthz").status_code
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"nonsense\r\n\r\n",
+        b"GET /auctions HTTP/1.1\r\nHost: x\r\nX-A: a\x01b\r\n\r\n",
+        b"GET /auc\xfftions HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"POST /login HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        b"POST /login HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    ],
+)
+def test_what_is_not_http_is_400(sqlite_house: House, sent: bytes) -> None:
+    """Garbage, TLS on the plain port, and requests that two servers could read differently are 400 and hung up on."""
+    head, _, body = raw(sqlite_house, sent).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert b"content-type: application/json" in head and b"x-content-type-options: nosniff" in head
+    faults_of = {"request": [{"code": "malformed_http", "message": "is not HTTP/1.1"}]}
+    assert {"message": faults_of, "code": "validation"} == json.loads(body)
+
+
+@pytest.mark.parametrize("endless", [b"a" * 65_536, b"a" * 1_000 + b"\r\nX-B: "], ids=["one header", "many headers"])
+def test_headers_without_an_end_are_431(sqlite_house: House, endless: bytes) -> None:
+    """Nobody fills the memory with headers that never end: after 32 KiB they are refused and hung up on."""
+    started = b"GET /auctions HTTP/1.1\r\nHost: x\r\nX-A: "
+    head, _, body = raw(sqlite_house, started + endless * 10_000).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 431 ") or head == b""  # a client that does not stop sending may miss the answer
+    assert body == b"" or "headers_too_large" == json.loads(body)["code"]
+    assert 200 == sqlite_house.anyone.get("/healthz").status_code
+
+
+def test_the_answer_to_headers_without_an_end(sqlite_house: House) -> None:
+    """Whoever stops there and listens gets 431 as JSON, with the limit."""
+    sent = b"GET / HTTP/1.1\r\nHost: x\r\nX-A: ".ljust(HEAD_BYTES_MAX + 1, b"a")
+    head, _, body = raw(sqlite_house, sent).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 431 Request Header Fields Too Large\r\n")
+    assert b"connection: close" in head and b"x-frame-options: DENY" in head
+    found = json.loads(body)
+    assert ("headers_too_large", guard.HEADER_BYTES_MAX) == (found["code"], found["limit"])
+
+
+def test_a_large_body_does_not_count_as_the_next_head(sqlite_house: House) -> None:
+    """Of two requests in one piece, the second is judged by its own head, however large the first one's body is."""
+    body = b'{"username": "' + b"a" * 60_000 + b'", "password": "x"}'
+    first = b"POST /login HTTP/1.1\r\nHost: x\r\nX-Requested-With: x\r\nContent-Type: application/json\r\n"
+    first += b"Content-Length: %d\r\n\r\n" % len(body) + body
+    second = [b"GET /healthz HTTP/1.1\r\nHost: x\r\n", b"Connection: close\r\n\r\n"]
+    with socket.create_connection(("127.0.0.1", sqlite_house.port), timeout=10) as connection:
+        connection.sendall(first + second[0])
+        answer = connection.recv(65536)
+        connection.sendall(second[1])
+        while part := connection.recv(65536):
+            answer += part
+    assert b"HTTP/1.1 431" not in answer
+    assert answer.endswith(b'{"status":"ok"}')
+
+
+def test_an_internal_error_tells_nothing(
+    sqlite_house: House, monkeypatch: pytest.MonkeyPatch, errors_logged: Log
+) -> None:
+    """500 has a sentence and a code; the log has the exception, where and for what."""
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("a detail of the inside")
+
+    monkeypatch.setattr(reading, "who", fail)
+    answer = sqlite_house.user("ada").get("/me")
+    assert 500 == answer.status_code
+    assert {"message": "Something went wrong inside; it has been logged.", "code": "internal_error"} == answer.json()
+    [entry] = errors_logged
+    assert ("internal error", "/me", True) == (entry["event"], entry["path"], entry["exc_info"])
+    errors_logged.clear()
+
+
+def test_health(house: House) -> None:
+    """GET /healthz is 200 once it serves; GET /readyz says how the database and the broker are; neither is kept."""
+    for path, expected in (
+        ("/healthz", {"status": "ok"}),
+        ("/readyz", {"status": "ok", "database": "ok", "mqtt": "off"}),
+    ):
+        answer = house.stranger.get(path)
+        assert expected.items() <= answer.json().items()
+        assert "no-store" == answer.headers["cache-control"]
+    assert house.stranger.get("/readyz").json()["owed"] >= 0
+
+
+def test_unread_parameters_are_faults_of_their_own(sqlite_house: House) -> None:
+    """GET /readyz takes no parameter, like any other address without them."""
+    assert {"verbose": ["unknown"]} == faults(sqlite_house.anyone.get("/readyz?verbose=1"))

@@ -1,0 +1,45 @@
+"""The documents as linters see them: redocly's strictest set of rules, and spectral's, with nothing to say about any house."""
+
+import json
+import subprocess
+from pathlib import Path
+
+from saleroom.bidding.api.endpoints import offered
+from saleroom.http import asyncapi, openapi
+from saleroom.mqtt.topics import MqttSettings
+from tests.node import program
+
+PUBLIC = "https://bids.example"
+PLACES = {
+    "embedded": {"broker": MqttSettings("127.0.0.1", 1883), "embedded": True, "websocket_port": 9001},
+    "external": {"broker": MqttSettings("broker.example", 8883, tls=True)},
+    "off": {"broker": None},
+}
+
+
+def found(*files: Path) -> list[str]:
+    """Return what the linters find in documents."""
+    done = subprocess.run([*program("lint.mjs"), *files], capture_output=True, text=True, timeout=120, check=False)
+    assert 0 == done.returncode, done.stderr
+    lines: list[str] = json.loads(done.stdout)
+    return lines
+
+
+def test_linters_find_nothing(tmp_path: Path) -> None:
+    """Of every kind of house both documents are clean, and a fault put into one is found."""
+    for test_users in (True, False):
+        (tmp_path / f"openapi-{test_users}.json").write_bytes(openapi.document(offered(test_users=test_users)))
+    for name, where in PLACES.items():
+        places = asyncapi.Brokers(house=PUBLIC, **where)  # type: ignore[arg-type]  # of each kind
+        (tmp_path / f"asyncapi-{name}.json").write_bytes(asyncapi.document("saleroom/", places))
+    files = sorted(tmp_path.glob("*.json"))
+    assert 5 == len(files)
+    assert [] == found(*files)
+    for file in (files[0], files[-1]):
+        broken = json.loads(file.read_bytes())
+        del broken["info"]["contact"]
+        broken["info"]["licence"] = broken["info"].pop("license")
+        file.write_text(json.dumps(broken))
+    told = found(files[0], files[-1])
+    assert 2 == sum(line.startswith("redocly struct #/info/licence") for line in told), told
+    assert 2 == sum("info-contact info" in line for line in told), told

@@ -1,0 +1,216 @@
+"""The OpenAPI document: valid, served, and complete, with every route, member and error."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from openapi_spec_validator import validate
+from starlette.routing import Route, Router
+
+from saleroom import __version__, compose
+from saleroom.bidding.api.endpoints import ENDPOINTS
+from saleroom.http import front, problems
+from saleroom.http.endpoints import Access, Endpoint
+from saleroom.http.guard import SAFE_METHODS
+from saleroom.kernel import errors
+from saleroom.kernel.errors import Refused
+from tests.contract import DOCUMENT
+from tests.fixtures_house import House, settings_for
+
+PAGES = re.compile(r"/(docs|language|live|lots|mine|register|sell|session)(/.*)?|/\.well-known/change-password")
+"""Addresses for people only; their forms and streams of HTML are no interface."""
+OPERATIONS = {
+    (method.upper(), path): operation
+    for path, found in DOCUMENT["paths"].items()
+    for method, operation in found.items()
+}
+each_endpoint = pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: endpoint.name)
+
+
+def operation(endpoint: Endpoint) -> dict[str, Any]:
+    """Return what the document says of an endpoint."""
+    found: dict[str, Any] = OPERATIONS[endpoint.method, endpoint.path]
+    return found
+
+
+def parameters(endpoint: Endpoint, where: str) -> dict[str, dict[str, Any]]:
+    """Return an endpoint's documented parameters by name."""
+    return {found["name"]: found for found in operation(endpoint)["parameters"] if found["in"] == where}
+
+
+def resolved(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the schemas that an answer may follow."""
+    choices = schema.get("oneOf", [schema])
+    return [DOCUMENT["components"]["schemas"][choice["$ref"].rpartition("/")[2]] for choice in choices]
+
+
+def test_the_document_is_valid() -> None:
+    """openapi-spec-validator finds nothing wrong with it as OpenAPI 3.1."""
+    validate(DOCUMENT)
+    assert DOCUMENT["openapi"].startswith("3.1")
+    assert __version__ == DOCUMENT["info"]["version"]
+
+
+def test_the_document_is_served(sqlite_house: House) -> None:
+    """GET /openapi.json gives the very document that the tests look at."""
+    assert DOCUMENT == sqlite_house.stranger.json("GET", "/openapi.json")
+
+
+def test_every_route_is_in_the_document_and_the_other_way_round(
+    sqlite_template: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the router answers is what the document lists, method by method; only people's pages stand beside it."""
+    routers: list[Router] = []
+
+    def noted(*args: Any, **kwargs: Any) -> Router:
+        routers.append(Router(*args, **kwargs))
+        return routers[-1]
+
+    monkeypatch.setattr(front, "Router", noted)
+    compose.application(settings_for(f"sqlite:///{sqlite_template}"))
+    [router] = routers
+    routes = [route for route in router.routes if isinstance(route, Route)]
+    assert router.routes == routes
+    paths = {route.path.replace(":path}", "}") for route in routes}
+    assert DOCUMENT["paths"].keys() == {path for path in paths if not PAGES.fullmatch(path)}
+    asked = {(endpoint.method, endpoint.path) for endpoint in ENDPOINTS}
+    files = {("GET", "/assets/{file}"), ("GET", "/photos/{id}/{width}.webp")}
+    assert OPERATIONS.keys() == asked | {("GET", "/"), ("GET", "/login")} | files
+
+
+def test_every_error_code_is_documented() -> None:
+    """Each code of the one map of errors is in an answer of the document, with its own schema and its sentence."""
+    schemas = DOCUMENT["components"]["schemas"]
+    coded = {
+        found["properties"]["code"]["const"]: found
+        for name, found in schemas.items()
+        if name.endswith("Error") and "code" in found["properties"]
+    }
+    for refused in problems.STATUS:
+        if refused not in (errors.InvalidAuthentication, problems.MethodNotAllowed):
+            assert (refused.__doc__ or "").splitlines()[0] == coded[refused.code]["description"]
+    assert len(problems.STATUS) - 2 == len(coded), "a login's has no code, and a method that is not there no operation"
+    text = str(DOCUMENT["paths"]) + DOCUMENT["info"]["description"]
+    assert [] == [refused.code for refused in problems.STATUS if f"`{refused.code}`" not in text]
+
+
+@each_endpoint
+def test_errors_stand_under_their_status(endpoint: Endpoint) -> None:
+    """Each error an endpoint can meet is under the status that the one map gives it, and so are those of every door."""
+    answers = operation(endpoint)["responses"]
+    expected: set[type[Refused]] = set(endpoint.errors) | {
+        problems.HeadersTooLarge,
+        problems.InternalError,
+        errors.Invalid,
+    }
+    if endpoint.method not in SAFE_METHODS:
+        expected.add(problems.ForgeryRefused)
+    if endpoint.form is not None:
+        expected |= {problems.NotJson, problems.BodyTooLarge, problems.BodyTimedOut}
+    if endpoint.picture:
+        expected |= {problems.NotAnImage, problems.BodyTooLarge, problems.BodyTimedOut}
+    if endpoint.access is not Access.OPEN or endpoint.form is not None:
+        expected.add(problems.Unavailable)
+    for refused in expected:
+        answer = answers[str(problems.STATUS[refused])]
+        assert f"`{refused.code}`" in answer["description"]
+        codes = [one["properties"].get("code", {}).get("const") for one in resolved(_schema(answer))]
+        assert refused.code in codes or endpoint.bare or refused is errors.InvalidAuthentication
+
+
+def _schema(answer: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = answer["content"]["application/json"]["schema"]
+    return found
+
+
+@each_endpoint
+def test_requests_are_described(endpoint: Endpoint) -> None:
+    """Body, query, path, token, key and the forgery filter's header are described where they count, and only there."""
+    told = operation(endpoint)
+    assert (endpoint.form is not None or endpoint.picture) == ("requestBody" in told)
+    assert {field.name for field in endpoint.query} == parameters(endpoint, "query").keys()
+    assert set(re.findall(r"{([a-z]+)}", endpoint.path)) == parameters(endpoint, "path").keys()
+    headers = parameters(endpoint, "header")
+    assert endpoint.once == ("Idempotency-Key" in headers)
+    assert (endpoint.method not in SAFE_METHODS) == ("X-Requested-With" in headers)
+    token: dict[Access, Any] = {
+        Access.OPEN: [],
+        Access.TOKEN: [{"token": []}],
+        Access.TOKEN_OPTIONAL: [{"token": []}, {}],
+    }
+    assert token[endpoint.access] == told["security"]
+
+
+def test_defaults_and_bounds_of_a_query_are_told() -> None:
+    """The list's limit is 1 to 100 and 50 by default; its order is by end."""
+    [listed] = [endpoint for endpoint in ENDPOINTS if endpoint.name == "listAuctions"]
+    query = {name: found["schema"] for name, found in parameters(listed, "query").items()}
+    assert {"type": "integer", "minimum": 1, "maximum": 100, "default": 50} == query["limit"]
+    assert ("ending", ["ending", "newest", "price"]) == (query["sort"]["default"], query["sort"]["enum"])
+    assert ["scheduled", "open", "closed", "cancelled"] == query["status"]["enum"]
+
+
+def test_request_bodies_say_what_is_required_and_what_is_refused() -> None:
+    """A new auction needs name and starting price and takes nothing unknown; a login ignores what it does not know."""
+    schemas = DOCUMENT["components"]["schemas"]
+    assert {"name", "startingPrice"} == set(schemas["AuctionDraft"]["required"])
+    assert schemas["AuctionDraft"]["additionalProperties"] is False
+    assert schemas["Login"]["additionalProperties"] is True
+
+
+@each_endpoint
+def test_examples_are_what_they_exemplify(endpoint: Endpoint) -> None:
+    """Each request body has an example that its own reader takes."""
+    if endpoint.form is not None:
+        example = operation(endpoint)["requestBody"]["content"]["application/json"]["example"]
+        endpoint.form.read(json.dumps(example).encode())
+
+
+def test_members_of_answers_have_form_and_meaning() -> None:
+    """Money has its pattern, instants are date-times, and every member of every answer is described."""
+    schemas = DOCUMENT["components"]["schemas"]
+    auction = schemas["AuctionView"]["properties"]
+    assert auction["startingPrice"]["pattern"].endswith(r"\.[0-9]{3}$")
+    assert "date-time" == auction["createdAt"]["format"]
+    assert {"type": "null"} in auction["currentBid"]["anyOf"]
+    views = [found for name, found in schemas.items() if name.endswith(("View", "Page", "Answer", "MyBid"))]
+    assert 22 == len(views)
+    for view in views:
+        assert view["description"]
+        assert [] == [name for name, member in view["properties"].items() if not member.get("description")]
+
+
+def test_answers_may_get_new_members() -> None:
+    """No schema of an answer forbids what it does not name: a member that is added later breaks no client."""
+    bodies = {one.form.name for one in ENDPOINTS if one.form is not None}
+    schemas = DOCUMENT["components"]["schemas"]
+    assert [] == [
+        name for name, one in schemas.items() if name not in bodies and one.get("additionalProperties") is False
+    ]
+
+
+def test_every_operation_says_more_than_its_summary() -> None:
+    """Each has a description, a tag that is explained, and a name of its own."""
+    assert all(found["description"] and found["tags"] for found in OPERATIONS.values())
+    names = [found["operationId"] for found in OPERATIONS.values()]
+    assert len(names) == len(set(names))
+
+
+def test_headers_of_answers_are_described() -> None:
+    """Location, ETag, Link, Retry-After, WWW-Authenticate and Allow stand where they are sent."""
+    answers = {found["operationId"]: found["responses"] for found in OPERATIONS.values()}
+    assert "Location" in answers["createAuction"]["201"]["headers"]
+    assert "ETag" in answers["getAuction"]["200"]["headers"] and "ETag" in answers["getAuction"]["304"]["headers"]
+    assert "Link" in answers["listAuctions"]["200"]["headers"]
+    assert "Retry-After" in answers["logIn"]["429"]["headers"] and "Retry-After" in answers["logIn"]["503"]["headers"]
+    assert "WWW-Authenticate" in answers["me"]["401"]["headers"]
+    assert "405 `method_not_allowed`" in DOCUMENT["info"]["description"]
+
+
+def test_the_login_errors_are_the_specifications_own() -> None:
+    """Both errors of a login have a `message` and nothing else."""
+    answers = OPERATIONS["POST", "/login"]["responses"]
+    for status in ("400", "422"):
+        [schema] = resolved(_schema(answers[status]))
+        assert ["message"] == list(schema["properties"])

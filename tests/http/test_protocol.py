@@ -1,0 +1,116 @@
+"""One answer, one packet: what is written within a turn of the event loop goes out in one piece."""
+
+import asyncio
+
+import pytest
+
+from saleroom.http import client_connection
+from saleroom.http.client_connection import JoinedWrites
+
+
+class Wire(asyncio.Transport):
+    """A transport that notes what is sent over it."""
+
+    def __init__(self) -> None:
+        super().__init__({"peername": ("198.51.100.7", 4000)})
+        self.sent: list[bytes] = []
+        self.closed = False
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        assert not self.closed, "nothing may be written any more"
+        self.sent.append(bytes(data))
+
+    def close(self) -> None:
+        self.closed = True
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    waiting = 0
+
+    def get_write_buffer_size(self) -> int:
+        return self.waiting
+
+    def abort(self) -> None:
+        self.waiting = 0
+        self.sent.append(b"aborted")
+
+
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n"
+
+
+def test_an_answer_goes_out_in_one_piece() -> None:
+    """A head waits for the first piece of its body; further pieces go at once, and so does the next answer."""
+    wire = Wire()
+    joined = JoinedWrites(wire)
+    joined.write(HEAD)
+    assert [] == wire.sent
+    joined.write(b"bo")
+    joined.write(b"dy")
+    joined.write(HEAD)
+    joined.write(b"")
+    assert [HEAD + b"bo", b"dy", HEAD] == wire.sent
+
+
+def test_a_head_alone_is_sent_when_the_answer_is_complete() -> None:
+    """Nothing follows the head of an answer to HEAD."""
+    wire = Wire()
+    joined = JoinedWrites(wire)
+    joined.write(HEAD)
+    joined.flush()
+    joined.flush()
+    assert [HEAD] == wire.sent
+
+
+def test_closing_loses_nothing() -> None:
+    """What has been written before the close is sent before it, once."""
+    wire = Wire()
+    joined = JoinedWrites(wire)
+    joined.write(HEAD)
+    joined.close()
+    assert wire.closed
+    assert [HEAD] == wire.sent
+
+
+def test_a_client_that_has_gone_is_sent_nothing() -> None:
+    """Where the connection is lost after the head, nothing is written to it."""
+    wire = Wire()
+    joined = JoinedWrites(wire)
+    joined.write(HEAD)
+    wire.close()
+    joined.flush()
+    assert [] == wire.sent
+
+
+def test_all_else_is_the_transports_own() -> None:
+    """It answers for its transport wherever it does not write."""
+    assert ("198.51.100.7", 4000) == JoinedWrites(Wire()).get_extra_info("peername")
+
+
+async def test_a_reader_must_make_headway(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever takes enough of what waits, time and again, is waited for; whoever takes less is hung up on."""
+    monkeypatch.setattr(client_connection, "STALL_SECONDS", 0.01)
+    wire = Wire()
+    wire.waiting = 10 * client_connection.STALL_BYTES_MIN
+    joined = JoinedWrites(wire)
+    joined.watch()
+    for _ in range(5):
+        wire.waiting -= client_connection.STALL_BYTES_MIN
+        before = wire.waiting
+        joined._look(before + client_connection.STALL_BYTES_MIN)
+        assert [] == wire.sent
+    await asyncio.sleep(0.2)
+    assert [b"aborted"] == wire.sent
+
+
+async def test_who_has_read_all_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is watched where nothing waits, nor after it has been taken."""
+    monkeypatch.setattr(client_connection, "STALL_SECONDS", 0.01)
+    wire = Wire()
+    joined = JoinedWrites(wire)
+    joined.watch()
+    wire.waiting = 5
+    joined.watch()
+    joined.unwatch()
+    await asyncio.sleep(0.05)
+    assert [] == wire.sent

@@ -1,0 +1,73 @@
+"""Where a request ends, by everybody's reading: nginx, HAProxy and the house on the same bytes."""
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.http.echo import Echo, answers
+from tests.http.framings import FRAMINGS
+from tests.http.proxies import WAYS, dialled, proxied
+from tests.http.test_framing import LAST
+
+
+@pytest.fixture(scope="module")
+def echo() -> Iterator[Echo]:
+    """An application behind the house's protocol."""
+    with Echo() as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def ways(echo: Echo, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, int]]:
+    """The ports of both proxies, before the application and alone."""
+    with contextlib.ExitStack() as stack:
+        yield proxied(tmp_path_factory.mktemp("proxies"), echo.port, stack)
+
+
+def read_by(port: int, sent: bytes, form: Callable[[bytes], str]) -> list[str]:
+    """Return what whoever listens on a port takes for requests, to the first that it refuses."""
+    answer = b""
+    with dialled(port) as connection, contextlib.suppress(ConnectionError, TimeoutError):
+        connection.settimeout(1)  # what has no end is waited for by some
+        connection.sendall(sent + LAST)
+        while part := connection.recv(65_536):
+            answer += part
+    return [form(body) for status, body in answers(answer) if status == 200]
+
+
+def by_echo(body: bytes) -> str:
+    """Return what the application was asked, as proxies say it."""
+    method, path, _ = json.loads(body)
+    return f"{method} {path}"
+
+
+def by_proxy(body: bytes) -> str:
+    """Return what a proxy was asked; HAProxy names the host too where it was in the address."""
+    return body.decode().replace(" http://x/", " /")
+
+
+@pytest.mark.parametrize("proxy", ["nginx", "haproxy"])
+def test_a_proxy_and_the_house_see_the_same_requests(echo: Echo, ways: dict[str, int], proxy: str) -> None:
+    """Of the same bytes each reads the same requests, up to where one of them refuses to read on."""
+    differ = []
+    for sent in FRAMINGS:
+        house = read_by(echo.port, sent, by_echo)
+        there = read_by(ways[f"{proxy} alone"], sent, by_proxy)
+        shorter = min(len(house), len(there))
+        if house[:shorter] != there[:shorter]:
+            differ.append((sent, house, there))
+    assert [] == differ
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_house_sees_what_a_proxy_passes_on(echo: Echo, ways: dict[str, int], way: str) -> None:
+    """Each request that comes through a proxy was one for the proxy too, and the next person gets an answer of their own."""
+    for number, sent in enumerate(FRAMINGS):
+        echo.seen.clear()
+        told = read_by(ways[way], sent, by_echo)
+        victim = f"GET /victim-{number} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode()
+        assert [f"GET /victim-{number}"] == read_by(ways[way], victim, by_echo)
+        passed = [f"{method} {path}" for method, path, _ in echo.seen]
+        assert [*told, f"GET /victim-{number}"] == passed, sent

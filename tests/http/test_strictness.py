@@ -1,0 +1,162 @@
+"""The schemas of requests are as strict as the house: what they allow is taken, what it refuses they refuse."""
+
+import json
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator, FormatChecker
+
+from saleroom.bidding.api import fields
+from saleroom.bidding.api.endpoints import ENDPOINTS
+from saleroom.http.endpoints import Endpoint
+from saleroom.http.forms import Form
+from saleroom.kernel.errors import Invalid
+from tests.contract import DOCUMENT
+from tests.fixtures_house import House
+from tests.http.test_asyncapi import DOCUMENT as MESSAGES
+
+TOGETHER = {"ladder_start", "ladder_order", "above_maximum"}
+"""Faults of values that stand in contradiction to each other, which no schema can tell."""
+OF_TEXT = {"text_characters", "text_length"}
+"""Faults that ask what a character is: a text is trimmed, must show something, and hold nothing that steers a terminal."""
+NULLS = {"required"}
+"""A bid of nulls alone."""
+FORMS = [endpoint for endpoint in ENDPOINTS if endpoint.form is not None]
+_OPERATIONS = schemathesis.openapi.from_dict(DOCUMENT)
+
+
+def faults(form: Form, body: Any) -> set[str]:
+    """Return the codes of all that a form finds wrong with a body."""
+    try:
+        form.read(json.dumps(body).encode())
+    except Invalid as invalid:
+        return {fault.code for found in invalid.faults.values() for fault in found}
+    return set()
+
+
+@pytest.mark.parametrize("endpoint", FORMS, ids=lambda endpoint: endpoint.name)
+def test_what_a_schema_allows_is_taken(endpoint: Endpoint) -> None:
+    """Every body that is generated from the schema is read, but for the faults that a schema cannot tell."""
+    form = endpoint.form
+    assert form is not None
+    operation = _OPERATIONS[endpoint.path][endpoint.method]
+    strategy = operation.as_strategy(generation_mode=schemathesis.GenerationMode.POSITIVE)
+
+    @given(case=strategy)
+    @settings(max_examples=60, database=None, suppress_health_check=list(HealthCheck))
+    def holds(case: Any) -> None:
+        if isinstance(case.body, dict):
+            assert set() == faults(form, case.body) - TOGETHER - OF_TEXT - NULLS, case.body
+
+    holds()
+
+
+def allows(schema: dict[str, Any], value: Any) -> bool:
+    """Whether a schema of the document allows a value."""
+    whole = {**schema, "components": DOCUMENT["components"]}
+    found: bool = Draft202012Validator(whole, format_checker=FormatChecker()).is_valid(value)
+    return found
+
+
+def body_schema(name: str) -> dict[str, Any]:
+    """Return the schema of a request body."""
+    found: dict[str, Any] = DOCUMENT["components"]["schemas"][name]
+    return found
+
+
+AMOUNTS = ["0", "0.0", "0.001", "0.010", "0.1", "1", "12.50", "99999999999999999.999", 0, 1, 10**17 - 1]
+NO_AMOUNTS = ["", "-1", "1e2", "1.2345", "01", " 1", "1.", ".5", "1" * 18, 10**17, 1e17, -1, True, None, [], "NaN"]
+INSTANTS = ["1971-01-01T00:00:00Z", "2026-11-21T12:00:00.123456+23:59", "2024-02-29T00:00:00-00:30"]
+NO_INSTANTS = [
+    *("1969-12-31T23:59:59Z", "1970-01-01T00:00:00+01:00", "2026-11-21T12:00:00", "2026-13-01T00:00:00Z", 0, ""),
+    *("2026-11-21T24:00:00Z", "2026-11-21T12:00:60Z", "2026-11-21t12:00:00z", "2026-11-21T12:00:00.1234567Z"),
+    *("2026-02-30T00:00:00Z", "2026-11-21T12:00:00+24:00", "0001-01-01T00:00:00+01:00"),
+]
+DRAFT = {"name": "Longcase clock", "startingPrice": "100"}
+BODIES: list[tuple[str, Form, dict[str, Any], bool]] = [
+    *(("BidRequest", fields.BID, {"maximum": one}, True) for one in AMOUNTS),
+    *(("BidRequest", fields.BID, {"maximum": one}, False) for one in NO_AMOUNTS if one is not None),
+    *(("AuctionDraft", fields.CREATE, {**DRAFT, "startingPrice": one}, False) for one in NO_AMOUNTS),
+    *(("AuctionDraft", fields.CREATE, {**DRAFT, "buyNowPrice": one}, str(one).strip("0.") != "") for one in AMOUNTS),
+    *(("AuctionDraft", fields.CREATE, {**DRAFT, "increment": one}, str(one).strip("0.") != "") for one in AMOUNTS),
+    *(("AuctionDraft", fields.CREATE, {**DRAFT, "endsAt": one}, True) for one in INSTANTS),
+    *(("AuctionDraft", fields.CREATE, {**DRAFT, "endsAt": one}, False) for one in NO_INSTANTS),
+    ("AuctionDraft", fields.CREATE, {**DRAFT, "increment": [{"from": "0", "step": "0.000"}]}, False),
+    ("AuctionDraft", fields.CREATE, {**DRAFT, "increment": []}, False),
+    ("AuctionDraft", fields.CREATE, {**DRAFT, "softClose": {"window": 0, "extension": 1}}, False),
+    ("AuctionDraft", fields.CREATE, {**DRAFT, "softClose": {"window": 1, "extension": 86_401}}, False),
+    ("AuctionDraft", fields.CREATE, {**DRAFT, "softClose": {"window": 1, "extension": 86_400, "cap": None}}, True),
+    ("AuctionDraft", fields.CREATE, {**DRAFT, "name": ""}, False),
+    ("AuctionDraft", fields.CREATE, {**DRAFT, "name": "x" * 201}, False),
+    ("AuctionDraft", fields.CREATE, {"name": "x"}, False),
+    ("AuctionDraft", fields.CREATE, {**DRAFT, "authorId": 1}, False),
+    ("BidRequest", fields.BID, {}, False),
+    ("PhotoList", fields.PHOTOS, {"photos": ["a b"]}, False),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "body", "good"), BODIES, ids=[f"{one[0]}-{at}" for at, one in enumerate(BODIES)]
+)
+def test_house_and_schema_agree_at_the_edges(name: str, form: Form, body: dict[str, Any], good: bool) -> None:
+    """What is just inside the bounds both take, what is just outside both refuse."""
+    assert (good, good) == (allows(body_schema(name), body), faults(form, body) == set())
+
+
+@given(st.text("0123456789.", max_size=24))
+def test_an_amount_above_zero_is_an_amount(text: str) -> None:
+    """The pattern of what must be above 0 is that of an amount, without zero."""
+    step = body_schema("AuctionDraft")["properties"]["increment"]["anyOf"][0]
+    assert allows(step, text) == (faults(fields.CREATE, {**DRAFT, "increment": text}) == set())
+
+
+@pytest.mark.parametrize("query", ["cursor=", "limit=0", "limit=101", "q=", "sort=size", "status=sold", "author=a"])
+def test_an_empty_or_unknown_parameter_is_refused_by_both(query: str, sqlite_house: House) -> None:
+    """A parameter of a list that its schema refuses is refused by the house."""
+    name, _, value = query.partition("=")
+    [schema] = [one["schema"] for one in DOCUMENT["paths"]["/auctions"]["get"]["parameters"] if one["name"] == name]
+    assert not allows(schema, int(value) if schema["type"] == "integer" else value)
+    refused = sqlite_house.anyone.get(f"/auctions?{query}")
+    assert (400, {name}) == (refused.status_code, set(refused.json()["message"]))
+
+
+def test_a_command_without_a_price_is_none() -> None:
+    """The schema of a bid over MQTT asks for an amount or a maximum, as the house does."""
+    schema = MESSAGES["components"]["messages"]["command"]["payload"]
+    command = {"token": "Ij9pUEcdhAXWkQ==", "id": "paddle/1"}
+    assert [False, True] == [allows(schema, one) for one in (command, {**command, "amount": "1"})]
+
+
+@pytest.mark.parametrize("close", [{}, {"content": b""}, {"content": b"{}", "headers": {"Content-Type": "text/json"}}])
+def test_an_auction_is_closed_without_a_body(close: dict[str, Any], house: House) -> None:
+    """`POST .../close` with neither a body nor its type closes now, as an empty object does; with another type it is 415."""
+    ada = house.user("ada")
+    gid = ada.auction()
+    refused = ada.post(f"/auctions/{gid}/close", content=b"{}", headers={"Content-Type": "text/plain"})
+    assert 415 == refused.status_code
+    answer = ada.post(f"/auctions/{gid}/close", **close)
+    assert (200, "closed") == (answer.status_code, answer.json()["status"])
+
+
+def test_nothing_is_sold_at_once_for_nothing(house: House) -> None:
+    """A buy-now price of zero is refused, at the creation and later; a starting price, a reserve and a bid may be zero."""
+    ada, bob = house.user("ada"), house.user("bob")
+    free = {"name": "Kittens", "startingPrice": "0", "reservePrice": "0"}
+    refused = ada.post("/auctions", json={**free, "buyNowPrice": "0.000"})
+    assert (400, "not_positive") == (refused.status_code, refused.json()["message"]["buyNowPrice"][0]["code"])
+    gid = ada.json("POST", "/auctions", json=free)["gid"]
+    assert 400 == ada.http.patch(f"/auctions/{gid}", json={"buyNowPrice": 0}).status_code
+    assert 201 == bob.bid(gid, "0").status_code
+
+
+def test_a_soft_close_waits_for_an_end(house: House) -> None:
+    """Given to an auction without an end, it applies from the announcement of one."""
+    ada = house.user("ada")
+    rule = {"window": 60, "extension": 30, "cap": None}
+    gid = ada.auction(softClose=rule)
+    far = "2099-01-01T00:00:00Z"
+    announced = ada.json("POST", f"/auctions/{gid}/close", json={"endsAt": far})
+    assert (rule, "2099-01-01T00:00:00.000000Z") == (announced["softClose"], announced["endsAt"])

@@ -1,0 +1,116 @@
+"""The house while its database is away: 503 with Retry-After, nothing of the inside, and back by itself."""
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import make_url
+
+from saleroom.http import front
+from saleroom.storage import sqlite
+from tests.bidding.api.answers import refusal
+from tests.fixtures_house import House, ServeHouse
+from tests.http.conftest import Log
+from tests.line import Line
+from tests.mqtt.equipment import until
+
+DRAFT = {"name": "Clock", "startingPrice": "1"}
+
+
+@pytest.fixture
+def line(database_url: str) -> Iterator[Line]:
+    """A line to the test's PostgreSQL."""
+    line = Line(database_url)
+    yield line
+    line.cut()
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+def test_the_house_without_its_database(
+    line: Line, serve_house: ServeHouse, errors_logged: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While PostgreSQL is away every use of it is 503 `unavailable`, the page too; when it is back all goes on as before.
+
+    The log has a line for the outage, not for each request.
+    """
+    monkeypatch.setattr(front, "TELL_SECONDS", 600.0)
+    house = serve_house(database=line.url)
+    ada, bob = house.user("ada"), house.user("bob")
+    gid = ada.auction()
+    line.cut()
+    for answer in (
+        ada.get("/me"),
+        ada.get("/auctions"),
+        ada.get(f"/auctions/{gid}"),
+        ada.post("/auctions", json=DRAFT),
+        bob.bid(gid, 10),
+        bob.post(f"/auctions/{gid}/buy"),
+        house.anyone.post("/login", json={"username": "ada", "password": "anything at all"}),
+    ):
+        assert (503, "unavailable") == refusal(answer)
+        assert "1" == answer.headers["retry-after"]
+        assert {"message", "code"} == answer.json().keys()
+    page = house.anyone.get("/")
+    assert (503, True) == (page.status_code, page.headers["content-type"].startswith("text/html"))
+    ready = house.anyone.get("/readyz")
+    assert (503, "unavailable", "1") == (ready.status_code, ready.json()["database"], ready.headers["retry-after"])
+    assert 200 == house.anyone.get("/healthz").status_code
+    line.mend()
+    assert 200 == house.anyone.get("/readyz").status_code
+    assert 201 == bob.bid(gid, 10).status_code
+    assert 1 == [entry["event"] for entry in errors_logged].count("the database is unavailable")
+    only_the_database_is_named(errors_logged)
+
+
+async def test_a_line_a_second_for_all_that_fails(errors_logged: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first request that fails is logged at once, those that follow are counted into one line a second."""
+    monkeypatch.setattr(front, "TELL_SECONDS", 0.05)
+    outage = front.Outage()
+    for reason in ("gone", "gone", "starting up"):
+        outage.failed(reason)
+    assert [("gone", 1)] == _told(errors_logged)
+    await until(lambda: len(errors_logged) == 2, "a second line")
+    assert [("gone", 1), ("starting up", 2)] == _told(errors_logged)
+    await asyncio.sleep(0.2)  # time enough for a line that has nothing to say
+    outage.failed("gone again")
+    assert [("gone", 1), ("starting up", 2), ("gone again", 1)] == _told(errors_logged)
+    errors_logged.clear()
+
+
+def _told(logged: Log) -> list[tuple[str, int]]:
+    return [(entry["reason"], entry["requests"]) for entry in logged]
+
+
+def only_the_database_is_named(logged: Log) -> None:
+    """Check that the log tells of the database and has no exception, and take note that errors were expected."""
+    assert logged
+    known = {
+        "the database is unavailable",
+        "closing waits for the database",
+        "what other processes commit is noticed only once a second for now",
+        "somebody registered",
+        "somebody logged in",
+    }
+    assert known >= {entry["event"] for entry in logged}
+    assert not any("exc_info" in entry for entry in logged)
+    logged.clear()
+
+
+def test_a_database_that_stays_busy(
+    serve_house: ServeHouse, monkeypatch: pytest.MonkeyPatch, errors_logged: Log
+) -> None:
+    """While another program holds SQLite's write lock a write is 503 and has no effect; reading goes on."""
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.1)
+    house: House = serve_house()
+    ada, bob = house.user("ada"), house.user("bob")
+    gid = ada.auction()
+    other = sqlite3.connect(make_url(house.settings.database).database or "", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    answer = bob.bid(gid, 10)
+    assert (503, "unavailable") == refusal(answer)
+    assert 0 == bob.json("GET", f"/auctions/{gid}")["bidCount"]
+    other.execute("ROLLBACK")
+    other.close()
+    assert 201 == bob.bid(gid, 10).status_code
+    only_the_database_is_named(errors_logged)

@@ -1,0 +1,83 @@
+"""How searches compare text: case and accents of any script, and what must not be lost."""
+
+import sys
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from saleroom.kernel.folding import GRAM_MAX, SOUGHT_MAX, fold, grams, sought
+
+_texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        ("Longcase  CLOCK\n\tof 1790", "longcase clock of 1790"),
+        ("Straße, STRASSE, STRA\u1e9eE", "strasse, strasse, strasse"),
+        ("Für Äpfel und Öl", "fur apfel und ol"),
+        ("Émaillé, à l’œil", "emaille, a l’oeil"),
+        ("İstanbul, ISTANBUL, \u0131stanbul", "istanbul, istanbul, istanbul"),
+        ("Łódź, Ørsted, ĐÀ, Ħal, ŦAŠ, Æsir", "lodz, orsted, da, hal, tas, aesir"),
+        ("ΟΔΟΣ, οδός, Μαΐου", "οδοσ, οδοσ, μαιου"),
+        ("Ёлка, ЕЛКА, чайник", "елка, елка, чаиник"),
+        ("Tiếng Việt, Đồ gỗ", "tieng viet, do go"),
+        ("مُحَمَّد أحمد كتـــاب", "محمد احمد كتاب"),
+        ("שָׁלוֹם", "שלום"),
+        ("हिन्दी क्या कि की", "हिन्दी क्या कि की"),
+        ("क\u093c \u0958", "क\u093c क\u093c"),
+        ("ไม้ ใหม่", "ไม้ ใหม่"),
+        ("花瓶", "花瓶"),
+        ("ＣＬＯＣＫ　１２", "clock 12"),
+        ("か\u3099 が ｶﾞ か", "が が ガ か"),
+        ("하나 \u1112\u1161\u11ab", "하나 한"),
+        ("ﬁne ﬂask, ½, ™, x²", "fine flask, 1⁄2, tm, x2"),
+        ("Long\u00adcase, zero\u200bwidth, 👩\u200d🎨, ✂\ufe0f", "longcase, zerowidth, 👩🎨, ✂"),
+    ],
+)
+def test_scripts(text: str, folded: str) -> None:
+    """Each script without its case and its accents, but with the signs that make another word."""
+    assert folded == fold(text)
+    assert folded == fold(unicodedata.normalize("NFD", text)) == fold(unicodedata.normalize("NFC", text))
+
+
+def test_every_character() -> None:
+    """Upper, lower, composed and decomposed, a character folds to the same; but iota below has a capital beside."""
+    odd = []
+    for number in range(sys.maxunicode + 1):
+        character = chr(number)
+        if character.isascii() or unicodedata.category(character) in ("Cn", "Cs", "Co"):
+            continue
+        once = fold(character)
+        forms = (once, unicodedata.normalize("NFD", character), character.lower(), character.upper())
+        if {once} != {fold(form) for form in forms} and "\u0345" not in unicodedata.normalize("NFD", character):
+            odd.append(f"U+{number:04X}")
+    assert [] == odd
+
+
+@given(_texts)
+def test_twice_is_once(text: str) -> None:
+    """What is folded stays as it is, composed or not, and breaks no line."""
+    folded = fold(text)
+    assert folded == fold(folded)
+    assert folded == fold(unicodedata.normalize("NFC", text)) == fold(unicodedata.normalize("NFD", text))
+    assert "\n" not in folded
+
+
+@given(_texts, _texts, _texts)
+def test_a_text_has_the_numbers_of_what_it_contains(before: str, wanted: str, after: str) -> None:
+    """What a search looks up is in every text that has what it is for, so that no search misses anything."""
+    wanted = fold(wanted)
+    assert set(sought(wanted)) <= grams(before + wanted + after)
+
+
+def test_a_search_looks_up_a_few_numbers() -> None:
+    """However long it is, and whatever it repeats; nothing at all where it is empty."""
+    assert [] == sought("")
+    assert [1, 1, 1, 1] == [len(sought(text)) for text in ("a", "ab", "abc", "aaaa")]
+    assert 1 == len(sought("a" * 200))
+    different = "".join(map(chr, range(0x4E00, 0x4E00 + 200)))
+    assert SOUGHT_MAX // 2 < len(sought(different)) <= SOUGHT_MAX
+    assert GRAM_MAX + (GRAM_MAX - 1) * 2 < len(grams("clocks"))

@@ -1,0 +1,122 @@
+"""The catalogues: each language says everything that the pages say, and nothing else."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from babel.messages import Catalog, Message
+from babel.messages.pofile import read_po
+
+from saleroom.site.language import FOLDER
+
+ROOT = Path(__file__).parents[2]
+CATALOGUES = sorted(FOLDER.glob("*/messages.po"))
+TEMPLATES = sorted(FOLDER.parent.glob("templates/**/*.html"))
+NAMES = {"Saleroom"}
+"""What is called the same in every language."""
+PLACE = re.compile(r"%\(\w+\)s|%%|%")
+HOW = "run make messages, then see docs/languages.md"
+
+
+def catalogue(file: Path) -> Catalog:
+    """Return the words in a file."""
+    with file.open("rb") as opened:
+        return read_po(opened)
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    """What the pages say, as `make messages` collects it."""
+    file = tmp_path_factory.mktemp("words") / "messages.pot"
+    [command] = re.findall(
+        r"pybabel (--quiet extract .*?)\s+--project", (ROOT / "Makefile").read_text().replace("\\\n", "")
+    )
+    subprocess.run(
+        [sys.executable, "-m", "babel.messages.frontend", *command.split(), "-o", file, "src/saleroom"],
+        cwd=ROOT,
+        check=True,
+    )
+    return catalogue(file)
+
+
+def words(message: Message) -> list[str]:
+    """Return what a translator wrote for a message: one text, or one for each plural form."""
+    return [message.string] if isinstance(message.string, str) else list(message.string or ())
+
+
+def sources(message: Message) -> list[str]:
+    """Return what the page says in English, for one and for many."""
+    return [message.id] if isinstance(message.id, str) else list(message.id)
+
+
+def places(text: str) -> list[str]:
+    """Return what is put into a text."""
+    return sorted(set(PLACE.findall(text)))
+
+
+def test_there_are_catalogues(said: Catalog) -> None:
+    """The pages speak German, and words come from templates as well as from Python."""
+    assert FOLDER / "de" / "messages.po" in CATALOGUES
+    places = {Path(name).suffix for message in said for name, _ in message.locations}
+    assert {".html", ".py"} == places
+
+
+@pytest.mark.parametrize("file", CATALOGUES, ids=lambda file: file.parent.name)
+def test_a_catalogue_is_whole(file: Path, said: Catalog) -> None:
+    """A catalogue has words for everything that the pages say, in each plural form, and none that nobody says."""
+    found = catalogue(file)
+    missing = [sources(one) for one in said if one.id and one.id not in found]
+    assert [] == missing, HOW
+    assert [] == [sources(one) for one in found if one.id and one.id not in said], HOW
+    assert [] == [sources(one) for one in found if one.fuzzy], HOW
+    assert [] == [sources(one) for one in found if one.id and not all(words(one))], HOW
+    assert [] == list(found.obsolete), HOW
+    counts = {len(words(one)) for one in found if one.pluralizable}
+    assert {found.num_plurals} == counts
+
+
+@pytest.mark.parametrize("file", CATALOGUES, ids=lambda file: file.parent.name)
+def test_a_translation_has_the_same_places(file: Path) -> None:
+    """A translation puts in just what the English words put in; a plural form may leave out the number."""
+    wrong = []
+    for message in (one for one in catalogue(file) if one.id):
+        offered = {place for source in sources(message) for place in places(source)}
+        for text in words(message):
+            left_out = offered - set(places(text))
+            if set(places(text)) - offered or left_out - ({"%(num)s", "%(count)s"} if message.pluralizable else set()):
+                wrong.append(text)
+    assert [] == wrong
+
+
+@pytest.mark.parametrize("file", CATALOGUES, ids=lambda file: file.parent.name)
+def test_a_translation_has_no_markup(file: Path) -> None:
+    """No catalogue can put markup into a page, and a text ends and begins with a space only where the English does."""
+    for message in (one for one in catalogue(file) if one.id):
+        for text in words(message):
+            assert not re.search(r"<|&\w+;", text), text
+            assert (text[:1].isspace(), text[-1:].isspace()) == (
+                sources(message)[0][:1].isspace(),
+                sources(message)[0][-1:].isspace(),
+            ), text
+
+
+@pytest.mark.parametrize("file", TEMPLATES, ids=lambda file: file.name)
+def test_a_template_says_nothing_in_english_alone(file: Path) -> None:
+    """Whatever a template says goes through the catalogues, also in attributes that are read or seen."""
+    # Left out: comments, what the catalogues know, classes, and what a machine is to read.
+    text = re.sub(
+        r"\{#.*?#\}|\{% trans\b.*?endtrans %\}|\{% block main_class.*?endblock %\}",
+        "",
+        file.read_text(),
+        flags=re.DOTALL,
+    )
+    text = re.sub(r"\{\{.*?\}\}|\{%.*?%\}", "\0", text, flags=re.DOTALL)
+    text = re.sub(r"<(code|pre|svg)\b.*?</\1>|<!.*?>", "", text, flags=re.DOTALL)
+    shown = re.findall(r'\b(?:alt|aria-label|aria-description|title|placeholder|label)="([^"]*)"', text)
+    shown += re.sub(r'<[^>]*>|&\w+;|[\w-]+="[^"]*"?', "\n", text).splitlines()
+    words = {part.strip(" ·") for line in shown for part in line.split("\0") if re.search("[A-Za-z]", part)}
+    assert set() == {part for part in words if not part.startswith("/")} - NAMES

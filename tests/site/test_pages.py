@@ -1,0 +1,213 @@
+"""What holds for every page: the strict policy, text that stays text, its weight, its landmarks, its errors."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from urllib.parse import quote
+
+import httpx
+import pytest
+from PIL import Image
+
+from tests.fixtures_house import NO_TLS, House
+from tests.site.markup import Page
+
+HOSTILE = """</title><script>alert(1)</script><img src=x onerror="alert(1)">'"{{ 7*7 }}&amp;"""
+VISITORS = ("/", "/?q=clock", "/?status=over&sort=newest", "/login", "/register", "/docs", "/lots/none", "/lots/{gid}")
+MEMBERS = (
+    "/sell",
+    "/sell/{own}",
+    "/mine",
+    "/mine/selling",
+    "/mine/watching",
+    "/mine/sessions",
+    "/lots/{own}",
+    "/lots/{sold}",
+)
+SCREENS = ("/lots/{gid}/screen", "/lots/{sold}/screen")
+PAGES = (*VISITORS, "/lots/{gid}/bids", *MEMBERS, *SCREENS)
+LINKING = ("script", "img", "link")
+BYTES_MAX = 150_000
+"""What a page may weigh on its way, photos apart, with all that it needs."""
+
+Open = Callable[[str], httpx.Response]
+
+
+def picture() -> bytes:
+    """Return a photo as a camera sends it."""
+    made = io.BytesIO()
+    Image.new("RGB", (640, 480), (90, 120, 60)).save(made, "JPEG")
+    return made.getvalue()
+
+
+@pytest.fixture(scope="module")
+def furnished(house: House) -> dict[str, str]:
+    """Lots with everything on them, whose texts attack: one under way, one of grace's own, one sold."""
+    ada, grace = house.user("ada"), house.user("grace")
+    gids = {
+        "gid": ada.auction(name=HOSTILE, description=HOSTILE, reservePrice="900", buyNowPrice="950"),
+        "own": grace.auction(name=HOSTILE, description=HOSTILE),
+        "sold": ada.auction(name=HOSTILE, description=HOSTILE),
+    }
+    photo = grace.json("POST", "/photos", content=picture(), headers={"Content-Type": "image/jpeg"})["id"]
+    grace.json("PUT", f"/auctions/{gids['own']}/photos", json={"photos": [photo]})
+    for gid in (gids["gid"], gids["sold"]):
+        house.user("hedy").bid(gid, maximum="30")
+        grace.bid(gid, amount="20")
+        grace.json("PUT", f"/auctions/{gid}/watch")
+    grace.bid(gids["sold"], amount="60")
+    ada.json("POST", f"/auctions/{gids['sold']}/close", json={})
+    return gids
+
+
+@pytest.fixture
+def open_page(house: House, furnished: dict[str, str]) -> Iterator[Open]:
+    """Open a page as grace, but those of who has not logged in yet as a stranger."""
+    with httpx.Client(base_url=house.base, timeout=30, verify=NO_TLS) as http:
+
+        def opened(path: str) -> httpx.Response:
+            known = not path.startswith(("/login", "/register"))
+            cookie = {"Cookie": f"saleroom_session={house.user('grace').token}"} if known else {}
+            return http.get(path.format(**furnished), headers=cookie)
+
+        yield opened
+
+
+def page(house: House, path: str, **headers: str) -> Page:
+    """Return a page as a person without a session sees it."""
+    return Page(house.stranger.get(path, headers=headers))
+
+
+@pytest.mark.parametrize("gid", ["none", "%00", "..%2fsecret", "a" * 300, "%F0%9F%92%A9", "%0a", "a%0a", "';--", "%ff"])
+def test_an_unknown_lot_is_a_page_of_its_own(house: House, gid: str) -> None:
+    """No lot of this address: 404, as a page that leads home."""
+    missing = Page(httpx.get(f"{house.base}/lots/{gid}"))
+    assert 404 == missing.status
+    assert "/" in missing.links
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_no_page_has_inline_script_or_style(house: House, open_page: Open, path: str) -> None:
+    """Each page keeps to the strict policy: no inline script, style or handler, nothing from another host."""
+    response = open_page(path)
+    policy = response.headers["content-security-policy"]
+    assert "default-src 'none'; script-src 'self'; style-src 'self';" in policy
+    assert "unsafe" not in policy
+    shown = Page(response)
+    assert [] == shown.all("style")
+    for element in shown.elements:
+        assert not [name for name in element.attributes if name == "style" or name.startswith(("on", "hx-on"))]
+        assert element.tag != "script" or ("" == element.text and element["src"].startswith("/assets/"))
+        for name in ("src", "href", "action"):
+            address = element.attributes.get(name, "/").removeprefix(house.base)
+            assert address[:1] in "/#?" and address[:2] != "//"
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if "{" in path or path.startswith(("/mine", "/?"))])
+def test_what_people_write_is_text(open_page: Open, path: str) -> None:
+    """Markup in names, descriptions and searches is shown as it was written and makes no element, on any page."""
+    shown = Page(open_page(f"/?q={quote(HOSTILE)}" if path == "/?q=clock" else path))
+    if path not in ("/?status=over&sort=newest", "/mine/sessions"):
+        assert HOSTILE in "".join(
+            [e.raw for e in shown.elements] + [e.attributes.get("value", "") for e in shown.elements]
+        )
+    assert [] == [e for e in shown.all("script") if not e["src"].startswith("/assets/")]
+    assert {image["src"].split("/")[1] for image in shown.all("img")} <= {"assets", "photos", "lots"}
+    assert "49" not in shown.one("title").text
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_is_light(open_page: Open, path: str) -> None:
+    """With all its scripts and styles a page is under 150 KB on its way, photos apart; the API's viewer is a tool."""
+    response = open_page(path)
+    linked = [e.attributes.get("src") or e["href"] for e in Page(response).elements if e.tag in LINKING]
+    parts = [open_page(url) for url in linked if not url.startswith("/photos/")]
+    sizes = [part.num_bytes_downloaded for part in (response, *parts)]
+    assert all(part.headers.get("content-encoding") == "br" for part in parts if part.num_bytes_downloaded > 2000)
+    assert path == "/docs" or sum(sizes) < BYTES_MAX
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_asset_of_a_page_is_there_for_good(house: House, open_page: Open, path: str) -> None:
+    """Pages link their assets by hashed names, and each is there and may be kept forever."""
+    shown = Page(open_page(path))
+    linked = [e.attributes.get("src") or e["href"] for e in shown.elements if e.tag in LINKING]
+    assert linked
+    for url in linked:
+        response = house.stranger.get(url)
+        lasts = "private, max-age=300" if url.endswith("/qr.svg") else "public, max-age=31536000, immutable"
+        assert (200, lasts) == (response.status_code, response.headers["cache-control"])
+
+
+@pytest.mark.parametrize("path", [*VISITORS, *MEMBERS])
+def test_a_page_has_its_landmarks(open_page: Open, path: str) -> None:
+    """Each page says its language, has a title, one main part that the skip link leads to, and says that times are UTC."""
+    shown = Page(open_page(path))
+    assert "en-GB" == shown.one("html")["lang"]
+    assert shown.one("title").text.endswith(" · Saleroom")
+    assert "#main" == shown.all("a")[0]["href"]
+    assert ["div" if path == "/docs" else "main"] == [e.tag for e in shown.elements if e.attributes.get("id") == "main"]
+    assert "All times are in UTC." in shown.one("footer").text
+
+
+@pytest.mark.parametrize("path", ["/sell", "/sell/{gid}", "/mine", "/mine/selling", "/mine/watching", "/mine/sessions"])
+def test_what_is_ones_own_asks_for_a_login(house: House, furnished: dict[str, str], path: str) -> None:
+    """Who is not logged in is led to the form, and from there back to the page."""
+    asked = path.format(**furnished)
+    answer = house.stranger.get(asked)
+    assert (303, f"/login?next={asked}") == (answer.status_code, answer.headers["location"])
+
+
+def test_pages_are_for_one_pair_of_eyes(house: House) -> None:
+    """A page shows who is logged in, so no shared cache may keep it."""
+    headers = house.stranger.get("/").headers
+    assert ("private, no-cache", "Cookie, Accept-Language, Accept-Encoding") == (
+        headers["cache-control"],
+        headers["vary"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("accepted", "coding"), [("br, gzip", "br"), ("gzip", "gzip"), ("identity", None), ("br;q=0", None)]
+)
+def test_a_page_comes_in_the_coding_that_is_asked_for(house: House, accepted: str, coding: str | None) -> None:
+    """Compressed or not, it is the same page, and the token in it reads differently each time."""
+    plain = house.stranger.get("/login", headers={"Accept-Encoding": "identity"})
+    packed = house.stranger.get("/login", headers={"Accept-Encoding": accepted})
+    assert coding == packed.headers.get("content-encoding")
+    assert Page(plain).main == Page(packed).main
+    tokens = {Page(answer).all("input", name="csrfToken")[0]["value"] for answer in (plain, packed)}
+    assert 2 == len(tokens)
+
+
+def test_head_is_get_without_the_body(house: House) -> None:
+    """HEAD on a page has GET's status and type."""
+    head = house.stranger.head("/")
+    assert (200, "text/html; charset=utf-8", b"") == (head.status_code, head.headers["content-type"], head.content)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allow"),
+    [
+        ("POST", "/", "GET, HEAD"),
+        ("DELETE", "/lots/none", "GET, HEAD"),
+        ("GET", "/session", "POST"),
+        ("GET", "/session/end", "POST"),
+        ("PUT", "/register", "GET, HEAD, POST"),
+        ("POST", "/docs", "GET, HEAD"),
+    ],
+)
+def test_other_methods_get_a_page(house: House, method: str, path: str, allow: str) -> None:
+    """Below people's paths, 405 is a page and says which methods there are."""
+    response = house.anyone.request(method, path)
+    assert (405, allow) == (response.status_code, response.headers["allow"])
+    assert "This is not the way in" == Page(response).heading
+
+
+def test_the_login_of_the_api_stays_the_apis(house: House) -> None:
+    """GET /login is the form; every other method there speaks JSON."""
+    assert 200 == page(house, "/login").status
+    response = house.anyone.post("/login", json={})
+    assert (400, "application/json") == (response.status_code, response.headers["content-type"])
+    assert "application/json" == house.anyone.request("PUT", "/login").headers["content-type"]

@@ -1,0 +1,181 @@
+"""Words for refusals and faults: there are some for every code, and they hold the facts."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from saleroom.bidding.domain.auction import TERMS
+from saleroom.bidding.domain.events import SoftClose, Terms
+from saleroom.http import problems
+from saleroom.kernel.errors import (
+    AuctionNotStarted,
+    BidTooLow,
+    Change,
+    Fault,
+    Invalid,
+    Refused,
+    TermsChanged,
+    TooManyRequests,
+)
+from saleroom.site.language import Languages, Said
+from saleroom.site.words import (
+    CHANGES,
+    FAULTS,
+    HEADINGS,
+    REFUSALS,
+    changes,
+    fault,
+    faults,
+    problem,
+    refusal,
+    soft_close,
+)
+
+SOURCE = Path(problems.__file__).parents[1]
+PARTS = ("kernel", "accounts", "bidding", "http", "site", "feed")
+"""The folders of the code whose faults reach people."""
+ENGLISH, GERMAN = (Languages("EUR").negotiate(tag) for tag in ("en-GB", "de"))
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+MAKERS = {"Fault": 0, "Invalid.one": 1, "fault": 1}
+"""What makes faults, and which of its arguments is the code."""
+
+
+def refusals(kind: type[Refused] = Refused) -> Iterator[type[Refused]]:
+    """Return every kind of refusal that there is."""
+    for one in kind.__subclasses__():
+        yield one
+        yield from refusals(one)
+
+
+def fault_codes() -> set[str]:
+    """Return the code of every fault that is found anywhere, unless the page that finds it has words for it there."""
+    found = set()
+    for file in (file for part in PARTS for file in (SOURCE / part).rglob("*.py")):
+        for call in (node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Call)):
+            place = MAKERS.get(ast.unparse(call.func))
+            if place is not None and len(call.args) > place + 1:
+                code, message = call.args[place : place + 2]
+                said = {"web", "site"} & {*file.parts} and not isinstance(message, (ast.Constant, ast.JoinedStr))
+                if isinstance(code, ast.Constant) and not said:
+                    found.add(str(code.value))
+    return found
+
+
+def test_there_are_words_for_every_refusal() -> None:
+    """Each refusal that the house knows has sentences of its own for people."""
+    known = {one.code for one in refusals() if one.__module__.startswith("saleroom.")} - {"problem", "changed"}
+    assert {"bid_too_low", "busy", "csrf", "internal_error"} < known
+    assert set() == known - REFUSALS.keys()
+    assert set() == HEADINGS.keys() - known
+
+
+def test_there_are_words_for_every_fault() -> None:
+    """Each fault that rules, fields and pages can find has a sentence for people."""
+    known = fault_codes()
+    assert {"money_decimals", "below_reserve_price", "text_length", "not_an_image", "malformed_form"} < known
+    assert set() == known - FAULTS.keys()
+
+
+@pytest.mark.parametrize("language", [ENGLISH, GERMAN], ids=["en", "de"])
+def test_every_sentence_can_be_said(language: object) -> None:
+    """Each sentence ends as one, and its last way to say it needs no fact that may be missing."""
+    said = ENGLISH if language is ENGLISH else GERMAN
+    for code, sentences in REFUSALS.items():
+        assert all(words.endswith(".") for words in sentences), code
+        made = type("Made", (Refused,), {"code": code})("not said")
+        assert "%(" not in refusal(said, made)
+    numbers = {"least": 1, "most": 9, "limit": 2**20}
+    for code in FAULTS:
+        assert fault(said, Fault(code, "", **numbers)).endswith(".")
+
+
+def test_a_refusal_has_its_facts() -> None:
+    """Money is in the reader's language, an instant can be shown in the reader's zone, and a wait is a duration."""
+    assert "Your bid is too low. Bid €1,234.50 or more." == refusal(ENGLISH, BidTooLow(minimumBid=Decimal("1234.500")))
+    assert "1.234,50\u00a0€" in refusal(GERMAN, BidTooLow(minimumBid=Decimal("1234.500")))
+    assert "as high as an amount can be" in refusal(ENGLISH, BidTooLow(minimumBid=None))
+    shown = '<time datetime="2026-11-21T12:00:00.000000Z">21 Nov 2026, 12:00:00 UTC</time>'
+    assert f"It opens on {shown}." in refusal(ENGLISH, AuctionNotStarted(startsAt=NOON))
+    assert "Try again in 2 minutes." in refusal(ENGLISH, TooManyRequests(retryAfter=120))
+    assert "At most 64 kB can be sent" in refusal(ENGLISH, problems.BodyTooLarge(limit=64 * 1024))
+
+
+@pytest.mark.parametrize("language", [ENGLISH, GERMAN], ids=["en", "de"])
+def test_there_are_words_for_every_change(language: object) -> None:
+    """Whatever may change of what is offered is told in a sentence, also where there was none before or is none now."""
+    said = ENGLISH if language is ENGLISH else GERMAN
+    wire = dict(zip(Terms.__struct_fields__, Terms.__struct_encode_fields__, strict=True))
+    assert {wire[name] for name in TERMS} | {"photos"} == CHANGES.keys()
+    for member in CHANGES:
+        always = member in ("name", "startingPrice")
+        for was, now in ((NOON, NOON),) if always else ((NOON, NOON), (None, NOON), (NOON, None)):
+            [told] = changes(said, TermsChanged(changes=(Change(member, was, now),)))
+            assert told.endswith(".") and "%(" not in told
+    assert [] == changes(said, None) == changes(said, AuctionNotStarted())
+
+
+def test_a_price_that_changed_is_told_with_both() -> None:
+    """As the reader writes money, an amount of nought too; a name stays text."""
+
+    def told(*change: Any) -> str:
+        return changes(ENGLISH, TermsChanged(changes=(Change(*change),)))[0]
+
+    price = ("buyNowPrice", Decimal("50.000"), Decimal("99999.000"))
+    assert "The price to buy now was €50.00 and is now €99,999.00." == told(*price)
+    [german] = changes(GERMAN, TermsChanged(changes=(Change(*price),)))
+    assert "50,00\u00a0€" in german and "99.999,00\u00a0€" in german
+    assert "The starting price was €0.00 and is now €1.00." == told("startingPrice", Decimal("0.000"), Decimal("1.000"))
+    assert "The lot was called “&lt;b&gt;” and is now called “x”." == told("name", "<b>", "x")
+
+
+def test_what_somebody_wrote_stays_text() -> None:
+    """A fact with markup in it shows as it was written."""
+    made = type("Made", (Refused,), {"code": "made"})("<b>%(x)s</b>", x="<i>")
+    assert "&lt;b&gt;&lt;i&gt;&lt;/b&gt;" == refusal(ENGLISH, made)
+
+
+def test_faults_go_by_their_fields() -> None:
+    """Each field has its sentences once, with their numbers; what a page has said already stays as it is."""
+    found = faults(
+        ENGLISH,
+        Invalid(
+            {
+                "name": [Fault("text_length", "", least=1, most=200), Fault("text_characters", "")],
+                "description": [Fault("text_length", "", least=0, most=10_000)],
+                "increment": [Fault("step_not_positive", "one"), Fault("step_not_positive", "two")],
+                "amount": [Said("money_format", "Bitte so.")],
+                "reserve": [Fault("money_format", "")],
+            }
+        ),
+    )
+    assert {
+        "name": "Write 1 to 200 characters. There are hidden control characters in this text, "
+        "or too many marks on one character. Enter it again.",
+        "description": "Write 10,000 characters at most.",
+        "increment": "Every step must be above zero.",
+        "amount": "Bitte so.",
+        "reserve": "Write an amount such as 1,234.50.",
+    } == found
+
+
+def test_a_page_of_a_refusal_has_a_heading() -> None:
+    """A refusal with a page to itself has a heading and an advice; one without a heading says that it did not work."""
+    assert ("There is nothing here", REFUSALS["not_found"][0]) == problem(ENGLISH, problems.NotFound())
+    invalid = Invalid({"a": [Fault("required", "")], "b": [Fault("required", "")]})
+    assert ("That did not work", "Please fill this in.") == problem(ENGLISH, invalid)
+
+
+def test_the_soft_close_is_told() -> None:
+    """A soft close is one sentence with its durations, and with its cap where there is one."""
+    assert "A bid in the last 90 seconds moves the end to 5 minutes after that bid." == soft_close(
+        ENGLISH, SoftClose(window=90, extension=300)
+    )
+    assert "but never past <time" in soft_close(ENGLISH, SoftClose(window=90, extension=300, cap=NOON))
+    assert "90 Sekunden" in soft_close(GERMAN, SoftClose(window=90, extension=300))

@@ -1,0 +1,68 @@
+"""Questions that wait share transactions, and no answer is older than its question."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+from sqlalchemy import select
+
+from saleroom.accounts.service.accounts import register
+from saleroom.kernel.errors import UnknownAuction
+from saleroom.storage.batching import Shared
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.tables import users
+
+
+class Census:
+    """Answers how many users there are, whatever the question, and notes the questions of each transaction."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[str]] = []
+
+    def __call__(self, tx: Transaction, asked: Sequence[str]) -> list[int | Exception]:
+        self.batches.append(list(asked))
+        if "bug" in asked:
+            raise ZeroDivisionError
+        count = len(tx.execute(select(users.c.id)).all())
+        return [UnknownAuction() if question == "refused" else count for question in asked]
+
+
+async def test_waiting_questions_share_a_transaction(database: Database) -> None:
+    """A lone question is asked at once; those that arrive meanwhile go together, each once."""
+    census = Census()
+    shared = Shared(database, census)
+    first = asyncio.create_task(shared.ask("a"))
+    while not census.batches:
+        await asyncio.sleep(0)
+    assert [0] * 5 == await asyncio.gather(first, *(shared.ask(question) for question in "abab"))
+    assert [["a"], ["a", "b"]] == census.batches
+
+
+async def test_no_answer_is_older_than_its_question(database: Database) -> None:
+    """Whoever has just seen a commit sees it in every answer, also where the same question is being answered already."""
+    shared = Shared(database, Census())
+    for number in range(1, 21):
+        early = [asyncio.create_task(shared.ask("same")) for _ in range(3)]
+        await asyncio.sleep(0)
+        await database.write(register, f"user{number}", "no digest")
+        assert number == await shared.ask("same")
+        assert {number - 1, number} >= {await answer for answer in early}
+
+
+async def test_each_question_has_its_own_answer(database: Database) -> None:
+    """A refusal goes to those who asked for it, and a question that breaks the transaction fails alone."""
+    shared = Shared(database, Census())
+    asked = [shared.ask(question) for question in ("fine", "refused", "bug", "fine")]
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert [int, UnknownAuction, ZeroDivisionError, int] == [type(answer) for answer in answers]
+
+
+async def test_who_leaves_takes_nothing_away(database: Database) -> None:
+    """A cancelled question leaves the others who have asked the same one with their answer."""
+    shared = Shared(database, Census())
+    gone, stays = (asyncio.create_task(shared.ask("same")) for _ in range(2))
+    await asyncio.sleep(0)
+    gone.cancel()
+    assert 0 == await stays
+    with pytest.raises(asyncio.CancelledError):
+        await gone

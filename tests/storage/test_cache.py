@@ -1,0 +1,72 @@
+"""What a process remembers is what the database would say, whoever has written it, and nothing that was undone."""
+
+from decimal import Decimal
+
+import pytest
+
+from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.storage import auctions
+from saleroom.storage.cache import Recent
+from saleroom.storage.database import Database, Transaction
+from tests.bidding.domain.examples import place
+from tests.bidding.domain.playing import party
+from tests.fixtures_database import OpenDatabase
+from tests.storage.rows import add_auction, add_people, go_on
+
+
+def sell(tx: Transaction) -> Auction:
+    """Store people and an auction of the first one."""
+    add_people(tx)
+    return add_auction(tx, party(0))
+
+
+def bid(tx: Transaction, gid: str, text: str) -> Auction:
+    """Record bids."""
+    auction = auctions.lock(tx, [gid])[gid]
+    return go_on(tx, auction, place(auction, text)[1])
+
+
+async def test_what_others_write_is_seen_at_once(open_database: OpenDatabase) -> None:
+    """Two processes that have both remembered an auction each see the other's next bid in their next transaction."""
+    here, there = open_database(), open_database()
+    gid = (await here.write(sell)).gid
+    for number in range(1, 11):
+        writer, reader = (here, there) if number % 2 else (there, here)
+        written = await writer.write(bid, gid, f"{'bob' if number % 2 else 'cyd'} {100 * number}")
+        assert written == await reader.read(auctions.get, gid)
+        assert written == await writer.read(auctions.get, gid)
+        assert Decimal(100 * number) == written.current_bid
+
+
+async def test_what_was_undone_is_not_remembered(database: Database) -> None:
+    """A bid whose transaction fails leaves no trace: neither auction nor JSON."""
+    auction = await database.write(sell)
+    before = await database.read(auctions.public_states, [auction.id])
+
+    def fail(tx: Transaction) -> None:
+        undone = bid(tx, auction.gid, "bob 100")
+        assert undone == auctions.get(tx, auction.gid)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await database.write(fail)
+    assert auction == await database.read(auctions.get, auction.gid)
+    assert before == await database.read(auctions.public_states, [auction.id])
+
+
+async def test_a_known_auction_costs_no_row(database: Database) -> None:
+    """An auction that is remembered is not read again: the very same value comes back, until it changes."""
+    gid = (await database.write(sell)).gid
+    known = await database.read(auctions.get, gid)
+    assert known is await database.read(auctions.get, gid)
+    after = await database.write(bid, gid, "bob 100")
+    assert after is await database.read(auctions.get, gid)
+
+
+def test_the_oldest_is_forgotten() -> None:
+    """The memory is bounded: what was put in longest ago goes first, and putting it in again renews it."""
+    recent: Recent[str] = Recent(2)
+    for number, value in ((1, "a"), (2, "b"), (1, "c"), (3, "d")):
+        recent.put(number, value)
+    assert ["c", None, "d"] == [recent.get(number) for number in (1, 2, 3)]
+    assert 2 == len(recent)

@@ -1,0 +1,95 @@
+"""Percentiles, the histogram, and what is told in the end."""
+
+import io
+import math
+import time
+
+from rich.console import Console
+
+from saleroom.tools.load import report
+from saleroom.tools.load.bidders import Floor
+from saleroom.tools.load.checking import check
+from saleroom.tools.load.client import Client
+from saleroom.tools.load.display import Display
+from saleroom.tools.load.figures import Figures, histogram, summary
+from saleroom.tools.load.record import Record
+from saleroom.tools.load.run import Plan, Result
+
+
+def test_percentiles_are_values_that_occurred() -> None:
+    """Each percentile is the least latency that so many are at or below, in milliseconds."""
+    found = summary([number / 1000 for number in range(100, 0, -1)])
+    assert (100, 50, 90, 99, 100) == (found.count, found.p50_ms, found.p90_ms, found.p99_ms, found.max_ms)
+    assert 7 == summary([0.007]).p50_ms == summary([0.007]).p99_ms
+    assert 0 == summary([]).count
+
+
+def test_buckets_are_log_spaced_and_hold_everything() -> None:
+    """A latency falls into the first bucket that it does not exceed, and buckets between filled ones are shown."""
+    assert [(1, 2), (2, 0), (5, 1), (10, 1)] == histogram([0.0009, 0.001, 0.0021, 0.0051])
+    assert [(math.inf, 1)] == histogram([100.0])
+    assert [] == histogram([])
+
+
+def test_answers_are_counted_by_kind() -> None:
+    """Accepted, refused and lost bids are told apart, and only answers have a latency."""
+    counted = Figures()
+    counted.bid(0.001, 201, "", "")
+    counted.bid(0.002, 409, "bid_too_low", "")
+    counted.bid(0.003, 503, "", "")
+    counted.bid(0.004, 0, "", "TimeoutError")
+    counted.read(0.005, 200, "")
+    assert (1, 1, 2) == (counted.accepted, counted.refused, counted.errors)
+    assert {"bid 201": 1, "bid 409 bid_too_low": 1, "bid 503": 1, "bid lost: TimeoutError": 1, "read 200": 1} == dict(
+        counted.answers
+    )
+    assert [3, 1] == [len(counted.bids), len(counted.reads)]
+
+
+def told(processor: float) -> str:
+    """Return what people are told where the client used so much of a processor."""
+    counted = Figures()
+    counted.ended = counted.began + 10
+    counted._cpu_ended = counted._cpu_began + 10 * processor
+    verdict = check(Record(malformed=["gid: currentBid is '1.00'"]))
+    verdict.strangers, verdict.unsettled = 3, 2
+    file = io.StringIO()
+    report.show(Result(Plan(url="http://house"), counted, verdict, ["a lot is left"]), Console(file=file, width=100))
+    return file.getvalue()
+
+
+def test_the_client_says_when_it_was_the_limit() -> None:
+    """Where the client's own processor was used up, the figures are not the house's, and it says so."""
+    assert "This client was the limit: it used 95% of one processor." in told(0.95)
+    assert "the limit" not in told(0.5) and "This client used 50% of one processor." in told(0.5)
+
+
+async def test_the_live_panel_has_every_figure_with_its_name() -> None:
+    """On a terminal a bar shows the time, below it each figure stands above its name; elsewhere all are in one line."""
+    counted = Figures()
+    client = Client("http://house", 1, Record(), counted)
+    now = int(time.monotonic() * 1e6)
+    floor = Floor(client, {"ada": "token"}, {"first": now + 99_400_000, "second": now}, None)
+    floor.closed.add("second")
+    counted.bid(0, 0, "", "TimeoutError")
+    counted.in_flight = 7
+    counted.began -= 99
+    file = io.StringIO()
+    screen = Console(file=file, force_terminal=True, width=120, color_system=None)
+    shown = Display(screen)
+    shown.bidding(counted, floor, 0.0)
+    screen.print(shown._panel())
+    bar, *rows = file.getvalue().splitlines()
+    assert 59 <= bar.count("━") <= 80  # half of it is over, or a little more on a slow machine
+    [values, names] = rows
+    left, *others = values.split()
+    assert (True, ["0", "0", "1", "0.0", "0.0", "7", "1"]) == (60 < int(left) < 100, others)
+    assert "s left accepted/s refused/s errors ms p50 ms p99 in flight of 2 lots closed" == " ".join(names.split())
+    assert " s left, 0 accepted/s, 0 refused/s, 1 errors, 0.0 ms p50" in shown.line()
+
+
+def test_violations_strangers_and_what_is_left_are_told() -> None:
+    """Nothing that was found is kept back."""
+    said = told(0.5)
+    for part in ("1 x money_form: ", "gid: currentBid is '1.00'", "3 bids", "2 bids got no answer", "a lot is left"):
+        assert part in said

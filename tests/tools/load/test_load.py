@@ -1,0 +1,273 @@
+"""`saleroom load` against houses that serve, over TCP: right ones on both databases, and some that lie."""
+
+import contextlib
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from saleroom.tools.load.violations import Kind
+from tests.process import PROGRAM, Served, environment, saleroom
+from tests.tools.load.proxy import BROKEN, BUSY, DROPPED, Lie, LyingHouse
+
+KEY = "a-key-for-load-tests"
+SECONDS_MAX = 60
+SHORT = ("--seconds", "1", "--bidders", "6", "--lots", "3")
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
+    """Serve houses of one's own, without a broker: `serve(database=url)`."""
+    houses: list[Served] = []
+
+    def start(**more: str) -> Served:
+        folder = tmp_path / f"house-{len(houses)}"
+        folder.mkdir()
+        houses.append(Served(folder, **{"mqtt": "off", "load_key": KEY, **more}))
+        return houses[-1]
+
+    yield start
+    for house in houses:
+        house.kill()
+
+
+def start_load(folder: Path, url: str, *options: str) -> subprocess.Popen[str]:
+    """Start a load test with the key in its environment; its JSON goes to a file named after the port."""
+    return subprocess.Popen(
+        [PROGRAM, "load", url, *options, "--json", f"{url.rpartition(':')[2]}.json"],
+        cwd=folder,
+        env=environment(load_key=KEY) | {"COLUMNS": "200"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def figures(folder: Path, url: str) -> dict[str, Any]:
+    """Return what a load test has written for programs."""
+    written: dict[str, Any] = json.loads((folder / f"{url.rpartition(':')[2]}.json").read_text())
+    return written
+
+
+def test_a_right_house_has_no_violation(database_url: str, serve: Callable[..., Served], tmp_path: Path) -> None:
+    """Against `saleroom serve` on each database, with two processes where it can have them, all lots close and it exits 0.
+
+    Bids are taken, refused and repeated meanwhile.
+    """
+    workers = "1" if database_url.startswith("sqlite") else "2"
+    house = serve(database=database_url, workers=workers)
+    process = start_load(tmp_path, house.url, *SHORT)
+    out, err = process.communicate(timeout=SECONDS_MAX)
+    assert (0, "") == (process.returncode, err), out
+    assert "No violation found." in out and KEY not in out
+    told = figures(tmp_path, house.url)
+    assert {} == told["violationsByKind"] and [] == told["left"]
+    assert (0, 0, 0) == (told["errors"], told["unsettled"], told["strangers"])
+    assert {"bid 201", "bid 409 bid_too_low", "bid 409 auction_closed", "read 200"} <= told["answers"].keys()
+    assert told["accepted"] == told["answers"]["bid 201"] and told["bids"]["count"] == sum(
+        bucket["bids"] for bucket in told["histogram"]
+    )
+    assert "error" not in house.log()
+
+
+def forget(method: str, path: str, said: Any) -> Any:
+    """Leave a bid out of each history."""
+    if path.endswith("/bids") and method == "GET" and not path.startswith("/me"):
+        gone = next((bid for bid in said["bids"] if not bid["automatic"]), None)
+        said["bids"] = [bid for bid in said["bids"] if bid is not gone]
+    return said
+
+
+def lag() -> Lie:
+    """Show every other time how an open lot was at its first bid."""
+    first: dict[str, Any] = {}
+    looks: dict[str, int] = {}
+
+    def lie(method: str, path: str, said: Any) -> Any:
+        if method == "GET" and "minimumBid" in said and said["bidCount"] and said["status"] == "open":
+            looks[path] = looks.get(path, 0) + 1
+            return first.setdefault(path, said) if looks[path] % 2 else said
+        return said
+
+    return lie
+
+
+def please_everybody(method: str, path: str, said: Any) -> Any:
+    """Tell everybody who bid that they have won."""
+    if path == "/me/bids":
+        said["bids"] = [bid | {"standing": "won"} for bid in said["bids"]]
+    return said
+
+
+def round_off(method: str, path: str, said: Any) -> Any:
+    """Show prices with two decimals."""
+    if isinstance(said, dict) and said.get("currentBid"):
+        said["currentBid"] = said["currentBid"][:-1]
+    return said
+
+
+def lose() -> Lie:
+    """Lose the answers to some bids on the way, and be too busy for others."""
+    asked = iter(range(10**9))
+
+    def lie(method: str, path: str, said: Any) -> Any:
+        if method == "POST" and path.endswith("/bids"):
+            return {0: DROPPED, 5: BUSY}.get(next(asked) % 10, said)
+        return said
+
+    return lie
+
+
+def break_down(method: str, path: str, said: Any) -> Any:
+    """Have no history, and keep everybody logged in."""
+    return BROKEN if method == "DELETE" or (method == "GET" and path.endswith("/bids")) else said
+
+
+def test_lies_are_named_and_losses_forgiven(serve: Callable[..., Served], tmp_path: Path) -> None:
+    """Whoever forgets, lags, has two winners or rounds is told so with exit code 1; whoever loses answers is not.
+
+    Where there is no history there is no verdict, but one line for the reason and one for what is left.
+    """
+    house = serve()
+    lies: list[tuple[Lie, Kind | None]] = [
+        (forget, Kind.LOST_BID),
+        (lag(), Kind.PRICE_FELL),
+        (please_everybody, Kind.SEVERAL_WINNERS),
+        (round_off, Kind.MONEY_FORM),
+        (lose(), None),
+        (break_down, None),
+    ]
+    proxies = [LyingHouse(house.url, lie) for lie, _ in lies]
+    processes = [start_load(tmp_path, proxy.url, *SHORT, "--rate", "25") for proxy in proxies]
+    for (lie, kind), proxy, process in zip(lies, proxies, processes, strict=True):
+        out, err = process.communicate(timeout=SECONDS_MAX)
+        proxy.stop()
+        if lie is break_down:
+            assert (1, 2) == (process.returncode, len(err.splitlines())), err
+            assert "/bids?limit=100: 500" in err and "7 test users are not logged out" in err
+            continue
+        told = figures(tmp_path, proxy.url)
+        assert (0 if kind is None else 1, "") == (process.returncode, err), out
+        if kind is None:
+            assert {} == told["violationsByKind"]
+            assert told["errors"] > 0 == told["unsettled"]
+        else:
+            assert told["violationsByKind"][kind]["count"] > 0, out
+            assert f"x {kind}: " in out
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_run_cleans_up(serve: Callable[..., Served], tmp_path: Path, stop: signal.Signals) -> None:
+    """Stopped early it says what is left, cancels lots without bids, logs all its users out, and exits 1."""
+    file = tmp_path / "house.db"
+    house = serve(database=f"sqlite:///{file}")
+    process = start_load(tmp_path, house.url, "--bidders", "2", "--lots", "40", "--rate", "5", "--seconds", "60")
+    deadline = time.monotonic() + SECONDS_MAX
+    with contextlib.closing(sqlite3.connect(file, timeout=SECONDS_MAX)) as rows:
+        while not rows.execute("SELECT count(*) FROM bids").fetchone()[0]:
+            assert time.monotonic() < deadline, "nobody bids"
+            time.sleep(0.05)
+        process.send_signal(stop)
+        _, err = process.communicate(timeout=SECONDS_MAX)
+        assert 1 == process.returncode
+        assert err.startswith("saleroom: stopped\nsaleroom: ") and "close by themselves" in err
+        assert (0,) == rows.execute("SELECT count(*) FROM auth_tokens").fetchone()
+        left = rows.execute("SELECT status, count(*) FROM auctions GROUP BY status").fetchall()
+        bid_on = rows.execute("SELECT count(DISTINCT auction_id) FROM bids").fetchone()[0]
+        assert {"open": bid_on, "cancelled": 40 - bid_on} == dict(left)
+
+
+def test_a_house_that_cannot_be_tried_is_said_in_a_line(serve: Callable[..., Served], tmp_path: Path) -> None:
+    """A wrong key, a house without the setting, and no house at all end with exit code 1 and the remedy."""
+    with_key, without = serve(), serve(load_key="")
+    for url, said in (
+        (with_key.url, "refuses the key"),
+        (without.url, "load_key"),
+        ("http://127.0.0.1:1", "is a house served there?"),
+    ):
+        done = saleroom(tmp_path, "load", url, load_key="another-key-than-the-house-has")
+        assert (1, 1) == (done.returncode, len(done.stderr.splitlines())), done.stderr
+        assert said in done.stderr and "another-key" not in done.stderr + done.stdout
+
+
+def test_the_key_may_come_from_a_file(serve: Callable[..., Served], tmp_path: Path) -> None:
+    """--key-file beats the environment."""
+    (tmp_path / "key.txt").write_text("a-key-that-is-wrong-though\n")
+    done = saleroom(tmp_path, "load", serve().url, "--key-file", "key.txt", load_key=KEY)
+    assert (1, True) == (done.returncode, "refuses the key" in done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "Missing argument 'URL'"),
+        (("ftp://house",), "ftp://house is no address of a house"),
+        (("http://",), "no address"),
+        (("http://ada:pw@house",), "leave user and password out"),
+        (("http://house", "--bidders", "0"), "--bidders"),
+        (("http://house", "--rate", "0"), "--rate"),
+        (("http://house", "--key-file", "none.txt"), "cannot read the key in none.txt"),
+        (("http://house", "--key-file", "empty.txt"), "no key in the first line"),
+    ],
+)
+def test_wrong_usage_is_exit_code_2(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    """What cannot be used is named, before anything is sent."""
+    (tmp_path / "empty.txt").write_text("\n")
+    done = saleroom(tmp_path, "load", *arguments, load_key=KEY)
+    assert (2, "") == (done.returncode, done.stdout)
+    assert said in done.stderr
+
+
+def test_without_a_key_and_a_terminal_it_is_wrong_usage(tmp_path: Path) -> None:
+    """Nobody is asked for a key where nobody can answer."""
+    done = saleroom(tmp_path, "load", "http://house")
+    assert (2, "saleroom: no key: set SALEROOM_LOAD_KEY, or give --key-file (see saleroom load --help)\n") == (
+        done.returncode,
+        done.stderr,
+    )
+
+
+def test_help_has_examples_and_exit_codes(tmp_path: Path) -> None:
+    """`saleroom load --help` shows how to use it and what its exit codes say; the key is no option."""
+    done = saleroom(tmp_path, "load", "--help")
+    assert 0 == done.returncode
+    assert "Examples:" in done.stdout and "Exit codes: 0 done, 1 a violation" in done.stdout
+    assert "--key " not in done.stdout
+
+
+def test_at_a_terminal_the_figures_are_live_and_the_key_is_asked_for(
+    serve: Callable[..., Served], tmp_path: Path
+) -> None:
+    """At a terminal the key is prompted for without an echo, and a panel with the figures is drawn again and again."""
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(
+        [PROGRAM, "load", serve().url, *SHORT],
+        cwd=tmp_path,
+        env=environment() | {"COLUMNS": "120", "TERM": "xterm"},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    shown = _until(ours, "Load key:")
+    time.sleep(0.3)  # a prompt is answered only when the echo is off
+    os.write(ours, f"{KEY}\n".encode())
+    shown += _until(ours, "No violation found.")
+    assert 0 == process.wait(SECONDS_MAX)
+    os.close(ours)
+    assert KEY not in shown
+    assert shown.count("accepted/s") > 5 and "in flight" in shown
+
+
+def _until(terminal: int, text: str) -> str:
+    read = ""
+    while text not in read:
+        read += os.read(terminal, 4096).decode(errors="replace")
+    return read

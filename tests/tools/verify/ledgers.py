@@ -1,0 +1,66 @@
+"""Ledgers made from histories, and forged ones."""
+
+from collections.abc import Callable, Iterable
+from io import BytesIO
+from typing import Any
+
+import msgspec
+
+from saleroom.bidding.domain.auction import begin
+from saleroom.bidding.domain.events import AuctionCancelled, AuctionClosed, AuctionCreated, Event
+from saleroom.bidding.domain.ledger import Lines, Logged, commitment, enter
+from saleroom.kernel.chain import ZERO, canonical, link
+from saleroom.tools.verify.reading import Damaged, Ledger, read
+
+SEED = "5eed" * 16
+
+Json = dict[str, Any]
+
+
+def lines_of(log: Iterable[Event], *, opened: bool | None = None) -> list[bytes]:
+    """The lines of a ledger, opened where the auction is over."""
+    pages, auction, over = [], None, False
+    for happened in log:
+        event = happened
+        if isinstance(happened, AuctionCreated):
+            event = msgspec.structs.replace(happened, seed=SEED)
+            auction = begin(7, event)
+        else:
+            assert auction is not None
+            auction = auction.after(event)
+        auction, entry = enter(auction, event)
+        pages.append(Logged(event.TYPE, event.at, entry.payload, msgspec.json.decode(entry.private)))
+        over = over or isinstance(event, AuctionClosed | AuctionCancelled)
+    return list(Lines(SEED if (over if opened is None else opened) else None).of(pages))
+
+
+def verified(raw: bytes) -> Ledger:
+    """A ledger, read. Raises Damaged."""
+    return read(BytesIO(raw))
+
+
+def broken(raw: bytes | list[bytes]) -> tuple[int, str] | None:
+    """The line at which a ledger breaks and why, or None."""
+    try:
+        verified(raw if isinstance(raw, bytes) else b"".join(raw))
+    except Damaged as error:
+        return error.line, error.reason
+    return None
+
+
+def forged(lines: list[bytes], change: Callable[[list[Json]], object]) -> list[bytes]:
+    """The ledger after a `change` of its lines, with all commitments and hashes made anew: consistent in itself."""
+    told = [msgspec.json.decode(line) for line in lines]
+    change(told)
+    head = ZERO
+    for number, line in enumerate(told, 1):
+        event, opened = line["event"], line.get("opened")
+        if opened is not None:
+            hidden = ZERO
+            for each in opened["hidden"]:
+                hidden = link(hidden, each)
+            event["commitment"] = commitment(opened["salt"], opened["data"], hidden)
+        event["sequence"], event["id"] = number, f"{event['id'].partition('/')[0]}/{number}"
+        event.pop("hash")
+        event["hash"] = head = link(head, event)
+    return [canonical(line) + b"\n" for line in told]

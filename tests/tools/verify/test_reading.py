@@ -1,0 +1,323 @@
+"""Reading a ledger: what is untouched is accepted, and every change is found, at its line."""
+
+import hashlib
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+
+from saleroom.bidding.domain.closing import settle
+from saleroom.bidding.domain.events import AuctionCancelled, AuctionClosed, SoftClose
+from saleroom.tools.verify.reading import Damaged
+from tests.bidding.domain.examples import after
+from tests.bidding.domain.playing import play
+from tests.bidding.domain.test_retrace import Story
+from tests.histories import History, histories
+from tests.tools.verify.ledgers import Json, broken, forged, lines_of, verified
+
+CHANGES = 1_000
+
+
+def story() -> Story:
+    """A sale with all that can be in a ledger, and a name that nobody should trust."""
+    told = Story(
+        reserve_price="300",
+        soft_close=SoftClose(120, 120),
+        ends_at=after(1000),
+        name="L\u00f6ffel \u202e</script>\x1b[31m",
+    )
+    told.bids("bob up to 150").bids("cyd 120", seconds=2).bids("dee up to 150", seconds=3)
+    told.bids("cyd up to 200", seconds=4).bids("cyd up to 250", seconds=5).bids("cyd up to 400", seconds=6)
+    return told.bids("dee up to 500", seconds=990)
+
+
+def closed() -> list[bytes]:
+    """The ledger of a sale that is over."""
+    return lines_of(story().then(settle, after(2000)).log)
+
+
+def running() -> list[bytes]:
+    """The ledger of a sale that goes on."""
+    return lines_of(story().log)
+
+
+def one_byte_changed(raw: bytes, chance: random.Random) -> bytes:
+    """The same with one byte, any, changed into another, any."""
+    place = chance.randrange(len(raw))
+    other = chance.choice([byte for byte in range(256) if byte != raw[place]])
+    return raw[:place] + bytes([other]) + raw[place + 1 :]
+
+
+@pytest.mark.parametrize(("ledger", "number"), [(closed, CHANGES), (running, CHANGES // 4)])
+def test_every_single_byte_counts(ledger: Callable[[], list[bytes]], number: int) -> None:
+    """Of random changes of a single byte every one is found, at the line that was changed or the one before its end."""
+    raw, chance = b"".join(ledger()), random.Random(6)
+    assert broken(raw) is None
+    for _ in range(number * (20 if settings.get_current_profile_name() == "long" else 1)):
+        changed = one_byte_changed(raw, chance)
+        place = next(index for index, (one, two) in enumerate(zip(raw, changed, strict=True)) if one != two)
+        where = broken(changed)
+        assert where is not None, f"byte {place}: {changed[place - 20 : place + 20]!r}"
+        assert where[0] == raw.count(b"\n", 0, place) + 1
+
+
+@given(histories())
+def test_every_history_makes_a_good_ledger(history: History) -> None:
+    """Whatever has happened under the rules is accepted, and comes out with the same end, winner and price."""
+    game = play(history)
+    ledger = verified(b"".join(lines_of(game.log)))
+    assert ledger.opened is game.auction.over
+    assert len(ledger.hashes) == game.auction.version
+    if ledger.trace is not None:
+        auction = ledger.trace.auction
+        assert (game.auction.status, game.auction.outcome) == (auction.status, auction.outcome)
+        assert game.auction.current_bid == auction.current_bid
+        leader = game.auction.leader
+        assert (None if leader is None else leader.name) == (auction.leader and auction.leader.name)
+
+
+@pytest.mark.parametrize("ledger", [closed, running])
+def test_lines_that_are_gone_doubled_or_swapped_are_found(ledger: Callable[[], list[bytes]]) -> None:
+    """No line can be dropped, doubled or put elsewhere."""
+    lines = ledger()
+    for index in range(len(lines)):
+        last = index == len(lines) - 1
+        if not (last and ledger is running):
+            assert broken(lines[:index] + lines[index + 1 :]) is not None
+        assert broken(lines[: index + 1] + lines[index:]) == (
+            index + 2,
+            f"its sequence is {index + 1}, but {index + 2} comes next",
+        )
+        if not last:
+            swapped = [*lines[:index], lines[index + 1], lines[index], *lines[index + 2 :]]
+            assert broken(swapped) == (index + 1, f"its sequence is {index + 2}, but {index + 1} comes next")
+
+
+def test_a_ledger_that_was_cut_is_found() -> None:
+    """A ledger that is opened ends with the end of its auction, and every line with a line feed."""
+    lines = closed()
+    for end in range(1, len(lines)):
+        where = broken(lines[:end])
+        assert where is not None
+        assert where[0] == end + 1 or "an automatic bid answers" in where[1]
+    assert broken(b"".join(lines)[:-1]) == (
+        len(lines),
+        "it does not end with a line feed: the ledger was cut within it",
+    )
+    assert broken(b"") == (1, "there is none: the ledger is empty")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (lambda line: b"\xef\xbb\xbf" + line, "it is not JSON"),
+        (lambda line: b"\n" + line, "it is not JSON"),
+        (lambda line: line.replace(b'{"event":', b'{ "event":'), "it is not in canonical form (RFC 8785)"),
+        (lambda line: line[:-1] + b"\r\n", "it is not in canonical form (RFC 8785)"),
+        (lambda line: line.replace(b'"event":', b'"event":1,"event":', 1), "it is not in canonical form (RFC 8785)"),
+        (lambda line: line.replace(b"Longcase", b"\\u004congcase"), "it is not in canonical form (RFC 8785)"),
+        (lambda line: b"[1]\n", "it is no line of a ledger: that has event, and opened where the auction is over"),
+        (lambda line: b'{"event":[]}\n', "its members are not objects"),
+        (lambda line: b'{"event":{}}\n', "its sequence is None, but 1 comes next"),
+        (lambda line: b"[" * 100_000 + b"\n", "it is not JSON"),
+        (lambda line: b'{"event":{"sequence":1e400}}\n', "it is not JSON"),
+        (lambda line: b"\xff\xfe\n", "it is not JSON"),
+    ],
+)
+def test_form_is_strict(spoil: Callable[[bytes], bytes], why: str) -> None:
+    """There is one way to write a line, so that whoever reads it has the same bytes."""
+    first, *others = lines_of(Story().bids("bob 100").log)
+    assert (1, why) == broken([spoil(first), *others])
+
+
+def event(number: int, **members: Any) -> Callable[[list[Json]], None]:
+    """A forger who sets members of an event."""
+    return lambda lines: lines[number - 1]["event"].update(members)
+
+
+def data(number: int, **members: Any) -> Callable[[list[Json]], None]:
+    """A forger who sets members of an event's data."""
+    return lambda lines: lines[number - 1]["event"]["data"].update(members)
+
+
+def sealed(number: int, **members: Any) -> Callable[[list[Json]], None]:
+    """A forger who sets members of what is opened."""
+    return lambda lines: lines[number - 1]["opened"]["data"].update(members)
+
+
+LAST = len(closed())
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (data(LAST, winner="bob"), LAST),
+        (data(LAST, price="411.000"), LAST),
+        (data(LAST, outcome="no_bids"), LAST),
+        (data(3, amount="121.000"), 3),
+        (data(4, automatic=False), 4),
+        (data(2, minimumBid="109.000"), 2),
+        (data(3, endsAt=None), 3),
+        (data(2, bidder="ada"), 2),
+        (data(2, receivedAt="2026-11-21T12:00:09.000000Z"), 2),
+        (data(2, extra=1), 2),
+        (data(2, amount="100.0"), 2),
+        (data(2, amount="NaN"), 2),
+        (data(2, amount=100.0), 2),
+        (data(2, leading="true"), 2),
+        (data(1, startingPrice="1E+2"), 1),
+        (data(1, startsAt="2026-11-21T11:00:00Z"), 1),
+        (data(1, increment=[]), 1),
+        (data(1, gid=None), 1),
+        (event(2, extra=1), 2),
+        (event(2, type="maximum.raised", data={}), 2),
+        (event(2, type="auction.eaten"), 2),
+        (event(2, type=7), 2),
+        (event(2, data=[]), 2),
+        (event(2, time="2026-11-21 12:00:01.000000Z"), 2),
+        (event(2, time="2026-11-21T12:00:00.000000+01:00"), 2),
+        (event(2, time=None), 2),
+        (event(3, source="/auctions/other"), 3),
+        (event(3, specversion="2.0"), 3),
+        (event(3, time="2026-11-21T12:00:00.500000Z"), 3),
+        (sealed(2, maximum="130.000"), 2),
+        (sealed(3, maximum="121.000"), 3),
+        (sealed(2, asked={"amount": None, "maximum": None}), 2),
+        (sealed(2, bidderId=5), 2),
+        (sealed(2, amount="100.000"), 2),
+        (sealed(1, reservePrice="200.000"), 7),
+        (lambda lines: lines[1]["opened"].update(salt="5a"), 2),
+        (lambda lines: lines[1]["opened"].update(hidden={}), 2),
+        (lambda lines: lines[1]["opened"].update(hidden=[{}]), 2),
+        (lambda lines: lines[1]["opened"].update(more=1), 2),
+        (lambda lines: lines[1].pop("opened"), 2),
+        (lambda lines: [line.pop("opened") for line in lines], LAST),
+        (lambda lines: lines[-1].update(opened=None), LAST),
+        (lambda lines: next(x for x in lines if x["opened"]["hidden"])["opened"]["hidden"].pop(), None),
+        (lambda lines: lines.pop(2), None),
+        (lambda lines: lines.insert(4, lines[3] | {"event": dict(lines[3]["event"])}), None),
+        (lambda lines: lines.pop(0), 1),
+    ],
+)
+def test_a_consistent_forgery_breaks_the_rules(change: Callable[[list[Json]], object], line: int | None) -> None:
+    """A house that makes all hashes anew after a change is found out by the rules, wherever it breaks them."""
+    where = broken(forged(closed(), change))
+    assert where is not None
+    assert line is None or line == where[0], where
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "why"),
+    [
+        (event(3, time="2026-11-21T12:00:00.500000Z"), 3, "it was received after it was decided"),
+        (data(2, amount="1E+9"), 2, "1E+9 is no amount with three decimals"),
+        (data(2, amount="sNaN"), 2, "sNaN is no amount with three decimals"),
+    ],
+)
+def test_of_a_running_auction_what_is_public_is_checked(
+    change: Callable[[list[Json]], object], line: int, why: str
+) -> None:
+    """Limits are sealed while an auction runs, but times, amounts and the price are not."""
+    assert (line, why) == broken(forged(running(), change))
+
+
+def test_the_price_of_a_running_auction_rises() -> None:
+    """A leading bid below the price is found before anything is opened."""
+
+    def change(lines: list[Json]) -> None:
+        lines[3]["event"]["data"]["amount"] = "99.000"
+
+    assert (4, "the price rises with each bid that leads, and was 100.000 before") == broken(forged(running(), change))
+
+
+def test_what_was_written_before_a_member_was_known_is_good() -> None:
+    """A ledger from before events had a member that says nothing is as good as it was: its hashes are for good."""
+
+    def old(lines: list[Json]) -> None:
+        for line in lines:
+            for members in (line["event"]["data"], line["opened"]["data"]):
+                for name in ("downSince", "receivedAt", "asked"):
+                    if members.get(name, "") is None:
+                        del members[name]
+
+    lines = forged(closed(), old)
+    assert b"".join(lines) != b"".join(closed())
+    assert verified(b"".join(lines)).trace is not None
+
+
+def test_the_document_is_enough_to_verify_a_chain() -> None:
+    """docs/ledger.md says all that one needs: here with Python's own json and hashlib, and nothing of the house's."""
+
+    def canonical(value: Any) -> bytes:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+    def link(previous: str, value: Any) -> str:
+        return hashlib.sha256(previous.encode() + b"\n" + canonical(value)).hexdigest()
+
+    head = "0" * 64
+    for number, raw in enumerate(closed(), 1):
+        line = json.loads(raw)
+        assert raw == canonical(line) + b"\n"
+        happened, shown = line["event"], line["opened"]
+        assert number == happened["sequence"]
+        hidden = "0" * 64
+        for each in shown["hidden"]:
+            hidden = link(hidden, each)
+        assert happened["commitment"] == link(shown["salt"], {"data": shown["data"], "hidden": hidden})
+        head = link(head, {name: value for name, value in happened.items() if name != "hash"})
+        assert head == happened["hash"]
+
+
+def test_events_after_the_end_are_found() -> None:
+    """Closed is final, also where nothing is opened."""
+
+    def end(lines: list[Json]) -> None:
+        lines.insert(2, {"event": {**lines[1]["event"], "type": "auction.cancelled", "data": {}}})
+
+    assert (4, "the auction is over, and nothing happens any more") == broken(forged(running(), end))
+
+
+def test_a_ledger_that_is_over_must_be_opened() -> None:
+    """Whoever keeps limits sealed after the end cannot be verified, and that is said."""
+    log = story().then(settle, after(2000)).log
+    assert isinstance(log[-1], AuctionClosed)
+    assert (LAST, "the auction is over, but its ledger is not opened: read it anew from the house") == broken(
+        lines_of(log, opened=False)
+    )
+
+
+def test_a_ledger_of_a_running_auction_must_not_be_opened() -> None:
+    """A ledger that is opened has an end."""
+    where = broken(lines_of(story().log, opened=True))
+    assert where is not None
+    assert "its last event is missing" in where[1]
+
+
+def test_a_cancelled_auction_has_a_ledger_too() -> None:
+    """A cancellation is an end."""
+    told = Story()
+    told.log.append(AuctionCancelled(at=after(1)))
+    ledger = verified(b"".join(lines_of(told.log)))
+    assert ledger.opened
+    assert 2 == len(ledger.hashes)
+
+
+def test_size_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file without an end fills no memory."""
+    monkeypatch.setattr("saleroom.tools.verify.reading.LINE_BYTES_MAX", 1000)
+    with pytest.raises(Damaged, match="larger than any ledger"):
+        verified(b" " * 2000)
+    monkeypatch.setattr("saleroom.tools.verify.reading.LINE_BYTES_MAX", 100_000)
+    monkeypatch.setattr("saleroom.tools.verify.reading.LEDGER_BYTES_MAX", 3000)
+    assert (broken(closed()) or (0, ""))[1] == "it is larger than any ledger: is this the file?"
+
+
+def test_every_salt_is_its_own() -> None:
+    """Two events that seal the same commit to it differently, so that nobody can tell."""
+    lines = [msgspec.json.decode(line) for line in closed()]
+    assert len(lines) == len({line["opened"]["salt"] for line in lines})
+    assert len(lines) == len({line["event"]["commitment"] for line in lines})

@@ -1,0 +1,176 @@
+"""Receipts: one that the house has signed stands in its ledger, and no other does."""
+
+import string
+from typing import Any
+
+import msgspec
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from saleroom.bidding.domain.closing import settle
+from saleroom.bidding.service.signing import Signer, _base64
+from saleroom.kernel.chain import canonical
+from saleroom.tools.verify.receipts import Key, Keys, Refuted, opened, stands
+from tests.bidding.domain.examples import after
+from tests.bidding.domain.test_retrace import Story
+from tests.tools.verify.ledgers import Json, forged, lines_of, verified
+
+SIGNER = Signer(Ed25519PrivateKey.generate())
+KEYS = Keys([Key(kty="OKP", crv="Ed25519", x=SIGNER.public, kid=SIGNER.kid)])
+
+
+def told() -> Story:
+    """A sale: bob leads, raises, cyd is held off."""
+    story = Story(ends_at=after(1000), soft_close=None, reserve_price="130")
+    story.bids("bob up to 120").bids("cyd 110", seconds=2).bids("bob up to 125", seconds=3)
+    return story.bids("bob up to 200", seconds=4).bids("dee up to 150", seconds=5)
+
+
+RUNNING = lines_of(told().log)
+OVER = lines_of(told().then(settle, after(2000)).log)
+
+
+def signed(**members: Any) -> str:
+    """A receipt for cyd's bid of 110, which is event 3, unless `members` say otherwise."""
+    hashes = verified(b"".join(OVER)).hashes
+    payload = {
+        "gid": "gid",
+        "sequence": 4,
+        "hash": hashes[max(0, min(members.get("sequence", 4), len(hashes)) - 1)],
+        "bidder": "cyd",
+        "asked": {"amount": "110.000", "maximum": None},
+        "amount": "110.000",
+        "maximum": "110.000",
+        "leading": False,
+        "receivedAt": "2026-11-21T12:00:01.999999Z",
+        "decidedAt": "2026-11-21T12:00:02.000000Z",
+    }
+    return SIGNER.sign({**payload, **members})
+
+
+RAISE = {
+    "bidder": "bob",
+    "amount": None,
+    "maximum": "125.000",
+    "asked": {"amount": None, "maximum": "125.000"},
+    "leading": True,
+    "receivedAt": "2026-11-21T12:00:02.999999Z",
+    "decidedAt": "2026-11-21T12:00:03.000000Z",
+}
+LIFTED = {
+    **RAISE,
+    "sequence": 5,
+    "maximum": "200.000",
+    "asked": {"amount": None, "maximum": "200.000"},
+    "receivedAt": "2026-11-21T12:00:03.999999Z",
+    "decidedAt": "2026-11-21T12:00:04.000000Z",
+}
+
+
+def proves(receipt: str, lines: list[bytes] = OVER) -> str:
+    """What a receipt proves. Raises Refuted."""
+    return stands(opened(receipt, KEYS), verified(b"".join(lines)))
+
+
+@pytest.mark.parametrize("lines", [RUNNING, OVER])
+def test_a_receipt_stands(lines: list[bytes]) -> None:
+    """What was signed for is found in the ledger, opened or not."""
+    assert "the bid of 110.000 by cyd stands at event 3" == proves(signed(), lines)
+
+
+def test_a_raise_stands_once_it_is_opened() -> None:
+    """A raise of one's own maximum is hidden while the auction runs, and found when it is over."""
+    assert "the maximum of 125.000 by bob stands hidden after event 4" == proves(signed(**RAISE))
+    assert "the maximum of 200.000 by bob stands hidden after event 4" == proves(signed(**LIFTED))
+    assert "sealed until the auction is over" in proves(signed(**RAISE), RUNNING)
+
+
+@pytest.mark.parametrize(
+    ("members", "why"),
+    [
+        ({"gid": "other"}, "it is for the auction 'other', and the ledger is that of 'gid'"),
+        ({"sequence": 99}, "it is for event 99, and the ledger has only"),
+        ({"sequence": 0}, "it is for event 0"),
+        ({"hash": "0" * 64}, "another ledger was signed for: event 4 had another hash then"),
+        ({"bidder": "dee"}, "the bid that was signed for is not in the ledger at event 4"),
+        ({"amount": "111.000"}, "the bid that was signed for is not in the ledger at event 4"),
+        ({"maximum": "111.000"}, "the bid that was signed for is not in the ledger at event 4"),
+        ({"leading": True}, "the bid that was signed for is not in the ledger at event 4"),
+        ({"asked": None}, "the bid that was signed for is not in the ledger at event 4"),
+        ({"receivedAt": None}, "the bid that was signed for is not in the ledger at event 4"),
+        ({"decidedAt": "2026-11-21T12:00:02.000001Z"}, "the bid that was signed for is not in the ledger at event 4"),
+        ({"sequence": 2}, "the bid that was signed for is not in the ledger at event 2"),
+        ({"sequence": 1}, "the bid that was signed for is not in the ledger at event 1"),
+        ({**RAISE, "maximum": "126.000"}, "the raise that was signed for is not in the ledger after event 4"),
+        ({**RAISE, "bidder": "cyd"}, "the raise that was signed for is not in the ledger after event 4"),
+        ({**RAISE, "sequence": 2}, "the raise that was signed for is not in the ledger after event 2"),
+        ({**LIFTED, "sequence": 6}, "the raise that was signed for is not in the ledger after event 6"),
+    ],
+)
+def test_what_was_not_signed_for_does_not_stand(members: dict[str, Any], why: str) -> None:
+    """A receipt for something else than the ledger holds refutes the ledger, member by member."""
+    with pytest.raises(Refuted) as refuted:
+        proves(signed(**members))
+    assert why in str(refuted.value)
+
+
+def test_a_forged_ledger_is_refuted_by_a_receipt() -> None:
+    """A ledger made anew with another bidder follows all rules, and still is not the one that was signed for."""
+
+    def renamed(lines: list[Json]) -> None:
+        for line in lines:
+            data = line["event"]["data"]
+            data.update({name: "eve" for name in ("bidder", "winner") if data.get(name) == "cyd"})
+
+    other = forged(OVER, renamed)
+    assert verified(b"".join(other)).trace is not None
+    with pytest.raises(Refuted, match="another ledger was signed for"):
+        proves(signed(), other)
+
+
+def test_every_byte_of_a_receipt_counts() -> None:
+    """No mark of a receipt can be another."""
+    receipt = signed()
+    for place in range(len(receipt)):
+        # The last one has four bits that stand for nothing.
+        others = {"A", "b", "9", "-", "."} if place < len(receipt) - 1 else set(string.ascii_letters + string.digits)
+        for other in others - {receipt[place]}:
+            with pytest.raises(Refuted):
+                opened(receipt[:place] + other + receipt[place + 1 :], KEYS)
+
+
+def header(**members: str) -> str:
+    """A receipt with another header, signed all the same."""
+    head = _base64(canonical({"alg": "EdDSA", "kid": SIGNER.kid, "typ": "saleroom-receipt", **members}))
+    body = head + b"." + signed().split(".")[1].encode()
+    return (body + b"." + _base64(SIGNER._private.sign(body))).decode()
+
+
+@pytest.mark.parametrize(
+    ("receipt", "why"),
+    [
+        (header(alg="none"), "does not say alg EdDSA"),
+        (header(alg="HS256"), "does not say alg EdDSA"),
+        (header(typ="JWT"), "does not say alg EdDSA and typ saleroom-receipt"),
+        (header(kid="other"), "is none of the house's"),
+        (Signer(Ed25519PrivateKey.generate()).sign({}), "is none of the house's"),
+        (SIGNER.sign({"gid": "gid"}), "this is no receipt"),
+        ("a.b.c", "three parts of base64url"),
+        ("", "three parts of base64url"),
+        (signed() + "\n", "three parts of base64url"),
+        (signed() + "=", "three parts of base64url"),
+    ],
+)
+def test_what_is_no_receipt_is_refused(receipt: str, why: str) -> None:
+    """Only what the house signs as a receipt, in the one way in which it does, is one."""
+    with pytest.raises(Refuted) as refuted:
+        opened(receipt, KEYS)
+    assert why in str(refuted.value)
+
+
+@pytest.mark.parametrize("key", [{"x": "AAAA"}, {"kty": "RSA"}, {"crv": "X25519"}])
+def test_a_key_that_is_none_verifies_nothing(key: dict[str, str]) -> None:
+    """A key of another kind is refused, and not tried."""
+    keys = Keys([msgspec.structs.replace(KEYS.keys[0], **key)])
+    with pytest.raises(Refuted):
+        opened(signed(), keys)

@@ -1,0 +1,361 @@
+"""`saleroom verify` as people run it: on files, on a running house, on a database."""
+
+import io
+import itertools
+import json
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from saleroom.bidding.domain.closing import settle
+from saleroom.cli import main
+from saleroom.kernel.terminal import plain
+from saleroom.storage.database import Transaction
+from saleroom.tools.verify import display, http
+from saleroom.tools.verify.command import Plan, plan
+from saleroom.tools.verify.progress import Progress
+from saleroom.tools.verify.source import SMALL_BYTES_MAX
+from tests.bidding.domain.examples import after
+from tests.bidding.domain.test_retrace import Story
+from tests.fixtures_database import FakeClock
+from tests.fixtures_house import House, ServeHouse
+from tests.tools.verify.ledgers import lines_of, verified
+from tests.tools.verify.strange import Answer, answering
+
+NASTY = "Vase \x1b]0;owned\x07\x1b[31m \u202e[bold]x[/bold]\u200b\x9b2J\n:smile:"
+LEDGER = lines_of(
+    Story(ends_at=after(60), soft_close=None, name=NASTY)
+    .bids("bob up to 150")
+    .bids("cyd 120", seconds=2)
+    .then(settle, after(60))
+    .log
+)
+
+
+class Done(NamedTuple):
+    """What the command answered."""
+
+    code: int
+    out: str
+    err: str
+
+
+Verify = Callable[..., Done]
+
+
+@pytest.fixture
+def verify(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Verify:
+    """Run the command in an empty folder: `verify(*arguments, stdin=...)`."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def run(*arguments: str | Path, stdin: bytes = b"") -> Done:
+        capfd.readouterr()  # what a house in this process has said so far
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        return Done(main(["verify", *(str(each) for each in arguments)]), *capfd.readouterr())
+
+    return run
+
+
+def file(folder: Path, lines: list[bytes], name: str = "sale.ndjson") -> Path:
+    """A ledger in a file."""
+    (folder / name).write_bytes(b"".join(lines))
+    return folder / name
+
+
+def test_a_file_is_verified(verify: Verify, tmp_path: Path) -> None:
+    """A good ledger says who won, at which price, and why each bid was decided as it was."""
+    done = verify(file(tmp_path, LEDGER))
+    assert (0, "") == (done.code, done.err)
+    lines = done.out.splitlines()
+    assert lines[1] == "sold to bob at 130.000"
+    assert lines[2].startswith(f"{len(LEDGER)} events, head ")
+    assert [
+        "2026-11-21T12:00:01.000000Z bob 100.000 up to 150.000: leads as the first bid",
+        "2026-11-21T12:00:02.000000Z cyd 120.000 up to 120.000: held off by bob's automatic bid at 130.000",
+        "2026-11-21T12:00:02.000000Z bob 130.000 up to 150.000: holds off cyd's 120.000",
+    ] == lines[3:]
+    assert done == verify("-", stdin=b"".join(LEDGER))
+
+
+def test_for_machines(verify: Verify, tmp_path: Path) -> None:
+    """`--json` is one object, whatever came out."""
+    done = verify(file(tmp_path, LEDGER), "--json")
+    said = json.loads(done.out)
+    assert (True, "bob", "130.000", "sold") == tuple(said[name] for name in ("ok", "winner", "price", "outcome"))
+    assert [2, 3, 4] == [bid["sequence"] for bid in said["bids"]]
+    done = verify(file(tmp_path, LEDGER[:-1]), "--json")
+    assert 1 == done.code
+    assert {"ok": False, "line": 5} == {name: json.loads(done.out)[name] for name in ("ok", "line")}
+
+
+def test_a_broken_file_is_told_by_its_line(verify: Verify, tmp_path: Path) -> None:
+    """The first line that breaks is said, with the reason, in one line and with exit code 1."""
+    spoilt = [*LEDGER[:2], LEDGER[2].replace(b"120.000", b"121.000"), *LEDGER[3:]]
+    reason = "its hash is not that of the event after the one before it"
+    assert Done(1, "", f"saleroom: line 3: {reason}\n") == verify(file(tmp_path, spoilt))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        ((), 2, "nothing to verify"),
+        (("missing.ndjson",), 1, "cannot read missing.ndjson: No such file"),
+        ((".",), 1, "cannot read .: Is a directory"),
+        (("\0",), 1, "cannot read"),
+        (("http://127.0.0.1:1/nothing",), 2, "no address of an auction"),
+        (("http://ada:secret@host/auctions/abc",), 2, "leave user and password out"),
+        (("http://host:99999999/auctions/abc",), 2, "no valid host and port"),
+        (("ftp://host/auctions/abc",), 2, "no address of a house"),
+        (("http://127.0.0.1:1/auctions/abc",), 1, "connection refused"),
+        (("a.ndjson", "--receipt", "r"), 2, "a receipt needs the house's key"),
+        (("a.ndjson", "--key", "k"), 2, "--key is for a --receipt"),
+        (("a.ndjson", "--receipt", "r", "--key", "ftp://x"), 2, "no address of a house"),
+        (("a.ndjson", "--receipt", "r", "--key", "k"), 1, "cannot read r: No such file"),
+        (("a.ndjson", "--database"), 2, "--database takes no ledger"),
+        (("--database", "sqlite:///missing.db"), 1, "there is no database missing.db"),
+        (("--database", "mysql://x"), 2, "mysql is not supported"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(
+    verify: Verify, arguments: tuple[str, ...], code: int, says: str
+) -> None:
+    """What goes wrong is said in one line that never repeats a password, and leaves no traceback."""
+    done = verify(*arguments)
+    assert (code, "") == (done.code, done.out)
+    assert says in done.err
+    assert 1 == done.err.count("\n")
+    assert "secret" not in done.err
+
+
+class Terminal(io.StringIO):
+    """Standard output as a terminal, to look at."""
+
+    def isatty(self) -> bool:
+        """Whether it is one."""
+        return True
+
+
+def test_names_do_not_steer_a_terminal(verify: Verify, tmp_path: Path) -> None:
+    """What a ledger says is shown as it is written, marks that steer or deceive as their escapes; no markup counts."""
+    ledger = verified(b"".join(LEDGER))
+    shown = Terminal()
+    display.show(ledger, [], shown)
+    for text in (verify(file(tmp_path, LEDGER)).out, shown.getvalue().replace("\x1b[1m", "").replace("\x1b[0m", "")):
+        assert not {mark for mark in text.replace("\x1b[2m", "") if not mark.isprintable()} - {"\n"}
+        assert "[bold]x[/bold]" in text
+        assert "\\u001b" in text
+        assert ":smile:" in text
+    assert "\\u202e" == plain("\u202e")
+    assert "\\U000e0001" == plain("\U000e0001")
+    assert 401 == len(plain("x" * 10_000))
+
+
+def test_reasons_do_not_steer_a_terminal(verify: Verify, tmp_path: Path) -> None:
+    """Neither does what an error quotes, from a file or from an answer."""
+    raw = b"".join(LEDGER).replace(b'"type":"bid.placed"', b'"type":"\\u001b[31m"', 1)
+    done = verify(file(tmp_path, [raw]))
+    assert "\x1b" not in done.err
+    story = lines_of(Story().log)
+    story[0] = story[0].replace(b'"sequence":1', b'"sequence":"\xc2\x9b"')
+    done = verify(file(tmp_path, story))
+    assert "\x9b" not in done.err
+
+
+def test_a_running_house_is_verified(verify: Verify, serve_house: ServeHouse, clock: FakeClock, tmp_path: Path) -> None:
+    """By the address of its page, of the API or of its ledger; while it runs and when it is over; with each receipt."""
+    house = serve_house(clock)
+    ada, bob, cyd = (house.user(name) for name in ("ada", "bob", "cyd"))
+    gid = ada.auction(endsAt="2026-11-21T13:00:00Z", reservePrice="40")
+    answers = [bob.bid(gid, maximum="20").json(), cyd.bid(gid, "15").json(), bob.bid(gid, maximum="30").json()]
+    at = [f"{house.base}/{path}" for path in (f"auctions/{gid}", f"lots/{gid}", f"auctions/{gid}/ledger")]
+    for url in at:
+        done = verify(url)
+        assert (0, "") == (done.code, done.err)
+        assert "bob leads at 16.000; limits and the reserve are sealed until then" in done.out
+    assert "the bid of 15.000 by cyd stands" in verify(at[0], "--receipt", answers[1]["receipt"]).out
+    assert "sealed until the auction is over" in verify(at[0], "--receipt", answers[2]["receipt"]).out
+    clock.advance(10)
+    answers += [bob.bid(gid, maximum="50").json(), cyd.bid(gid, "60", "70").json()]
+    house.advance(3600)
+    (tmp_path / "answer.json").write_text(json.dumps(answers[0]))
+    assert "the bid of 10.000 by bob stands" in verify(at[1], "--receipt", "answer.json").out
+    for answer in answers:
+        (tmp_path / "receipt.txt").write_text(answer["receipt"] + "\n")
+        done = verify(at[0], "--receipt", "receipt.txt")
+        assert (0, "") == (done.code, done.err)
+        assert "sold to cyd at 60.000" in done.out
+        assert "receipt: the " in done.out
+    (tmp_path / "sale.ndjson").write_bytes(house.plain.get(at[2]).content)
+    (tmp_path / "keys.json").write_bytes(house.plain.get("/.well-known/saleroom.json").content)
+    for key in ("keys.json", house.base, f"{house.base}/.well-known/saleroom.json"):
+        assert 0 == verify("sale.ndjson", "--receipt", answers[4]["receipt"], "--key", key).code
+    other = verify(f"{house.base}/auctions/{ada.auction()}", "--receipt", answers[4]["receipt"])
+    assert 1 == other.code
+    assert "the receipt: it is for the auction" in other.err
+    assert "the house knows no such auction" in verify(f"{house.base}/auctions/nothing").err
+
+
+def test_a_purchase_has_a_receipt_too(verify: Verify, serve_house: ServeHouse, clock: FakeClock) -> None:
+    """Whoever buys at the buy-now price has a receipt for that."""
+    house = serve_house(clock)
+    gid = house.user("ada").auction(buyNowPrice="90")
+    answer = house.user("bob").json("POST", f"/auctions/{gid}/buy")
+    done = verify(f"{house.base}/auctions/{gid}", "--receipt", answer["receipt"])
+    assert "sold to bob at 90.000" in done.out
+    assert "receipt: the bid of 90.000 by bob stands at event 2" in done.out
+
+
+def test_a_house_that_shows_another_head_is_found(verify: Verify) -> None:
+    """The ledger must be the one that the house shows everywhere else, and of the auction that was asked for."""
+    head = verified(b"".join(LEDGER)).head
+    lot, lines = {"gid": "gid", "version": len(LEDGER), "head": head}, b"".join(LEDGER)
+    ndjson = {"Content-Type": "application/x-ndjson"}
+
+    def said(path: str = "gid", **members: Any) -> Done:
+        body = json.dumps({**lot, **members}).encode()
+        answers = {f"/auctions/{path}": (200, {"Content-Type": "application/json"}, body)}
+        with answering({**answers, f"/auctions/{path}/ledger": (200, ndjson, lines)}) as house:
+            return verify(f"{house}/auctions/{path}")
+
+    assert 0 == said().code
+    assert "its hash is not the head that the house shows" in said(head="0" * 64).err
+    assert "its hash is not the head that the house shows" in said(version=0).err
+    assert "the ledger ends here, but the auction has 99 events" in said(version=99).err
+    assert "it is the ledger of" in said("other").err
+
+
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ((200, {"Content-Type": "text/html"}, b"<html>"), "answers, but not as an auction house does"),
+        ((200, JSON, b"[]"), "answers, but not as an auction house does"),
+        ((200, JSON, b"x" * (SMALL_BYTES_MAX + 1)), "answers more than a house would"),
+        ((200, {**JSON, "Content-Encoding": "gzip"}, b"{}"), "answers, but not as an auction house does"),
+        ((404, JSON, b"{}"), "the house knows no such auction"),
+        ((503, JSON, b"{}"), "try again in a moment"),
+        ((302, {"Location": "http://localhost:9/auctions/gid"}, b""), "sends us to another host"),
+        ((302, {"Location": "file:///etc/passwd"}, b""), "sends us to another host"),
+        ((302, {"Location": "//127.0.0.2/x"}, b""), "sends us to another host"),
+        ((302, {"Location": "http://127.0.0.1/x"}, b""), "sends us to another host"),
+        ((302, {"Location": "http://[/x"}, b""), "cannot be read"),
+        ((302, {}, b""), "sends us to another host"),
+        ((302, {"Location": "/auctions/gid"}, b""), "sends us on without end"),
+        ((200, {**JSON, "Content-Length": "100"}, b"{"), "the connection broke off"),
+    ],
+)
+def test_an_answer_that_no_house_gives_is_said(verify: Verify, answer: Answer, says: str) -> None:
+    """Whatever answers, the command ends in bounded time with a line that says what to do."""
+    with answering({"/auctions/gid": answer}) as house:
+        done = verify(f"{house}/auctions/gid")
+    assert (1, "") == (done.code, done.out)
+    assert says in done.err
+    assert 1 == done.err.count("\n")
+
+
+def test_a_redirect_on_the_same_host_is_followed(verify: Verify) -> None:
+    """A house that has moved on its own host is found."""
+    ledger = verified(b"".join(LEDGER))
+    lot = json.dumps({"gid": "gid", "version": len(LEDGER), "head": ledger.head}).encode()
+    answers: dict[str, Answer] = {
+        "/auctions/gid": (301, {"Location": "/house/auctions/gid"}, b""),
+        "/auctions/gid/ledger": (307, {"Location": "/house/auctions/gid/ledger"}, b""),
+        "/house/auctions/gid": (200, JSON, lot),
+        "/house/auctions/gid/ledger": (200, {"Content-Type": "application/x-ndjson"}, b"".join(LEDGER)),
+    }
+    with answering(answers) as house:
+        assert 0 == verify(f"{house}/auctions/gid").code
+        assert 0 == verify(f"{house}/house/lots/gid").code
+
+
+def test_size_of_a_ledger_is_bounded(verify: Verify, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A house that goes on for ever is left."""
+    monkeypatch.setattr(http, "LEDGER_BYTES_MAX", 100)
+    lot = json.dumps({"gid": "gid", "version": 1, "head": "0" * 64}).encode()
+    ndjson = (200, {"Content-Type": "application/x-ndjson"}, b"".join(LEDGER))
+    with answering({"/auctions/gid": (200, JSON, lot), "/auctions/gid/ledger": ndjson}) as house:
+        assert "answers more than a house would" in verify(f"{house}/auctions/gid").err
+
+
+def test_keys_that_are_none_are_said(verify: Verify, tmp_path: Path) -> None:
+    """A file of keys that has none is named."""
+    (tmp_path / "keys.json").write_text("{}")
+    receipt = f"{'a' * 20}.{'b' * 20}.{'c' * 86}"
+    done = verify(file(tmp_path, LEDGER), "--receipt", receipt, "--key", "keys.json")
+    assert "keys.json has no keys" in done.err
+    assert Plan("x", None, receipt, "keys.json") == plan("x", receipt, "keys.json")
+
+
+def test_progress_is_for_those_who_wait() -> None:
+    """Nothing is said of what is quick, or where nobody looks; the line is gone at the end."""
+    out = Terminal()
+    with Progress(out) as progress:
+        progress.say("read 1.0 MB")
+        assert "" == out.getvalue()
+        progress._next = 0
+        progress.say("read 2.0 MB")
+        assert "\rread 2.0 MB" == out.getvalue()
+    assert out.getvalue().endswith("\r")
+    pipe = io.StringIO()
+    with Progress(pipe) as progress:
+        progress._next = 0
+        progress.say("read 2.0 MB")
+    assert "" == pipe.getvalue()
+
+
+def test_a_house_that_serves_is_verified(verify: Verify, clocked_house: House) -> None:
+    """Bids that come in while it is checked are no faults: it is checked as it is at one moment."""
+    ada, bob = clocked_house.user("ada"), clocked_house.user("bob")
+    gids = [ada.auction() for _ in range(20)]
+    over = threading.Event()
+
+    def bidding() -> None:
+        for count in itertools.count(10):
+            for gid in gids:
+                if over.is_set():
+                    return
+                bob.bid(gid, maximum=str(count))
+
+    storm = threading.Thread(target=bidding)
+    storm.start()
+    try:
+        checked = [verify("--database", clocked_house.settings.database) for _ in range(5)]
+    finally:
+        over.set()
+        storm.join()
+    assert [(0, "")] * 5 == [(done.code, done.err) for done in checked]
+    assert len({done.out.splitlines()[0] for done in checked}) > 1, "nothing came in meanwhile"
+
+
+def test_a_database_is_verified(verify: Verify, clocked_house: House, clock: FakeClock) -> None:
+    """`--database` counts what there is, says a digest to write down, and finds what was changed; also while it serves."""
+    gid = clocked_house.user("ada").auction(endsAt="2026-11-21T13:00:00Z")
+    clocked_house.user("bob").bid(gid, maximum="20")
+    url = clocked_house.settings.database
+    done = verify("--database", url)
+    assert (0, "") == (done.code, done.err)
+    first, last = done.out.splitlines()
+    assert first.startswith("auctions: 1, ledger heads: ")
+    assert first.endswith(", events: 2, bids: 1")
+    assert "Nothing is out of order." == last
+    said = json.loads(verify("--database", url, "--json").out)
+    assert said["digest"] in first
+    assert (True, 1, 2, 1) == tuple(said[name] for name in ("ok", "auctions", "events", "bids"))
+
+    def tamper(tx: Transaction) -> None:
+        tx.driver_sql("UPDATE bids SET automatic = NOT automatic", ())
+
+    clocked_house.write(tamper)
+    done = verify("--database", url)
+    assert 1 == done.code
+    assert f"auction {gid}: bid 1: automatic is" in done.out
+    assert "Faults: 1." in done.out
+    assert 1 == verify("--database", url, "--json").code

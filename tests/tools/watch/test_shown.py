@@ -1,0 +1,197 @@
+"""What is seen: lots put together from their events, words, and the view, whatever the names hold."""
+
+import io
+import json
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from saleroom.tools.watch.channel import Pauses
+from saleroom.tools.watch.clock import Clock
+from saleroom.tools.watch.display import EVENTS_SHOWN_MAX, Lines, View
+from saleroom.tools.watch.lots import Happening, Lot, read_event, read_lot
+from saleroom.tools.watch.sale import ENDED_SHOWN_MAX, Sale
+from saleroom.tools.watch.words import left, plain
+from tests.fixtures_house import House
+
+EVIL = "\x1b]0;owned\x07Clock\r\n\x9b31m\u202ekcolc\u2028"
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+class Told:
+    """A display that remembers."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, Lot | None]] = []
+        self.notices: list[str] = []
+
+    def event(self, payload: str, event: Happening, lot: Lot | None) -> None:
+        """Note an event."""
+        self.events.append((event.id, lot))
+
+    def notice(self, text: str) -> None:
+        """Note what was said."""
+        self.notices.append(text)
+
+
+def event(kind: str, sequence: int = 1, gid: str = "abc", **data: Any) -> Happening:
+    """Return an event."""
+    return Happening(f"{gid}/{sequence}", f"/auctions/{gid}", kind, NOW, sequence, data)
+
+
+def streamed(house: House, gid: str) -> list[str]:
+    """Return all events of an auction so far, as they are streamed."""
+    count = house.plain.get(f"/auctions/{gid}").json()["version"]
+    with house.plain.stream("GET", f"/auctions/{gid}/events", params={"after": "0"}) as answer:
+        payloads = (line.removeprefix("data: ") for line in answer.iter_lines() if line.startswith("data: "))
+        return list(islice(payloads, count))
+
+
+def test_events_alone_give_the_lot(sqlite_house: House) -> None:
+    """From the first event to the last a lot is what the house shows: bids, limits, a reserve met, an end that moved."""
+    ada, ben, cyd = (sqlite_house.newcomer() for _ in range(3))
+    ends = (datetime.now(UTC) + timedelta(minutes=5)).isoformat()
+    extended = ada.auction(endsAt=ends, softClose={"window": 600, "extension": 600})
+    ben.bid(extended, maximum="50")
+    sold = ada.auction(reservePrice="60")
+    ada.json("PATCH", f"/auctions/{sold}", json={"name": "Bracket clock", "startingPrice": "20"})
+    ben.bid(sold, maximum="50")
+    cyd.bid(sold, amount="40")
+    ben.bid(sold, maximum="100")
+    ada.json("POST", f"/auctions/{sold}/close", json={})
+    cancelled = ada.auction(endsAt=ends)
+    ada.json("DELETE", f"/auctions/{cancelled}")
+    for gid in (sold, cancelled, extended):
+        told = Told()
+        sale = Sale(gid, told)
+        payloads = streamed(sqlite_house, gid)
+        for payload in payloads:
+            sale.event(payload, read_event(payload))
+        shown = read_lot(sqlite_house.plain.get(f"/auctions/{gid}").content)
+        assert (shown, len(payloads)) == (sale.lots[gid], len(told.events))
+        assert (gid != extended) is sale.over and [] == told.notices
+        assert gid != extended or shown.ends_at is not None
+
+
+def test_a_state_never_turns_events_back() -> None:
+    """A state that is older than what the events have told changes nothing, and an event that it tells of counts once."""
+    sale = Sale(None, Told())
+    sale.state(Lot("abc", "Clock", "open", 3, current_bid="10.000", bid_count=1))
+    sale.event("", event("bid.placed", 4, amount="11.000", bidder="ben", leading=True, minimumBid="12.000"))
+    sale.state(Lot("abc", "Clock", "open", 3, current_bid="10.000", bid_count=1))
+    assert ("11.000", "ben", 2) == _price(sale)
+    sale.state(Lot("abc", "Clock", "open", 5, current_bid="12.000", current_bidder="cyd", bid_count=3))
+    sale.event("", event("bid.placed", 5, amount="12.000", bidder="cyd", leading=True, minimumBid="13.000"))
+    assert ("12.000", "cyd", 3) == _price(sale)
+
+
+def _price(sale: Sale) -> tuple[str | None, str | None, int]:
+    lot = sale.lots["abc"]
+    return lot.current_bid, lot.current_bidder, lot.bid_count
+
+
+def test_what_is_missing_is_said_before_what_comes() -> None:
+    """A gap is named with the lot's name and the events, and told to whoever can fetch the state."""
+    told = Told()
+    sale = Sale(None, told)
+    assert sale.event("", event("auction.created", 1, name="Clock"))
+    assert not sale.event("", event("auction.extended", 4))
+    assert not sale.event("", event("auction.extended", 6))
+    assert ["missed: events 2 to 3 of abc (Clock)", "missed: event 5 of abc (Clock)"] == told.notices
+
+
+def test_lots_that_are_over_leave_in_time() -> None:
+    """However long a house is watched, only the last lots that closed are kept."""
+    sale = Sale(None, Told())
+    for number in range(ENDED_SHOWN_MAX + 20):
+        sale.event("", event("auction.created", 1, gid=f"g{number}", name="Clock", status="open"))
+        sale.event("", event("auction.closed", 2, gid=f"g{number}", outcome="no_bids"))
+    assert ENDED_SHOWN_MAX == len(sale.lots)
+    assert f"g{ENDED_SHOWN_MAX + 19}" in sale.lots and "g0" not in sale.lots
+
+
+def test_no_text_steers_a_terminal() -> None:
+    """Control characters, line ends and marks that turn the writing direction are left out; the rest stays."""
+    assert "]0;ownedClock31mkcolc" == plain(EVIL)
+    assert "Pendule d'officier, 18½ cm, 時計" == plain("Pendule d'officier, 18½ cm, 時計")
+
+
+@pytest.mark.parametrize("json_wanted", [False, True])
+def test_lines_are_plain(json_wanted: bool) -> None:
+    """Each event is one line without a control character, also as JSON on a terminal, where its meaning stays."""
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    out, err = Terminal(), io.StringIO()
+    payload = json.dumps({"name": EVIL}, ensure_ascii=False)
+    lot = Lot("abc", EVIL, "open", 1)
+    lines = Lines(out, err, json=json_wanted)
+    lines.event(payload, event("bid.placed", bidder=EVIL, amount="1.000", leading=True), lot)
+    lines.notice(EVIL)
+    written = out.getvalue()
+    assert 1 == written.count("\n") == err.getvalue().count("\n")
+    assert written.removesuffix("\n") == "".join(mark for mark in written if mark.isprintable() or mark == " ")
+    if json_wanted:
+        assert json.loads(payload) == json.loads(written)
+    else:
+        assert f"abc/1 {plain(EVIL)}: {plain(EVIL)} bids 1.000, leads" in written
+
+
+def test_the_view_fits_the_terminal() -> None:
+    """With a thousand lots and many events the view is no higher or wider than the terminal; the soonest end is on top."""
+    console = Console(width=100, height=30, file=io.StringIO(), color_system=None)
+    view = View(console, screen=False)
+    sale = Sale(None, view)
+    ends_first = sale.clock.now() + timedelta(seconds=61)
+    for number in range(1000):
+        ends = None if number % 2 else ends_first + timedelta(seconds=number)
+        sale.state(Lot(f"g{number}", f"{EVIL} {number}", "open", 1, "1.000", "ada", "2.000", 1, None, None, ends))
+    for number in range(2, EVENTS_SHOWN_MAX + 5):
+        bid = {"bidder": "ben" * 40, "amount": "9.000", "leading": True, "endsAt": ends_first.isoformat()}
+        sale.event("", event("bid.placed", number, gid="g0", **bid))
+    sale.connected("live " * 40)
+    with console.capture() as capture:
+        console.print(view.picture(sale))
+    lines = capture.get().splitlines()
+    text = capture.get()
+    assert len(lines) <= 30 and max(map(cell_len, lines)) <= 100
+    first = next(line for line in lines if "kcolc 0" in line)
+    assert "9.000" in first and "ben" in first and "1:0" in first
+    assert len(sale.lots) == 1000 > text.count(" open ") > 10
+    assert "\x07" not in text and "]0;owned" in text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(-5, "0:00"), (59.9, "0:59"), (61, "1:01"), (3661, "1:01:01"), (90_000, "1 d 1 h")],
+)
+def test_the_time_left_is_read_at_a_glance(seconds: float, said: str) -> None:
+    """Seconds count down to nought and not below; days say how many hours."""
+    assert said == left(NOW + timedelta(seconds=seconds), NOW)
+    assert "-" == left(None, NOW)
+
+
+def test_the_clock_is_the_houses() -> None:
+    """Once the house has said what time it is, that counts, however wrong this machine's clock is."""
+    clock = Clock()
+    assert abs(clock.now() - datetime.now(UTC)) < timedelta(seconds=5)
+    clock.heard(NOW)
+    assert NOW <= clock.now() < NOW + timedelta(seconds=60)
+
+
+def test_pauses_are_never_shorter_than_asked_for() -> None:
+    """The server's word is the least; from there they grow, up to a bound, and begin anew after it has worked."""
+    pauses = Pauses()
+    pauses.least = 2.0
+    waits = [pauses.next() for _ in range(40)]
+    assert all(2.0 <= wait <= 12.0 for wait in waits) and max(waits) > 8.0
+    assert len(set(waits)) > 30, "chance keeps them apart"
+    pauses.reset()
+    assert pauses.next() <= 4.0
+    assert pauses.next(at_least=60.0) >= 60.0

@@ -1,0 +1,106 @@
+"""`saleroom watch` over TLS: a certificate that is trusted, and one that is not."""
+
+import asyncio
+import ssl
+import subprocess
+from collections.abc import AsyncIterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.fixtures_process import Start, Visit
+from tests.mqtt.equipment import Mosquitto
+from tests.needs import need
+from tests.process import PROGRAM, environment
+from tests.tools.watch.watching import SECONDS_MAX
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A certificate for 127.0.0.1 that signs itself, with its key in the same file."""
+    file = tmp_path / "certificate.pem"
+    subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+    curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+    command = [
+        need("openssl"),
+        "req",
+        "-x509",
+        *curve,
+        *subject,
+        "-keyout",
+        str(tmp_path / "key.pem"),
+        "-out",
+        str(file),
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    return file
+
+
+@pytest.fixture
+async def over_tls(start: Start, visit: Visit, certificate: Path) -> AsyncIterator[tuple[str, str]]:
+    """The address over TLS of a house, as a proxy before it would give it, and a lot in it that is over."""
+    house = start()
+    client = visit(house)
+    ada = client.enter("ada")
+    gid = client.sell(ada)
+    client.post(f"/auctions/{gid}/close", ada)
+    there = urlsplit(house.url)
+
+    async def passing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while data := await reader.read(65536):
+                writer.write(data)
+        except OSError:
+            pass  # one of the two has gone, and the other follows
+        finally:
+            writer.close()
+
+    async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        back, forth = await asyncio.open_connection(there.hostname, there.port)
+        await asyncio.gather(passing(reader, forth), passing(back, writer))
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, certificate.with_name("key.pem"))
+    server = await asyncio.start_server(accepted, "127.0.0.1", 0, ssl=context)
+    yield f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}", gid
+    server.close()
+
+
+async def watched(*arguments: str | Path) -> tuple[int, str]:
+    """Watch to the end, and return the exit code and what was said."""
+    process = await asyncio.create_subprocess_exec(
+        PROGRAM, "watch", *arguments, env=environment(), stderr=asyncio.subprocess.PIPE
+    )
+    async with asyncio.timeout(SECONDS_MAX):
+        _, said = await process.communicate()
+    assert process.returncode is not None, "it has ended"
+    return process.returncode, said.decode()
+
+
+async def test_https(over_tls: tuple[str, str], certificate: Path) -> None:
+    """A house over HTTPS is watched where its certificate is trusted, and named in a line where not."""
+    url, gid = over_tls
+    code, said = await watched(url, gid, "--ca-file", certificate)
+    assert (0, f"saleroom: {gid} (Longcase clock) is over: closed without a bid\n") == (code, said)
+    code, said = await watched(url, gid)
+    assert (1, 1) == (code, said.count("\n")) and "its certificate is not trusted (self" in said
+
+
+async def test_mqtts(start: Start, visit: Visit, tmp_path: Path, certificate: Path) -> None:
+    """So is a broker over TLS."""
+    key = certificate.with_name("key.pem")
+    broker = Mosquitto(tmp_path, f"certfile {certificate}", f"keyfile {key}")
+    broker.start()
+    try:
+        url = f"mqtts://127.0.0.1:{broker.port}"
+        client = visit(start(mqtt=url, mqtt_ca_file=str(certificate)))
+        ada = client.enter("ada")
+        gid = client.sell(ada)
+        client.post(f"/auctions/{gid}/close", ada)
+        code, said = await watched(url, gid, "--ca-file", certificate)
+        assert 0 == code and said.endswith(f"{gid} (Longcase clock) is over: closed without a bid\n")
+        code, said = await watched(url, gid)
+        assert (1, 1) == (code, said.count("\n")) and "certificate verify failed" in said
+    finally:
+        broker.kill()
