@@ -15,7 +15,7 @@ from bench.servers import House, Program, cpu_seconds
 from bench.stage import Stage
 from bench.violations import EVERYTHING, Since
 from bench.wrk import Load
-from saleroom.storage.tables import bids as bid_rows
+from saleroom.bidding.storage.tables import bids as bid_rows
 
 WARM_UP_SECONDS = 1.0
 CONNECTIONS = 256

@@ -15,7 +15,8 @@ from bench.data import AUCTIONS
 from bench.results import Reading
 from bench.servers import House
 from bench.stage import Stage
-from saleroom.storage import tables
+from saleroom.bidding.storage import tables
+from saleroom.log import tables as log_tables
 
 LEADS_SECONDS = (6.0, 20.0, 60.0)
 """Until the end comes, for the house to start; the longer ones where it was not up in time."""
@@ -71,6 +72,6 @@ def _until_none_is_open(house: House, ends_at: datetime) -> datetime:
 
 def _closed(connection: Connection) -> int:
     """Return how many auctions have closed by the log."""
-    events = tables.events.c
+    events = log_tables.events.c
     statement = select(func.count(func.distinct(events.auction_id))).where(events.type == "auction.closed")
     return int(connection.execute(statement).scalar_one())

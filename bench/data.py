@@ -19,12 +19,15 @@ from sqlalchemy.pool import NullPool
 
 from saleroom.accounts.domain.accounts import expiry
 from saleroom.accounts.service import accounts
+from saleroom.accounts.storage import tables as account_tables
 from saleroom.bidding.domain.increments import fixed
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service import auctions
-from saleroom.storage import tables
+from saleroom.bidding.storage import tables
+from saleroom.log import tables as log_tables
 from saleroom.storage.database import Database, Transaction, parse_url
 from saleroom.storage.migrations import migrate
+from saleroom.storage.schema import metadata
 
 BIDDERS = 10_000
 AUCTIONS = 10_000
@@ -93,8 +96,10 @@ def _people(tx: Transaction) -> list[str]:
     """Store the bidders and, last, one seller; return their tokens. Rows at once, as passwords would take an hour."""
     now = tx.now()
     names = [f"bidder-{number:05}" for number in range(1, BIDDERS + 1)] + ["seller"]
-    tx.execute(insert(tables.users), [{"username": name, "created_at": now} for name in names])
-    numbers = {row.username: row.id for row in tx.execute(select(tables.users.c.id, tables.users.c.username))}
+    tx.execute(insert(account_tables.users), [{"username": name, "created_at": now} for name in names])
+    numbers = {
+        row.username: row.id for row in tx.execute(select(account_tables.users.c.id, account_tables.users.c.username))
+    }
     values = [accounts.new_token_value() for _ in names]
     rows = [
         {
@@ -105,7 +110,7 @@ def _people(tx: Transaction) -> list[str]:
         }
         for name, value in zip(names, values, strict=True)
     ]
-    tx.execute(insert(tables.auth_tokens), rows)
+    tx.execute(insert(account_tables.auth_tokens), rows)
     return values
 
 
@@ -128,14 +133,14 @@ def _sell(tx: Transaction, seller: str, before: int, count: int) -> list[str]:
 
 
 def _delivered(connection: Connection) -> None:
-    connection.execute(update(tables.events).values(delivered_at=datetime.now(UTC)))
+    connection.execute(update(log_tables.events).values(delivered_at=datetime.now(UTC)))
 
 
 def _contents(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
     """Return all rows of all tables, in an order in which they can be inserted."""
     return {
         table.name: [tuple(row) for row in connection.execute(select(table).order_by(*table.primary_key.columns))]
-        for table in tables.metadata.sorted_tables
+        for table in metadata.sorted_tables
     }
 
 
@@ -143,7 +148,7 @@ async def _copy(url: str, contents: dict[str, list[tuple[Any, ...]]]) -> None:
     connection = await asyncpg.connect(url)
     try:
         for name, rows in contents.items():
-            columns = [column.name for column in tables.metadata.tables[name].columns]
+            columns = [column.name for column in metadata.tables[name].columns]
             await connection.execute(
                 f"DELETE FROM {name}"
             )  # what a migration has made, such as the secret of the house
@@ -152,7 +157,7 @@ async def _copy(url: str, contents: dict[str, list[tuple[Any, ...]]]) -> None:
                 await connection.execute(
                     f"SELECT setval(pg_get_serial_sequence('{name}', 'id'), max(id)) FROM {name}"
                 )  # names of our own
-        if "written_by" in tables.events.columns:
+        if "written_by" in log_tables.events.columns:
             await connection.execute("UPDATE events SET written_by = pg_current_xact_id()")
         await connection.execute("VACUUM ANALYZE")
     finally:

@@ -13,9 +13,9 @@ from bench.data import AUCTIONS, BIDDERS
 from bench.results import Reading
 from bench.stage import Stage
 from bench.violations import Since
-from saleroom.bidding.domain.views import instant
-from saleroom.storage import tables
-from saleroom.storage.tables import Instant, Money
+from saleroom.bidding.storage import tables
+from saleroom.kernel.instants import instant
+from saleroom.storage.schema import Instant, Money
 
 STEPS_AT_ONCE = 50
 BYTES_EACH = 1_200

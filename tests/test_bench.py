@@ -18,12 +18,14 @@ from bench.results import Reading, Results
 from bench.rows import CURVES, ROWS, Line, chosen, needed
 from bench.violations import Since
 from saleroom.accounts.service import accounts
+from saleroom.accounts.storage import tables as account_tables
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.increments import fixed
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service import auctions, bidding
 from saleroom.bidding.service.bidding import BidCommand
-from saleroom.storage import tables
+from saleroom.bidding.storage import tables
+from saleroom.log import tables as log_tables
 from saleroom.storage.database import Database, Transaction
 from tests.needs import need
 
@@ -51,7 +53,7 @@ Requests/sec:    288.99
 Transfer/sec:     95.42KB
 """  # noqa: W291  # wrk ends some lines so
 
-bids, events, rows = tables.bids, tables.events, tables.auctions
+bids, events, rows = tables.bids, log_tables.events, tables.auctions
 
 
 def sales(tx: Transaction) -> None:
@@ -126,7 +128,7 @@ async def test_a_leader_who_is_not_the_last_bidder_is_found(database: Database, 
     """An auction whose leader, price or instant is not its leading bid's is counted, each by itself."""
     await database.write(sales)
     wrong = {
-        "current_bidder_id": select(func.min(tables.users.c.id)).scalar_subquery(),
+        "current_bidder_id": select(func.min(account_tables.users.c.id)).scalar_subquery(),
         "current_bid": Decimal("999.000"),
         "current_bid_at": datetime(2026, 1, 1, tzinfo=UTC),
     }

@@ -10,7 +10,7 @@ from saleroom.bidding.api import devices
 from saleroom.bidding.api.fields import COMMAND_ID_MAX
 from saleroom.broker.embedded import CONNECTIONS_MAX
 from saleroom.http import asyncapi
-from saleroom.http.problems import STATUS
+from saleroom.http.problems import status_of
 from tests.fixtures_process import Start, Visit
 from tests.mqtt.equipment import free_port
 from tests.needs import need
@@ -110,7 +110,7 @@ def test_the_commands_bid(start: Start, visit: Visit) -> None:
 def test_every_refusal_is_told() -> None:
     """The page lists each refusal that a device can meet under its status, and no other."""
     listed = re.findall(r"^\| (\d{3}) \| `(\w+)` \|", PAGE.read_text(), re.MULTILINE)
-    assert sorted((str(STATUS[refused]), refused.code) for refused in asyncapi._refusals()) == sorted(listed)
+    assert sorted((str(status_of(refused)), refused.code) for refused in asyncapi._refusals()) == sorted(listed)
 
 
 def test_the_limits_are_those_of_the_house() -> None:

@@ -21,7 +21,7 @@ from saleroom.bidding.domain.events import EVENTS
 from saleroom.bidding.domain.views import cloud_event, event_from_parts, event_parts
 from saleroom.cli import cli
 from saleroom.compose import PUBLIC_FOLDER
-from saleroom.http.problems import STATUS
+from saleroom.http.problems import statuses
 from saleroom.http.services import House
 from saleroom.site.assets import Assets
 from saleroom.site.pages import Pages
@@ -109,7 +109,7 @@ def test_every_page_is_named(page_routes: list[Route]) -> None:
 def test_every_error_has_its_code_and_status() -> None:
     """docs/api.md lists each error that can reach a client under its status, and no others."""
     listed = sorted((int(row[0]), words(row[1])[0]) for row in rows(sections(read("docs/api.md"))["Errors"]))
-    assert sorted((status, refused.code) for refused, status in STATUS.items()) == listed
+    assert sorted((status, refused.code) for refused, status in statuses().items()) == listed
 
 
 @pytest.mark.parametrize("kind", EVENTS)
@@ -217,7 +217,7 @@ def test_conformance_has_every_endpoint_error_event_and_property() -> None:
     """docs/conformance.md has a row for each endpoint, each refusal by its code, each event, and each test of a property."""
     text = read("docs/conformance.md")
     wanted = [f"{endpoint.method} {endpoint.path}" for endpoint in ENDPOINTS]
-    wanted += [refused.code for refused in STATUS] + list(EVENTS)
+    wanted += [refused.code for refused in statuses()] + list(EVENTS)
     wanted += [name for name in all_tests() if name.startswith("domain/test_properties.py::")]
     assert [] == [name for name in wanted if f"`{name}`" not in text]
 

@@ -17,9 +17,10 @@ import pytest
 from sqlalchemy import func, select, update
 
 from saleroom.bidding.storage import auctions
+from saleroom.log.tables import events
 from saleroom.mqtt.topics import MqttSettings
 from saleroom.storage.database import Transaction
-from saleroom.storage.tables import events, heartbeats
+from saleroom.storage.tables import heartbeats
 from tests.fixtures_process import Start, Visit
 from tests.mqtt.equipment import Mosquitto, Subscriber, free_port
 from tests.process import PASSWORD, saleroom, wait_until

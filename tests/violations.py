@@ -10,9 +10,10 @@ from saleroom.bidding.domain.auction import begin
 from saleroom.bidding.domain.events import AuctionCreated, BidPlaced, Event
 from saleroom.bidding.domain.ledger import replay
 from saleroom.bidding.storage import auctions as auction_rows
+from saleroom.bidding.storage.tables import auctions, bids
 from saleroom.log import store
+from saleroom.log.tables import events
 from saleroom.storage.database import Transaction
-from saleroom.storage.tables import auctions, bids, events
 
 
 def violations(tx: Transaction) -> list[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import logging
 import re
 import sys
+from collections import Counter
 from collections.abc import MutableMapping
 from typing import Any, TextIO
 
@@ -72,3 +74,30 @@ def _traceback(out: TextIO, exc_info: ExcInfo) -> None:
 
 def _written_out(mark: re.Match[str]) -> str:
     return mark[0].encode("unicode_escape").decode()
+
+
+TELL_SECONDS = 1.0
+
+
+class Tally:
+    """Counts what happens by its reason, and logs it: the first at once, and then one line a second for all of them."""
+
+    def __init__(self, line: str) -> None:
+        self.counts: Counter[str] = Counter()
+        self._line = line
+        self._untold: Counter[str] = Counter()
+        self._told = False
+
+    def count(self, reason: str) -> None:
+        """Take note of one. Call it in the event loop."""
+        self.counts[reason] += 1
+        self._untold[reason] += 1
+        if not self._told:
+            self._tell()
+
+    def _tell(self) -> None:
+        self._told = bool(self._untold)
+        if self._told:
+            structlog.get_logger(__name__).warning(self._line, reasons=dict(self._untold))
+            self._untold.clear()
+            asyncio.get_running_loop().call_later(TELL_SECONDS, self._tell)

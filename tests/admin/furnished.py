@@ -9,14 +9,16 @@ from typing import TypeVar
 from sqlalchemy import func, insert, select
 
 from saleroom.accounts.service import accounts
+from saleroom.accounts.storage.tables import auth_tokens
 from saleroom.admin import ledger_check
 from saleroom.bidding.service import auctions, photos, watching
 from saleroom.bidding.service.bidding import buy_now
 from saleroom.bidding.service.closing import settle_due
 from saleroom.bidding.service.imaging import make
+from saleroom.bidding.storage.tables import signing_keys
 from saleroom.storage import heartbeats, leases
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.tables import auth_tokens, metadata, signing_keys
+from saleroom.storage.schema import metadata
 from tests.bidding.domain.examples import eur
 from tests.bidding.service.people import Person, bid, once_of, person, sells
 from tests.fixtures_database import T0, FakeClock

@@ -12,15 +12,17 @@ from hypothesis import settings
 from sqlalchemy import Table, delete, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
+from saleroom.accounts.storage.tables import users
 from saleroom.admin import ledger_check
 from saleroom.admin.ledger_check import NOT_COVERED, check, faults_of
 from saleroom.bidding.domain.events import SoftClose
 from saleroom.bidding.service.auctions import cancel
 from saleroom.bidding.service.bidding import buy_now
 from saleroom.bidding.service.closing import settle_due
+from saleroom.bidding.storage.tables import auctions, bids, texts
+from saleroom.log.tables import events
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.migrations import migrate
-from saleroom.storage.tables import auctions, bids, events, texts, users
 from saleroom.storage.transfer import freeze, heads
 from tests.bidding.service.people import Person, bid, person, sells
 from tests.fixtures_database import FakeClock

@@ -10,9 +10,9 @@ from saleroom.bidding.domain.events import AuctionCreated, PhotosArranged
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service import auctions, photos
 from saleroom.bidding.service.imaging import make
+from saleroom.bidding.storage.tables import photo_files
+from saleroom.bidding.storage.tables import photos as rows
 from saleroom.storage.database import Database
-from saleroom.storage.tables import photo_files
-from saleroom.storage.tables import photos as rows
 from tests.admin.test_ledger_check import tampered
 from tests.bidding.domain.examples import eur
 from tests.bidding.service.people import Person, logged, person, read, sells, stored

@@ -15,12 +15,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, inspect, select
 
+from saleroom.accounts.storage.tables import users
 from saleroom.admin import transfers
 from saleroom.cli import main
 from saleroom.kernel.chain import canonical
 from saleroom.storage import transfer
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.tables import metadata, users
+from saleroom.storage.schema import metadata
 from saleroom.storage.transfer import Broken
 from tests.admin import furnished
 from tests.fixtures_database import _postgresql_database

@@ -14,8 +14,9 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from sqlalchemy import select
 
+from saleroom.bidding.storage.tables import auctions
+from saleroom.log.tables import events
 from saleroom.storage.database import Transaction
-from saleroom.storage.tables import auctions, events
 from tests.mqtt.equipment import Received
 
 Log = Mapping[str, Sequence[bytes]]

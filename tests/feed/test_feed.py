@@ -12,14 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 
+from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.service.closing import settle_due
 from saleroom.feed import feed as feed_module
-from saleroom.feed.feed import BEGINNING, EventId, Feed, Follower
+from saleroom.feed.feed import Feed, Follower
 from saleroom.feed.frontier import Frontier
-from saleroom.kernel.errors import Busy, UnknownAuction, UnknownEvent
+from saleroom.kernel.errors import Busy, UnknownEvent
+from saleroom.kernel.identifiers import BEGINNING, EventId
 from saleroom.log import store
+from saleroom.log import tables as log_tables
 from saleroom.log.store import LoggedEvent, Seen, Tail
-from saleroom.storage import tables
 from saleroom.storage.database import Database, Transaction
 from tests.fixtures_database import OpenDatabase
 from tests.mqtt.equipment import Sales
@@ -54,8 +56,8 @@ async def all_payloads(database: Database) -> list[bytes]:
     """Return all public events in the order of the log."""
 
     def read(tx: Transaction) -> list[bytes]:
-        public = select(tables.events.c.payload).where(tables.events.c.version.is_not(None))
-        return list(tx.execute(public.order_by(tables.events.c.id)).scalars())
+        public = select(log_tables.events.c.payload).where(log_tables.events.c.version.is_not(None))
+        return list(tx.execute(public.order_by(log_tables.events.c.id)).scalars())
 
     return await database.read(read)
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from saleroom.bidding.api import fields
 from saleroom.bidding.domain.events import SoftClose
 from saleroom.bidding.domain.increments import Ladder
-from saleroom.bidding.domain.views import instant
 from saleroom.bidding.storage.listing import Mark
 from saleroom.http.cursors import AUCTIONS, BIDS, Sealed
 from saleroom.http.forms import Field, Form, read_fields
 from saleroom.kernel.errors import Fault, Invalid
+from saleroom.kernel.instants import instant
 from saleroom.kernel.money import LIMIT, ZERO
 from tests.fuzz.mangling import any_json, as_bytes, bounded, mangled, mangled_text, nasty
 from tests.sealing import cursors, sealed

@@ -17,7 +17,7 @@ from saleroom.bidding.service.desk import Desk
 from saleroom.broker import packets
 from saleroom.broker.links import TcpLink
 from saleroom.broker.packets import Malformed, Packet
-from saleroom.mqtt.inbox import Tally
+from saleroom.logs import Tally
 from saleroom.mqtt.topics import Arrived, MqttSettings
 from saleroom.storage.database import Database
 from tests.broker import raw

@@ -16,10 +16,10 @@ from starlette.requests import HTTPConnection
 from saleroom.accounts.api.agents import agent
 from saleroom.accounts.domain.accounts import parse_password, parse_username
 from saleroom.bidding.api.fields import BY_MARK, command_id, event_id, photo_ids
-from saleroom.bidding.domain.views import instant as wire_instant
 from saleroom.http import forms, guard
 from saleroom.http.cursors import Sealed
 from saleroom.kernel.errors import Fault
+from saleroom.kernel.instants import instant as wire_instant
 from saleroom.kernel.money import LIMIT, ZERO, parse_money
 from saleroom.mqtt.topics import MqttSettings
 from saleroom.settings import PREFIX, Settings, SettingsError, load

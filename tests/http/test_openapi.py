@@ -9,12 +9,12 @@ from openapi_spec_validator import validate
 from starlette.routing import Route, Router
 
 from saleroom import __version__, compose
+from saleroom.accounts.domain.errors import InvalidAuthentication
 from saleroom.bidding.api.endpoints import ENDPOINTS
 from saleroom.http import front, problems
 from saleroom.http.endpoints import Access, Endpoint
 from saleroom.http.guard import SAFE_METHODS
-from saleroom.kernel import errors
-from saleroom.kernel.errors import Refused
+from saleroom.kernel.errors import Invalid, Refused
 from tests.contract import DOCUMENT
 from tests.fixtures_house import House, settings_for
 
@@ -87,12 +87,14 @@ def test_every_error_code_is_documented() -> None:
         for name, found in schemas.items()
         if name.endswith("Error") and "code" in found["properties"]
     }
-    for refused in problems.STATUS:
-        if refused not in (errors.InvalidAuthentication, problems.MethodNotAllowed):
+    for refused in problems.statuses():
+        if refused not in (InvalidAuthentication, problems.MethodNotAllowed):
             assert (refused.__doc__ or "").splitlines()[0] == coded[refused.code]["description"]
-    assert len(problems.STATUS) - 2 == len(coded), "a login's has no code, and a method that is not there no operation"
+    assert len(problems.statuses()) - 2 == len(coded), (
+        "a login's has no code, and a method that is not there no operation"
+    )
     text = str(DOCUMENT["paths"]) + DOCUMENT["info"]["description"]
-    assert [] == [refused.code for refused in problems.STATUS if f"`{refused.code}`" not in text]
+    assert [] == [refused.code for refused in problems.statuses() if f"`{refused.code}`" not in text]
 
 
 @each_endpoint
@@ -102,7 +104,7 @@ def test_errors_stand_under_their_status(endpoint: Endpoint) -> None:
     expected: set[type[Refused]] = set(endpoint.errors) | {
         problems.HeadersTooLarge,
         problems.InternalError,
-        errors.Invalid,
+        Invalid,
     }
     if endpoint.method not in SAFE_METHODS:
         expected.add(problems.ForgeryRefused)
@@ -113,10 +115,10 @@ def test_errors_stand_under_their_status(endpoint: Endpoint) -> None:
     if endpoint.access is not Access.OPEN or endpoint.form is not None:
         expected.add(problems.Unavailable)
     for refused in expected:
-        answer = answers[str(problems.STATUS[refused])]
+        answer = answers[str(problems.status_of(refused))]
         assert f"`{refused.code}`" in answer["description"]
         codes = [one["properties"].get("code", {}).get("const") for one in resolved(_schema(answer))]
-        assert refused.code in codes or endpoint.bare or refused is errors.InvalidAuthentication
+        assert refused.code in codes or endpoint.bare or refused is InvalidAuthentication
 
 
 def _schema(answer: dict[str, Any]) -> dict[str, Any]:

@@ -8,11 +8,12 @@ import pytest
 
 from saleroom.accounts.domain.accounts import parse_password, parse_username
 from saleroom.bidding.domain import selling
+from saleroom.bidding.domain.errors import AlreadyLeading
 from saleroom.bidding.domain.events import SoftClose
 from saleroom.bidding.domain.increments import Tier, ladder_faults
 from saleroom.bidding.domain.photos import refuse_bad_list, size_fault
 from saleroom.bidding.domain.selling import Draft
-from saleroom.kernel.errors import AlreadyLeading, Fault, Invalid, Refused, TooManyRequests
+from saleroom.kernel.errors import Fault, Invalid, Refused, TooManyRequests
 from saleroom.kernel.money import parse_money
 from tests.bidding.domain.examples import ADA, after, eur, refusal
 from tests.bidding.domain.playing import T0

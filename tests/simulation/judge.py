@@ -20,10 +20,10 @@ from saleroom.bidding.domain.views import auction_view, event_from_parts
 from saleroom.bidding.storage import auctions
 from saleroom.kernel.errors import Refused
 from saleroom.log import store
+from saleroom.log.tables import events
 from saleroom.storage.cache import Memory
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import TryAgain, Unavailable
-from saleroom.storage.tables import events
 from tests.bidding.domain.oracle import Row
 from tests.bidding.domain.playing import refusal_code, seen, units
 from tests.simulation.model import Differs, Model

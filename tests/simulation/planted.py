@@ -13,11 +13,11 @@ from msgspec import structs
 from saleroom.accounts.storage import accounts, idempotency
 from saleroom.bidding.domain import auction as auctions_as_values
 from saleroom.bidding.domain import bidding, closing
+from saleroom.bidding.domain.errors import AuctionOver
 from saleroom.bidding.service import bidding as use_cases
 from saleroom.bidding.service import closing as closer
 from saleroom.bidding.service import desk, recording
 from saleroom.bidding.storage import auctions
-from saleroom.kernel.errors import AuctionClosed
 from saleroom.log.store import LoggedEvent
 from saleroom.mqtt import outbox
 from tests.simulation.world import PROCESS
@@ -58,7 +58,7 @@ def late_by_an_instant() -> Iterator[None]:
 
     def refuse_if_over(auction: Any, now: Any, received_at: Any = None) -> None:
         if auction.over or (auction.ends_at is not None and now > auction.ends_at):
-            raise AuctionClosed(endsAt=auction.ends_at)
+            raise AuctionOver(endsAt=auction.ends_at)
 
     with patch.object(bidding, "refuse_if_over", refuse_if_over):
         yield

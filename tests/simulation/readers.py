@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from saleroom.feed.feed import BEGINNING, EventId
+from saleroom.kernel.identifiers import BEGINNING, EventId
 from saleroom.log.store import LoggedEvent
 from tests.simulation.world import Process, World
 

@@ -12,18 +12,10 @@ from typing import Any
 import pytest
 
 from saleroom.bidding.domain.auction import TERMS
+from saleroom.bidding.domain.errors import AuctionNotStarted, BidTooLow, TermsChanged
 from saleroom.bidding.domain.events import SoftClose, Terms
 from saleroom.http import problems
-from saleroom.kernel.errors import (
-    AuctionNotStarted,
-    BidTooLow,
-    Change,
-    Fault,
-    Invalid,
-    Refused,
-    TermsChanged,
-    TooManyRequests,
-)
+from saleroom.kernel.errors import Change, Fault, Invalid, Refused, TooManyRequests
 from saleroom.site.language import Languages, Said
 from saleroom.site.words import (
     CHANGES,

@@ -6,13 +6,13 @@ from typing import Any
 
 from sqlalchemy import func, insert, select
 
+from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.auction import Auction, Party
 from saleroom.bidding.domain.events import Event
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service.recording import advance, start
 from saleroom.storage.database import Transaction
-from saleroom.storage.tables import users
 from tests.bidding.domain.playing import T0, party
 from tests.fixtures_database import unique
 from tests.histories import PEOPLE

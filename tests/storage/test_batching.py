@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy import select
 
 from saleroom.accounts.service.accounts import register
-from saleroom.kernel.errors import UnknownAuction
+from saleroom.accounts.storage.tables import users
+from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.storage.batching import Shared
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.tables import users
 
 
 class Census:

@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 from saleroom.storage import bulk
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.tables import Instant, Money, Number
+from saleroom.storage.schema import Instant, Money, Number
 
 scratch = Table(
     "bulk_scratch",

@@ -15,9 +15,10 @@ from saleroom.bidding.service import auctions, photos, watching
 from saleroom.bidding.service.imaging import make
 from saleroom.bidding.storage.listing import Filter, Sort, page
 from saleroom.bidding.storage.search_index import INDEX
+from saleroom.bidding.storage.tables import texts
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.migrations import configuration, current_revision, migrate
-from saleroom.storage.tables import metadata, texts
+from saleroom.storage.schema import metadata
 from tests.bidding.service.people import bid, person, sells
 from tests.fixtures_hypothesis import on_a_database
 from tests.histories import History, histories

@@ -11,7 +11,7 @@ from sqlalchemy import Column, Integer, MetaData, Table, delete, func, insert, s
 from sqlalchemy.exc import StatementError
 
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.tables import Instant, Money
+from saleroom.storage.schema import Instant, Money
 from tests.bidding.domain.playing import money
 from tests.fixtures_hypothesis import on_a_database
 

@@ -6,8 +6,9 @@ import pytest
 from sqlalchemy import Table, insert, inspect, select
 from sqlalchemy.exc import IntegrityError
 
+from saleroom.accounts.storage.tables import auth_tokens, users
+from saleroom.bidding.storage.tables import auctions
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.tables import auctions, auth_tokens, users
 from tests.bidding.domain.playing import T0, money
 
 # From the specification, "Resources and their fields": column, type, required.

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from sqlalchemy import Dialect, RowMapping, Table, bindparam, func, select, type_coerce
 from sqlalchemy.types import NullType
 
+from saleroom.accounts.storage.tables import users
 from saleroom.admin.photo_check import picture_faults
 from saleroom.bidding.domain.auction import Auction, begin
 from saleroom.bidding.domain.events import AuctionCreated, BidPlaced, Event
@@ -22,10 +23,11 @@ from saleroom.bidding.domain.retrace import Broken, retrace
 from saleroom.bidding.domain.views import event_from_parts
 from saleroom.bidding.storage import auctions as auction_rows
 from saleroom.bidding.storage import bids as bid_rows
+from saleroom.bidding.storage.tables import auctions, bids
 from saleroom.kernel.chain import canonical
 from saleroom.log import store
+from saleroom.log.tables import events
 from saleroom.storage.database import Transaction
-from saleroom.storage.tables import auctions, bids, events, users
 from saleroom.storage.transfer import Heads
 
 PAGE = 200

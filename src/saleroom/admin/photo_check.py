@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from sqlalchemy import select
 
 from saleroom.bidding.domain.events import Event, PhotosArranged, ShownFile, ShownPhoto
+from saleroom.bidding.storage.tables import photo_files, photos
 from saleroom.storage.database import Transaction
-from saleroom.storage.tables import photo_files, photos
 
 
 def picture_faults(tx: Transaction, number: int, author_id: int, log: Sequence[Event]) -> Iterator[str]:

@@ -9,8 +9,8 @@ from saleroom.accounts.domain.accounts import Account, parse_password, parse_use
 from saleroom.accounts.service.accounts import Accounts
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.storage import accounts as account_rows
-from saleroom.bidding.domain.views import instant
 from saleroom.kernel.errors import Fault, Refused
+from saleroom.kernel.instants import instant
 from saleroom.opening import run, with_tables
 from saleroom.settings import Settings
 from saleroom.storage.database import Database

@@ -15,7 +15,7 @@ from amqtt.session import Session
 from saleroom.broker.links import IS_SERVICE, Link, Turns
 from saleroom.broker.packets import FILTER_CHARACTERS_MAX, FILTERS_MAX
 from saleroom.broker.rights import Rights
-from saleroom.mqtt.inbox import Tally
+from saleroom.logs import Tally
 
 _REFUSED = 0x80
 _FILTERS = "saleroom.filters"

@@ -26,7 +26,7 @@ from websockets.typing import Subprotocol
 from saleroom.broker.amqtt_fixes import MendedBroker
 from saleroom.broker.links import DEVICE_PACKET_BYTES_MAX, Link, TcpLink, WebSocketLink
 from saleroom.broker.rights import Rights
-from saleroom.mqtt.inbox import Tally
+from saleroom.logs import Tally
 
 HOST = "127.0.0.1"
 PORT = 1883

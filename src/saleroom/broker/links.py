@@ -18,7 +18,7 @@ from websockets.exceptions import ConnectionClosed
 
 from saleroom.broker import packets
 from saleroom.broker.packets import Malformed, OtherVersion, Packet
-from saleroom.mqtt.inbox import Tally
+from saleroom.logs import Tally
 
 DEVICE_PACKET_BYTES_MAX = 1 << 16
 SERVICE_PACKET_BYTES_MAX = 1 << 20

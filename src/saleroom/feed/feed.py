@@ -15,10 +15,10 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 import structlog
-from msgspec import Struct
 
 from saleroom.feed.frontier import Frontier
 from saleroom.kernel.errors import Busy
+from saleroom.kernel.identifiers import BEGINNING, EventId
 from saleroom.log import store as rows
 from saleroom.log.store import Backlog, LoggedEvent, Rewound
 from saleroom.storage.batching import Shared
@@ -39,19 +39,6 @@ POLL_SECONDS = 1.0
 GAP_SECONDS = 0.02
 RETRY_SECONDS = 1.0
 CLOCK_SECONDS = 60.0
-
-
-class EventId(Struct, frozen=True):
-    """The id of an event, `gid/version`; version 0 stands before the first event of an auction, or of the log."""
-
-    gid: str
-    version: int
-
-    def __str__(self) -> str:
-        return f"{self.gid}/{self.version}" if self.version else "0"
-
-
-BEGINNING = EventId("", 0)
 
 
 class Follower:

@@ -13,12 +13,13 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from saleroom.bidding.api.fields import event_id
-from saleroom.bidding.domain.views import instant
-from saleroom.feed.feed import WAITING_MAX, EventId, Follower
+from saleroom.feed.feed import WAITING_MAX, Follower
 from saleroom.http.client_connection import LINE, Line
 from saleroom.http.endpoints import Call
 from saleroom.http.guard import header
 from saleroom.kernel.errors import Fault, Invalid
+from saleroom.kernel.identifiers import EventId
+from saleroom.kernel.instants import instant
 from saleroom.log.store import LoggedEvent
 
 COMMENT_SECONDS = 15.0

@@ -8,10 +8,10 @@ from contextlib import suppress
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
-from saleroom.accounts.service.throttle import network
 from saleroom.http.client_connection import LINE, Line
 from saleroom.http.guard import bearer_token, client_address, session_token
 from saleroom.kernel.errors import Unauthenticated
+from saleroom.kernel.networks import network
 from saleroom.storage.faults import Unavailable
 
 Whose = Callable[[str], Awaitable[int]]

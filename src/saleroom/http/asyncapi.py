@@ -18,8 +18,7 @@ from saleroom.bidding.api.messages import GID
 from saleroom.feed.streams import STARTED
 from saleroom.http import problems, schemas
 from saleroom.http.schemas import CONTACT, Schema, error_name, reference
-from saleroom.kernel import errors as e
-from saleroom.kernel.errors import Refused
+from saleroom.kernel.errors import Busy, Refused, TooManyRequests
 from saleroom.mqtt.inbox import REPLY_SECONDS
 from saleroom.mqtt.outbox import EVENT_SECONDS
 from saleroom.mqtt.topics import KEEPALIVE_SECONDS, OFFLINE, ONLINE, QOS_AT_LEAST_ONCE, MqttSettings
@@ -276,7 +275,7 @@ def _messages() -> dict[str, Any]:
     answers = schemas.components(ENDPOINTS)
     accepted = messages.reply_schema(answers["BidAnswer"], "BidReply", _PLACE.status)
     refused = [
-        messages.reply_schema(answers[error_name(one)], error_name(one), problems.STATUS[one]) for one in _refusals()
+        messages.reply_schema(answers[error_name(one)], error_name(one), problems.status_of(one)) for one in _refusals()
     ]
     return {
         **events,
@@ -342,7 +341,7 @@ def _request() -> dict[str, Any]:
 
 def _refusals() -> list[type[Refused]]:
     """Return every reason for which a command is refused: those of the same bid over HTTP, and those of every door."""
-    doors = (e.TooManyRequests, e.Busy, problems.Unavailable, problems.InternalError)
+    doors = (TooManyRequests, Busy, problems.Unavailable, problems.InternalError)
     return list(dict.fromkeys((*_PLACE.errors, *doors)))
 
 

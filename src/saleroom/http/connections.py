@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 import structlog
 
-from saleroom.accounts.service.throttle import network
 from saleroom.kernel.errors import Busy
+from saleroom.kernel.networks import network
 
 log = structlog.get_logger()
 

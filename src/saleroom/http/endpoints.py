@@ -17,6 +17,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from saleroom.accounts.service.idempotency import Once
+from saleroom.bidding.domain.errors import Changed, UnknownAuction
 from saleroom.bidding.domain.seen import Seen
 from saleroom.bidding.service import reading
 from saleroom.http.cursors import Sealed
@@ -24,7 +25,8 @@ from saleroom.http.forms import Field, Form, read_fields
 from saleroom.http.guard import IS_JSON, bearer_token, header, joined_header, media_type, read_body
 from saleroom.http.problems import MethodNotAllowed, NotJson, answer
 from saleroom.http.services import House
-from saleroom.kernel.errors import Changed, Fault, Invalid, Refused, Unauthenticated, UnknownAuction
+from saleroom.kernel.errors import Fault, Invalid, Refused, Unauthenticated
+from saleroom.kernel.identifiers import GID
 
 JSON_TYPES = frozenset({"application/json", "text/json"})
 KEY_HEADER = b"idempotency-key"
@@ -245,6 +247,5 @@ def digest(method: str, path: str, gid: str, values: dict[str, Any]) -> bytes:
 _TAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
 _TAGS = re.compile(rf"(?:[ \t]*,)*[ \t]*{_TAG}(?:[ \t]*,(?:[ \t]*{_TAG})?)*[ \t]*")
 _OUR_TAG = re.compile(r'(?<!W/)"([1-9][0-9]{0,9}-[0-9a-f]{16})(?:-own)?"')
-GID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _encode = msgspec.json.Encoder().encode
 _encode_sorted = msgspec.json.Encoder(order="sorted").encode

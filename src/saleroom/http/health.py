@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from saleroom.bidding.api.wire import Health, Readiness, json_response
 from saleroom.http.endpoints import Call
+from saleroom.http.responses import Health, Readiness, json_response
 from saleroom.storage.faults import Unavailable
 
 PROBE = {"Cache-Control": "no-store"}

@@ -10,15 +10,16 @@ import msgspec
 from saleroom import __version__
 from saleroom.bidding.api import photos
 from saleroom.bidding.api.fields import CREATE
-from saleroom.bidding.api.wire import PhotosView, Readiness
+from saleroom.bidding.api.wire import PhotosView
+from saleroom.bidding.domain.errors import PreconditionFailed, UnknownPhoto
 from saleroom.http import problems, schemas
 from saleroom.http.endpoints import KEY_LENGTH_MAX, Access, Endpoint
 from saleroom.http.forms import Field
 from saleroom.http.guard import HEADER_BYTES_MAX, SAFE_METHODS
-from saleroom.http.problems import STATUS
+from saleroom.http.problems import status_of
+from saleroom.http.responses import Readiness
 from saleroom.http.schemas import CONTACT, EXAMPLES, GID_PATTERN, Schema, error_name, reference, sentence
-from saleroom.kernel import errors as e
-from saleroom.kernel.errors import Refused
+from saleroom.kernel.errors import Invalid, Refused
 
 JSON, HTML, EVENTS, NDJSON = "application/json", "text/html", "text/event-stream", "application/x-ndjson"
 OCTETS, IMAGES = photos.OCTETS, "image/*"
@@ -194,7 +195,7 @@ def _answers(endpoint: Endpoint) -> dict[str, Any]:
         answers["304"] = {"description": "It has not changed.", "headers": headers}
     by_status: dict[int, list[type[Refused]]] = {}
     for refused in _refusals(endpoint):
-        by_status.setdefault(STATUS[refused], []).append(refused)
+        by_status.setdefault(status_of(refused), []).append(refused)
     for status, refusals in by_status.items():
         answers[str(status)] = _problem(refusals, bare=endpoint.bare)
     if endpoint.name == _READY:
@@ -208,13 +209,13 @@ def _answers(endpoint: Endpoint) -> dict[str, Any]:
 
 def _refusals(endpoint: Endpoint) -> list[type[Refused]]:
     """Return the endpoint's own errors and those of every door. Invalid is among them: unknown parameters are refused."""
-    found = [*endpoint.errors, e.Invalid, problems.HeadersTooLarge, problems.InternalError]
+    found = [*endpoint.errors, Invalid, problems.HeadersTooLarge, problems.InternalError]
     if endpoint.tag != "service":
         found.append(problems.Unavailable)
     if endpoint.method not in SAFE_METHODS:
         found.append(problems.ForgeryRefused)
     if endpoint.match:
-        found.append(e.PreconditionFailed)
+        found.append(PreconditionFailed)
     if endpoint.form is not None:
         found += [problems.NotJson, problems.BodyTooLarge, problems.BodyTimedOut]
     if endpoint.picture:
@@ -227,10 +228,10 @@ def _refusals(endpoint: Endpoint) -> list[type[Refused]]:
 def _problem(refusals: Sequence[type[Refused]], *, bare: bool = False) -> dict[str, Any]:
     """Return the answer that stands for errors of the same status."""
     lines = [f"`{refused.code}`: {sentence(refused).removesuffix('.')}." for refused in refusals]
-    choices = [reference(error_name(refused, bare=bare and refused is e.Invalid)) for refused in refusals]
+    choices = [reference(error_name(refused, bare=bare and refused is Invalid)) for refused in refusals]
     schema = choices[0] if len(choices) == 1 else {"oneOf": choices}
     answer = {"description": "\n\n".join(lines), "content": {JSON: {"schema": schema}}}
-    headers = _PROBLEM_HEADERS.get(STATUS[refusals[0]])
+    headers = _PROBLEM_HEADERS.get(status_of(refusals[0]))
     return answer | ({"headers": headers} if headers else {})
 
 
@@ -265,7 +266,7 @@ def _home() -> dict[str, Any]:
     """Return GET /, which is made for people (specification, "GET /")."""
     after = _parameter("query", "after", {"type": "string"}, "Where the list goes on. Opaque.")
     about = "HTML for people; programs read `GET /auctions`."
-    return _page("home", "Home page: the open auctions", about, [after], e.Invalid)
+    return _page("home", "Home page: the open auctions", about, [after], Invalid)
 
 
 def _login_form() -> dict[str, Any]:
@@ -281,7 +282,7 @@ def _page(
     page = {HTML: {"schema": {"type": "string"}}}
     responses: dict[str, Any] = {"200": {"description": "The page.", "content": page}}
     for one in (*refusals, problems.HeadersTooLarge, problems.Unavailable, problems.InternalError):
-        responses[str(STATUS[one])] = {"description": f"A page that says: {sentence(one)}", "content": page}
+        responses[str(status_of(one))] = {"description": f"A page that says: {sentence(one)}", "content": page}
     return {
         "operationId": name,
         "tags": ["pages"],
@@ -314,7 +315,7 @@ def _asset() -> dict[str, Any]:
             "206": {"description": "The bytes asked for.", "headers": etag, **file},
             "304": {"description": "It has not changed.", "headers": etag},
             "416": {"description": "There are no such bytes."},
-            **{str(STATUS[one]): _problem([one]) for one in refused},
+            **{str(status_of(one)): _problem([one]) for one in refused},
         },
     }
 
@@ -339,7 +340,7 @@ def _photo() -> dict[str, Any]:
         "responses": {
             "200": {"description": "The file.", "headers": etag, "content": {"image/webp": {"schema": _BINARY}}},
             "304": {"description": "It has not changed.", "headers": etag},
-            "404": _problem([e.UnknownPhoto, problems.NotFound]),
-            **{str(STATUS[one]): _problem([one]) for one in refused},
+            "404": _problem([UnknownPhoto, problems.NotFound]),
+            **{str(status_of(one)): _problem([one]) for one in refused},
         },
     }

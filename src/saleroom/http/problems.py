@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 from starlette.responses import Response
 
-from saleroom.bidding.domain.views import instant
+from saleroom.accounts.domain.errors import InvalidAuthentication
 from saleroom.kernel import errors
-from saleroom.kernel.errors import Fact, Invalid, InvalidAuthentication, Refused
+from saleroom.kernel.errors import Fact, Invalid, Refused
+from saleroom.kernel.instants import instant
 
 
 class Problem(Refused):
-    """A refusal that only HTTP knows. `headers` go with the answer."""
+    """A refusal that only HTTP knows, with its status. `headers` go with the answer."""
 
-    code = "problem"
+    status: ClassVar[int] = 500
     headers: Mapping[str, str] = {}
 
 
@@ -26,12 +27,14 @@ class NotFound(Problem):
     """There is nothing at this address; GET /openapi.json lists what there is."""
 
     code = "not_found"
+    status = 404
 
 
 class MethodNotAllowed(Problem):
     """This address does not take this method; the header Allow says which it takes."""
 
     code = "method_not_allowed"
+    status = 405
 
     def __init__(self, allow: str) -> None:
         super().__init__()
@@ -42,98 +45,92 @@ class ForgeryRefused(Problem):
     """Forgery filter: an API client sends the header 'X-Requested-With' (any value); a page sends its token."""
 
     code = "csrf"
+    status = 403
 
 
 class BodyTooLarge(Problem):
     """The body is too large; the fact `limit` gives the bytes allowed."""
 
     code = "body_too_large"
+    status = 413
 
 
 class HeadersTooLarge(Problem):
     """The headers are too large; the fact `limit` gives the bytes allowed for the address and all of them together."""
 
     code = "headers_too_large"
+    status = 431
 
 
 class NotJson(Problem):
     """Send JSON, with 'Content-Type: application/json'."""
 
     code = "unsupported_media_type"
+    status = 415
 
 
 class NotAnImage(Problem):
     """Send the picture itself as the body, with its 'Content-Type', such as image/jpeg."""
 
     code = "image_expected"
+    status = 415
 
 
 class BodyTimedOut(Problem):
     """The body did not arrive in time; send the request again."""
 
     code = "request_timeout"
+    status = 408
 
 
 class Unavailable(Problem):
     """The service cannot reach its database just now; try again, with the same Idempotency-Key if you sent one."""
 
     code = "unavailable"
+    status = 503
 
 
 class InternalError(Problem):
     """Something went wrong inside; it has been logged."""
 
     code = "internal_error"
+    status = 500
 
 
-STATUS: dict[type[Refused], int] = {
-    Invalid: 400,
+_STATUS_OF_KIND: dict[type[Refused], int] = {
+    errors.Unreadable: 400,
     errors.Unauthenticated: 401,
-    errors.InvalidAuthentication: 422,
-    errors.WrongPassword: 403,
-    errors.UsernameTaken: 409,
-    errors.RegistrationClosed: 403,
-    errors.UnknownAuction: 404,
-    errors.UnknownEvent: 400,
-    errors.UnknownPhoto: 404,
-    errors.UnknownSession: 404,
-    errors.OwnAuction: 403,
-    errors.NotAuthor: 403,
-    errors.BidTooLow: 409,
-    errors.AlreadyLeading: 409,
-    errors.AuctionClosed: 409,
-    errors.AuctionNotStarted: 409,
-    errors.AuctionStarted: 409,
-    errors.HasBids: 409,
-    errors.BuyNowUnavailable: 409,
-    errors.EndsByItself: 409,
-    errors.TermsChanged: 409,
-    errors.PreconditionFailed: 412,
-    errors.IdempotencyMismatch: 422,
-    errors.TooManyPhotos: 409,
-    errors.TooManyAuctions: 409,
-    errors.TooManyWatched: 409,
+    errors.Forbidden: 403,
+    errors.Unknown: 404,
+    errors.Conflict: 409,
+    errors.ConditionFailed: 412,
+    errors.Mismatch: 422,
     errors.TooManyRequests: 429,
     errors.Busy: 503,
-    NotFound: 404,
-    MethodNotAllowed: 405,
-    ForgeryRefused: 403,
-    BodyTooLarge: 413,
-    HeadersTooLarge: 431,
-    NotJson: 415,
-    NotAnImage: 415,
-    BodyTimedOut: 408,
-    Unavailable: 503,
-    InternalError: 500,
 }
-"""The status of every error that can reach a client."""
+"""The status of each kind of refusal."""
 
 RETRY_AFTER_SECONDS = 1
 
 
-def status_of(refused: Refused) -> int:
-    """Return the HTTP status of an error; 500 for one that is not meant to reach a client."""
-    return STATUS.get(type(refused), 500)
+def status_of(refused: Refused | type[Refused]) -> int:
+    """Return the HTTP status of a refusal or a class of them; 500 for one that is not meant to reach a client."""
+    kind = refused if isinstance(refused, type) else type(refused)
+    if issubclass(kind, Problem):
+        return kind.status
+    return next((_STATUS_OF_KIND[base] for base in kind.__mro__ if base in _STATUS_OF_KIND), 500)
+
+
+def statuses() -> dict[type[Refused], int]:
+    """Return every refusal that can reach a client, of all areas that are imported, with its status."""
+    return {kind: status_of(kind) for kind in _with_codes(Refused) if issubclass(kind, (Problem, *_STATUS_OF_KIND))}
+
+
+def _with_codes(kind: type[Refused]) -> Iterator[type[Refused]]:
+    for derived in kind.__subclasses__():
+        if "code" in vars(derived):
+            yield derived
+        yield from _with_codes(derived)
 
 
 def body_of(refused: Refused, *, bare: bool = False) -> dict[str, Any]:

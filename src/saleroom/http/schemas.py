@@ -8,14 +8,28 @@ from typing import Any
 import msgspec
 
 from saleroom.accounts.domain.accounts import USERNAME_PATTERN
+from saleroom.accounts.domain.errors import InvalidAuthentication
 from saleroom.bidding.api.fields import object_schema
-from saleroom.bidding.api.wire import FaultView
 from saleroom.bidding.domain.auction import Status
+from saleroom.bidding.domain.errors import (
+    AlreadyLeading,
+    AuctionNotStarted,
+    AuctionOver,
+    AuctionStarted,
+    BidTooLow,
+    BuyNowUnavailable,
+    EndsByItself,
+    PreconditionFailed,
+    TermsChanged,
+    TooManyAuctions,
+    TooManyPhotos,
+    TooManyWatched,
+)
 from saleroom.bidding.domain.events import Outcome
 from saleroom.http import problems
 from saleroom.http.endpoints import Endpoint
-from saleroom.kernel import errors as e
-from saleroom.kernel.errors import Refused
+from saleroom.http.responses import FaultView
+from saleroom.kernel.errors import Invalid, Refused, TooManyRequests
 
 Schema = dict[str, Any]
 
@@ -172,10 +186,10 @@ _CHANGED: dict[str, Schema] = {
 }
 
 FACTS: dict[type[Refused], dict[str, Schema]] = {
-    e.BidTooLow: {"minimumBid": _fact("minimumBid")},
-    e.AlreadyLeading: {"minimumBid": _fact("minimumBid")},
-    e.BuyNowUnavailable: {"minimumBid": _fact("minimumBid")},
-    e.AuctionClosed: {
+    BidTooLow: {"minimumBid": _fact("minimumBid")},
+    AlreadyLeading: {"minimumBid": _fact("minimumBid")},
+    BuyNowUnavailable: {"minimumBid": _fact("minimumBid")},
+    AuctionOver: {
         "endsAt": _fact("endsAt"),
         "closedAt": _fact("closedAt", nullable=False) | {"description": "Since when it is over."},
         "receivedAt": _fact("receivedAt")
@@ -183,15 +197,15 @@ FACTS: dict[type[Refused], dict[str, Schema]] = {
         "decidedAt": _fact("decidedAt", nullable=False),
         "lateMicroseconds": _fact("lateMicroseconds"),
     },
-    e.EndsByItself: {"endsAt": _fact("endsAt")},
-    e.AuctionNotStarted: {"startsAt": _fact("startsAt")},
-    e.AuctionStarted: {"startsAt": _fact("startsAt")},
-    e.TermsChanged: _CHANGED,
-    e.PreconditionFailed: _CHANGED,
-    e.TooManyPhotos: {"limit": {"type": "integer", "minimum": 1, "description": "How many there may be."}},
-    e.TooManyAuctions: {"limit": {"type": "integer", "minimum": 1, "description": "How many there may be."}},
-    e.TooManyWatched: {"limit": {"type": "integer", "minimum": 1, "description": "How many there may be."}},
-    e.TooManyRequests: {"retryAfter": _SECONDS},
+    EndsByItself: {"endsAt": _fact("endsAt")},
+    AuctionNotStarted: {"startsAt": _fact("startsAt")},
+    AuctionStarted: {"startsAt": _fact("startsAt")},
+    TermsChanged: _CHANGED,
+    PreconditionFailed: _CHANGED,
+    TooManyPhotos: {"limit": {"type": "integer", "minimum": 1, "description": "How many there may be."}},
+    TooManyAuctions: {"limit": {"type": "integer", "minimum": 1, "description": "How many there may be."}},
+    TooManyWatched: {"limit": {"type": "integer", "minimum": 1, "description": "How many there may be."}},
+    TooManyRequests: {"retryAfter": _SECONDS},
     problems.BodyTooLarge: {"limit": _BYTES},
     problems.HeadersTooLarge: {"limit": _BYTES},
 }
@@ -209,9 +223,9 @@ def components(endpoints: Sequence[Endpoint]) -> dict[str, Schema]:
     for form in (endpoint.form for endpoint in endpoints if endpoint.form is not None):
         body = object_schema(form.fields, strict=form.strict)
         found[form.name] = {"title": form.name, **body, **_TOGETHER.get(form.name, {})}
-    for refused in problems.STATUS.keys() - {problems.MethodNotAllowed}:  # no operation answers it, but an address
+    for refused in problems.statuses().keys() - {problems.MethodNotAllowed}:  # no operation answers it, but an address
         found[error_name(refused)] = error(refused)
-    found[error_name(e.Invalid, bare=True)] = error(e.Invalid, bare=True)
+    found[error_name(Invalid, bare=True)] = error(Invalid, bare=True)
     return dict(sorted(found.items()))
 
 
@@ -258,17 +272,17 @@ def _fits(form: Schema, one: Schema) -> bool:
 def error(refused: type[Refused], *, bare: bool = False) -> Schema:
     """Return the schema of an error's body, as `problems.body_of` makes it."""
     message: Schema = {"type": "string"}
-    if refused is e.Invalid:
+    if refused is Invalid:
         message = {
             "type": "object",
             "minProperties": 1,
             "additionalProperties": {"type": "array", "minItems": 1, "items": reference("FaultView")},
             "description": "Field name (`body` for the whole) to all that is wrong with it.",
         }
-    elif refused is e.InvalidAuthentication:
+    elif refused is InvalidAuthentication:
         message = {"const": sentence(refused)}
     properties = {"message": message}
-    if not bare and refused is not e.InvalidAuthentication:
+    if not bare and refused is not InvalidAuthentication:
         properties |= {"code": {"const": refused.code}, **FACTS.get(refused, {})}
     return {
         "title": error_name(refused, bare=bare),

@@ -11,16 +11,18 @@ from msgspec import Struct
 from sqlalchemy import Row, Select, Text, cast, func, select, update
 
 from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.events import AuctionCancelled, AuctionClosed, Event
 from saleroom.bidding.domain.ledger import Entry, Logged
 from saleroom.bidding.domain.views import event_from_parts
 from saleroom.bidding.storage import auctions as auction_rows
 from saleroom.bidding.storage.auctions import ending_rank
-from saleroom.kernel.errors import UnknownAuction, UnknownEvent
+from saleroom.bidding.storage.tables import auctions
+from saleroom.kernel.errors import UnknownEvent
+from saleroom.log.tables import events
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction, brief, ranked
 from saleroom.storage.faults import Unavailable
-from saleroom.storage.tables import auctions, events
 from saleroom.storage.turns import Rank
 
 PAGE_MAX = 500

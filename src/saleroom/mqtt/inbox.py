@@ -6,6 +6,7 @@ from collections import Counter
 import aiomqtt
 import structlog
 
+from saleroom.logs import Tally
 from saleroom.mqtt.connection import Connection, PublishRefused, acknowledged
 from saleroom.mqtt.topics import Arrived, Ask, MqttSettings
 
@@ -13,33 +14,8 @@ HELD_MAX = 4096
 """Commands and answers under way. Whoever answers says `busy` long before; beyond it the broker does not keep up."""
 REPLY_SECONDS = 300
 """How long a broker of MQTT 5 keeps an answer for a device that is away."""
-TELL_SECONDS = 1.0
 
 _log = structlog.get_logger(__name__)
-
-
-class Tally:
-    """Counts what happens by its reason, and logs it: the first at once, and then one line a second for all of them."""
-
-    def __init__(self, line: str) -> None:
-        self.counts: Counter[str] = Counter()
-        self._line = line
-        self._untold: Counter[str] = Counter()
-        self._told = False
-
-    def count(self, reason: str) -> None:
-        """Take note of one. Call it in the event loop."""
-        self.counts[reason] += 1
-        self._untold[reason] += 1
-        if not self._told:
-            self._tell()
-
-    def _tell(self) -> None:
-        self._told = bool(self._untold)
-        if self._told:
-            _log.warning(self._line, reasons=dict(self._untold))
-            self._untold.clear()
-            asyncio.get_running_loop().call_later(TELL_SECONDS, self._tell)
 
 
 class Inbox:

@@ -13,11 +13,13 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from saleroom.accounts.domain.accounts import Account
+from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.service import reading
 from saleroom.http.guard import read_body, session_token
 from saleroom.http.problems import MethodNotAllowed, headers_of, status_of
 from saleroom.http.services import House
-from saleroom.kernel.errors import Invalid, Refused, Unauthenticated, UnknownAuction
+from saleroom.kernel.errors import Invalid, Refused, Unauthenticated
+from saleroom.kernel.identifiers import GID
 from saleroom.site.rendering import Renderer
 from saleroom.storage.database import Transaction
 
@@ -30,7 +32,6 @@ FORM_BYTES_MAX = 16 * 1024
 """Five times the longest password in the longest characters, twice: to read a form holds up all others."""
 FIELDS_MAX = 100
 _FORM = "application/x-www-form-urlencoded"
-GID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _HOST = re.compile(r"(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
 _LOCAL = re.compile(r"/(?![/\\])[!-\[\]-~]{0,500}")
 

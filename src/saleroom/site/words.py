@@ -13,9 +13,10 @@ from decimal import Decimal
 
 from markupsafe import Markup, escape
 
+from saleroom.bidding.domain.errors import Changed
 from saleroom.bidding.domain.events import SoftClose
-from saleroom.bidding.domain.views import instant
-from saleroom.kernel.errors import Changed, Fact, Fault, Invalid, Refused
+from saleroom.kernel.errors import Fact, Fault, Invalid, Refused
+from saleroom.kernel.instants import instant
 from saleroom.site.language import MONEY_FAULTS, N_, Language, Said
 
 _PLACE = re.compile(r"%\((\w+)\)s")

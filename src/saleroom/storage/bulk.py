@@ -32,7 +32,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from saleroom.storage.database import Transaction
-from saleroom.storage.tables import Instant, Money, money_text
+from saleroom.storage.schema import Instant, Money, money_text
 
 _DIALECTS: dict[str, Dialect] = {
     name: make_url(f"{name}+{driver}://").get_dialect()()

@@ -33,22 +33,14 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ColumnElement
 
 from saleroom.bidding.domain.photos import is_webp
-from saleroom.bidding.domain.views import instant
 from saleroom.bidding.storage.search_index import drop_index, make_index
+from saleroom.bidding.storage.tables import auctions, photo_files, signing_keys, texts
 from saleroom.kernel.chain import canonical
+from saleroom.kernel.instants import instant
 from saleroom.storage.database import Transaction
 from saleroom.storage.migrations import current_revision, migrate, newest_revision
-from saleroom.storage.tables import (
-    Instant,
-    Money,
-    auctions,
-    leases,
-    metadata,
-    photo_files,
-    secrets,
-    signing_keys,
-    texts,
-)
+from saleroom.storage.schema import Instant, Money, metadata
+from saleroom.storage.tables import leases, secrets
 from saleroom.storage.wording import text_fault
 
 FORMAT = "saleroom-export/1"

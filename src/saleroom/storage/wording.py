@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import Column, String
 
 from saleroom.accounts.domain.accounts import parse_username
+from saleroom.accounts.storage.tables import idempotency, users
+from saleroom.bidding.storage.tables import auctions, photos
 from saleroom.kernel.errors import Fault
+from saleroom.kernel.identifiers import GID
 from saleroom.kernel.texts import control_fault
-from saleroom.storage.tables import auctions, idempotency, photos, users
 
 
 def text_fault(column: Column[Any], value: Any) -> Fault | None:
@@ -30,10 +31,9 @@ def _username_fault(value: str) -> Fault | None:
 
 
 def _gid_fault(value: str) -> Fault | None:
-    return None if _GID.fullmatch(value) else Fault("gid", "must be 1 to 64 characters of A-Z, a-z, 0-9, '_' and '-'")
+    return None if GID.fullmatch(value) else Fault("gid", "must be 1 to 64 characters of A-Z, a-z, 0-9, '_' and '-'")
 
 
-_GID = re.compile("[A-Za-z0-9_-]{1,64}")
 _RULES: dict[Column[Any], Callable[[str], Fault | None]] = {
     users.c.username: _username_fault,
     auctions.c.gid: _gid_fault,

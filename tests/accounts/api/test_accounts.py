@@ -13,8 +13,8 @@ from sqlalchemy import select
 
 from saleroom.accounts.service import passwords
 from saleroom.accounts.storage import accounts
+from saleroom.accounts.storage.tables import auth_tokens, users
 from saleroom.storage.database import Transaction
-from saleroom.storage.tables import auth_tokens, users
 from tests.bidding.api.answers import faults, instant, refusal
 from tests.fixtures_house import PASSWORD, House, ServeHouse
 

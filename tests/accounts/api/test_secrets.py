@@ -9,8 +9,8 @@ import httpx
 import pytest
 from sqlalchemy import select
 
+from saleroom.accounts.storage.tables import auth_tokens, users
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.tables import auth_tokens, users
 from tests.process import Served
 
 PASSWORD = f"correct horse {secrets.token_hex(8)}"

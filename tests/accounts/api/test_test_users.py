@@ -9,10 +9,10 @@ from sqlalchemy import event, select
 
 from saleroom.accounts.service import accounts
 from saleroom.accounts.storage.accounts import list_users
+from saleroom.accounts.storage.tables import users
 from saleroom.bidding.api.endpoints import offered
 from saleroom.settings import SettingsError, load
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.tables import users
 from tests.bidding.api.answers import faults, refusal
 from tests.fixtures_house import LOAD_KEY, PASSWORD, House, ServeHouse, User
 from tests.http.conftest import Log

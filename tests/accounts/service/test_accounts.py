@@ -11,22 +11,15 @@ import pytest
 from argon2 import PasswordHasher
 from sqlalchemy import func, select
 
+from saleroom.accounts.domain.errors import InvalidAuthentication, RegistrationClosed, UnknownUser, UsernameTaken
 from saleroom.accounts.service.accounts import Accounts, authenticate, issue_token, log_out, new_token_value, set_digest
 from saleroom.accounts.service.passwords import SHARE_MAX, THREADS, WAITING_MAX, Passwords
 from saleroom.accounts.service.throttle import FREE_FAILURES, Registrations
 from saleroom.accounts.storage import accounts as rows
-from saleroom.kernel.errors import (
-    Busy,
-    InvalidAuthentication,
-    RegistrationClosed,
-    TooManyRequests,
-    Unauthenticated,
-    UnknownUser,
-    UsernameTaken,
-)
+from saleroom.accounts.storage.tables import auth_tokens
+from saleroom.kernel.errors import Busy, TooManyRequests, Unauthenticated
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import Abandoned, Unavailable
-from saleroom.storage.tables import auth_tokens
 from tests.bidding.service.people import person
 from tests.fixtures_database import T0, FakeClock, OpenDatabase
 from tests.storage.test_turns import Somebody, asked_by

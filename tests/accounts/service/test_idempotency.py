@@ -5,12 +5,14 @@ from collections.abc import Callable
 
 import pytest
 
+from saleroom.accounts.domain.errors import IdempotencyMismatch
 from saleroom.accounts.service.idempotency import Once
+from saleroom.bidding.domain.errors import AuctionOver, BidTooLow
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service.auctions import close, create
 from saleroom.bidding.service.bidding import buy_now, place_bids
 from saleroom.bidding.storage.listing import Filter, Sort, page
-from saleroom.kernel.errors import AuctionClosed, BidTooLow, IdempotencyMismatch, Invalid, Refused
+from saleroom.kernel.errors import Invalid, Refused
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import after, eur
 from tests.bidding.service.people import Person, bid, logged, once_of, person, read, sells, stored
@@ -91,7 +93,7 @@ async def test_a_repeat_after_the_close(database: Database, ada: Person, bob: Pe
         assert closed == await database.write(close, ada.token, closing, None, once_of("c", "now"))
         assert bought == await database.write(buy_now, bob.token, buying, once_of("y", "buy"))
         assert before == await logged(database, gid)
-    with pytest.raises(AuctionClosed):
+    with pytest.raises(AuctionOver):
         await database.write(close, ada.token, closing, None, once_of("d", "now"))
 
 

@@ -7,6 +7,7 @@ import pytest
 from argon2 import PasswordHasher
 from sqlalchemy import func, select
 
+from saleroom.accounts.domain.errors import InvalidAuthentication, WrongPassword
 from saleroom.accounts.service.accounts import (
     Accounts,
     IssuedToken,
@@ -19,14 +20,7 @@ from saleroom.accounts.service.accounts import (
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.service.throttle import FREE_FAILURES, Registrations
 from saleroom.accounts.storage import accounts as rows
-from saleroom.kernel.errors import (
-    Invalid,
-    InvalidAuthentication,
-    Refused,
-    TooManyRequests,
-    Unauthenticated,
-    WrongPassword,
-)
+from saleroom.kernel.errors import Invalid, Refused, TooManyRequests, Unauthenticated
 from saleroom.storage.database import Database, Transaction
 from tests.fixtures_database import OpenDatabase
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from saleroom.accounts.domain.accounts import TOKEN_LIFETIME
+from saleroom.accounts.domain.errors import UnknownSession
 from saleroom.accounts.service.accounts import (
     AGENT_MAX,
     Accounts,
@@ -16,7 +17,7 @@ from saleroom.accounts.service.accounts import (
 )
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.service.throttle import Registrations
-from saleroom.kernel.errors import Unauthenticated, UnknownSession
+from saleroom.kernel.errors import Unauthenticated
 from saleroom.storage.database import Database
 from tests.bidding.service.people import person
 from tests.fixtures_database import T0, FakeClock, OpenDatabase

@@ -5,6 +5,7 @@ from contextlib import suppress
 
 import pytest
 
+from saleroom.accounts.domain.errors import InvalidAuthentication
 from saleroom.accounts.service import throttle
 from saleroom.accounts.service.throttle import (
     FREE_FAILURES,
@@ -12,9 +13,9 @@ from saleroom.accounts.service.throttle import (
     FailedLogins,
     Registrations,
     TokenRates,
-    network,
 )
-from saleroom.kernel.errors import Busy, InvalidAuthentication, TooManyRequests
+from saleroom.kernel.errors import Busy, TooManyRequests
+from saleroom.kernel.networks import network
 
 
 class Seconds:

@@ -1,5 +1,6 @@
-"""The house logs no error in these tests that the test has not provoked on purpose."""
+"""What these tests share with those of the other pages: a seller at a browser, and a house that logs no error."""
 
+from tests.bidding.web.conftest import come, seller
 from tests.http.conftest import errors_logged
 
-__all__ = ["errors_logged"]
+__all__ = ["come", "errors_logged", "seller"]

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from msgspec import Struct, structs
 
 from saleroom.bidding.domain.auction import Party
-from saleroom.bidding.domain.views import instant
 from saleroom.bidding.service.closing import settle_due
+from saleroom.kernel.instants import instant
 from tests import fixtures_house
 from tests.bidding.api.records import Records, records
 from tests.bidding.domain.oracle import (

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from saleroom.bidding.domain.errors import AuctionOver
 from saleroom.bidding.domain.events import BidPlaced
 from saleroom.bidding.domain.retrace import retrace
-from saleroom.kernel.errors import AuctionClosed
 from tests.bidding.domain.examples import refusal
 from tests.bidding.domain.oracle import SECOND, Amend, Announce, Bid, Buy, Cancel, CloseNow, Lot, Oracle, Outage, Soft
 from tests.bidding.domain.playing import Game, at, decide
@@ -56,4 +56,4 @@ def test_no_bid_enters_by_a_clock_that_was_set_back() -> None:
     game.do(Bid(3, None, 20_000), 50 * SECOND)
     placed = [event.at for event in game.log if isinstance(event, BidPlaced)]
     assert at(100 * SECOND - 1) == max(placed) == min(placed)
-    assert isinstance(refusal(decide, game.auction, Bid(4, None, 90_000), at(100 * SECOND)), AuctionClosed)
+    assert isinstance(refusal(decide, game.auction, Bid(4, None, 90_000), at(100 * SECOND)), AuctionOver)

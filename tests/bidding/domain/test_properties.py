@@ -12,9 +12,9 @@ from hypothesis import event, given
 
 from saleroom.bidding.domain.auction import Status
 from saleroom.bidding.domain.bidding import BidRequest, place_bid
+from saleroom.bidding.domain.errors import AuctionOver
 from saleroom.bidding.domain.events import BidPlaced, Outcome
 from saleroom.bidding.domain.ledger import replay
-from saleroom.kernel.errors import AuctionClosed as AlreadyClosed
 from saleroom.kernel.money import LIMIT
 from tests.bidding.domain.examples import refusal
 from tests.bidding.domain.oracle import AUTHOR, Amend, Announce, Bid, Buy
@@ -207,4 +207,4 @@ def test_from_its_end_on_it_takes_no_bid(history: History) -> None:
     if auction.ends_at is not None:
         most = BidRequest(None, LIMIT)
         refused = refusal(place_bid, auction, party(1), most, auction.ends_at)
-        assert isinstance(refused, AlreadyClosed)
+        assert isinstance(refused, AuctionOver)

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.bidding import BidRequest, buy_now, place_bid
+from saleroom.bidding.domain.errors import Changed
 from saleroom.bidding.domain.events import ShownFile, ShownPhoto, SoftClose
 from saleroom.bidding.domain.ledger import replay
 from saleroom.bidding.domain.seen import Seen, changes
 from saleroom.bidding.domain.selling import amend, announce_end, arrange, cancel, close_now
-from saleroom.kernel.errors import Change, Changed, Refused
+from saleroom.kernel.errors import Change, Refused
 from tests.bidding.domain.examples import ADA, BOB, CY, after, an_auction, eur, place, refusal
 from tests.bidding.domain.playing import T0, play
 from tests.histories import History, histories

@@ -10,6 +10,7 @@ import pytest
 from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.auction import Auction, Party
 from saleroom.bidding.domain.closing import close, open_if_due
+from saleroom.bidding.domain.errors import TooManyAuctions
 from saleroom.bidding.domain.events import (
     AuctionAmended,
     AuctionCancelled,
@@ -20,7 +21,7 @@ from saleroom.bidding.domain.events import (
 )
 from saleroom.bidding.domain.increments import DEFAULT_LADDER
 from saleroom.bidding.domain.selling import Draft, refuse_too_many
-from saleroom.kernel.errors import Invalid, TooManyAuctions
+from saleroom.kernel.errors import Invalid
 from tests.bidding.domain.examples import ADA, BOB, after, an_auction, eur, place, refusal
 from tests.bidding.domain.playing import T0, refusal_code
 

@@ -15,7 +15,8 @@ from saleroom.bidding.domain.closing import settle
 from saleroom.bidding.domain.events import EVENTS, Event, SoftClose
 from saleroom.bidding.domain.increments import DEFAULT_LADDER, fixed
 from saleroom.bidding.domain.selling import cancel, close_now
-from saleroom.bidding.domain.views import auction_view, cloud_event, event_from_parts, event_parts, instant
+from saleroom.bidding.domain.views import auction_view, cloud_event, event_from_parts, event_parts
+from saleroom.kernel.instants import instant
 from saleroom.kernel.money import LIMIT
 from tests.bidding.domain.examples import ADA, CY, after, an_auction, eur, place
 from tests.bidding.domain.playing import play

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from saleroom.bidding.domain.errors import HasBids, NotAuthor, UnknownAuction
 from saleroom.bidding.domain.ledger import replay
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service.auctions import amend, cancel, close, create
 from saleroom.bidding.service.bidding import buy_now
-from saleroom.kernel.errors import HasBids, NotAuthor, Refused, Unauthenticated, UnknownAuction
+from saleroom.kernel.errors import Refused, Unauthenticated
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import after, eur
 from tests.bidding.service.people import bid, logged, person, read, sells, stored

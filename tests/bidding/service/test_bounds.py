@@ -12,10 +12,11 @@ from saleroom.accounts.domain import accounts as rules
 from saleroom.accounts.domain.accounts import SESSIONS_MAX
 from saleroom.accounts.service import accounts
 from saleroom.accounts.service.accounts import authenticate, issue_token, sessions, start_session
+from saleroom.bidding.domain.errors import TooManyAuctions, TooManyWatched
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service import auctions, watching
 from saleroom.bidding.storage import watches as storage
-from saleroom.kernel.errors import TooManyAuctions, TooManyWatched, Unauthenticated
+from saleroom.kernel.errors import Unauthenticated
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import eur
 from tests.bidding.service.people import Person, once_of, person, read, sells

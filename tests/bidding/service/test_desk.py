@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Engine, event
 
 from saleroom.accounts.service.accounts import issue_token, register
 from saleroom.bidding.domain.bidding import BidRequest
+from saleroom.bidding.domain.errors import BidTooLow, UnknownAuction
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.domain.views import BidAnswer
 from saleroom.bidding.service import auctions, desk
@@ -19,7 +20,7 @@ from saleroom.bidding.service.bidding import BidCommand, place_bids
 from saleroom.bidding.service.desk import Desk
 from saleroom.bidding.service.recording import lock_one
 from saleroom.bidding.storage import auctions as rows
-from saleroom.kernel.errors import BidTooLow, Busy, Refused, Unauthenticated, UnknownAuction
+from saleroom.kernel.errors import Busy, Refused, Unauthenticated
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.turns import Rank
 from tests.bidding.service.test_waiting import Pause

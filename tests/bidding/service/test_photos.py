@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, text
 
+from saleroom.bidding.domain.errors import AuctionOver, HasBids, NotAuthor, TooManyPhotos, UnknownAuction, UnknownPhoto
 from saleroom.bidding.domain.photos import UNPLACED_MAX, Photo
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service import auctions, photos
@@ -18,22 +19,10 @@ from saleroom.bidding.service.imaging import Made, make
 from saleroom.bidding.service.photos import PLACES_KEPT, PLACES_OF_NETWORK, PLACES_OF_USER, Photos, Pictures
 from saleroom.bidding.service.places import Sender
 from saleroom.bidding.storage import photos as storage
-from saleroom.kernel.errors import (
-    AuctionClosed,
-    Busy,
-    HasBids,
-    Invalid,
-    NotAuthor,
-    Refused,
-    TooManyPhotos,
-    TooManyRequests,
-    Unauthenticated,
-    UnknownAuction,
-    UnknownPhoto,
-)
+from saleroom.bidding.storage.tables import photo_files
+from saleroom.bidding.storage.tables import photos as rows
+from saleroom.kernel.errors import Busy, Invalid, Refused, TooManyRequests, Unauthenticated
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.tables import photo_files
-from saleroom.storage.tables import photos as rows
 from tests.bidding.service.people import Person, bid, once_of, person, read, sells
 from tests.fixtures_database import T0, FakeClock, OpenDatabase
 from tests.pictures import plain
@@ -168,8 +157,8 @@ async def test_who_may_change_the_terms_may_change_the_photos(clocked_database: 
     expected: list[tuple[str, str, type[Refused]]] = [
         (bob.token, gids[0], NotAuthor),
         (ada.token, gids[1], HasBids),
-        (ada.token, gids[2], AuctionClosed),
-        (ada.token, ending, AuctionClosed),
+        (ada.token, gids[2], AuctionOver),
+        (ada.token, ending, AuctionOver),
         (ada.token, "unknown", UnknownAuction),
         ("AAAAAAAAAAAAAA==", gids[0], Unauthenticated),
     ]

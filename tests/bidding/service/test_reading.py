@@ -6,11 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.service import reading
 from saleroom.bidding.service.auctions import close
 from saleroom.bidding.service.reading import MyBid, Shown
 from saleroom.bidding.storage.listing import Filter, Mark, Sort
-from saleroom.kernel.errors import Unauthenticated, UnknownAuction
+from saleroom.kernel.errors import Unauthenticated
 from saleroom.storage.batching import Shared
 from saleroom.storage.database import Database
 from tests.bidding.service.people import Person, bid, person, sells

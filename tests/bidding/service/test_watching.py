@@ -5,9 +5,10 @@ import asyncio
 import pytest
 from sqlalchemy import text
 
+from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.service import watching
 from saleroom.bidding.storage import watches
-from saleroom.kernel.errors import Unauthenticated, UnknownAuction
+from saleroom.kernel.errors import Unauthenticated
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.service.people import person, sells
 from tests.fixtures_database import OpenDatabase

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 from saleroom.bidding.domain import selling
+from saleroom.bidding.domain.errors import HasBids
 from saleroom.bidding.storage import auctions, search_index
 from saleroom.bidding.storage.listing import Filter, Mark, Sort, count, page
-from saleroom.kernel.errors import HasBids
 from saleroom.kernel.folding import fold, sought
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import after

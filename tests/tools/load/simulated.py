@@ -10,10 +10,11 @@ from random import Random
 from saleroom.bidding.domain import bidding, closing, selling
 from saleroom.bidding.domain.auction import Auction, Party, begin
 from saleroom.bidding.domain.bidding import BidRequest
+from saleroom.bidding.domain.errors import AuctionOver, BidTooLow
 from saleroom.bidding.domain.events import BidPlaced, Event, SoftClose
 from saleroom.bidding.domain.increments import fixed
 from saleroom.bidding.domain.selling import Draft
-from saleroom.kernel.errors import AuctionClosed, BidTooLow, Refused
+from saleroom.kernel.errors import Refused
 from saleroom.tools.load.answers import microseconds
 from saleroom.tools.load.record import Attempt, Bid, Lot, Read, Record, Reply, Tick, View
 from tests.bidding.domain.playing import T0
@@ -131,7 +132,7 @@ class _Simulation:
             minimum = refused.facts["minimumBid"]
             assert isinstance(minimum, Decimal)
             return Reply(sent=sent, received=received, status=409, code=refused.code, minimum=_thousandths(minimum))
-        except AuctionClosed as refused:
+        except AuctionOver as refused:
             ends = refused.facts["endsAt"]
             assert isinstance(ends, datetime)
             return Reply(sent=sent, received=received, status=409, code=refused.code, ends=microseconds(ends))

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from saleroom.accounts.api import account_fields, accounts
+from saleroom.accounts.api.wire import AccountView, SessionsView, TokenView, UserTokensView
+from saleroom.accounts.domain.errors import (
+    InvalidAuthentication,
+    RegistrationClosed,
+    UnknownSession,
+    UsernameTaken,
+    WrongPassword,
+)
 from saleroom.bidding.api import auctions, bids, fields, watching
-from saleroom.bidding.api.wire import AccountView, AuctionPage, MyBidPage, SessionsView, TokenView, UserTokensView
+from saleroom.bidding.api.wire import AuctionPage, MyBidPage
 from saleroom.http.endpoints import Access, Endpoint
-from saleroom.kernel import errors as e
+from saleroom.kernel.errors import Busy, TooManyRequests
 
 ACCOUNTS = (
     Endpoint(
@@ -19,7 +27,7 @@ ACCOUNTS = (
         form=account_fields.REGISTER,
         status=201,
         answer=AccountView,
-        errors=(e.UsernameTaken, e.RegistrationClosed, e.TooManyRequests, e.Busy),
+        errors=(UsernameTaken, RegistrationClosed, TooManyRequests, Busy),
         about="A house may be closed to newcomers; then the command line adds users.",
     ),
     Endpoint(
@@ -31,7 +39,7 @@ ACCOUNTS = (
         tag="accounts",
         form=account_fields.LOGIN,
         answer=TokenView,
-        errors=(e.InvalidAuthentication, e.TooManyRequests, e.Busy),
+        errors=(InvalidAuthentication, TooManyRequests, Busy),
         bare=True,
         about="The token is shown this once. Members other than `username` and `password` are ignored.",
     ),
@@ -103,7 +111,7 @@ ACCOUNTS = (
         access=Access.TOKEN,
         form=account_fields.PASSWORD_CHANGE,
         status=204,
-        errors=(e.WrongPassword, e.TooManyRequests, e.Busy),
+        errors=(WrongPassword, TooManyRequests, Busy),
         about="The token that was sent stays alive. A wrong current password counts as a failed login.",
     ),
     Endpoint(
@@ -126,7 +134,7 @@ ACCOUNTS = (
         tag="accounts",
         access=Access.TOKEN,
         status=204,
-        errors=(e.UnknownSession,),
+        errors=(UnknownSession,),
         about="`id` is that of `GET /me/sessions`.",
     ),
     Endpoint(

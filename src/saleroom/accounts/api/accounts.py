@@ -8,21 +8,15 @@ import re
 from starlette.responses import Response
 
 from saleroom.accounts.api.agents import agent
+from saleroom.accounts.api.wire import SessionsView, SessionView, TokenView, UserTokensView, UserTokenView, account_view
+from saleroom.accounts.domain.errors import UnknownSession
 from saleroom.accounts.service import accounts
-from saleroom.bidding.api.wire import (
-    SessionsView,
-    SessionView,
-    TokenView,
-    UserTokensView,
-    UserTokenView,
-    account_view,
-    json_response,
-)
-from saleroom.bidding.domain.views import instant
 from saleroom.bidding.service import reading
 from saleroom.http.endpoints import Call
 from saleroom.http.guard import client_address
-from saleroom.kernel.errors import Unauthenticated, UnknownSession
+from saleroom.http.responses import json_response
+from saleroom.kernel.errors import Unauthenticated
+from saleroom.kernel.instants import instant
 
 PRIVATE = {"Cache-Control": "no-store"}
 _NUMBER = re.compile(r"[1-9][0-9]{0,17}")

@@ -12,19 +12,19 @@ import structlog
 from msgspec import Struct
 
 from saleroom.accounts.domain.accounts import SESSIONS_MAX, TOKEN_BYTES, Account, expiry
-from saleroom.accounts.service.passwords import Passwords
-from saleroom.accounts.service.throttle import FailedLogins, Registrations, network
-from saleroom.accounts.storage import accounts
-from saleroom.kernel.errors import (
-    Invalid,
+from saleroom.accounts.domain.errors import (
     InvalidAuthentication,
     RegistrationClosed,
-    Unauthenticated,
     UnknownSession,
     UnknownUser,
     UsernameTaken,
     WrongPassword,
 )
+from saleroom.accounts.service.passwords import Passwords
+from saleroom.accounts.service.throttle import FailedLogins, Registrations
+from saleroom.accounts.storage import accounts
+from saleroom.kernel.errors import Invalid, Unauthenticated
+from saleroom.kernel.networks import network
 from saleroom.storage.database import Database, Transaction, brief, ranked
 from saleroom.storage.faults import TryAgain
 from saleroom.storage.turns import Rank

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from saleroom.accounts.domain.accounts import Account
+from saleroom.accounts.domain.errors import IdempotencyMismatch
 from saleroom.accounts.storage import idempotency
 from saleroom.accounts.storage.idempotency import Kept
-from saleroom.kernel.errors import IdempotencyMismatch
 from saleroom.storage.database import Transaction
 
 

@@ -6,7 +6,6 @@ All are counted in this process. A house with several processes is that much mor
 
 from __future__ import annotations
 
-import ipaddress
 import math
 import time
 from collections import Counter, OrderedDict
@@ -18,7 +17,9 @@ from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 from msgspec import Struct
 
-from saleroom.kernel.errors import InvalidAuthentication, TooManyRequests
+from saleroom.accounts.domain.errors import InvalidAuthentication
+from saleroom.kernel.errors import TooManyRequests
+from saleroom.kernel.networks import network
 
 FREE_FAILURES = 5
 DELAY_SECONDS_MAX = 60
@@ -27,22 +28,6 @@ ENTRIES_MAX = 100_000
 KEY_CHARACTERS_MAX = 40
 """More than a username has: names that cannot exist may look alike, and do not fill the memory."""
 _ROUNDING_SECONDS = 1e-6
-
-
-def network(address: str) -> str:
-    """Return what counts as one place to come from: an IPv4 address, or the 64 bits that an IPv6 provider gives one home.
-
-    Whoever has a home's IPv6 has 2**64 addresses. What is no address, such as `unknown`, is itself.
-    """
-    if ":" not in address:
-        return address
-    try:
-        parsed = ipaddress.IPv6Address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if parsed.ipv4_mapped is not None:
-        return str(parsed.ipv4_mapped)
-    return str(ipaddress.IPv6Network((int(parsed) >> 64 << 64, 64)))
 
 
 class Buckets:

@@ -10,10 +10,10 @@ from sqlalchemy import bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from saleroom.accounts.domain.accounts import Account, expiry
+from saleroom.accounts.storage.tables import auth_tokens, users
 from saleroom.bidding.domain.auction import Party
 from saleroom.storage.bulk import Lookup
 from saleroom.storage.database import Transaction, brief, ranked
-from saleroom.storage.tables import auth_tokens, users
 from saleroom.storage.turns import Rank
 
 

@@ -9,10 +9,10 @@ from msgspec import Struct
 from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 
+from saleroom.accounts.storage.tables import idempotency
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import TryAgain
-from saleroom.storage.tables import idempotency
 
 KEPT = timedelta(hours=25)
 """The contract promises 24 hours; one more covers the sweep."""

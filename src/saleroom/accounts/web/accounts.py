@@ -9,9 +9,10 @@ from starlette.responses import Response
 
 from saleroom.accounts.api.agents import agent
 from saleroom.accounts.domain.accounts import PASSWORD_MIN, TOKEN_LIFETIME, parse_password, parse_username
+from saleroom.accounts.domain.errors import WrongPassword
 from saleroom.accounts.service import accounts
 from saleroom.http.guard import client_address, session_cookie_name, session_token
-from saleroom.kernel.errors import Fault, Invalid, Refused, Unauthenticated, WrongPassword
+from saleroom.kernel.errors import Fault, Invalid, Refused, Unauthenticated
 from saleroom.site import words
 from saleroom.site.site import Site, fields, go_to, local, to_log_in
 

@@ -8,13 +8,13 @@ import msgspec
 from msgspec import Raw
 from starlette.responses import Response
 
-from saleroom.bidding.api.wire import LIMIT_DEFAULT, json_response, page_response
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service import auctions, reading
 from saleroom.bidding.storage.listing import Filter, Mark, Sort
 from saleroom.http.cursors import AUCTIONS, BAD_CURSOR
 from saleroom.http.endpoints import Call
 from saleroom.http.guard import header
+from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
 from saleroom.kernel.errors import Invalid
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from saleroom.bidding.api.wire import LIMIT_DEFAULT, BidPage, MyBidPage, json_response, page_response
+from saleroom.bidding.api.wire import BidPage, MyBidPage
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.service import bidding, reading
 from saleroom.bidding.service.bidding import BidCommand
 from saleroom.http.cursors import BID_ON, BIDS
 from saleroom.http.endpoints import Call
+from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
 
 
 async def place(call: Call) -> Response:

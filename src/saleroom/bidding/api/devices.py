@@ -12,14 +12,16 @@ from saleroom.accounts.service.idempotency import Once
 from saleroom.accounts.service.throttle import TokenRates
 from saleroom.bidding.api.fields import COMMAND
 from saleroom.bidding.domain.bidding import BidRequest
+from saleroom.bidding.domain.errors import Changed, UnknownAuction
 from saleroom.bidding.domain.seen import Seen
 from saleroom.bidding.service.bidding import BidCommand
 from saleroom.http import problems
-from saleroom.http.endpoints import GID, digest, explained
+from saleroom.http.endpoints import digest, explained
 from saleroom.http.front import Outage
 from saleroom.http.services import House
-from saleroom.kernel.errors import Busy, Changed, Fault, Invalid, Refused, UnknownAuction
-from saleroom.mqtt.inbox import Tally
+from saleroom.kernel.errors import Busy, Fault, Invalid, Refused
+from saleroom.kernel.identifiers import GID
+from saleroom.logs import Tally
 from saleroom.mqtt.topics import Arrived, Reply
 from saleroom.storage import faults
 

@@ -8,25 +8,35 @@ from __future__ import annotations
 from msgspec import structs
 
 from saleroom.accounts.api.account_rows import ACCOUNTS, TEST_USERS
+from saleroom.accounts.domain.errors import IdempotencyMismatch
 from saleroom.bidding.api import auctions, bids, evidence, fields, photos, watching
-from saleroom.bidding.api.wire import (
-    AuctionPage,
-    BidPage,
-    Health,
-    HouseView,
-    PhotosView,
-    PhotoView,
-    Readiness,
-    TimeView,
+from saleroom.bidding.api.wire import AuctionPage, BidPage, HouseView, PhotosView, PhotoView, TimeView
+from saleroom.bidding.domain.errors import (
+    AlreadyLeading,
+    AuctionNotStarted,
+    AuctionOver,
+    AuctionStarted,
+    BidTooLow,
+    BuyNowUnavailable,
+    EndsByItself,
+    HasBids,
+    NotAuthor,
+    OwnAuction,
+    TermsChanged,
+    TooManyAuctions,
+    TooManyPhotos,
+    TooManyWatched,
+    UnknownAuction,
 )
 from saleroom.bidding.domain.views import AuctionView, BidAnswer
 from saleroom.feed import streams
 from saleroom.http import health
 from saleroom.http.endpoints import Access, Endpoint
-from saleroom.kernel import errors as e
+from saleroom.http.responses import Health, Readiness
+from saleroom.kernel.errors import Busy, Invalid, TooManyRequests, Unauthenticated, UnknownEvent
 
-_BID_ERRORS = (e.UnknownAuction, e.OwnAuction, e.AuctionClosed, e.AuctionNotStarted, e.TermsChanged)
-_AUTHOR_ERRORS = (e.UnknownAuction, e.NotAuthor, e.AuctionClosed)
+_BID_ERRORS = (UnknownAuction, OwnAuction, AuctionOver, AuctionNotStarted, TermsChanged)
+_AUTHOR_ERRORS = (UnknownAuction, NotAuthor, AuctionOver)
 
 _AUCTIONS = (
     Endpoint(
@@ -52,7 +62,7 @@ _AUCTIONS = (
         form=fields.CREATE,
         status=201,
         answer=AuctionView,
-        errors=(e.TooManyAuctions,),
+        errors=(TooManyAuctions,),
         once=True,
         about="It is `scheduled` until `startsAt`, otherwise open at once. The answer is the auction as its author sees it.",
     ),
@@ -65,7 +75,7 @@ _AUCTIONS = (
         tag="auctions",
         access=Access.TOKEN_OPTIONAL,
         answer=AuctionView,
-        errors=(e.UnknownAuction,),
+        errors=(UnknownAuction,),
         about="`reservePrice` is there for its author only. `ETag` comes from `version` and `head`; 304 on `If-None-Match`.",
     ),
     Endpoint(
@@ -78,7 +88,7 @@ _AUCTIONS = (
         access=Access.TOKEN,
         form=fields.AMEND,
         answer=AuctionView,
-        errors=(*_AUTHOR_ERRORS, e.HasBids, e.AuctionStarted),
+        errors=(*_AUTHOR_ERRORS, HasBids, AuctionStarted),
         match=True,
         about="The increment is fixed when the auction is created.",
     ),
@@ -91,7 +101,7 @@ _AUCTIONS = (
         tag="auctions",
         access=Access.TOKEN,
         status=204,
-        errors=(*_AUTHOR_ERRORS, e.HasBids),
+        errors=(*_AUTHOR_ERRORS, HasBids),
         match=True,
         about="It stays, with its history, as `cancelled`.",
     ),
@@ -106,7 +116,7 @@ _AUCTIONS = (
         form=fields.CLOSE,
         body_optional=True,
         answer=AuctionView,
-        errors=(*_AUTHOR_ERRORS, e.EndsByItself, e.AuctionNotStarted),
+        errors=(*_AUTHOR_ERRORS, EndsByItself, AuctionNotStarted),
         match=True,
         once=True,
         about="With `endsAt` it announces the end of an auction that has none. Without it, or without a body, the auction is "
@@ -126,7 +136,7 @@ _PHOTOS = (
         picture=True,
         status=201,
         answer=PhotoView,
-        errors=(e.Invalid, e.TooManyPhotos, e.TooManyRequests, e.Busy),
+        errors=(Invalid, TooManyPhotos, TooManyRequests, Busy),
         about="Kept are three widths of it as WebP, upright and without what a camera writes beside it. "
         "A photo that is on no auction is kept for a day.",
     ),
@@ -138,7 +148,7 @@ _PHOTOS = (
         handler=photos.of_auction,
         tag="auctions",
         answer=PhotosView,
-        errors=(e.UnknownAuction,),
+        errors=(UnknownAuction,),
         about="Each photo comes with its files, the narrowest first.",
     ),
     Endpoint(
@@ -151,7 +161,7 @@ _PHOTOS = (
         access=Access.TOKEN,
         form=fields.PHOTOS,
         answer=PhotosView,
-        errors=(*_AUTHOR_ERRORS, e.HasBids),
+        errors=(*_AUTHOR_ERRORS, HasBids),
         match=True,
         about="What is left out is on no auction from then on.",
     ),
@@ -167,7 +177,7 @@ _WATCHING = (
         tag="auctions",
         access=Access.TOKEN,
         status=204,
-        errors=(e.UnknownAuction, e.TooManyWatched),
+        errors=(UnknownAuction, TooManyWatched),
         about="One that is on the list already stays where it is.",
     ),
     Endpoint(
@@ -179,7 +189,7 @@ _WATCHING = (
         tag="auctions",
         access=Access.TOKEN,
         status=204,
-        errors=(e.UnknownAuction,),
+        errors=(UnknownAuction,),
         about="One that is not on the list is no error.",
     ),
 )
@@ -196,7 +206,7 @@ _BIDS = (
         form=fields.BID,
         status=201,
         answer=BidAnswer,
-        errors=(*_BID_ERRORS, e.BidTooLow, e.AlreadyLeading),
+        errors=(*_BID_ERRORS, BidTooLow, AlreadyLeading),
         once=True,
         match=True,
         about="`bid` is null where only your own maximum rose.",
@@ -211,7 +221,7 @@ _BIDS = (
         access=Access.TOKEN_OPTIONAL,
         query=fields.BY_BID,
         answer=BidPage,
-        errors=(e.UnknownAuction,),
+        errors=(UnknownAuction,),
         about="`maximum` is there on your own bids only.",
     ),
     Endpoint(
@@ -226,7 +236,7 @@ _BIDS = (
         body_optional=True,
         status=201,
         answer=BidAnswer,
-        errors=(*_BID_ERRORS, e.BuyNowUnavailable),
+        errors=(*_BID_ERRORS, BuyNowUnavailable),
         once=True,
         match=True,
         about="It needs no body. The purchase is recorded as a bid at the buy-now price, which closes the auction: the answer "
@@ -244,7 +254,7 @@ _EVENTS = (
         tag="events",
         query=fields.AFTER,
         stream=True,
-        errors=(e.UnknownAuction, e.UnknownEvent, e.Busy),
+        errors=(UnknownAuction, UnknownEvent, Busy),
         about="The stream ends after the auction's last event.",
     ),
     Endpoint(
@@ -256,7 +266,7 @@ _EVENTS = (
         tag="events",
         query=fields.AFTER,
         stream=True,
-        errors=(e.UnknownEvent, e.Busy),
+        errors=(UnknownEvent, Busy),
         about="The stream goes on until one side ends it.",
     ),
 )
@@ -270,7 +280,7 @@ _EVIDENCE = (
         handler=evidence.ledger,
         tag="evidence",
         lines=True,
-        errors=(e.UnknownAuction,),
+        errors=(UnknownAuction,),
         about="Once the auction is over, limits and the reserve are opened.",
     ),
     Endpoint(
@@ -340,11 +350,11 @@ _SERVICE = (
 def _with_common_errors(endpoint: Endpoint) -> Endpoint:
     errors = endpoint.errors
     if endpoint.form is not None or endpoint.query or endpoint.once:
-        errors = (e.Invalid, *errors)
+        errors = (Invalid, *errors)
     if endpoint.once:
-        errors = (*errors, e.IdempotencyMismatch)
+        errors = (*errors, IdempotencyMismatch)
     if endpoint.access is not Access.OPEN:
-        errors = (e.Unauthenticated, *errors)
+        errors = (Unauthenticated, *errors)
     return structs.replace(endpoint, errors=errors)
 
 

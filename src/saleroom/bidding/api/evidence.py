@@ -7,10 +7,11 @@ from collections.abc import AsyncIterator
 from starlette.responses import Response, StreamingResponse
 
 from saleroom import __version__
-from saleroom.bidding.api.wire import HouseView, KeyView, TimeView, json_response
-from saleroom.bidding.domain.views import instant
+from saleroom.bidding.api.wire import HouseView, KeyView, TimeView
 from saleroom.bidding.service import ledgers, signing
 from saleroom.http.endpoints import Call
+from saleroom.http.responses import json_response
+from saleroom.kernel.instants import instant
 from saleroom.storage.database import Transaction
 
 LEDGER_FORMAT = 1

@@ -10,13 +10,11 @@ import msgspec
 from msgspec import Raw
 
 from saleroom.accounts.domain.accounts import USERNAME_PATTERN, parse_username
-from saleroom.bidding.api.wire import LIMIT_DEFAULT, LIMIT_MAX
 from saleroom.bidding.domain.auction import Status
 from saleroom.bidding.domain.events import SoftClose
 from saleroom.bidding.domain.increments import TIERS_MAX, Ladder, Tier, fixed, ladder_faults
 from saleroom.bidding.domain.photos import PER_LOT_MAX
 from saleroom.bidding.storage.listing import Sort
-from saleroom.feed.feed import BEGINNING, EventId
 from saleroom.http.cursors import AUCTIONS, BID_ON, BIDS, TEXT, WATCHED, List, Sealed
 from saleroom.http.forms import (
     INSTANT_SCHEMA,
@@ -35,7 +33,9 @@ from saleroom.http.forms import (
     text,
     whole,
 )
+from saleroom.http.responses import LIMIT_DEFAULT, LIMIT_MAX
 from saleroom.kernel.errors import Fault, Invalid
+from saleroom.kernel.identifiers import BEGINNING, EventId
 from saleroom.kernel.money import ZERO
 
 NAME_MAX, DESCRIPTION_MAX, QUERY_MAX = 200, 10_000, 200

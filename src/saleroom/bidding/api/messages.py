@@ -21,15 +21,15 @@ from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.events import EVENTS, BidPlaced, Event, ShownFile, ShownPhoto
 from saleroom.bidding.domain.ledger import Entry, enter
 from saleroom.bidding.domain.selling import Draft
-from saleroom.bidding.domain.views import BidAnswer, BidView, auction_view, instant, maybe_instant
+from saleroom.bidding.domain.views import BidAnswer, BidView, auction_view
 from saleroom.bidding.service.recording import Step, steps
 from saleroom.bidding.service.signing import Signer, statement
-from saleroom.feed.feed import EventId
 from saleroom.feed.streams import STARTED, started
 from saleroom.http import problems, schemas
 from saleroom.http.schemas import GID_PATTERN, HASH, INSTANT, MONEY, USERNAME, Schema
-from saleroom.kernel import errors as e
-from saleroom.kernel.errors import Invalid, Refused
+from saleroom.kernel.errors import Change, Invalid, Refused
+from saleroom.kernel.identifiers import EventId
+from saleroom.kernel.instants import instant, maybe_instant
 
 GID = "k3X9mQ2vTa1_"
 """The auction of all examples."""
@@ -235,11 +235,11 @@ def refused_example(refused: type[Refused]) -> Any:
         "lateMicroseconds": 153_421,
         "retryAfter": 1,
         "version": auction.version,
-        "changes": (e.Change("endsAt", None, auction.ends_at),),
+        "changes": (Change("endsAt", None, auction.ends_at),),
     }
     error = (
         Invalid.one("maximum", "money_decimals", "must have at most 3 decimals")
-        if refused is e.Invalid
+        if refused is Invalid
         else refused(**{name: facts[name] for name in schemas.FACTS.get(refused, {})})
     )
     return {"status": problems.status_of(error), **problems.body_of(error)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from saleroom.bidding.api.wire import PhotoFileView, PhotosView, PhotoView, json_response
+from saleroom.bidding.api.wire import PhotoFileView, PhotosView, PhotoView
 from saleroom.bidding.domain.photos import Photo
 from saleroom.bidding.service import photos
 from saleroom.bidding.service.photos import Pictures
@@ -12,6 +12,7 @@ from saleroom.http import uploads
 from saleroom.http.endpoints import Call
 from saleroom.http.guard import client_address, media_type
 from saleroom.http.problems import NotAnImage
+from saleroom.http.responses import json_response
 
 OCTETS = "application/octet-stream"
 """The only type by which many generated clients send bytes."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from saleroom.bidding.api.wire import LIMIT_DEFAULT, AuctionPage, page_response
+from saleroom.bidding.api.wire import AuctionPage
 from saleroom.bidding.service import watching
 from saleroom.http.cursors import WATCHED
 from saleroom.http.endpoints import Call
+from saleroom.http.responses import LIMIT_DEFAULT, page_response
 
 
 async def watch(call: Call) -> Response:

@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from saleroom.bidding.domain.errors import AuctionOver
 from saleroom.bidding.domain.events import (
     AuctionAmended,
     AuctionCancelled,
@@ -31,7 +32,6 @@ from saleroom.bidding.domain.events import (
 )
 from saleroom.bidding.domain.increments import Ladder
 from saleroom.kernel.chain import Chain
-from saleroom.kernel.errors import AuctionClosed as AlreadyClosed
 
 
 class Status(StrEnum):
@@ -171,7 +171,7 @@ def begin(auction_id: int, event: AuctionCreated) -> Auction:
 
 
 def refuse_if_over(auction: Auction, now: datetime, received_at: datetime | None = None) -> None:
-    """Raise `AuctionClosed` if the auction is over, or its end has come though nobody has closed it yet.
+    """Raise `AuctionOver` if the auction is over, or its end has come though nobody has closed it yet.
 
     The refusal tells since when it is over, when it was decided, how long after the announced end that was, and when the
     house had the request where that was noted.
@@ -180,7 +180,7 @@ def refuse_if_over(auction: Auction, now: datetime, received_at: datetime | None
     late = None if end is None or now < end else (now - end) // _MICROSECOND
     if auction.over or late is not None:
         closed = auction.closed_at or end  # the closer dates it by its end
-        raise AlreadyClosed(endsAt=end, closedAt=closed, receivedAt=received_at, decidedAt=now, lateMicroseconds=late)
+        raise AuctionOver(endsAt=end, closedAt=closed, receivedAt=received_at, decidedAt=now, lateMicroseconds=late)
 
 
 def _terms(event: Terms) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from saleroom.bidding.domain.auction import Auction, Party, Status, refuse_if_over
 from saleroom.bidding.domain.closing import close, open_if_due
+from saleroom.bidding.domain.errors import AlreadyLeading, AuctionNotStarted, BidTooLow, BuyNowUnavailable, OwnAuction
 from saleroom.bidding.domain.events import Asked, AuctionExtended, BidPlaced, Event, MaximumRaised, Reason, ReserveMet
 from saleroom.bidding.domain.seen import Seen, refuse_if_changed
-from saleroom.kernel.errors import AlreadyLeading, AuctionNotStarted, BidTooLow, BuyNowUnavailable, OwnAuction
 from saleroom.kernel.money import LIMIT
 
 
@@ -49,7 +49,7 @@ PURCHASE = BidRequest(None, None)
 def place_bid(auction: Auction, bidder: Party, request: BidRequest, now: datetime) -> list[Event]:
     """Return what happens when `bidder` asks for `request` at `now`.
 
-    Raises AuctionClosed, AuctionNotStarted, OwnAuction, PreconditionFailed, TermsChanged, AlreadyLeading or BidTooLow; then
+    Raises AuctionOver, AuctionNotStarted, OwnAuction, PreconditionFailed, TermsChanged, AlreadyLeading or BidTooLow; then
     nothing happens.
     """
     now = auction.not_before(now)
@@ -75,7 +75,7 @@ def place_bid(auction: Auction, bidder: Party, request: BidRequest, now: datetim
 def buy_now(auction: Auction, buyer: Party, now: datetime, request: BidRequest = PURCHASE) -> list[Event]:
     """Return what happens when `buyer` takes the auction at its buy-now price: a bid at that price, and the close.
 
-    `request` names no price to bid; its `seen` may name the one to pay. Raises AuctionClosed, AuctionNotStarted, OwnAuction,
+    `request` names no price to bid; its `seen` may name the one to pay. Raises AuctionOver, AuctionNotStarted, OwnAuction,
     BuyNowUnavailable, PreconditionFailed or TermsChanged.
     """
     now = auction.not_before(now)

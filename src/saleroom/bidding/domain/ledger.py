@@ -14,8 +14,9 @@ from msgspec import Struct, structs
 
 from saleroom.bidding.domain.auction import Auction, begin
 from saleroom.bidding.domain.events import EVENTS, AuctionCreated, Event
-from saleroom.bidding.domain.views import cloud_event, event_parts, instant, sealed_part
+from saleroom.bidding.domain.views import cloud_event, event_parts, sealed_part
 from saleroom.kernel.chain import ZERO, Chain, canonical, link, salt
+from saleroom.kernel.instants import instant
 
 
 class Entry(Struct, frozen=True):

@@ -18,7 +18,7 @@ from saleroom.bidding.domain.events import (
     Outcome,
     ReserveMet,
 )
-from saleroom.bidding.domain.views import instant
+from saleroom.kernel.instants import instant
 
 
 class Reasoned(Struct, frozen=True, kw_only=True):

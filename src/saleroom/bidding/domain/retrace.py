@@ -38,8 +38,8 @@ from saleroom.bidding.domain.increments import Ladder, ladder_faults
 from saleroom.bidding.domain.photos import PHOTO_ID, refuse_bad_list
 from saleroom.bidding.domain.reasons import Reasoned, reasons
 from saleroom.bidding.domain.selling import Draft
-from saleroom.bidding.domain.views import instant
 from saleroom.kernel.errors import Invalid, Refused
+from saleroom.kernel.instants import instant
 from saleroom.kernel.money import LIMIT, STEP, ZERO
 
 _SHA256 = re.compile("[0-9a-f]{64}")

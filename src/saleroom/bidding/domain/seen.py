@@ -9,8 +9,9 @@ from decimal import Decimal
 from msgspec import Struct
 
 from saleroom.bidding.domain.auction import TERMS, Auction
+from saleroom.bidding.domain.errors import PreconditionFailed, TermsChanged
 from saleroom.bidding.domain.events import Terms
-from saleroom.kernel.errors import Change, PreconditionFailed, TermsChanged
+from saleroom.kernel.errors import Change
 
 _TOLD = (str, Decimal, datetime)
 _LONG = frozenset({"description"})

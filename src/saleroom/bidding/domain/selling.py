@@ -11,6 +11,14 @@ from msgspec import Struct, structs
 
 from saleroom.bidding.domain.auction import TERMS, Auction, Party, Status, refuse_if_over
 from saleroom.bidding.domain.closing import close, open_if_due
+from saleroom.bidding.domain.errors import (
+    AuctionNotStarted,
+    AuctionStarted,
+    EndsByItself,
+    HasBids,
+    NotAuthor,
+    TooManyAuctions,
+)
 from saleroom.bidding.domain.events import (
     AuctionAmended,
     AuctionCancelled,
@@ -23,16 +31,7 @@ from saleroom.bidding.domain.events import (
 )
 from saleroom.bidding.domain.increments import DEFAULT_LADDER, Ladder
 from saleroom.bidding.domain.seen import Seen, refuse_if_changed
-from saleroom.kernel.errors import (
-    AuctionNotStarted,
-    AuctionStarted,
-    EndsByItself,
-    Fault,
-    HasBids,
-    Invalid,
-    NotAuthor,
-    TooManyAuctions,
-)
+from saleroom.kernel.errors import Fault, Invalid
 
 DEFAULT_SOFT_CLOSE = SoftClose(window=120, extension=120)
 """What an auction with an end has unless its author says otherwise: two minutes for two minutes, without a cap."""
@@ -92,7 +91,7 @@ def amend(
 ) -> list[Event]:
     """Return what `changes` (some of `TERMS`, by name) make of an auction before its first bid.
 
-    Raises NotAuthor, AuctionClosed, HasBids, PreconditionFailed, TermsChanged, AuctionStarted or Invalid. No change in
+    Raises NotAuthor, AuctionOver, HasBids, PreconditionFailed, TermsChanged, AuctionStarted or Invalid. No change in
     effect is no event.
     """
     now = auction.not_before(now)
@@ -113,7 +112,7 @@ def arrange(
 ) -> list[Event]:
     """Return what happens when exactly `photos` are to be shown, before the first bid; they are not what is shown already.
 
-    Raises NotAuthor, AuctionClosed, HasBids, PreconditionFailed or TermsChanged.
+    Raises NotAuthor, AuctionOver, HasBids, PreconditionFailed or TermsChanged.
     """
     now = auction.not_before(now)
     opened, _ = _before_first_bid(auction, author, now, seen)
@@ -123,7 +122,7 @@ def arrange(
 def cancel(auction: Auction, author: Party, now: datetime, seen: Seen | None = None) -> list[Event]:
     """Return the cancellation of an auction before its first bid.
 
-    Raises NotAuthor, AuctionClosed, HasBids, PreconditionFailed or TermsChanged.
+    Raises NotAuthor, AuctionOver, HasBids, PreconditionFailed or TermsChanged.
     """
     now = auction.not_before(now)
     opened, _ = _before_first_bid(auction, author, now, seen)
@@ -135,7 +134,7 @@ def announce_end(
 ) -> list[Event]:
     """Return the announcement of the end of an auction that had none.
 
-    Raises NotAuthor, AuctionClosed, EndsByItself, PreconditionFailed, TermsChanged, or Invalid where `ends_at` contradicts
+    Raises NotAuthor, AuctionOver, EndsByItself, PreconditionFailed, TermsChanged, or Invalid where `ends_at` contradicts
     the clock, start or cap.
     """
     now = auction.not_before(now)
@@ -148,7 +147,7 @@ def announce_end(
 def close_now(auction: Auction, author: Party, now: datetime, seen: Seen | None = None) -> list[Event]:
     """Return the close that the author of an auction without an end asks for.
 
-    Raises NotAuthor, AuctionClosed, EndsByItself, PreconditionFailed, TermsChanged or AuctionNotStarted.
+    Raises NotAuthor, AuctionOver, EndsByItself, PreconditionFailed, TermsChanged or AuctionNotStarted.
     """
     now = auction.not_before(now)
     opened, auction = _without_end(auction, author, now, seen)
@@ -160,7 +159,7 @@ def close_now(auction: Auction, author: Party, now: datetime, seen: Seen | None 
 def refuse_unless_amendable(auction: Auction, author: Party, now: datetime, seen: Seen | None = None) -> None:
     """Raise what keeps `author` from changing what belongs to an auction.
 
-    That is NotAuthor, AuctionClosed, HasBids, PreconditionFailed or TermsChanged.
+    That is NotAuthor, AuctionOver, HasBids, PreconditionFailed or TermsChanged.
     """
     _before_first_bid(auction, author, now, seen)
 

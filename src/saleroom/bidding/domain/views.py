@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ from msgspec import UNSET, Struct, UnsetType
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.events import EVENTS, Event, SoftClose
 from saleroom.bidding.domain.increments import TierView
+from saleroom.kernel.instants import instant, maybe_instant
 
 
 class SoftCloseView(Struct, frozen=True):
@@ -80,12 +81,6 @@ class BidAnswer(Struct, frozen=True, kw_only=True):
     auction: AuctionView
     leading: bool
     receipt: str
-
-
-@lru_cache(maxsize=8192)
-def instant(at: datetime) -> str:
-    """Return `at` (UTC) as the wire writes it, always with six decimals of a second."""
-    return f"{at.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 
 def auction_view(auction: Auction, *, own: bool = False) -> AuctionView:
@@ -174,11 +169,6 @@ def _money(amount: Decimal | None) -> str | None:
 
 def _soft_close(rule: SoftClose) -> SoftCloseView:
     return SoftCloseView(rule.window, rule.extension, maybe_instant(rule.cap))
-
-
-def maybe_instant(at: datetime | None) -> str | None:
-    """Return `at` as the wire writes it, None for None."""
-    return None if at is None else instant(at)
 
 
 def _plain(value: Any) -> Any:

@@ -15,12 +15,14 @@ from saleroom.accounts.storage.idempotency import Kept
 from saleroom.bidding.domain import bidding
 from saleroom.bidding.domain.auction import Auction, Party
 from saleroom.bidding.domain.bidding import PURCHASE, BidRequest
+from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.events import BidPlaced
-from saleroom.bidding.domain.views import BidAnswer, BidView, auction_view, instant, maybe_instant
+from saleroom.bidding.domain.views import BidAnswer, BidView, auction_view
 from saleroom.bidding.service.recording import Step, lock_one, record, steps
 from saleroom.bidding.service.signing import signer, statement
 from saleroom.bidding.storage import auctions
-from saleroom.kernel.errors import Refused, Unauthenticated, UnknownAuction
+from saleroom.kernel.errors import Refused, Unauthenticated
+from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.storage.database import Transaction, brief, ranked
 from saleroom.storage.turns import Rank
 

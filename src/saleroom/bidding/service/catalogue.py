@@ -5,13 +5,13 @@ from __future__ import annotations
 from msgspec import Struct
 
 from saleroom.bidding.domain.auction import Status
+from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.photos import Photo
 from saleroom.bidding.domain.views import AuctionView, BidView, auction_view
 from saleroom.bidding.service import photos
 from saleroom.bidding.service.reading import history
 from saleroom.bidding.storage import auctions, listing
 from saleroom.bidding.storage.listing import Filter, Mark, Sort
-from saleroom.kernel.errors import UnknownAuction
 from saleroom.storage.database import Transaction
 
 COUNT_MAX = 1000

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.ledger import Lines, Logged
 from saleroom.bidding.storage import auctions
-from saleroom.kernel.errors import Busy, UnknownAuction
+from saleroom.kernel.errors import Busy
 from saleroom.log import store
 from saleroom.storage.database import Database, Transaction
 

@@ -9,13 +9,13 @@ from msgspec import Struct
 from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.events import SoftClose
 from saleroom.bidding.domain.photos import Photo
 from saleroom.bidding.domain.views import AuctionView, BidView, auction_view
 from saleroom.bidding.service import photos, watching
 from saleroom.bidding.service.reading import Standing, history, standing
 from saleroom.bidding.storage import auctions, bids
-from saleroom.kernel.errors import UnknownAuction
 from saleroom.storage.database import Transaction
 
 

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
-from saleroom.accounts.service.throttle import network
 from saleroom.kernel.errors import Busy, TooManyRequests
+from saleroom.kernel.networks import network
 
 RETRY_SECONDS = 5
 

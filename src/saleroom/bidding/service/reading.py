@@ -13,12 +13,14 @@ from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.service.accounts import authenticate, token_digest
 from saleroom.accounts.storage import accounts
 from saleroom.bidding.domain.auction import Auction, Party
+from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.events import AuctionAmended, AuctionCreated, Outcome, PhotosArranged, Terms
 from saleroom.bidding.domain.seen import changes
-from saleroom.bidding.domain.views import AuctionView, BidView, auction_view, instant, maybe_instant
+from saleroom.bidding.domain.views import AuctionView, BidView, auction_view
 from saleroom.bidding.storage import auctions, bids, listing
 from saleroom.bidding.storage.listing import Filter, Mark, Sort
-from saleroom.kernel.errors import Change, Refused, Unauthenticated, UnknownAuction
+from saleroom.kernel.errors import Change, Refused, Unauthenticated
+from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.log import store
 from saleroom.storage.database import Transaction, brief, ranked
 from saleroom.storage.turns import Rank

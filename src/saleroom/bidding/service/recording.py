@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from saleroom.bidding.domain.auction import Auction, begin
+from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.events import AuctionAmended, AuctionCreated, BidPlaced, Event, PhotosArranged
 from saleroom.bidding.domain.ledger import Entry, enter
 from saleroom.bidding.storage import auctions, bids
-from saleroom.kernel.errors import UnknownAuction
 from saleroom.log import store
 from saleroom.storage.database import Transaction
 

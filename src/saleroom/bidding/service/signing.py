@@ -19,12 +19,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from saleroom.bidding.domain.auction import Party
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.events import BidPlaced
-from saleroom.bidding.domain.views import maybe_instant
 from saleroom.bidding.service.recording import Step
 from saleroom.bidding.storage import signing_keys
 from saleroom.bidding.storage.signing_keys import KeyRow
 from saleroom.kernel.chain import canonical
 from saleroom.kernel.errors import Refused
+from saleroom.kernel.instants import maybe_instant
 from saleroom.storage.database import Transaction
 
 TYPE = "saleroom-receipt"

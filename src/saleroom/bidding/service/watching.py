@@ -6,9 +6,9 @@ from saleroom.accounts.domain.accounts import WATCHED_MAX, Account
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.storage import accounts
 from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.errors import TooManyWatched, UnknownAuction
 from saleroom.bidding.domain.views import AuctionView, auction_view
 from saleroom.bidding.storage import auctions, watches
-from saleroom.kernel.errors import TooManyWatched, UnknownAuction
 from saleroom.storage.database import Transaction, brief
 
 

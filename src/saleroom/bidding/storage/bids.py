@@ -10,11 +10,12 @@ from typing import Any
 from msgspec import Struct
 from sqlalchemy import select
 
+from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.events import BidPlaced
+from saleroom.bidding.storage.tables import bids
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
-from saleroom.storage.tables import bids, users
 
 
 class Bid(Struct, frozen=True):

@@ -30,12 +30,15 @@ from sqlalchemy import (
     union_all,
 )
 
+from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.storage import search_index
 from saleroom.bidding.storage.auctions import NO_END_RANK, PLACE, at_places
+from saleroom.bidding.storage.tables import auctions
 from saleroom.kernel.folding import fold
+from saleroom.log.tables import events
 from saleroom.storage.database import Transaction
-from saleroom.storage.tables import Snapshot, auctions, events, users
+from saleroom.storage.schema import Snapshot
 
 _HORIZON = {"sqlite": re.compile(r"[0-9]{1,18}"), "postgresql": re.compile(r"[0-9]{1,18}:[0-9]{1,18}:[0-9,]{0,4000}")}
 _WHOLE = re.compile(r"[0-9]{1,19}")

@@ -11,8 +11,8 @@ from sqlalchemy import BigInteger, ColumnElement, and_, case, func, literal, sel
 from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.storage.auctions import PLACE, at_places
 from saleroom.bidding.storage.listing import NUMBER_MAX
+from saleroom.bidding.storage.tables import auctions, bids
 from saleroom.storage.database import Transaction
-from saleroom.storage.tables import auctions, bids
 
 _WHOLE = Meta(ge=0, le=NUMBER_MAX)
 

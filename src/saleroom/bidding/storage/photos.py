@@ -11,10 +11,10 @@ from msgspec import Struct
 from sqlalchemy import Row, delete, func, insert, select, update
 
 from saleroom.bidding.domain.photos import Photo, made_widths
+from saleroom.bidding.storage.tables import auctions, photo_files, photos
 from saleroom.storage import bulk
 from saleroom.storage.bulk import among
 from saleroom.storage.database import Transaction
-from saleroom.storage.tables import auctions, photo_files, photos
 
 
 class PhotoFile(Struct, frozen=True):

@@ -12,9 +12,10 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 from sqlalchemy import ColumnElement, and_, literal, select, tuple_, update
 
+from saleroom.bidding.storage.tables import auctions
+from saleroom.log.tables import STATE_KEPT, events
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
-from saleroom.storage.tables import STATE_KEPT, auctions, events
 
 
 class EndedState(Struct, frozen=True):

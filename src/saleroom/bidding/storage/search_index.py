@@ -28,9 +28,9 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from saleroom.bidding.storage.tables import auctions, texts
 from saleroom.kernel.folding import fold, grams, sought
 from saleroom.storage.database import Transaction
-from saleroom.storage.tables import auctions, texts
 
 INDEX = "text_grams"
 """The name of the index's table, and how FTS5's own tables begin."""

@@ -7,8 +7,8 @@ from datetime import datetime
 from msgspec import Struct
 from sqlalchemy import insert, select, update
 
+from saleroom.bidding.storage.tables import signing_keys
 from saleroom.storage.database import Transaction
-from saleroom.storage.tables import signing_keys
 
 
 class KeyRow(Struct, frozen=True):

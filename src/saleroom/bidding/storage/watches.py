@@ -7,8 +7,8 @@ from datetime import datetime
 from sqlalchemy import delete, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
+from saleroom.bidding.storage.tables import watches
 from saleroom.storage.database import Transaction
-from saleroom.storage.tables import watches
 
 
 def add(tx: Transaction, user_id: int, auction_id: int, now: datetime) -> None:

@@ -16,12 +16,13 @@ from msgspec import Struct, structs
 
 from saleroom.bidding.api.fields import SECONDS_MAX
 from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.errors import TermsChanged
 from saleroom.bidding.domain.increments import DEFAULT_LADDER, TIERS_MAX, Tier
 from saleroom.bidding.domain.seen import Seen
 from saleroom.bidding.domain.selling import DEFAULT_SOFT_CLOSE
-from saleroom.bidding.domain.views import instant
 from saleroom.http.forms import Form
-from saleroom.kernel.errors import Fault, Invalid, TermsChanged
+from saleroom.kernel.errors import Fault, Invalid
+from saleroom.kernel.instants import instant
 from saleroom.site.language import N_, Language, Said
 from saleroom.site.local_times import read_local, write_local
 

@@ -22,15 +22,18 @@ from starlette.types import Send
 
 from saleroom.accounts.domain.accounts import Account
 from saleroom.bidding.api.fields import event_id
-from saleroom.bidding.domain.views import AuctionView, BidView, instant
+from saleroom.bidding.domain.errors import UnknownAuction
+from saleroom.bidding.domain.views import AuctionView, BidView
 from saleroom.bidding.service import reading
-from saleroom.feed.feed import EventId, Follower
+from saleroom.feed.feed import Follower
 from saleroom.feed.streams import EventStream, send_more
 from saleroom.http.services import House
-from saleroom.kernel.errors import Fault, Invalid, UnknownAuction
+from saleroom.kernel.errors import Fault, Invalid
+from saleroom.kernel.identifiers import GID, EventId
+from saleroom.kernel.instants import instant
 from saleroom.log.store import LoggedEvent
 from saleroom.site.language import Language
-from saleroom.site.site import GID, Site, lot_gid
+from saleroom.site.site import Site, lot_gid
 from saleroom.storage.database import Transaction
 
 BIDS_SHOWN = 20

@@ -15,8 +15,9 @@ from starlette.responses import HTMLResponse, Response
 from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.service.idempotency import Once
 from saleroom.bidding.domain.bidding import BidRequest
+from saleroom.bidding.domain.errors import BuyNowUnavailable, Changed, TermsChanged, UnknownAuction
 from saleroom.bidding.domain.seen import Seen
-from saleroom.bidding.domain.views import BidAnswer, instant
+from saleroom.bidding.domain.views import BidAnswer
 from saleroom.bidding.service import bidding, lot, reading
 from saleroom.bidding.service.bidding import BidCommand
 from saleroom.bidding.service.lot import Lot
@@ -24,16 +25,8 @@ from saleroom.bidding.web.live import BIDS_SHOWN, role_of
 from saleroom.http.endpoints import digest
 from saleroom.http.guard import forgery_token, session_token
 from saleroom.http.problems import headers_of, status_of
-from saleroom.kernel.errors import (
-    BuyNowUnavailable,
-    Changed,
-    Fault,
-    Invalid,
-    Refused,
-    TermsChanged,
-    Unauthenticated,
-    UnknownAuction,
-)
+from saleroom.kernel.errors import Fault, Invalid, Refused, Unauthenticated
+from saleroom.kernel.instants import instant
 from saleroom.kernel.money import ZERO, parse_money
 from saleroom.site import words
 from saleroom.site.language import N_, Language

@@ -11,14 +11,15 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import Response
 
+from saleroom.accounts.domain.errors import UnknownSession
 from saleroom.accounts.service import accounts
-from saleroom.bidding.domain.views import instant
 from saleroom.bidding.service import lot, mine
 from saleroom.bidding.service.mine import LIVE, OVER, Dealings
 from saleroom.bidding.storage.mine import Place
 from saleroom.http.cursors import DEALINGS, WATCHED, List, Sealed
 from saleroom.http.guard import session_cookie_name, session_token
-from saleroom.kernel.errors import Fault, Invalid, Unauthenticated, UnknownSession
+from saleroom.kernel.errors import Fault, Invalid, Unauthenticated
+from saleroom.kernel.instants import instant
 from saleroom.site.site import Site, fields, go_to, is_fragment, local, lot_gid, to_log_in
 from saleroom.storage.database import Transaction
 

@@ -7,9 +7,9 @@ import re
 from starlette.requests import Request
 from starlette.responses import Response
 
+from saleroom.bidding.domain.errors import UnknownPhoto
 from saleroom.bidding.service import photos
 from saleroom.http.services import House
-from saleroom.kernel.errors import UnknownPhoto
 from saleroom.site.assets import FOREVER, is_known
 
 PATH = "/photos/{id}/{width}.webp"

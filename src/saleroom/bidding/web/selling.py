@@ -19,11 +19,11 @@ from starlette.responses import Response
 from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.service.idempotency import Once
 from saleroom.bidding.api.fields import AMEND, CLOSE, CREATE
+from saleroom.bidding.domain.errors import Changed, TermsChanged
 from saleroom.bidding.domain.increments import DEFAULT_LADDER
 from saleroom.bidding.domain.photos import PER_LOT_MAX, Photo
 from saleroom.bidding.domain.seen import Seen
 from saleroom.bidding.domain.selling import Draft
-from saleroom.bidding.domain.views import instant
 from saleroom.bidding.service import auctions, photos, selling
 from saleroom.bidding.service.places import Sender
 from saleroom.bidding.service.selling import Offer
@@ -33,11 +33,13 @@ from saleroom.http import uploads
 from saleroom.http.endpoints import digest, explained
 from saleroom.http.guard import OF_ANOTHER_SESSION, client_address, session_token
 from saleroom.http.problems import ForgeryRefused
-from saleroom.kernel.errors import Changed, Fault, Invalid, Refused, TermsChanged, Unauthenticated
+from saleroom.kernel.errors import Fault, Invalid, Refused, Unauthenticated
+from saleroom.kernel.identifiers import GID
+from saleroom.kernel.instants import instant
 from saleroom.site import words
 from saleroom.site.language import N_, Language, Said
 from saleroom.site.local_times import read_local
-from saleroom.site.site import GID, Site, fields, go_to, lot_gid, to_log_in
+from saleroom.site.site import Site, fields, go_to, lot_gid, to_log_in
 from saleroom.storage.database import Transaction
 
 DAYS, HOUR = 7, time(20)

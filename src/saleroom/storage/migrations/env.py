@@ -4,7 +4,7 @@ from alembic import context
 from sqlalchemy.dialects.postgresql.base import ischema_names
 
 from saleroom.bidding.storage.search_index import INDEX
-from saleroom.storage.tables import TransactionId, metadata
+from saleroom.storage.schema import TransactionId, metadata
 
 # SQLAlchemy does not know this type of PostgreSQL's when it reads the tables back.
 ischema_names["xid8"] = TransactionId

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from saleroom.bidding.domain.events import BidPlaced, ReserveMet
 from saleroom.bidding.domain.reasons import conclusion
-from saleroom.bidding.domain.views import instant, maybe_instant
+from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.kernel.terminal import plain
 from saleroom.tools.verify.reading import Ledger
 

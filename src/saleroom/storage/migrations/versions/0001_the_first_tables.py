@@ -6,7 +6,7 @@ Revision: 0001.
 import sqlalchemy as sa
 from alembic import op
 
-from saleroom.storage.tables import Instant, Money, TransactionId
+from saleroom.storage.schema import Instant, Money, TransactionId
 
 revision = "0001"
 down_revision = None

@@ -6,7 +6,7 @@ Revision: 0003.
 import sqlalchemy as sa
 from alembic import op
 
-from saleroom.storage.tables import Instant
+from saleroom.storage.schema import Instant
 
 revision = "0003"
 down_revision = "0002"

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from alembic import op
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from saleroom.storage.tables import Instant
+from saleroom.storage.schema import Instant
 
 revision = "0005"
 down_revision = "0004"

@@ -1,0 +1,47 @@
+"""What accounts can refuse; the kinds are in `kernel/errors.py`."""
+
+from __future__ import annotations
+
+from saleroom.kernel.errors import Conflict, Forbidden, Mismatch, Refused, Unknown
+
+
+class InvalidAuthentication(Mismatch):
+    """Invalid authentication"""
+
+    code = "invalid_authentication"
+
+
+class WrongPassword(Forbidden):
+    """This is not your current password; nothing was changed."""
+
+    code = "wrong_password"
+
+
+class UsernameTaken(Conflict):
+    """This username is taken; choose another."""
+
+    code = "username_taken"
+
+
+class RegistrationClosed(Forbidden):
+    """Registration is closed in this house; ask those who run it for an account."""
+
+    code = "registration_closed"
+
+
+class UnknownUser(Refused):
+    """There is no user with this name."""
+
+    code = "unknown_user"
+
+
+class UnknownSession(Unknown):
+    """You have no session with this id; it may have ended."""
+
+    code = "unknown_session"
+
+
+class IdempotencyMismatch(Mismatch):
+    """This Idempotency-Key was used for another request; use a new key for a new request."""
+
+    code = "idempotency_mismatch"

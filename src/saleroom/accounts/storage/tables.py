@@ -1,0 +1,51 @@
+"""The tables of accounts; users and auth_tokens have the specification's columns by name, type and constraint."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    LargeBinary,
+    String,
+    Table,
+    UniqueConstraint,
+)
+
+from saleroom.storage.schema import Instant, Number, metadata
+
+users = Table(
+    "users",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("username", String, nullable=False, unique=True),
+    Column("password_digest", String),
+    Column("created_at", Instant, nullable=False),
+)
+
+
+auth_tokens = Table(
+    "auth_tokens",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("user_id", BigInteger, ForeignKey("users.id"), nullable=False, index=True),
+    Column("token", String, nullable=False, unique=True),
+    Column("created_at", Instant, nullable=False),
+    Column("expires_at", Instant, nullable=False, index=True),
+    Column("agent", String),
+)
+"""`agent` is what people call the device that logged in, where it said what it is."""
+
+
+idempotency = Table(
+    "idempotency",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("user_id", BigInteger, ForeignKey("users.id"), nullable=False),
+    Column("key", String, nullable=False),
+    Column("request", LargeBinary, nullable=False),
+    Column("answer", LargeBinary, nullable=False),
+    Column("created_at", Instant, nullable=False, index=True),
+    UniqueConstraint("user_id", "key"),
+)
+"""Accepted requests by their Idempotency-Key: a digest of the request, and the answer it got."""

@@ -1,0 +1,118 @@
+"""What auctions, bids and photos can refuse; the kinds are in `kernel/errors.py`."""
+
+from __future__ import annotations
+
+from saleroom.kernel.errors import Change, ConditionFailed, Conflict, Fact, Forbidden, Refused, Unknown
+
+
+class UnknownAuction(Unknown):
+    """There is no auction with this gid."""
+
+    code = "unknown_auction"
+
+
+class UnknownPhoto(Unknown):
+    """There is no such photo, or not in this width."""
+
+    code = "unknown_photo"
+
+
+class OwnAuction(Forbidden):
+    """Nobody may bid in their own auction."""
+
+    code = "own_auction"
+
+
+class NotAuthor(Forbidden):
+    """Only the author of an auction may do this."""
+
+    code = "not_author"
+
+
+class BidTooLow(Conflict):
+    """The bid is too low; bid at least the minimum bid."""
+
+    code = "bid_too_low"
+
+
+class AlreadyLeading(Conflict):
+    """You lead already; to raise your limit send a 'maximum' above your present one, without 'amount'."""
+
+    code = "already_leading"
+
+
+class AuctionOver(Conflict):
+    """The auction is over."""
+
+    code = "auction_closed"
+
+
+class AuctionNotStarted(Conflict):
+    """The auction has not started yet; try again from its start."""
+
+    code = "auction_not_started"
+
+
+class AuctionStarted(Conflict):
+    """The auction has started, so its start cannot be moved any more."""
+
+    code = "auction_started"
+
+
+class HasBids(Conflict):
+    """The auction has bids, so it can be neither changed nor cancelled any more."""
+
+    code = "has_bids"
+
+
+class BuyNowUnavailable(Conflict):
+    """The auction cannot be bought now: it has no buy-now price, or a bid has been placed; bid instead."""
+
+    code = "buy_now_unavailable"
+
+
+class EndsByItself(Conflict):
+    """The auction has an end and closes by itself then."""
+
+    code = "ends_by_itself"
+
+
+class Changed(Refused):
+    """The auction is not what your request rests on."""
+
+    def __init__(
+        self, message: str | None = None, *, seen: int | None = None, changes: tuple[Change, ...] = (), **facts: Fact
+    ) -> None:
+        """Take in `seen` the version that the request rests on, where it says one, and all `changes` that are known."""
+        super().__init__(message, changes=changes, **facts)
+        self.seen = seen
+
+
+class TermsChanged(Changed, Conflict):
+    """What is offered has changed since you saw it; nothing was done; look at it again, then decide."""
+
+    code = "terms_changed"
+
+
+class PreconditionFailed(Changed, ConditionFailed):
+    """The auction is not at the version that If-Match names; nothing was done; read it again, then decide."""
+
+    code = "precondition_failed"
+
+
+class TooManyPhotos(Conflict):
+    """Too many of your photos are on no lot; put some on a lot, or wait a day: then those left over are gone."""
+
+    code = "too_many_photos"
+
+
+class TooManyAuctions(Conflict):
+    """You have as many auctions as one user may run at a time, or create in a day; wait until some are over."""
+
+    code = "too_many_auctions"
+
+
+class TooManyWatched(Conflict):
+    """You watch as many auctions as one user may; take some off your list."""
+
+    code = "too_many_watched"

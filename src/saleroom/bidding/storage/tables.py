@@ -1,0 +1,161 @@
+"""The tables of auctions, bids and photos; auctions has the specification's columns by name, type and constraint."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+from saleroom.kernel.chain import ZERO
+from saleroom.storage.schema import Instant, Money, Number, metadata
+
+_DUE = text("due_at IS NOT NULL")
+
+
+RUNNING = text("status IN ('scheduled', 'open')")
+"""Which auctions run; the index is used where this stands so."""
+
+
+_UNPLACED = text("auction_id IS NULL")
+
+
+auctions = Table(
+    "auctions",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("name", String, nullable=False),
+    Column("gid", String, nullable=False, unique=True),
+    Column("author_id", BigInteger, ForeignKey("users.id"), nullable=False),
+    Column("starting_price", Money, nullable=False),
+    Column("current_bid", Money),
+    Column("current_bidder_id", BigInteger, ForeignKey("users.id")),
+    Column("current_bid_at", Instant),
+    Column("created_at", Instant, nullable=False),
+    Column("description", Text, nullable=False, server_default=text("''")),
+    Column("reserve_price", Money),
+    Column("buy_now_price", Money),
+    Column("increment", Text, nullable=False),
+    Column("soft_close", Text),
+    Column("starts_at", Instant),
+    Column("ends_at", Instant),
+    Column("due_at", Instant),
+    Column("status", String, nullable=False),
+    Column("outcome", String),
+    Column("maximum", Money),
+    Column("bid_count", Integer, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("price", Money, nullable=False),
+    Column("ending_rank", BigInteger, nullable=False),
+    Column("terms_version", Integer, nullable=False, server_default=text("1")),
+    Column("seed", String, nullable=False, server_default=text("''")),
+    Column("head", String, nullable=False, server_default=text(f"'{ZERO}'")),
+    Column("hidden", String, nullable=False, server_default=text(f"'{ZERO}'")),
+    Index("ix_auctions_ending_rank", "ending_rank", "id"),
+    Index("ix_auctions_status_ending_rank", "status", "ending_rank", "id"),
+    Index("ix_auctions_due_at", "due_at", sqlite_where=_DUE, postgresql_where=_DUE),
+    Index("ix_auctions_author_id", "author_id", "id"),
+    Index("ix_auctions_running", "author_id", sqlite_where=RUNNING, postgresql_where=RUNNING),
+    Index("ix_auctions_created_at", "created_at", "id"),
+)
+"""`due_at` is the next instant at which the auction changes by itself; `maximum` is the leader's and never shown.
+Lists sort by `price` and `ending_rank` (`bidding/storage/listing.py`); no index holds a column that each bid changes.
+`seed`, `head` and `hidden` are where its ledger stands (`kernel/chain.py`)."""
+
+
+texts = Table(
+    "texts",
+    metadata,
+    Column("auction_id", Number, ForeignKey("auctions.id"), primary_key=True, autoincrement=False),
+    Column("folded", Text, nullable=False),
+)
+"""Name and description of each auction, folded as searches compare them: see `bidding/storage/search_index.py`."""
+
+
+bids = Table(
+    "bids",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("auction_id", BigInteger, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("bidder_id", BigInteger, nullable=False),
+    Column("amount", Money, nullable=False),
+    Column("maximum", Money, nullable=False),
+    Column("automatic", Boolean, nullable=False),
+    Column("placed_at", Instant, nullable=False),
+    Column("received_at", Instant),
+    UniqueConstraint("auction_id", "number"),
+    Index("ix_bids_bidder_id_auction_id", "bidder_id", "auction_id"),
+)
+"""The history; `number` counts an auction's bids from 1, in the order in which they were recorded. `received_at` is null for
+an automatic bid.
+
+Here and in the log there are no foreign keys: rows are written while that very auction is locked, by a bidder whose token
+has just been found, nothing is ever deleted, and checking took as long as inserting (docs/decisions/0017)."""
+
+
+signing_keys = Table(
+    "signing_keys",
+    metadata,
+    Column("kid", String, primary_key=True),
+    Column("public", String, nullable=False),
+    Column("private", String),
+    Column("created_at", Instant, nullable=False),
+)
+"""What receipts are signed with, by the newest that has its `private` half here; raw Ed25519 in base64url, as JWK has it.
+`kid` is the thumbprint of RFC 7638. A key whose private half is in a file has none here."""
+
+
+photos = Table(
+    "photos",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("gid", String, nullable=False, unique=True),
+    Column("owner_id", BigInteger, ForeignKey("users.id"), nullable=False),
+    Column("auction_id", BigInteger, ForeignKey("auctions.id")),
+    Column("place", Integer),
+    Column("width", Integer, nullable=False),
+    Column("height", Integer, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("unplaced_at", Instant),
+    UniqueConstraint("auction_id", "place"),
+    Index("ix_photos_owner_id", "owner_id", sqlite_where=_UNPLACED, postgresql_where=_UNPLACED),
+    Index("ix_photos_unplaced_at", "unplaced_at", sqlite_where=_UNPLACED, postgresql_where=_UNPLACED),
+)
+"""`place` counts a lot's photos from 1; both it and `auction_id` are null while the photo is on no lot, which is so since
+`unplaced_at`. The size is that of the widest file."""
+
+
+photo_files = Table(
+    "photo_files",
+    metadata,
+    Column("photo_id", BigInteger, ForeignKey("photos.id"), primary_key=True),
+    Column("width", Integer, primary_key=True),
+    Column("digest", String, nullable=False),
+    Column("bytes", LargeBinary, nullable=False),
+)
+"""What is served of a photo: WebP, in each width in which it was made (docs/decisions/0024)."""
+
+
+watches = Table(
+    "watches",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("user_id", BigInteger, ForeignKey("users.id"), nullable=False),
+    Column("auction_id", BigInteger, ForeignKey("auctions.id"), nullable=False),
+    Column("created_at", Instant, nullable=False),
+    UniqueConstraint("user_id", "auction_id"),
+    Index("ix_watches_user_id", "user_id", "id"),
+)
+"""Who has put a star on which lot; numbered, so that a list of them has an order of its own."""
