@@ -65,7 +65,7 @@ format: dev ## Rewrite the sources in the agreed format
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format .
 
-messages: dev ## Bring the words of the pages into the catalogues (docs/languages.md)
+messages: dev ## Bring the words of the pages into the catalogues (docs/maintaining/languages.md)
 	@echo "Collecting the words"
 	@mkdir -p build
 	@$(BIN)/pybabel --quiet extract --mapping-file pyproject.toml --keyword N_ --add-location file --sort-by-file \
@@ -100,7 +100,7 @@ fuzz: dev ## Send what nobody should send, with new seeds, for 10 minutes (more,
 	@nice -n 10 $(BIN)/python -m tests.fuzz $(if $(MINUTES),--minutes $(MINUTES)) $(if $(ONLY),--only "$(ONLY)")
 
 mutation: dev $(MADE)/mutation ## Change the rules, and list what no test notices (some: make mutation ONLY=money,selling)
-	@echo "Changing the rules, one place at a time (docs/mutation.md)"
+	@echo "Changing the rules, one place at a time (docs/maintaining/mutation.md)"
 	@rm -rf mutants
 	@PATH="$(CURDIR)/$(BIN):$$PATH" MYPYPATH=src HYPOTHESIS_PROFILE=mutation PYTHONDONTWRITEBYTECODE=1 \
 		nice -n 10 $(BIN)/mutmut run --max-children $(WORKERS) $(MUTANTS)

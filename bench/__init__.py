@@ -1,4 +1,4 @@
-"""The bench: how fast the house is, measured against what the same machine can do in the same run (docs/performance.md)."""
+"""The bench: how fast the house is, against what the same machine can do in the same run (docs/maintaining/performance.md)."""
 
 
 class BenchError(Exception):

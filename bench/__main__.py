@@ -15,8 +15,8 @@ from bench.rows import ROWS, chosen
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).with_name("results")
-DOCUMENT = ROOT / "docs" / "performance.md"
-CHARTS = ROOT / "docs" / "performance"
+DOCUMENT = ROOT / "docs" / "maintaining" / "performance.md"
+CHARTS = ROOT / "docs" / "maintaining" / "performance"
 WIDTH = 180
 """Of what is written into a file or a pipe."""
 EXIT_CODES = "Exit codes: 0 done, 1 a database held a violation, or a measurement failed, 2 wrong usage, 130 stopped."
@@ -85,7 +85,7 @@ def list_rows() -> None:
 @click.option("--document", default=DOCUMENT, type=click.Path(path_type=Path), help="Where the table goes.")
 @click.option("--charts", default=CHARTS, type=click.Path(path_type=Path), help="Folder of the charts.")
 def write_report(files: tuple[Path, ...], document: Path, charts: Path) -> None:
-    """Write the table of kept figures into docs/performance.md, and draw its charts.
+    """Write the table of kept figures into docs/maintaining/performance.md, and draw its charts.
 
     Examples:
 

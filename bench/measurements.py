@@ -18,7 +18,7 @@ Measure = Callable[[Stage], Reading]
 
 
 def measurement(name: str) -> Measure:
-    """Return the measurement called `name`; its words are explained in docs/performance.md. Raises KeyError."""
+    """Return the measurement called `name`; its words are explained in docs/maintaining/performance.md. Raises KeyError."""
     if name in _NAMED:
         return _NAMED[name]
     for pattern, make in _FORMS:

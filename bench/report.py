@@ -1,4 +1,4 @@
-"""The table, for the terminal and for docs/performance.md."""
+"""The table, for the terminal and for docs/maintaining/performance.md."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from saleroom import settings
 from saleroom.bidding.api.endpoints import ENDPOINTS
 from saleroom.bidding.api.fields import COMMAND
-from saleroom.bidding.domain.events import EVENTS
+from saleroom.bidding.domain.events import EVENTS, BidPlaced
 from saleroom.bidding.domain.views import cloud_event, event_from_parts, event_parts
 from saleroom.cli import cli
 from saleroom.compose import PUBLIC_FOLDER
@@ -25,6 +25,7 @@ from saleroom.http.problems import statuses
 from saleroom.http.services import House
 from saleroom.site.assets import Assets
 from saleroom.site.pages import Pages
+from tests.bidding.domain.examples import an_auction, place, shown
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -176,6 +177,50 @@ def test_every_link_leads_somewhere(document: Path) -> None:
         if not path.exists() or (fragment and fragment not in map(anchor, headings)):
             broken.append(target)
     assert [] == broken
+
+
+def references() -> list[tuple[str, str, str]]:
+    """Return every document that the source or a test names: the file that names it, the document, and a section or ""."""
+    found = []
+    for file in sorted(
+        file for folder in ("src", "tests", "bench", "examples") for file in (ROOT / folder).rglob("*.py")
+    ):
+        text = " ".join(re.sub(r"^ *# ", "", file.read_text("utf-8"), flags=re.MULTILINE).split())
+        for name, section in re.findall(r"(?<![\w/.-])([\w/.-]+\.md)\b(?:, \\?\"([^\"\\]+)\\?\")?", text):
+            found.append((str(file.relative_to(ROOT)), name, section))
+    return found
+
+
+def test_every_document_that_the_source_names_is_there() -> None:
+    """A document that the source or a test names is in the repository, and has the section that is named with it."""
+    missing = []
+    for file, name, section in references():
+        [*found] = [document for document in DOCUMENTS if f"/{named(document)}".endswith(f"/{name}")]
+        headings = [heading for one in found for heading in re.findall(r"^#+ (.*)$", prose(one), re.MULTILINE)]
+        if not found or (section and not any(heading.startswith(section) for heading in headings)):
+            missing.append((file, name, section))
+    assert [] == missing
+
+
+def test_no_document_is_left_out_of_the_list() -> None:
+    """docs/README.md lists every document, and at most 20 of them for a newcomer."""
+    text = read("docs/README.md")
+    listed = {(ROOT / "docs" / target).resolve() for target in re.findall(r"\]\((.*?)\)", text)}
+    kept = {document for document in DOCUMENTS if document.is_relative_to(ROOT / "docs") and document.name[0].isalpha()}
+    assert {ROOT / "docs" / "README.md"} == kept - listed
+    assert len(re.findall(r"^[0-9]+\. ", text, re.MULTILINE)) <= 20
+
+
+def test_the_example_of_the_rules_happens() -> None:
+    """The bids of the example in docs/rules.md, placed one after another, give what each row says."""
+    auction = an_auction()
+    for request, *row in rows(sections(read("docs/rules.md"))["Placing a bid"]):
+        bid = re.sub(r": `(amount|maximum)`", lambda found: " up to" if found[1] == "maximum" else "", request)
+        auction, events = place(auction, bid)
+        bids = [shown(event) for event in events if isinstance(event, BidPlaced)]
+        assert auction.leader is not None
+        after = [auction.leader.name, f"{auction.current_bid:.0f}", f"{auction.minimum_bid:.0f}"]
+        assert [", ".join(bids) or "none", *after] == row
 
 
 def test_every_decision_is_listed() -> None:

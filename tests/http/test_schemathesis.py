@@ -19,7 +19,7 @@ SLOW_SECONDS = 180
 PROGRAM = Path(sys.executable).with_name("schemathesis")
 NOT_CHECKED = (
     "positive_data_acceptance",  # a schema cannot say that a reserve is not below the starting price, nor many decimals
-    "use_after_free",  # a cancelled auction stays, with its history (contract.md, "Auctions")
+    "use_after_free",  # a cancelled auction stays, with its history (docs/rules.md, "States")
 )
 OPERATIONS = sum(len(found) for found in DOCUMENT["paths"].values())
 SETTINGS = """\

@@ -1,4 +1,4 @@
-"""The end of `make mutation`: what lives on is held against `docs/mutation.md`.
+"""The end of `make mutation`: what lives on is held against `docs/maintaining/mutation.md`.
 
 Exit codes: 0 all that lives is explained there, 1 something is not, or is explained and dead.
 """

@@ -1,4 +1,4 @@
-"""What lives on in `docs/mutation.md`, and what has lived on in a run of mutmut."""
+"""What lives on in `docs/maintaining/mutation.md`, and what has lived on in a run of mutmut."""
 
 import re
 import subprocess
@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-DOCUMENT = Path("docs/mutation.md")
+DOCUMENT = Path("docs/maintaining/mutation.md")
 PROGRAM = Path(sys.executable).with_name("mutmut")
 _ROW = re.compile(r"\| `([a-z.A-Z_]+)` \| `(.+?)` \| `(.*?)` \| (.+) \|")
 _LIVES = re.compile(

@@ -1,4 +1,4 @@
-"""docs/mutation.md says why some mutants live; it must be about the code that there is."""
+"""docs/maintaining/mutation.md says why some mutants live; it must be about the code that there is."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from tests.mutation.explained import Mutant, change, explained, living
 
 RULES = [Path("src/saleroom") / folder for folder in ("kernel", "accounts/domain", "bidding/domain")]
-KNOWN = explained(Path("docs/mutation.md").read_text(encoding="utf-8"))
+KNOWN = explained(Path("docs/maintaining/mutation.md").read_text(encoding="utf-8"))
 
 
 def test_something_is_explained() -> None:

@@ -1,4 +1,4 @@
-"""The properties of the rules ("Properties" in the rules of an auction), each held against one event after the other."""
+"""The properties of the rules (docs/rules.md, "Properties"), each held against one event after the other."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ TEMPLATES = sorted(FOLDER.parent.glob("templates/**/*.html"))
 NAMES = {"Saleroom"}
 """What is called the same in every language."""
 PLACE = re.compile(r"%\(\w+\)s|%%|%")
-HOW = "run make messages, then see docs/languages.md"
+HOW = "run make messages, then see docs/maintaining/languages.md"
 
 
 def catalogue(file: Path) -> Catalog:

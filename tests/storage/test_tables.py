@@ -11,7 +11,7 @@ from saleroom.bidding.storage.tables import auctions
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.playing import T0, money
 
-# From the specification, "Resources and their fields": column, type, required.
+# From docs/specification.md, "Resources and their fields": column, type, required.
 SPECIFIED = {
     "users": [("id", "KEY", True), ("username", "VARCHAR", True), ("password_digest", "VARCHAR", False)],
     "auth_tokens": [

@@ -1,4 +1,4 @@
-"""Server-sent events: the log as it grows, to whoever follows an auction or all of them (events.md)."""
+"""Server-sent events: the log as it grows, to whoever follows an auction or all of them (docs/live.md)."""
 
 from __future__ import annotations
 

@@ -263,7 +263,7 @@ def _good_headers(endpoint: Endpoint) -> dict[str, Any]:
 
 
 def _home() -> dict[str, Any]:
-    """Return GET /, which is made for people (specification, "GET /")."""
+    """Return GET /, which is made for people (docs/specification.md, "GET /")."""
     after = _parameter("query", "after", {"type": "string"}, "Where the list goes on. Opaque.")
     about = "HTML for people; programs read `GET /auctions`."
     return _page("home", "Home page: the open auctions", about, [after], Invalid)
@@ -295,7 +295,7 @@ def _page(
 
 
 def _asset() -> dict[str, Any]:
-    """Return GET /assets/*file (specification, "GET /assets/*file")."""
+    """Return GET /assets/*file (docs/specification.md, "GET /assets/*file")."""
     etag = {"ETag": _header("Of this very representation.")}
     file: dict[str, Any] = {"content": {"*/*": {"schema": _BINARY}}}
     refused = (problems.NotFound, problems.HeadersTooLarge, problems.InternalError)

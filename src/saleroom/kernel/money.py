@@ -1,4 +1,4 @@
-"""Money: exact decimals of up to 20 digits, 3 of them after the point (specification, "Price precision").
+"""Money: exact decimals of up to 20 digits, 3 of them after the point (docs/specification.md, "Limits").
 
 Every amount in the house is a `Decimal` with exactly three decimals, so that `str` gives its wire form.
 No binary float is ever involved.

@@ -1,4 +1,4 @@
-"""The event log: appended in the transaction that decides, read by everything live (events.md)."""
+"""The event log: appended in the transaction that decides, read by everything live (docs/events.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public folder under `/assets/` (contract.md, "Assets").
+"""The public folder under `/assets/` (docs/pages.md, "Assets").
 
 The whole folder is read once, at start, into a dictionary from address to answer. A request is a look-up in it and never
 touches the file system, so no spelling of an address can lead outside the folder.

@@ -1,4 +1,4 @@
-"""Pages for people: their routes, and every error below their paths (contract.md, "Pages")."""
+"""Pages for people: their routes, and every error below their paths (docs/pages.md, "Addresses")."""
 
 from __future__ import annotations
 

@@ -243,7 +243,7 @@ def fault(language: Language, found: Fault) -> str:
 
 
 def soft_close(language: Language, rule: SoftClose) -> str:
-    """Return what a late bid does to the end (rules.md, "Soft close"), as markup."""
+    """Return what a late bid does to the end (docs/rules.md, rule 6), as markup."""
     words = (
         N_("A bid in the last %(window)s moves the end to %(extension)s after that bid, but never past %(cap)s."),
         N_("A bid in the last %(window)s moves the end to %(extension)s after that bid."),

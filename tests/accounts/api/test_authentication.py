@@ -1,4 +1,4 @@
-"""Who a request is by: the part of `Authorization` after the first space (specification, "Authentication")."""
+"""Who a request is by: the part of `Authorization` after the first space (docs/specification.md, "Authentication")."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Placing a bid: examples by hand for every number of the rules' "Placing a bid"."""
+"""Placing a bid: examples by hand for every number of docs/rules.md, "Placing a bid"."""
 
 from datetime import datetime
 from typing import Any

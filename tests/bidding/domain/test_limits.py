@@ -11,7 +11,7 @@ from tests.bidding.domain.examples import ADA, BOB, an_auction, place
 
 
 def test_chance_is_as_long_as_promised() -> None:
-    """A token has 80 bits (specification, "AuthToken"), a gid 72, a photo's id 96, a ledger's seed 256."""
+    """A token has 80 bits (docs/specification.md, "AuthToken"), a gid 72, a photo's id 96, a ledger's seed 256."""
     assert (10, 9, 12, 32) == (accounts.TOKEN_BYTES, accounts.GID_BYTES, photos.PHOTO_ID_BYTES, chain.SEED_BYTES)
 
 

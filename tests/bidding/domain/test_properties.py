@@ -1,4 +1,4 @@
-"""Every line of the rules' "Properties", each over generated histories, without the oracle's help.
+"""Every line of docs/rules.md, "Properties", each over generated histories, without the oracle's help.
 
 Histories hold several bidders with literal amounts, maxima and both, raises by the leader, reserves, buy-now prices,
 ladders and fixed steps, soft close with and without a cap, outages, amendments, announced ends, cancels and openings.

@@ -10,9 +10,9 @@ from msgspec import Struct
 from saleroom.kernel.errors import Fault
 
 TOKEN_BYTES = 10
-"""Random bytes of a token; in standard Base64 with padding they are 16 characters (specification, "AuthToken")."""
+"""Random bytes of a token; in standard Base64 with padding they are 16 characters (docs/specification.md, "AuthToken")."""
 TOKEN_LIFETIME = timedelta(days=30)
-"""From issue to expiry, exactly (specification, "Limits")."""
+"""From issue to expiry, exactly (docs/specification.md, "Limits")."""
 SESSIONS_MAX = 500
 """Sessions of one user; a login beyond them ends the one that began first."""
 WATCHED_MAX = 1000

@@ -194,7 +194,7 @@ def start_session(tx: Transaction, user_id: int, verified: str, newer: str | Non
 
 
 def new_token_value() -> str:
-    """Return 10 random bytes in standard Base64 with padding (specification, "AuthToken")."""
+    """Return 10 random bytes in standard Base64 with padding (docs/specification.md, "AuthToken")."""
     return base64.b64encode(secrets.token_bytes(TOKEN_BYTES)).decode()
 
 

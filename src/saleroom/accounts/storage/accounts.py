@@ -71,7 +71,7 @@ def add_users_with_tokens(
 @ranked(Rank.LOGIN)
 @brief
 def find_login(tx: Transaction, username: str) -> Login | None:
-    """Return the first user with this name (specification, "POST /login")."""
+    """Return the first user with this name (docs/specification.md, "POST /login")."""
     statement = select(users).where(users.c.username == username).order_by(users.c.id).limit(1)
     row = tx.execute(statement).first()
     return None if row is None else Login(Account(row.id, row.username, row.created_at), row.password_digest)

@@ -1,6 +1,6 @@
 """An auction as a value, and what each event makes of it.
 
-States: scheduled -> open -> closed; scheduled or open without bids -> cancelled (rules.md, "States").
+States: scheduled -> open -> closed; scheduled or open without bids -> cancelled (docs/rules.md, "States").
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Party(Struct, frozen=True):
 class Auction(Struct, frozen=True, kw_only=True):
     """One auction; all money has three decimals, all instants are UTC.
 
-    `current_bid` is P, `leader` L and `maximum` M of rules.md (`maximum` >= `current_bid`). `version` numbers the public
+    `current_bid` is P, `leader` L and `maximum` M of docs/rules.md (`maximum` >= `current_bid`). `version` numbers the public
     events without gaps, `position` all of them, the private ones too; `changed_at` is the instant of the last.
     `terms_version` is the version at which what is offered, its terms and photos, came to be as it is. `id` is the store's
     number, `chain` where its ledger stands (`ledger.enter` moves it on).

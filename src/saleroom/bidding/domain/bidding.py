@@ -1,4 +1,4 @@
-"""Placing a bid: the rules of rules.md, "Placing a bid", number by number."""
+"""Placing a bid: the rules of docs/rules.md, "Placing a bid", number by number."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class BidRequest(_Arrived, frozen=True):
 
     @property
     def limit(self) -> Decimal:
-        """The most the bidder would pay: m of rules.md."""
+        """The most the bidder would pay: m of docs/rules.md."""
         limit = self.maximum if self.maximum is not None else self.amount
         assert limit is not None, "a request has at least one of the two; the door has checked it"
         return limit

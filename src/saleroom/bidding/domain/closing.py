@@ -1,4 +1,4 @@
-"""How an auction opens and closes by the clock, and what an outage changes (the rules of closing)."""
+"""How an auction opens and closes by the clock, and what an outage changes (docs/rules.md, "Closing")."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def reopen_after_outage(auction: Auction, down_since: datetime, now: datetime) -
     Where its start fell into the outage as well, it opens first: the events of an auction are in order of time.
 
     The window is the soft close's; an auction without one, or whose cap has passed, ends as announced. The end moves to
-    `now` + extension, never earlier than it was and never past the cap (rules.md, "Outage").
+    `now` + extension, never earlier than it was and never past the cap (docs/rules.md, "Outage").
     """
     now = auction.not_before(now)
     rule, end = auction.soft_close, auction.ends_at

@@ -1,4 +1,4 @@
-"""What has happened to an auction: frozen, past tense, complete enough to rebuild it (events.md).
+"""What has happened to an auction: frozen, past tense, complete enough to rebuild it (docs/events.md).
 
 Every decision of the domain is a list of these; `Auction.after` is the one place that says what each of them changes.
 The fields named in `PRIVATE` stay out of the wire form: limits, the reserve and users' numbers are for the replay only.
@@ -163,7 +163,7 @@ class MaximumRaised(Event, frozen=True, kw_only=True):
 
 
 class ReserveMet(Event, frozen=True, kw_only=True):
-    """The leader's raised limit reached the reserve, so the price rose to it (rules.md, rule 5) without a new bid."""
+    """The leader's raised limit reached the reserve, so the price rose to it (docs/rules.md, rule 5) without a new bid."""
 
     TYPE: ClassVar[str] = "reserve.met"
 

@@ -1,4 +1,4 @@
-"""Increments: by how much the next bid has to exceed the price (rules.md, "Words")."""
+"""Increments: by how much the next bid has to exceed the price (docs/rules.md, "Terms")."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def _sealed(kind: type[Event]) -> list[str]:
 
 
 def cloud_event(gid: str, version: int, event: Event, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a public event as a CloudEvents 1.0 object (events.md), ready for JSON; the ledger adds its own members."""
+    """Return a public event as a CloudEvents 1.0 object (docs/events.md), ready for JSON; the ledger adds its own members."""
     return {
         "specversion": "1.0",
         "id": f"{gid}/{version}",

@@ -241,7 +241,7 @@ def _role(found: Lot, viewer: Account | None) -> str:
 
 
 def _is_extended(found: Lot) -> bool:
-    """Return whether the end is where a late bid has moved it (rules.md, rule 6)."""
+    """Return whether the end is where a late bid has moved it (docs/rules.md, rule 6)."""
     rule, ends_at = found.soft_close, found.auction.ends_at
     if rule is None or ends_at is None or found.auction.status != "open":
         return False
