@@ -267,14 +267,6 @@ def test_conformance_has_every_endpoint_error_event_and_property() -> None:
     assert [] == [name for name in wanted if f"`{name}`" not in text]
 
 
-def test_the_readmes_file_of_settings_is_accepted(tmp_path: Path) -> None:
-    """The TOML example of the README is a file of settings that the house starts with."""
-    [block] = [block for document, block in code("toml") if document == "README.md"]
-    file = tmp_path / "house.toml"
-    file.write_text(block, "utf-8")
-    assert settings.load({}, {}, str(file)) != settings.load({}, {})
-
-
 @pytest.mark.parametrize(("document", "block"), code("json"))
 def test_every_json_is_json(document: str, block: str) -> None:
     """Each JSON example can be read."""
