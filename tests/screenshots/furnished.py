@@ -9,8 +9,7 @@ from typing import Any
 
 import httpx
 
-from saleroom.tools.demo.catalogue import Piece, pieces
-from saleroom.tools.demo.pictures import VIEWS
+from saleroom.tools.demo.catalogue import VIEWS, Piece, pieces
 from tests.process import PASSWORD
 
 SEED = 1
@@ -98,7 +97,7 @@ class Furnished:
         *,
         starts: timedelta | None = None,
         ends: timedelta | None = None,
-        views: int = VIEWS,
+        views: int = len(VIEWS),
         **terms: Any,
     ) -> None:
         piece = self._take(thing)
@@ -141,7 +140,7 @@ class Furnished:
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
         if isinstance(body, bytes):
-            answer = self._http.request(method, path, content=body, headers=headers | {"Content-Type": "image/jpeg"})
+            answer = self._http.request(method, path, content=body, headers=headers | {"Content-Type": "image/webp"})
         else:
             answer = self._http.request(method, path, json=body, headers=headers)
         assert answer.is_success, f"{method} {path}: {answer.text}"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from playwright.sync_api import Page
 
@@ -51,12 +49,8 @@ def fill_in_a_lot(page: Page) -> None:
     page.locator("#name").fill(piece.name)
     page.locator("#description").fill(piece.description)
     page.locator("#startingPrice").fill("80")
-    with tempfile.TemporaryDirectory() as folder:
-        files = [Path(folder, f"boat-{view}.jpg") for view in range(2)]
-        for view, file in enumerate(files):
-            file.write_bytes(piece.picture(view))
-        page.locator("#files").set_input_files(files)
-        page.locator(".thumb img").nth(1).wait_for()
+    page.locator("#files").set_input_files([piece.file(view) for view in range(2)])
+    page.locator(".thumb img").nth(1).wait_for()
 
 
 def preview_a_lot(page: Page) -> None:

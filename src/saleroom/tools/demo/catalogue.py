@@ -1,58 +1,62 @@
-"""What there is to sell: lots as a specialist describes them, in an order of their own for each seed, without end."""
+"""The demo's catalogue: lots as a specialist describes them (catalogue.toml), with their pictures (pictures/).
+
+`python -m scripts.demo_pictures` draws the pictures again.
+"""
 
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from saleroom.tools.demo.canvas import colour
-from saleroom.tools.demo.pictures import THINGS, picture
-from saleroom.tools.demo.vessels import Colours
-
-FILE = Path(__file__).with_name("catalogue.toml")
+FOLDER = Path(__file__).parent
+VIEWS = ("whole", "detail", "scale")
+"""The pictures of each piece: all of it, a part from near, and beside a rule."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A thing for sale. `estimate` is what it may bring, from and to; `seed` makes its pictures its own."""
+    """A thing for sale. `estimate` is the price range expected; `number` counts the pieces of the same kind from 1."""
 
     thing: str
+    number: int
     name: str
     description: str
     estimate: tuple[int, int]
-    colours: Colours
-    seed: int
+    colours: str
+
+    def file(self, view: int) -> Path:
+        """Return the file of one of VIEWS."""
+        return FOLDER / "pictures" / f"{self.thing}-{self.number}-{VIEWS[view]}.webp"
 
     def picture(self, view: int) -> bytes:
-        """Draw it: one of VIEWS, from 0, as JPEG."""
-        return picture(self.thing, self.colours, self.seed, view)
+        """Return one of VIEWS as WebP."""
+        return self.file(view).read_bytes()
+
+
+def catalogue() -> list[Piece]:
+    """Return all pieces in the order of catalogue.toml."""
+    counts: Counter[str] = Counter()
+    found = []
+    for lot in tomllib.loads((FOLDER / "catalogue.toml").read_text("utf-8"))["lot"]:
+        counts[lot["thing"]] += 1
+        low, high = lot["estimate"]
+        description = lot["description"].strip()
+        found.append(Piece(lot["thing"], counts[lot["thing"]], lot["name"], description, (low, high), lot["colours"]))
+    return found
 
 
 def pieces(seed: int) -> Iterator[Piece]:
-    """Yield pieces without end: the whole catalogue, then again with other pictures. The same seed gives the same ones.
+    """Yield pieces without end: the whole catalogue, then all of it again. The same seed gives the same order.
 
-    No two of the same kind come close together, so that a page of a catalogue looks like one.
+    Two pieces of the same kind are never close together, so that a page of lots shows many kinds.
     """
-    read = tomllib.loads(FILE.read_text("utf-8"))["lot"]
+    found = catalogue()
     chance = Random(seed)
-    rounds = 0
     while True:
-        order = list(THINGS)
-        chance.shuffle(order)
-        for turn in range(max(sum(lot["thing"] == thing for lot in read) for thing in THINGS)):
-            for thing in order:
-                of_kind = [lot for lot in read if lot["thing"] == thing]
-                if turn < len(of_kind):
-                    yield _piece(of_kind[turn], seed * 1000 + rounds)
-        rounds += 1
-
-
-def _piece(lot: dict[str, object], seed: int) -> Piece:
-    thing, name, description, estimate = lot["thing"], lot["name"], lot["description"], lot["estimate"]
-    one, other, third = (colour(text) for text in str(lot["colours"]).split())
-    assert isinstance(estimate, list), "the file says so"
-    low, high = estimate
-    return Piece(str(thing), str(name), str(description).strip(), (low, high), (one, other, third), seed)
+        kinds = list(dict.fromkeys(piece.thing for piece in found))
+        chance.shuffle(kinds)
+        yield from sorted(found, key=lambda piece: (piece.number, kinds.index(piece.thing)))

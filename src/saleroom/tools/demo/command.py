@@ -15,10 +15,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from saleroom.kernel.terminal import plain
 from saleroom.tools.demo.bidders import PEOPLE, Bidder
+from saleroom.tools.demo.catalogue import pieces
 from saleroom.tools.demo.house import CannotGoOn, House, Refusal, served
 from saleroom.tools.demo.market import Closed, Lot, Market
-from saleroom.tools.demo.sale import SELLERS, Sale, views
-from saleroom.tools.demo.studio import Studio
+from saleroom.tools.demo.sale import SELLERS, Sale
 
 FAILED = (CannotGoOn, Refusal)
 GUEST = "guest"
@@ -92,20 +92,12 @@ class _Demo:
         self._plan = plan
         self._console = console
         self._password = f"{secrets.choice(_WORDS)}-{secrets.choice(_WORDS)}-{secrets.randbelow(9000) + 1000}"
-        self._studio = Studio(plan.seed)
-        self._first = [self._studio.take(views(number)) for number in range(plan.lots)]
         self._renewals: asyncio.Queue[Closed] = asyncio.Queue()
         self._newcomers: asyncio.Queue[str] = asyncio.Queue()
 
     async def run(self) -> None:
         """Serve, furnish, and go on without end. Raises CannotGoOn or Refusal."""
         self._console.print("Opening a house to look at (Ctrl-C ends it)")
-        try:
-            await self._serve()
-        finally:
-            self._studio.close()
-
-    async def _serve(self) -> None:
         async with served(self._plan.host, self._plan.port) as (url, ended), House(url) as house:
             show = asyncio.create_task(self._show(house))
             try:
@@ -123,7 +115,7 @@ class _Demo:
             tasks.create_task(market.follow())
             await house.heard.wait()
             tokens = await self._register(house, [*SELLERS, GUEST])
-            sale = Sale(house, market, self._studio, tokens, self._plan.seed, self._plan.speed)
+            sale = Sale(house, market, pieces(self._plan.seed), tokens, self._plan.seed, self._plan.speed)
             entering = tasks.create_task(self._register(house, [name for name, _ in PEOPLE]))
             await self._furnish(sale)
             for bidder in self._bidders(house, market, await entering):
@@ -146,7 +138,7 @@ class _Demo:
         quiet = not self._console.is_terminal
         with Progress(*columns, console=self._console, transient=True, disable=quiet) as progress:
             task = progress.add_task("Hanging pictures, laying out lots", total=self._plan.lots)
-            await sale.furnish(self._first, lambda number: progress.update(task, completed=number))
+            await sale.furnish(self._plan.lots, lambda number: progress.update(task, completed=number))
 
     def _bidders(self, house: House, market: Market, tokens: dict[str, str]) -> list[Bidder]:
         plan = self._plan

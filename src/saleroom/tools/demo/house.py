@@ -179,7 +179,7 @@ class House:
         """
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         if body is not None:
-            headers["Content-Type"] = "image/jpeg" if isinstance(body, bytes) else "application/json"
+            headers["Content-Type"] = "image/webp" if isinstance(body, bytes) else "application/json"
             body = body if isinstance(body, bytes) else msgspec.json.encode(body)
         status, content, pause = await self._send(method, path, headers, body)
         for _ in range(TRIES):

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from itertools import islice
 from random import Random
 from typing import Any
 
 from saleroom.tools.demo.bidders import tidy
-from saleroom.tools.demo.catalogue import Piece
+from saleroom.tools.demo.catalogue import VIEWS, Piece
 from saleroom.tools.demo.house import House, Refusal
 from saleroom.tools.demo.market import Market
-from saleroom.tools.demo.pictures import VIEWS
-from saleroom.tools.demo.studio import Studio
 
 SELLERS = ("atelier.nord", "castellan", "hollerbach")
 FIRST_SECONDS, EVERY_SECONDS = 45.0, 60.0
@@ -55,45 +54,45 @@ def plan(number: int, lots: int) -> Terms:
 
 def views(number: int) -> int:
     """Return how many photos the lot `number` has when the doors open."""
-    return VIEWS if number < COMPLETE else 1
+    return len(VIEWS) if number < COMPLETE else 1
 
 
 class Sale:
     """Lots from one catalogue, put up by their sellers (name to token)."""
 
     def __init__(
-        self, house: House, market: Market, studio: Studio, sellers: dict[str, str], seed: int, speed: float
+        self, house: House, market: Market, pieces: Iterator[Piece], sellers: dict[str, str], seed: int, speed: float
     ) -> None:
         self._house = house
         self._market = market
-        self._studio = studio
+        self._pieces = pieces
         self._sellers = sellers
         self._speed = speed
         self._chance = Random(seed)
         self._last_end: datetime | None = None
         self._incomplete: list[tuple[str, str, Piece, list[str]]] = []
 
-    async def furnish(self, first: Sequence[Piece], shown: Callable[[int], None]) -> None:
-        """Put up the first lots; `shown` hears how many there are. The one that closes first comes first."""
+    async def furnish(self, lots: int, progress: Callable[[int], None]) -> None:
+        """Put up the first lots, the one that closes first before all others; `progress` is told how many there are."""
         turns = asyncio.Semaphore(AT_ONCE)
         ready = 0
 
         async def put_up(number: int, piece: Piece) -> None:
             nonlocal ready
             async with turns:
-                await self.put_up(piece, plan(number, len(first)), views(number))
+                await self.put_up(piece, plan(number, lots), views(number))
             ready += 1
-            shown(ready)
+            progress(ready)
 
         async with asyncio.TaskGroup() as tasks:
-            for number, piece in enumerate(first):
+            for number, piece in enumerate(islice(self._pieces, lots)):
                 tasks.create_task(put_up(number, piece))
 
     async def complete(self) -> None:
         """Give the lots the photos that they lack, and let people bid on them."""
         while self._incomplete:
             gid, token, piece, photos = self._incomplete.pop(0)
-            photos += [await self._photo(token, piece, view) for view in range(1, VIEWS)]
+            photos += [await self._photo(token, piece, view) for view in range(1, len(VIEWS))]
             try:
                 await self._house.ask("PUT", f"/auctions/{gid}/photos", token, {"photos": photos})
             except Refusal as refusal:
@@ -104,7 +103,7 @@ class Sale:
 
     async def renew(self) -> str:
         """Put up one more lot, to close after all others, and return its name."""
-        piece = self._studio.take()
+        piece = next(self._pieces)
         kind = self._chance.random()
         terms = Terms(ends=AFTER_ALL, reserve=kind < 0.4, buy_now=0.3 < kind < 0.5)
         if kind > 0.85:
@@ -112,7 +111,7 @@ class Sale:
         await self.put_up(piece, terms)
         return piece.name
 
-    async def put_up(self, piece: Piece, terms: Terms, photos: int = VIEWS) -> str:
+    async def put_up(self, piece: Piece, terms: Terms, photos: int = len(VIEWS)) -> str:
         """Create a lot with its first `photos`, and return its gid."""
         token = self._sellers[self._chance.choice(SELLERS)]
         ids = [await self._photo(token, piece, view) for view in range(photos)]
@@ -120,15 +119,14 @@ class Sale:
         gid = str(made["gid"])
         await self._house.ask("PUT", f"/auctions/{gid}/photos", token, {"photos": ids})
         low, high = piece.estimate
-        await self._market.add(gid, (Decimal(low), Decimal(high)), ready=photos == VIEWS)
-        if photos < VIEWS:
+        await self._market.add(gid, (Decimal(low), Decimal(high)), ready=photos == len(VIEWS))
+        if photos < len(VIEWS):
             self._incomplete.append((gid, token, piece, ids))
         return gid
 
     async def _photo(self, token: str, piece: Piece, view: int) -> str:
         """Hand a picture in, and return the photo's id."""
-        picture = await self._studio.picture(piece, view)
-        return str((await self._house.ask("POST", "/photos", token, picture))["id"])
+        return str((await self._house.ask("POST", "/photos", token, piece.picture(view)))["id"])
 
     def _draft(self, piece: Piece, terms: Terms) -> dict[str, Any]:
         """Return the body of a request for a lot."""

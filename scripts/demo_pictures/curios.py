@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from random import Random
 
-from saleroom.tools.demo.canvas import (
+from scripts.demo_pictures.canvas import (
     CERAMIC,
     FLAT,
     METAL,
@@ -19,8 +19,8 @@ from saleroom.tools.demo.canvas import (
     smooth,
     toned,
 )
-from saleroom.tools.demo.furnishings import TOP_LIT, face
-from saleroom.tools.demo.vessels import CREAM, INK, Colours
+from scripts.demo_pictures.furnishings import TOP_LIT, face
+from scripts.demo_pictures.vessels import CREAM, INK, Colours
 
 
 def violin(canvas: Canvas, colours: Colours, chance: Random) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from random import Random
 
-from saleroom.tools.demo.canvas import (
+from scripts.demo_pictures.canvas import (
     FLAT,
     METAL,
     SOFT,
@@ -20,7 +20,7 @@ from saleroom.tools.demo.canvas import (
     smooth,
     toned,
 )
-from saleroom.tools.demo.vessels import BRASS, CREAM, INK, Colours
+from scripts.demo_pictures.vessels import BRASS, CREAM, INK, Colours
 
 TOP_LIT = ((0, 0.3), (0.15, 0.06), (0.8, -0.1), (1, -0.3))
 

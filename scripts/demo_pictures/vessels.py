@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from random import Random
 
-from saleroom.tools.demo.canvas import (
+from scripts.demo_pictures.canvas import (
     CERAMIC,
     GLASS,
     METAL,

@@ -1,19 +1,15 @@
-"""Pictures of the lots, drawn: the same for the same thing, colours, seed and view."""
+"""One picture of a lot: the wall, the plinth, and the thing."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from random import Random
 
 from PIL import Image
 
-from saleroom.tools.demo import curios, furnishings, vessels
-from saleroom.tools.demo.canvas import BASE, HEIGHT, WIDTH, Canvas, Colour, Point, box, colour, ellipse, mixed, toned
-from saleroom.tools.demo.vessels import Colours
-
-VIEWS = 3
-QUALITY = 88
+from scripts.demo_pictures import curios, furnishings, vessels
+from scripts.demo_pictures.canvas import BASE, HEIGHT, WIDTH, Canvas, Colour, Point, box, colour, ellipse, mixed, toned
+from scripts.demo_pictures.vessels import Colours
 
 _DETAILS: dict[str, Point] = {
     "vase": (-30, 250), "bowl": (40, 150), "teapot": (90, 220), "candlesticks": (-110, 330), "lamp": (0, 260),
@@ -22,15 +18,14 @@ _DETAILS: dict[str, Point] = {
     "ring": (0, 330), "camera": (10, 150), "watch": (0, 220), "boat": (0, 240), "telescope": (160, 380),
     "pearls": (0, 200),
 }  # fmt: skip
-"""What the view from near looks at."""
+"""The middle of the view from near."""
 _HUNG = ("painting", "poster", "mirror")
-_DRAWN: dict[str, Callable[[Canvas, Colours, Random], None]] = {
+_THINGS: dict[str, Callable[[Canvas, Colours, Random], None]] = {
     name: getattr(module, name)
     for module in (vessels, furnishings, curios)
     for name in _DETAILS
     if hasattr(module, name)
 }
-THINGS = tuple(_DRAWN)
 
 _SHADOW = (24, 18, 12)
 _WALLS = tuple(
@@ -39,9 +34,13 @@ _WALLS = tuple(
 )
 
 
-def picture(thing: str, colours: Colours, seed: int, view: int = 0) -> bytes:
-    """Return a JPEG of 1000 by 750 of one of THINGS. View 0 shows it, 1 is from near, 2 with a rule beside it."""
-    chance = Random(f"{thing} {seed}")
+def draw(thing: str, colours: str, view: int) -> Image.Image:
+    """Return a picture of 1000 by 750 of a thing in three colours (`rrggbb`); the same arguments give the same picture.
+
+    View 0 shows all of it, 1 a part from near, and 2 a rule beside it.
+    """
+    chance = Random(f"{thing} 1000")
+    one, other, third = (colour(text) for text in colours.split())
     wall = chance.choice(_WALLS)
     canvas = Canvas(2.2, _DETAILS[thing]) if view == 1 else Canvas(1.14, (0, 268 if thing in _HUNG else 236))
     if view == 2:
@@ -52,10 +51,10 @@ def picture(thing: str, colours: Colours, seed: int, view: int = 0) -> bytes:
         _wall(canvas, wall)
         _plinth(canvas, toned(mixed(wall, (236, 230, 220), 0.55), 0.12))
     canvas.refine()
-    _DRAWN[thing](canvas, colours, chance)
+    _THINGS[thing](canvas, (one, other, third), chance)
     if view == 2:
         _rule(canvas, 405)
-    return _jpeg(canvas.done())
+    return canvas.done()
 
 
 def _wall(canvas: Canvas, wall: Colour, *, hung: bool = False) -> None:
@@ -87,9 +86,3 @@ def _rule(canvas: Canvas, x: float) -> None:
         if number % 2:
             canvas.fill(box(left + 10.5, low + 2, 21, 8), (34, 32, 29))
         canvas.fill(box(left + 1, low + 11, 1.8, 7), (34, 32, 29))
-
-
-def _jpeg(image: Image.Image) -> bytes:
-    stream = io.BytesIO()
-    image.save(stream, "JPEG", quality=QUALITY)
-    return stream.getvalue()
