@@ -15,10 +15,11 @@ from starlette.requests import HTTPConnection
 
 from saleroom.accounts.api.agents import agent
 from saleroom.accounts.domain.accounts import parse_password, parse_username
-from saleroom.bidding.api.fields import BY_MARK, command_id, event_id, photo_ids
+from saleroom.bidding.api.fields import BY_MARK, command_id, photo_ids
 from saleroom.http import forms, guard
 from saleroom.http.cursors import Sealed
 from saleroom.kernel.errors import Fault
+from saleroom.kernel.identifiers import parse_event_id
 from saleroom.kernel.instants import instant as wire_instant
 from saleroom.kernel.money import LIMIT, ZERO, parse_money
 from saleroom.mqtt.topics import MqttSettings
@@ -110,7 +111,7 @@ def test_instants_are_read_or_refused(text: str) -> None:
 @given(mangled_text(st.sampled_from(["k3X9mQ2vTa1_/7", "0", "a/1", "abc", "ada.l"])) | nasty())
 def test_names_and_numbers_are_read_or_refused(text: str) -> None:
     """Ids of events and commands, user names and passwords: the value, or a Fault, never anything else."""
-    for read in (event_id, command_id, parse_username, parse_password, cursor):
+    for read in (parse_event_id, command_id, parse_username, parse_password, cursor):
         with bounded():
             found = read(text)
         if isinstance(found, Fault):

@@ -8,10 +8,11 @@ from sqlalchemy import func, insert, select
 
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain import selling
-from saleroom.bidding.domain.auction import Auction, Party
+from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.events import Event
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service.recording import advance, start
+from saleroom.kernel.parties import Party
 from saleroom.storage.database import Transaction
 from tests.bidding.domain.playing import T0, party
 from tests.fixtures_database import unique

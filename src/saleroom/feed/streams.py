@@ -12,13 +12,12 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from saleroom.bidding.api.fields import event_id
 from saleroom.feed.feed import WAITING_MAX, Follower
 from saleroom.http.client_connection import LINE, Line
 from saleroom.http.endpoints import Call
 from saleroom.http.guard import header
 from saleroom.kernel.errors import Fault, Invalid
-from saleroom.kernel.identifiers import EventId
+from saleroom.kernel.identifiers import EventId, parse_event_id
 from saleroom.kernel.instants import instant
 from saleroom.log.store import LoggedEvent
 
@@ -60,7 +59,7 @@ async def _following(call: Call, gid: str | None) -> Response:
 def _after(call: Call, gid: str | None) -> EventId | None:
     """Return after which event to begin. The header counts before the address, which a browser keeps as it was."""
     name, sent = "Last-Event-ID", header(call.request.scope, _LAST_ID)
-    found = event_id(sent) if sent else call.query.get("after")
+    found = parse_event_id(sent) if sent else call.query.get("after")
     if not sent:
         name = "after"
     if isinstance(found, EventId) and found.version and gid not in (None, found.gid):

@@ -13,10 +13,11 @@ from saleroom import __version__
 from saleroom.bidding.api import messages
 from saleroom.bidding.api.devices import PAYLOAD_BYTES_MAX
 from saleroom.bidding.api.endpoints import ENDPOINTS
-from saleroom.bidding.api.fields import AFTER, COMMAND, object_schema
+from saleroom.bidding.api.fields import AFTER, COMMAND
 from saleroom.bidding.api.messages import GID
 from saleroom.feed.streams import STARTED
 from saleroom.http import problems, schemas
+from saleroom.http.forms import object_schema
 from saleroom.http.schemas import CONTACT, Schema, error_name, reference
 from saleroom.kernel.errors import Busy, Refused, TooManyRequests
 from saleroom.mqtt.inbox import REPLY_SECONDS

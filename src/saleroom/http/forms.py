@@ -123,6 +123,19 @@ def _first(faults: list[Fault]) -> list[Fault]:
     return [*faults[:FAULTS_MAX], Fault("more_faults", f"has {more} more faults", more=more)]
 
 
+def object_schema(fields: tuple[Field, ...], *, strict: bool = True) -> dict[str, Any]:
+    """Return the JSON schema of an object with these fields."""
+    properties: dict[str, Any] = {}
+    for field in fields:
+        schema = dict(field.schema)
+        if field.about:
+            schema["description"] = " ".join(filter(None, (field.about, schema.get("description"))))
+        properties[field.name] = {"anyOf": [schema, {"type": "null"}]} if field.nullable else schema
+    required = [field.name for field in fields if field.required]
+    schema = {"type": "object", "properties": properties, "additionalProperties": not strict}
+    return schema | ({"required": required} if required else {})
+
+
 def string(raw: bytes) -> str | Fault:
     """Read any JSON string."""
     try:

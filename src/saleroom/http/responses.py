@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
+import msgspec
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from saleroom.bidding.api.wire import _IS_JSON, _NO_HEADERS, encode
-
 LIMIT_DEFAULT, LIMIT_MAX = 50, 100
+_IS_JSON = (b"content-type", b"application/json")
+_NO_HEADERS: Mapping[str, str] = {}
+encode = msgspec.json.Encoder().encode
 
 
 class Health(Struct, frozen=True):

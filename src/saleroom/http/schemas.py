@@ -9,7 +9,6 @@ import msgspec
 
 from saleroom.accounts.domain.accounts import USERNAME_PATTERN
 from saleroom.accounts.domain.errors import InvalidAuthentication
-from saleroom.bidding.api.fields import object_schema
 from saleroom.bidding.domain.auction import Status
 from saleroom.bidding.domain.errors import (
     AlreadyLeading,
@@ -28,8 +27,10 @@ from saleroom.bidding.domain.errors import (
 from saleroom.bidding.domain.events import Outcome
 from saleroom.http import problems
 from saleroom.http.endpoints import Endpoint
+from saleroom.http.forms import object_schema
 from saleroom.http.responses import FaultView
 from saleroom.kernel.errors import Invalid, Refused, TooManyRequests
+from saleroom.kernel.identifiers import GID
 
 Schema = dict[str, Any]
 
@@ -44,7 +45,7 @@ INSTANT: Schema = {
 }
 HASH: Schema = {"pattern": "^[0-9a-f]{64}$"}
 USERNAME: Schema = {"pattern": f"^{USERNAME_PATTERN}$"}
-GID_PATTERN = "^[A-Za-z0-9_-]{1,64}$"
+GID_PATTERN = f"^{GID.pattern}$"
 _COUNT: Schema = {"minimum": 0}
 
 _MEMBERS: dict[str, tuple[Schema, str]] = {

@@ -6,8 +6,16 @@ import re
 
 from msgspec import Struct
 
+from saleroom.kernel.errors import Fault
+
 GID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What a `gid` may look like; the service makes its own shorter."""
+GID_BYTES = 9
+"""Random bytes of a new gid: 72 bits, 12 characters of URL-safe Base64."""
+VERSION_MAX = 2**31 - 1
+"""The highest version that both databases can store."""
+EVENT_ID_PATTERN = rf"0|({GID.pattern})/([1-9][0-9]{{0,9}})"
+_EVENT_ID = re.compile(EVENT_ID_PATTERN)
 
 
 class EventId(Struct, frozen=True):
@@ -21,3 +29,11 @@ class EventId(Struct, frozen=True):
 
 
 BEGINNING = EventId("", 0)
+
+
+def parse_event_id(text: str) -> EventId | Fault:
+    """Return the id of an event, BEGINNING for `0`, or what is wrong with it."""
+    match = _EVENT_ID.fullmatch(text)
+    if match is None or int(match[2] or 0) > VERSION_MAX:
+        return Fault("event_id", "must be the id of an event, such as k3X9mQ2vTa1_/7, or 0 for the beginning")
+    return BEGINNING if text == "0" else EventId(match[1], int(match[2]))

@@ -13,8 +13,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from saleroom.accounts.domain.accounts import Account
+from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain.errors import UnknownAuction
-from saleroom.bidding.service import reading
 from saleroom.http.guard import read_body, session_token
 from saleroom.http.problems import MethodNotAllowed, headers_of, status_of
 from saleroom.http.services import House
@@ -157,7 +157,7 @@ def _with_viewer(
 ) -> tuple[Account | None, R]:
     viewer = None
     try:
-        viewer = None if token is None else reading.who(tx, token)
+        viewer = None if token is None else authenticate(tx, token)
     except Unauthenticated:
         # A cookie whose token is dead means no more than: not logged in.
         token = None

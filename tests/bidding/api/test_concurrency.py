@@ -12,9 +12,10 @@ import pytest
 from msgspec import Struct, structs
 
 from saleroom.bidding.domain import bidding
-from saleroom.bidding.domain.auction import Auction, Party, begin
+from saleroom.bidding.domain.auction import Auction, begin
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.events import AuctionCreated, BidPlaced, Event, MaximumRaised
+from saleroom.kernel.parties import Party
 from tests.bidding.api.records import Records, records
 from tests.fixtures_house import NO_TLS, House, User
 

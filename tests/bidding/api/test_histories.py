@@ -15,9 +15,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec import Struct, structs
 
-from saleroom.bidding.domain.auction import Party
 from saleroom.bidding.service.closing import settle_due
 from saleroom.kernel.instants import instant
+from saleroom.kernel.parties import Party
 from tests import fixtures_house
 from tests.bidding.api.records import Records, records
 from tests.bidding.domain.oracle import (

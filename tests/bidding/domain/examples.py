@@ -5,11 +5,12 @@ from decimal import Decimal
 from typing import Any
 
 from saleroom.bidding.domain import selling
-from saleroom.bidding.domain.auction import Auction, Party, begin
+from saleroom.bidding.domain.auction import Auction, begin
 from saleroom.bidding.domain.bidding import BidRequest, place_bid
 from saleroom.bidding.domain.events import BidPlaced, Event
 from saleroom.bidding.domain.selling import Draft
 from saleroom.kernel.errors import Refused
+from saleroom.kernel.parties import Party
 from tests.bidding.domain.playing import T0, party
 from tests.histories import PEOPLE
 

@@ -6,13 +6,14 @@ from decimal import Decimal
 from typing import Any
 
 from saleroom.bidding.domain import bidding, closing, selling
-from saleroom.bidding.domain.auction import Auction, Party, begin
+from saleroom.bidding.domain.auction import Auction, begin
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.events import BidPlaced, Event, SoftClose
 from saleroom.bidding.domain.increments import Ladder, Tier
 from saleroom.bidding.domain.ledger import enter
 from saleroom.bidding.domain.selling import Draft
 from saleroom.kernel.errors import Invalid, Refused
+from saleroom.kernel.parties import Party
 from tests.bidding.domain.oracle import (
     AUTHOR,
     Act,

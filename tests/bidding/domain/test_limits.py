@@ -6,13 +6,13 @@ from saleroom.accounts.domain import accounts
 from saleroom.bidding.domain import photos
 from saleroom.bidding.domain.events import EVENTS
 from saleroom.bidding.domain.views import event_parts, sealed_part
-from saleroom.kernel import chain
+from saleroom.kernel import chain, identifiers
 from tests.bidding.domain.examples import ADA, BOB, an_auction, place
 
 
 def test_chance_is_as_long_as_promised() -> None:
     """A token has 80 bits (docs/specification.md, "AuthToken"), a gid 72, a photo's id 96, a ledger's seed 256."""
-    assert (10, 9, 12, 32) == (accounts.TOKEN_BYTES, accounts.GID_BYTES, photos.PHOTO_ID_BYTES, chain.SEED_BYTES)
+    assert (10, 9, 12, 32) == (accounts.TOKEN_BYTES, identifiers.GID_BYTES, photos.PHOTO_ID_BYTES, chain.SEED_BYTES)
 
 
 def test_photos_are_kept_as_promised() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from saleroom.bidding.domain import selling
-from saleroom.bidding.domain.auction import Auction, Party
+from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.closing import close, open_if_due
 from saleroom.bidding.domain.errors import TooManyAuctions
 from saleroom.bidding.domain.events import (
@@ -22,6 +22,7 @@ from saleroom.bidding.domain.events import (
 from saleroom.bidding.domain.increments import DEFAULT_LADDER
 from saleroom.bidding.domain.selling import Draft, refuse_too_many
 from saleroom.kernel.errors import Invalid
+from saleroom.kernel.parties import Party
 from tests.bidding.domain.examples import ADA, BOB, after, an_auction, eur, place, refusal
 from tests.bidding.domain.playing import T0, refusal_code
 

@@ -13,13 +13,14 @@ from random import Random
 import pytest
 from msgspec import structs
 
-from saleroom.bidding.domain.auction import Auction, Party
+from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.bidding import BidRequest, place_bid
 from saleroom.bidding.domain.events import BidPlaced
 from saleroom.bidding.domain.ledger import replay
 from saleroom.bidding.service.bidding import BidCommand, place_bids
 from saleroom.bidding.storage import auctions, bids
 from saleroom.kernel.errors import Refused
+from saleroom.kernel.parties import Party
 from saleroom.storage.database import Transaction
 from tests.bidding.domain.examples import after
 from tests.bidding.domain.oracle import Lot, Oracle, Soft

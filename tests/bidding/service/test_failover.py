@@ -10,11 +10,12 @@ import pytest
 from saleroom.accounts.service.accounts import token_digest
 from saleroom.accounts.storage import accounts
 from saleroom.admin.ledger_check import faults_of
-from saleroom.bidding.domain.auction import Auction, Party
+from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.service.bidding import place_bids
 from saleroom.bidding.service.reading import bid_history, shown
 from saleroom.bidding.storage import auctions
 from saleroom.bidding.storage.listing import Filter, Sort, page
+from saleroom.kernel.parties import Party
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.service.people import Person, bid, outcome, person, read, sells, stored
 from tests.failover import standby

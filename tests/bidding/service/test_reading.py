@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.service import reading
 from saleroom.bidding.service.auctions import close
@@ -45,7 +46,7 @@ async def test_a_dead_token_is_no_visitor(database: Database) -> None:
         lambda token: database.read(reading.bid_history, gid, token, 10, None),
         lambda token: database.read(reading.my_auctions, token, 10, None),
         lambda token: database.read(reading.my_bids, token, 10, None),
-        lambda token: database.read(reading.who, token),
+        lambda token: database.read(authenticate, token),
     ]
     for look in reads:
         with pytest.raises(Unauthenticated):
@@ -122,4 +123,4 @@ async def test_my_auctions(database: Database) -> None:
         if mark is None:
             break
     assert [(gid, "150.000") for gid in reversed(mine)] == [(view["gid"], view["reservePrice"]) for view in listed]
-    assert ada.account == await database.read(reading.who, ada.token)
+    assert ada.account == await database.read(authenticate, ada.token)

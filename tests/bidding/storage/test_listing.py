@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy.util import await_only
 
 from saleroom.bidding.domain import bidding, closing, selling
-from saleroom.bidding.domain.auction import Auction, Party, Status
+from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.closing import settle
 from saleroom.bidding.domain.events import Event
@@ -21,6 +21,7 @@ from saleroom.bidding.storage import auctions
 from saleroom.bidding.storage.listing import Filter, Mark, Sort, count, page
 from saleroom.kernel.errors import Refused
 from saleroom.kernel.money import LIMIT
+from saleroom.kernel.parties import Party
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import BOB, after
 from tests.bidding.domain.playing import T0, money

@@ -8,13 +8,14 @@ from itertools import count
 from random import Random
 
 from saleroom.bidding.domain import bidding, closing, selling
-from saleroom.bidding.domain.auction import Auction, Party, begin
+from saleroom.bidding.domain.auction import Auction, begin
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.errors import AuctionOver, BidTooLow
 from saleroom.bidding.domain.events import BidPlaced, Event, SoftClose
 from saleroom.bidding.domain.increments import fixed
 from saleroom.bidding.domain.selling import Draft
 from saleroom.kernel.errors import Refused
+from saleroom.kernel.parties import Party
 from saleroom.tools.load.answers import microseconds
 from saleroom.tools.load.record import Attempt, Bid, Lot, Read, Record, Reply, Tick, View
 from tests.bidding.domain.playing import T0

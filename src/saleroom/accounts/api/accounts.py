@@ -11,7 +11,6 @@ from saleroom.accounts.api.agents import agent
 from saleroom.accounts.api.wire import SessionsView, SessionView, TokenView, UserTokensView, UserTokenView, account_view
 from saleroom.accounts.domain.errors import UnknownSession
 from saleroom.accounts.service import accounts
-from saleroom.bidding.service import reading
 from saleroom.http.endpoints import Call
 from saleroom.http.guard import client_address
 from saleroom.http.responses import json_response
@@ -46,7 +45,7 @@ async def log_out(call: Call) -> Response:
 
 async def me(call: Call) -> Response:
     """GET /me."""
-    account = await call.house.database.read(reading.who, call.token)
+    account = await call.house.database.read(accounts.authenticate, call.token)
     return json_response(account_view(account), 200, PRIVATE)
 
 

@@ -15,10 +15,6 @@ TOKEN_LIFETIME = timedelta(days=30)
 """From issue to expiry, exactly (docs/specification.md, "Limits")."""
 SESSIONS_MAX = 500
 """Sessions of one user; a login beyond them ends the one that began first."""
-WATCHED_MAX = 1000
-"""Auctions that one user may watch."""
-GID_BYTES = 9
-"""Random bytes of an auction's gid: 72 bits, 12 characters of URL-safe Base64."""
 
 PASSWORD_MIN, PASSWORD_MAX = 8, 256
 USERNAME_PATTERN = r"[A-Za-z0-9._-]{3,32}"

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from saleroom.accounts.domain.accounts import Account, expiry
 from saleroom.accounts.storage.tables import auth_tokens, users
-from saleroom.bidding.domain.auction import Party
+from saleroom.kernel.parties import Party
 from saleroom.storage.bulk import Lookup
 from saleroom.storage.database import Transaction, brief, ranked
 from saleroom.storage.turns import Rank

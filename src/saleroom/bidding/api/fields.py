@@ -26,6 +26,7 @@ from saleroom.http.forms import (
     instant,
     json_whole,
     money,
+    object_schema,
     one_of,
     positive,
     read_fields,
@@ -35,7 +36,7 @@ from saleroom.http.forms import (
 )
 from saleroom.http.responses import LIMIT_DEFAULT, LIMIT_MAX
 from saleroom.kernel.errors import Fault, Invalid
-from saleroom.kernel.identifiers import BEGINNING, EventId
+from saleroom.kernel.identifiers import EVENT_ID_PATTERN, VERSION_MAX, parse_event_id
 from saleroom.kernel.money import ZERO
 
 NAME_MAX, DESCRIPTION_MAX, QUERY_MAX = 200, 10_000, 200
@@ -95,14 +96,6 @@ def soft_close(raw: bytes) -> SoftClose | Fault | list[Fault]:
         return _flat(invalid)
 
 
-def event_id(text: str) -> EventId | Fault:
-    """Read the id of an event, or `0` for what is before the first one."""
-    match = _EVENT_ID.fullmatch(text)
-    if match is None or int(match[2] or 0) > VERSION_MAX:
-        return Fault("event_id", "must be the id of an event, such as k3X9mQ2vTa1_/7, or 0 for the beginning")
-    return BEGINNING if text == "0" else EventId(match[1], int(match[2]))
-
-
 def photo_ids(raw: bytes) -> list[str] | Fault:
     """Read a list of the ids of photos; how many they may be is the domain's to say."""
     try:
@@ -137,10 +130,6 @@ def _instant(name: str, to: str, about: str) -> Field:
     return Field(name=name, to=to, parse=instant, schema=INSTANT_SCHEMA, nullable=True, about=about)
 
 
-VERSION_MAX = 2**31 - 1
-"""What a version can be in either database."""
-EVENT_ID_PATTERN = r"0|([A-Za-z0-9_-]{1,64})/([1-9][0-9]{0,9})"
-_EVENT_ID = re.compile(EVENT_ID_PATTERN)
 _decode_object = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_texts = msgspec.json.Decoder(list[str]).decode
 _decode_array = msgspec.json.Decoder(list[Raw]).decode
@@ -157,19 +146,6 @@ _TIER = (
     ),
 )
 _SOFT_CLOSE = (_seconds("window"), _seconds("extension"), _instant("cap", "cap", "The end never moves past this."))
-
-
-def object_schema(fields: tuple[Field, ...], *, strict: bool = True) -> dict[str, Any]:
-    """Return the JSON schema of an object with these fields."""
-    properties: dict[str, Any] = {}
-    for field in fields:
-        schema = dict(field.schema)
-        if field.about:
-            schema["description"] = " ".join(filter(None, (field.about, schema.get("description"))))
-        properties[field.name] = {"anyOf": [schema, {"type": "null"}]} if field.nullable else schema
-    required = [field.name for field in fields if field.required]
-    schema = {"type": "object", "properties": properties, "additionalProperties": not strict}
-    return schema | ({"required": required} if required else {})
 
 
 _INCREMENT_SCHEMA = {
@@ -343,7 +319,7 @@ AFTER = (
     Field(
         name="after",
         to="after",
-        parse=checked(event_id),
+        parse=checked(parse_event_id),
         schema={"type": "string", "pattern": f"^({EVENT_ID_PATTERN})$"},
         about="The id of the event to go on after, or 0 for the beginning; without it, what happens from now on.",
     ),

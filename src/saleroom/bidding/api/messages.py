@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec import Struct, inspect
 
 from saleroom.bidding.domain import bidding, closing, selling
-from saleroom.bidding.domain.auction import Auction, Party, Status, begin
+from saleroom.bidding.domain.auction import Auction, Status, begin
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.events import EVENTS, BidPlaced, Event, ShownFile, ShownPhoto
 from saleroom.bidding.domain.ledger import Entry, enter
@@ -30,6 +30,7 @@ from saleroom.http.schemas import GID_PATTERN, HASH, INSTANT, MONEY, USERNAME, S
 from saleroom.kernel.errors import Change, Invalid, Refused
 from saleroom.kernel.identifiers import EventId
 from saleroom.kernel.instants import instant, maybe_instant
+from saleroom.kernel.parties import Party
 
 GID = "k3X9mQ2vTa1_"
 """The auction of all examples."""

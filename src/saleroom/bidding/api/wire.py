@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-import msgspec
 from msgspec import Struct
 
 from saleroom.bidding.domain.views import AuctionView, BidView
 from saleroom.bidding.service.reading import MyBid
-
-encode = msgspec.json.Encoder().encode
 
 
 class PhotoFileView(Struct, frozen=True):
@@ -80,7 +75,3 @@ class HouseView(Struct, frozen=True, rename="camel"):
     service_version: str
     ledger_format: int
     keys: list[KeyView]
-
-
-_IS_JSON = (b"content-type", b"application/json")
-_NO_HEADERS: Mapping[str, str] = {}

@@ -32,6 +32,7 @@ from saleroom.bidding.domain.events import (
 )
 from saleroom.bidding.domain.increments import Ladder
 from saleroom.kernel.chain import Chain
+from saleroom.kernel.parties import Party
 
 
 class Status(StrEnum):
@@ -47,13 +48,6 @@ _MICROSECOND = timedelta(microseconds=1)
 TAG_DIGITS = 16
 """Of the head, in a tag: enough that nobody finds another head with the same ones."""
 _OVER = (Status.CLOSED, Status.CANCELLED)
-
-
-class Party(Struct, frozen=True):
-    """A user as far as an auction knows them: the number and the name."""
-
-    id: int
-    name: str
 
 
 class Auction(Struct, frozen=True, kw_only=True):

@@ -7,12 +7,13 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from saleroom.bidding.domain.auction import Auction, Party, Status, refuse_if_over
+from saleroom.bidding.domain.auction import Auction, Status, refuse_if_over
 from saleroom.bidding.domain.closing import close, open_if_due
 from saleroom.bidding.domain.errors import AlreadyLeading, AuctionNotStarted, BidTooLow, BuyNowUnavailable, OwnAuction
 from saleroom.bidding.domain.events import Asked, AuctionExtended, BidPlaced, Event, MaximumRaised, Reason, ReserveMet
 from saleroom.bidding.domain.seen import Seen, refuse_if_changed
 from saleroom.kernel.money import LIMIT
+from saleroom.kernel.parties import Party
 
 
 class _Arrived(Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from saleroom.bidding.domain import bidding, closing, selling
-from saleroom.bidding.domain.auction import TERMS, Auction, Party, begin
+from saleroom.bidding.domain.auction import TERMS, Auction, begin
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.events import (
     AuctionAmended,
@@ -41,6 +41,7 @@ from saleroom.bidding.domain.selling import Draft
 from saleroom.kernel.errors import Invalid, Refused
 from saleroom.kernel.instants import instant
 from saleroom.kernel.money import LIMIT, STEP, ZERO
+from saleroom.kernel.parties import Party
 
 _SHA256 = re.compile("[0-9a-f]{64}")
 SOFT_CLOSE_SECONDS_MAX = 86_400

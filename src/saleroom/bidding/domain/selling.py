@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from saleroom.bidding.domain.auction import TERMS, Auction, Party, Status, refuse_if_over
+from saleroom.bidding.domain.auction import TERMS, Auction, Status, refuse_if_over
 from saleroom.bidding.domain.closing import close, open_if_due
 from saleroom.bidding.domain.errors import (
     AuctionNotStarted,
@@ -32,6 +32,7 @@ from saleroom.bidding.domain.events import (
 from saleroom.bidding.domain.increments import DEFAULT_LADDER, Ladder
 from saleroom.bidding.domain.seen import Seen, refuse_if_changed
 from saleroom.kernel.errors import Fault, Invalid
+from saleroom.kernel.parties import Party
 
 DEFAULT_SOFT_CLOSE = SoftClose(window=120, extension=120)
 """What an auction with an end has unless its author says otherwise: two minutes for two minutes, without a cap."""

@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 from sqlalchemy.exc import IntegrityError
 
-from saleroom.accounts.domain.accounts import GID_BYTES, Account
+from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.service.idempotency import Once, once
 from saleroom.accounts.storage import accounts
 from saleroom.bidding.domain import selling
-from saleroom.bidding.domain.auction import Auction, Party
+from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.seen import Seen
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.domain.views import auction_view
@@ -23,6 +23,8 @@ from saleroom.bidding.service.photos import put_on
 from saleroom.bidding.service.recording import advance, lock_one, start
 from saleroom.bidding.storage import auctions
 from saleroom.kernel.chain import SEED_BYTES
+from saleroom.kernel.identifiers import GID_BYTES
+from saleroom.kernel.parties import Party
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import TryAgain
 

@@ -13,7 +13,7 @@ from saleroom.accounts.service.idempotency import Once, once, repeated
 from saleroom.accounts.storage import accounts, idempotency
 from saleroom.accounts.storage.idempotency import Kept
 from saleroom.bidding.domain import bidding
-from saleroom.bidding.domain.auction import Auction, Party
+from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.bidding import PURCHASE, BidRequest
 from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.events import BidPlaced
@@ -23,6 +23,7 @@ from saleroom.bidding.service.signing import signer, statement
 from saleroom.bidding.storage import auctions
 from saleroom.kernel.errors import Refused, Unauthenticated
 from saleroom.kernel.instants import instant, maybe_instant
+from saleroom.kernel.parties import Party
 from saleroom.storage.database import Transaction, brief, ranked
 from saleroom.storage.turns import Rank
 

@@ -15,7 +15,7 @@ from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.storage import accounts
 from saleroom.bidding.domain import selling
-from saleroom.bidding.domain.auction import Auction, Party
+from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.errors import TooManyPhotos, UnknownAuction, UnknownPhoto
 from saleroom.bidding.domain.events import ShownFile, ShownPhoto
 from saleroom.bidding.domain.photos import (
@@ -34,6 +34,7 @@ from saleroom.bidding.service.recording import advance, lock_one
 from saleroom.bidding.storage import auctions, photos
 from saleroom.bidding.storage.photos import PhotoFile
 from saleroom.kernel.errors import Fault, Invalid
+from saleroom.kernel.parties import Party
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import TryAgain
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.service.accounts import authenticate, token_digest
 from saleroom.accounts.storage import accounts
-from saleroom.bidding.domain.auction import Auction, Party
+from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.events import AuctionAmended, AuctionCreated, Outcome, PhotosArranged, Terms
 from saleroom.bidding.domain.seen import changes
@@ -21,6 +21,7 @@ from saleroom.bidding.storage import auctions, bids, listing
 from saleroom.bidding.storage.listing import Filter, Mark, Sort
 from saleroom.kernel.errors import Change, Refused, Unauthenticated
 from saleroom.kernel.instants import instant, maybe_instant
+from saleroom.kernel.parties import Party
 from saleroom.log import store
 from saleroom.storage.database import Transaction, brief, ranked
 from saleroom.storage.turns import Rank
@@ -46,11 +47,6 @@ class MyBid(Struct, frozen=True):
 
     auction: AuctionView
     standing: Standing
-
-
-def who(tx: Transaction, token: str) -> Account:
-    """Return whom `token` identifies. Raises Unauthenticated."""
-    return authenticate(tx, token)
 
 
 class Shown(Struct, frozen=True):

@@ -10,7 +10,7 @@ from msgspec import Struct
 from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain import selling
-from saleroom.bidding.domain.auction import Auction, Party, begin
+from saleroom.bidding.domain.auction import Auction, begin
 from saleroom.bidding.domain.errors import NotAuthor, UnknownAuction
 from saleroom.bidding.domain.photos import Photo
 from saleroom.bidding.domain.seen import Seen
@@ -19,6 +19,7 @@ from saleroom.bidding.domain.views import AuctionView, auction_view
 from saleroom.bidding.service import auctions as use_cases
 from saleroom.bidding.service import photos
 from saleroom.bidding.storage import auctions
+from saleroom.kernel.parties import Party
 from saleroom.storage.database import Transaction
 
 

@@ -16,7 +16,6 @@ from typing import Any
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from saleroom.bidding.domain.auction import Party
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.events import BidPlaced
 from saleroom.bidding.service.recording import Step
@@ -25,6 +24,7 @@ from saleroom.bidding.storage.signing_keys import KeyRow
 from saleroom.kernel.chain import canonical
 from saleroom.kernel.errors import Refused
 from saleroom.kernel.instants import maybe_instant
+from saleroom.kernel.parties import Party
 from saleroom.storage.database import Transaction
 
 TYPE = "saleroom-receipt"

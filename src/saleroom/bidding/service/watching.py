@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saleroom.accounts.domain.accounts import WATCHED_MAX, Account
+from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.storage import accounts
 from saleroom.bidding.domain.auction import Auction
@@ -10,6 +10,9 @@ from saleroom.bidding.domain.errors import TooManyWatched, UnknownAuction
 from saleroom.bidding.domain.views import AuctionView, auction_view
 from saleroom.bidding.storage import auctions, watches
 from saleroom.storage.database import Transaction, brief
+
+WATCHED_MAX = 1000
+"""Auctions that one user may watch."""
 
 
 def watch(tx: Transaction, token: str, gid: str) -> None:

@@ -10,13 +10,14 @@ import msgspec
 from sqlalchemy import Row, Select, and_, bindparam, func, insert, select
 
 from saleroom.accounts.storage.tables import users
-from saleroom.bidding.domain.auction import Auction, Party, Status
+from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.domain.events import Outcome, SoftClose
 from saleroom.bidding.domain.increments import Ladder, Tier
 from saleroom.bidding.domain.views import auction_view
 from saleroom.bidding.storage import search_index
 from saleroom.bidding.storage.tables import RUNNING, auctions
 from saleroom.kernel.chain import Chain
+from saleroom.kernel.parties import Party
 from saleroom.log.tables import events
 from saleroom.storage import bulk
 from saleroom.storage.bulk import Lookup, among

@@ -21,7 +21,6 @@ from starlette.responses import Response
 from starlette.types import Send
 
 from saleroom.accounts.domain.accounts import Account
-from saleroom.bidding.api.fields import event_id
 from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.views import AuctionView, BidView
 from saleroom.bidding.service import reading
@@ -29,7 +28,7 @@ from saleroom.feed.feed import Follower
 from saleroom.feed.streams import EventStream, send_more
 from saleroom.http.services import House
 from saleroom.kernel.errors import Fault, Invalid
-from saleroom.kernel.identifiers import GID, EventId
+from saleroom.kernel.identifiers import GID, EventId, parse_event_id
 from saleroom.kernel.instants import instant
 from saleroom.log.store import LoggedEvent
 from saleroom.site.language import Language
@@ -284,7 +283,7 @@ def _has_bid(tx: Transaction, token: str | None, gid: str) -> bool:
 def _resumed(request: Request, gid: str) -> EventId | None:
     """Return the event that a page saw last, as its browser says when it comes back. Raises Invalid."""
     sent = request.headers.get("last-event-id")
-    found = event_id(sent) if sent else None
+    found = parse_event_id(sent) if sent else None
     if isinstance(found, EventId) and found.gid != gid:
         found = Fault("event_id", "must be the id of an event of this lot")
     if isinstance(found, Fault):
