@@ -89,7 +89,7 @@ def test_every_error_code_is_documented() -> None:
     }
     for refused in problems.statuses():
         if refused not in (InvalidAuthentication, problems.MethodNotAllowed):
-            assert (refused.__doc__ or "").splitlines()[0] == coded[refused.code]["description"]
+            assert problems.sentence_of(refused) == coded[refused.code]["description"]
     assert len(problems.statuses()) - 2 == len(coded), (
         "a login's has no code, and a method that is not there no operation"
     )

@@ -10,7 +10,7 @@ from saleroom.accounts.domain.errors import InvalidAuthentication, UnknownUser
 from saleroom.bidding.domain.errors import BidTooLow
 from saleroom.http import problems
 from saleroom.http.problems import body_of, headers_of, status_of, statuses
-from saleroom.kernel.errors import Busy, Fault, Invalid, Refused, TooManyRequests
+from saleroom.kernel.errors import Busy, Fault, Invalid, Refused, TooManyRequests, Unauthenticated
 
 INSIDE = {UnknownUser}
 """What never reaches a client: an error of the command line, and what others have in common."""
@@ -47,7 +47,7 @@ def test_codes_are_stable_words_and_tell_errors_apart() -> None:
 def test_facts_stand_beside_message_and_code() -> None:
     """Money is a string with three decimals, an instant has microseconds and `Z`, and null stays null."""
     at = datetime(2026, 11, 21, 12, tzinfo=UTC)
-    refused = BidTooLow(minimumBid=Decimal("12.500"), endsAt=at, startsAt=None, limit=3)
+    refused = BidTooLow(minimum_bid=Decimal("12.500"), ends_at=at, starts_at=None, limit=3)
     assert {
         "message": "The bid is too low; bid at least the minimum bid.",
         "code": "bid_too_low",
@@ -56,6 +56,14 @@ def test_facts_stand_beside_message_and_code() -> None:
         "startsAt": None,
         "limit": 3,
     } == body_of(refused)
+
+
+def test_a_refusal_says_how_to_act_on_it_over_http() -> None:
+    """The domain names no header; HTTP does, unless the refusal has a more exact message."""
+    assert "header" not in Unauthenticated.sentence()
+    assert "'Authorization: Bearer TOKEN'" in body_of(Unauthenticated())["message"]
+    assert "wait as long as Retry-After says" in body_of(TooManyRequests(retry_after=7))["message"]
+    assert "Too many failed logins." == body_of(TooManyRequests("Too many failed logins.", retry_after=7))["message"]
 
 
 def test_validation_lists_every_fault_of_every_field() -> None:
@@ -94,7 +102,7 @@ def test_headers_that_a_status_asks_for(refused: type[Refused]) -> None:
 
 def test_retry_after_says_what_the_error_says() -> None:
     """The header Retry-After is the fact `retryAfter`."""
-    assert {"Retry-After": "7"} == headers_of(TooManyRequests(retryAfter=7))
+    assert {"Retry-After": "7"} == headers_of(TooManyRequests(retry_after=7))
 
 
 def test_an_error_that_is_not_meant_to_reach_a_client_is_500() -> None:

@@ -21,9 +21,9 @@ from tests.bidding.domain.playing import T0
 
 def test_a_refusal_says_its_sentence() -> None:
     """The docstring's first line, or what is said instead; its text for a log is the same, and its facts are kept."""
-    assert "Too many tries; wait as long as Retry-After says." == TooManyRequests().message == str(TooManyRequests())
-    refused = AlreadyLeading("Not so.", minimumBid=Decimal(3))
-    assert ("Not so.", "Not so.", {"minimumBid": Decimal(3)}) == (refused.message, str(refused), refused.facts)
+    assert "Too many tries; wait a while, then try again." == TooManyRequests().message == str(TooManyRequests())
+    refused = AlreadyLeading("Not so.", minimum_bid=Decimal(3))
+    assert ("Not so.", "Not so.", {"minimum_bid": Decimal(3)}) == (refused.message, str(refused), refused.facts)
 
 
 def test_a_refusal_without_any_words_is_a_fault_of_ours() -> None:

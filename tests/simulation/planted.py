@@ -58,7 +58,7 @@ def late_by_an_instant() -> Iterator[None]:
 
     def refuse_if_over(auction: Any, now: Any, received_at: Any = None) -> None:
         if auction.over or (auction.ends_at is not None and now > auction.ends_at):
-            raise AuctionOver(endsAt=auction.ends_at)
+            raise AuctionOver(ends_at=auction.ends_at)
 
     with patch.object(bidding, "refuse_if_over", refuse_if_over):
         yield

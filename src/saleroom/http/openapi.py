@@ -16,9 +16,9 @@ from saleroom.http import problems, schemas
 from saleroom.http.endpoints import KEY_LENGTH_MAX, Access, Endpoint
 from saleroom.http.forms import Field
 from saleroom.http.guard import HEADER_BYTES_MAX, SAFE_METHODS
-from saleroom.http.problems import status_of
+from saleroom.http.problems import sentence_of, status_of
 from saleroom.http.responses import Readiness
-from saleroom.http.schemas import CONTACT, EXAMPLES, GID_PATTERN, Schema, error_name, reference, sentence
+from saleroom.http.schemas import CONTACT, EXAMPLES, GID_PATTERN, Schema, error_name, reference
 from saleroom.kernel.errors import Invalid, Refused
 
 JSON, HTML, EVENTS, NDJSON = "application/json", "text/html", "text/event-stream", "application/x-ndjson"
@@ -227,7 +227,7 @@ def _refusals(endpoint: Endpoint) -> list[type[Refused]]:
 
 def _problem(refusals: Sequence[type[Refused]], *, bare: bool = False) -> dict[str, Any]:
     """Return the answer that stands for errors of the same status."""
-    lines = [f"`{refused.code}`: {sentence(refused).removesuffix('.')}." for refused in refusals]
+    lines = [f"`{refused.code}`: {sentence_of(refused).removesuffix('.')}." for refused in refusals]
     choices = [reference(error_name(refused, bare=bare and refused is Invalid)) for refused in refusals]
     schema = choices[0] if len(choices) == 1 else {"oneOf": choices}
     answer = {"description": "\n\n".join(lines), "content": {JSON: {"schema": schema}}}
@@ -282,7 +282,7 @@ def _page(
     page = {HTML: {"schema": {"type": "string"}}}
     responses: dict[str, Any] = {"200": {"description": "The page.", "content": page}}
     for one in (*refusals, problems.HeadersTooLarge, problems.Unavailable, problems.InternalError):
-        responses[str(status_of(one))] = {"description": f"A page that says: {sentence(one)}", "content": page}
+        responses[str(status_of(one))] = {"description": f"A page that says: {sentence_of(one)}", "content": page}
     return {
         "operationId": name,
         "tags": ["pages"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
+from functools import cache
 from typing import Any, ClassVar
 
 import msgspec
@@ -110,6 +111,16 @@ _STATUS_OF_KIND: dict[type[Refused], int] = {
 }
 """The status of each kind of refusal."""
 
+_ADVICE: dict[str, str] = {
+    "unauthenticated": "This needs a valid token: log in with POST /login and send 'Authorization: Bearer TOKEN'.",
+    "precondition_failed": (
+        "The auction is not at the version that If-Match names; nothing was done; read it again, then decide."
+    ),
+    "idempotency_mismatch": ("This Idempotency-Key was used for another request; use a new key for a new request."),
+    "too_many_requests": "Too many tries; wait as long as Retry-After says.",
+}
+"""What is said over HTTP instead of a refusal's own sentence, by its code: the headers and addresses to act with."""
+
 RETRY_AFTER_SECONDS = 1
 
 
@@ -133,6 +144,18 @@ def _with_codes(kind: type[Refused]) -> Iterator[type[Refused]]:
         yield from _with_codes(derived)
 
 
+def sentence_of(kind: type[Refused]) -> str:
+    """Return the message of a refusal of this kind over HTTP, unless it has a more exact one."""
+    return _ADVICE.get(kind.code, kind.sentence())
+
+
+@cache
+def member(name: str) -> str:
+    """Return the JSON member that shows a fact or a term of this name: `minimum_bid` is `minimumBid`."""
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
 def body_of(refused: Refused, *, bare: bool = False) -> dict[str, Any]:
     """Return the JSON object of an error: `message`, `code` and its facts; only `message` where `bare`.
 
@@ -144,10 +167,14 @@ def body_of(refused: Refused, *, bare: bool = False) -> dict[str, Any]:
             for field, faults in refused.faults.items()
         }
     else:
-        message = refused.message
+        message = sentence_of(type(refused)) if refused.message == refused.sentence() else refused.message
     if bare or isinstance(refused, InvalidAuthentication):
         return {"message": message}
-    return {"message": message, "code": refused.code, **{name: _plain(fact) for name, fact in refused.facts.items()}}
+    return {
+        "message": message,
+        "code": refused.code,
+        **{member(name): _plain(fact) for name, fact in refused.facts.items()},
+    }
 
 
 def headers_of(refused: Refused) -> dict[str, str]:
@@ -157,7 +184,7 @@ def headers_of(refused: Refused) -> dict[str, str]:
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     if status in (429, 503):
-        headers["Retry-After"] = str(refused.facts.get("retryAfter", RETRY_AFTER_SECONDS))
+        headers["Retry-After"] = str(refused.facts.get("retry_after", RETRY_AFTER_SECONDS))
     if status in (408, 413):
         headers["Connection"] = "close"
     return headers
@@ -171,7 +198,7 @@ def answer(refused: Refused, *, bare: bool = False) -> Response:
 
 def _plain(fact: Fact) -> Any:
     if isinstance(fact, tuple):
-        return [{"member": one.member, "was": _plain(one.was), "now": _plain(one.now)} for one in fact]
+        return [{"member": member(one.member), "was": _plain(one.was), "now": _plain(one.now)} for one in fact]
     if isinstance(fact, datetime):
         return instant(fact)
     return str(fact) if isinstance(fact, Decimal) else fact

@@ -240,11 +240,6 @@ def error_name(refused: type[Refused], *, bare: bool = False) -> str:
     return f"{'Login' if bare else ''}{refused.__name__.removesuffix('Error')}Error"
 
 
-def sentence(refused: type[Refused]) -> str:
-    """Return what an error says unless it says something more exact."""
-    return (refused.__doc__ or "").strip().splitlines()[0]
-
-
 def _described(name: str, schema: Schema) -> Schema:
     """Return an answer's schema with the form and the meaning of each member. Others may be added: readers let them pass."""
     if "properties" not in schema:
@@ -281,13 +276,13 @@ def error(refused: type[Refused], *, bare: bool = False) -> Schema:
             "description": "Field name (`body` for the whole) to all that is wrong with it.",
         }
     elif refused is InvalidAuthentication:
-        message = {"const": sentence(refused)}
+        message = {"const": problems.sentence_of(refused)}
     properties = {"message": message}
     if not bare and refused is not InvalidAuthentication:
         properties |= {"code": {"const": refused.code}, **FACTS.get(refused, {})}
     return {
         "title": error_name(refused, bare=bare),
-        "description": sentence(refused),
+        "description": problems.sentence_of(refused),
         "type": "object",
         "properties": properties,
         "required": list(properties),

@@ -11,8 +11,8 @@
     ├── Mismatch             the request can be read, but contradicts what the house knows
     └── TooManyRequests, Busy      try again later
 
-Each area derives its refusals from these kinds, in its `domain/errors.py`. A refusal is a value of the domain and knows
-no HTTP status: `http/problems.py` maps the kinds to statuses.
+Each area derives its refusals from these kinds, in its `domain/errors.py`. A refusal is a value of the domain: it knows no
+HTTP status, header or JSON member. `http/problems.py` maps the kinds to statuses, and says how to act on them over HTTP.
 """
 
 from __future__ import annotations
@@ -44,9 +44,14 @@ class Refused(Exception):
     code: ClassVar[str] = "refused"
 
     def __init__(self, message: str | None = None, **facts: Fact) -> None:
-        self.message = message or (type(self).__doc__ or "").strip().splitlines()[0]
+        self.message = message or self.sentence()
         self.facts = facts
         super().__init__(self.message)
+
+    @classmethod
+    def sentence(cls) -> str:
+        """Return the message of a refusal that gives none of its own: the first line of its docstring."""
+        return (cls.__doc__ or "").strip().splitlines()[0]
 
 
 class Fault:
@@ -90,7 +95,7 @@ class Invalid(Unreadable):
 
 
 class Unauthenticated(Refused):
-    """This needs a valid token: log in with POST /login and send 'Authorization: Bearer TOKEN'."""
+    """This needs a valid token: log in, and send the token along."""
 
     code = "unauthenticated"
 
@@ -122,7 +127,7 @@ class UnknownEvent(Unreadable):
 
 
 class TooManyRequests(Refused):
-    """Too many tries; wait as long as Retry-After says."""
+    """Too many tries; wait a while, then try again."""
 
     code = "too_many_requests"
 

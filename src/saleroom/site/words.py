@@ -40,19 +40,19 @@ REFUSALS: Mapping[str, tuple[str, ...]] = {
     "own_auction": (N_("This is your own lot, so you cannot bid on it."),),
     "not_author": (N_("Only the seller of a lot may do this."),),
     "bid_too_low": (
-        N_("Your bid is too low. Bid %(minimumBid)s or more."),
+        N_("Your bid is too low. Bid %(minimum_bid)s or more."),
         N_("Nobody can bid more here: the price is as high as an amount can be."),
     ),
     "already_leading": (N_("You lead already. To raise your limit, give one that is above your present limit."),),
     "auction_closed": (N_("The auction is over, so this came too late."),),
     "auction_not_started": (
-        N_("Bidding has not begun yet. It opens on %(startsAt)s."),
+        N_("Bidding has not begun yet. It opens on %(starts_at)s."),
         N_("Bidding has not begun yet."),
     ),
     "auction_started": (N_("Bidding has begun, so its start cannot be moved any more."),),
     "has_bids": (N_("There are bids on this lot, so it can be neither changed nor cancelled any more."),),
     "buy_now_unavailable": (
-        N_("This lot cannot be bought at a fixed price any more. You may bid %(minimumBid)s or more."),
+        N_("This lot cannot be bought at a fixed price any more. You may bid %(minimum_bid)s or more."),
         N_("This lot cannot be bought at a fixed price any more."),
     ),
     "terms_changed": (
@@ -61,12 +61,12 @@ REFUSALS: Mapping[str, tuple[str, ...]] = {
     "precondition_failed": (
         N_("Something has happened on this lot after you saw it, so nothing was done. Look at it again, then decide."),
     ),
-    "ends_by_itself": (N_("This lot has an end and closes by itself: %(endsAt)s."), N_("This lot closes by itself.")),
+    "ends_by_itself": (N_("This lot has an end and closes by itself: %(ends_at)s."), N_("This lot closes by itself.")),
     "idempotency_mismatch": (
         N_("This form has been sent before, with something else in it. Reload the page and fill it in again."),
     ),
     "too_many_requests": (
-        N_("There were too many tries. Try again in %(retryAfter)s."),
+        N_("There were too many tries. Try again in %(retry_after)s."),
         N_("There were too many tries. Wait a moment, then try again."),
     ),
     "too_many_photos": (
@@ -186,20 +186,20 @@ CHANGES: Mapping[str, tuple[str, ...]] = {
     "name": (N_("The lot was called “%(was)s” and is now called “%(now)s”."),),
     "description": (N_("The description is another one."),),
     "photos": (N_("The photos are others, or in another order."),),
-    "startingPrice": (N_("The starting price was %(was)s and is now %(now)s."),),
-    "reservePrice": (N_("The reserve is another one."),),
-    "buyNowPrice": (
+    "starting_price": (N_("The starting price was %(was)s and is now %(now)s."),),
+    "reserve_price": (N_("The reserve is another one."),),
+    "buy_now_price": (
         N_("The price to buy now was %(was)s and is now %(now)s."),
         N_("The lot could be bought at once for %(was)s, and cannot any more."),
         N_("The lot can now be bought at once for %(now)s."),
     ),
-    "softClose": (N_("What a late bid does to the end is another rule."),),
-    "startsAt": (
+    "soft_close": (N_("What a late bid does to the end is another rule."),),
+    "starts_at": (
         N_("The sale was to start on %(was)s and now starts on %(now)s."),
         N_("The sale was to start on %(was)s, and has no start of its own any more."),
         N_("The sale now starts on %(now)s."),
     ),
-    "endsAt": (
+    "ends_at": (
         N_("The sale was to end on %(was)s and now ends on %(now)s."),
         N_("The sale was to end on %(was)s, and is now open until the seller closes it."),
         N_("The sale now ends on %(now)s."),
@@ -272,5 +272,5 @@ def _written(language: Language, name: str, fact: Fact) -> str:
     if isinstance(fact, Decimal):
         return language.money(fact)
     if isinstance(fact, int) and not isinstance(fact, bool):
-        return {"retryAfter": language.duration, "limit": language.size}.get(name, language.number)(fact)
+        return {"retry_after": language.duration, "limit": language.size}.get(name, language.number)(fact)
     return str(fact)

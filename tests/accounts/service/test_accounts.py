@@ -212,7 +212,7 @@ async def test_failed_logins_are_slowed_down(house: Accounts, passwords: Countin
     before = passwords.computed
     with pytest.raises(TooManyRequests) as caught:
         await house.log_in("Ada", PASSWORD, HERE)
-    assert ({"retryAfter": 1}, 0) == (caught.value.facts, passwords.computed - before)
+    assert ({"retry_after": 1}, 0) == (caught.value.facts, passwords.computed - before)
     await house.log_in("ada", PASSWORD, "192.0.2.2")
 
 
@@ -223,7 +223,7 @@ async def test_registrations_are_counted_per_address(database: Database, passwor
         await house.register(name, PASSWORD, HERE)
     with pytest.raises(TooManyRequests) as caught:
         await house.register("cy", PASSWORD, HERE)
-    wait = caught.value.facts["retryAfter"]
+    wait = caught.value.facts["retry_after"]
     assert isinstance(wait, int)
     assert 0 < wait <= 3600
     await house.register("cy", PASSWORD, "192.0.2.2")

@@ -113,7 +113,7 @@ async def test_a_stolen_token_guesses_no_faster(house: Accounts, passwords: Inte
     for held_up in (house.change_password(token, OLD, NEW, HERE), house.log_in("ada", OLD, HERE)):
         with pytest.raises(TooManyRequests) as caught:
             await held_up
-        assert {"retryAfter": 1} == caught.value.facts
+        assert {"retry_after": 1} == caught.value.facts
     assert 0 == passwords.computed - before
     await house.change_password(token, OLD, NEW, "192.0.2.2")
 

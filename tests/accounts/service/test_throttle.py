@@ -45,7 +45,7 @@ def wait(logins: FailedLogins, username: str = "ada", address: str = "here") -> 
     try:
         logins.check(username, address)
     except TooManyRequests as refused:
-        seconds = refused.facts["retryAfter"]
+        seconds = refused.facts["retry_after"]
         assert isinstance(seconds, int)
         return seconds
     return 0
@@ -179,7 +179,7 @@ def test_registrations_per_address() -> None:
             registrations.take(address)
         with pytest.raises(TooManyRequests) as caught:
             registrations.take(address)
-        seconds = caught.value.facts["retryAfter"]
+        seconds = caught.value.facts["retry_after"]
         assert isinstance(seconds, int)
         assert 0 < seconds <= math.ceil(3600)
 
@@ -205,7 +205,7 @@ def test_a_token_has_a_burst_and_then_a_rate(clock: Seconds) -> None:
     assert 40 == taken("ada", 100)
     with pytest.raises(TooManyRequests) as refused:
         rates.take("ada")
-    assert 1 == refused.value.facts["retryAfter"]
+    assert 1 == refused.value.facts["retry_after"]
 
 
 def test_buckets_that_are_full_again_are_forgotten(clock: Seconds, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -186,7 +186,7 @@ def test_refused(example: str) -> None:
     auction, _ = place(an_auction(**terms), *before)
     refused = refusal(place, auction, bid)
     assert isinstance(refused, Refused)
-    expected = {} if code == "own_auction" else {"minimumBid": None if minimum is None else eur(minimum)}
+    expected = {} if code == "own_auction" else {"minimum_bid": None if minimum is None else eur(minimum)}
     assert (code, expected) == (refused.code, refused.facts)
 
 
@@ -344,7 +344,7 @@ def test_buy_now_is_gone(terms: dict[str, Any], bids: list[str], minimum: str) -
     auction, _ = place(an_auction(**terms), *bids)
     refused = refusal(buy_now, auction, CY, T0)
     assert refused is not None
-    assert ("buy_now_unavailable", {"minimumBid": eur(minimum)}) == (refused.code, refused.facts)
+    assert ("buy_now_unavailable", {"minimum_bid": eur(minimum)}) == (refused.code, refused.facts)
 
 
 def test_who_is_late_is_told_how_late() -> None:
@@ -353,11 +353,11 @@ def test_who_is_late_is_told_how_late() -> None:
     came, decided = after(59), after(60, microseconds=7)
     bid = BidRequest(eur("100"), None, received_at=came)
     facts = {
-        "endsAt": after(60),
-        "closedAt": after(60),
-        "receivedAt": came,
-        "decidedAt": decided,
-        "lateMicroseconds": 7,
+        "ends_at": after(60),
+        "closed_at": after(60),
+        "received_at": came,
+        "decided_at": decided,
+        "late_microseconds": 7,
     }
     bought = BidRequest(None, None, received_at=came)
     for refused in (refusal(place_bid, auction, BOB, bid, decided), refusal(buy_now, auction, BOB, decided, bought)):
@@ -369,11 +369,13 @@ def test_who_comes_after_a_purchase_is_told_when_that_was() -> None:
     auction = an_auction(ends_at=after(60), buy_now_price="500")
     bought = auction.after_all(buy_now(auction, CY, after(10)))
     refused = refusal(place_bid, bought, BOB, BidRequest(eur("600"), None), after(20))
-    told = {name: refused and refused.facts[name] for name in ("endsAt", "closedAt", "decidedAt", "lateMicroseconds")}
-    assert {"endsAt": after(60), "closedAt": after(10), "decidedAt": after(20), "lateMicroseconds": None} == told
+    told = {
+        name: refused and refused.facts[name] for name in ("ends_at", "closed_at", "decided_at", "late_microseconds")
+    }
+    assert {"ends_at": after(60), "closed_at": after(10), "decided_at": after(20), "late_microseconds": None} == told
 
 
 def test_who_is_early_is_told_the_start() -> None:
     """A bid before the start is told when that is."""
     refused = refusal(place_bid, an_auction(starts_at=after(60)), BOB, BidRequest(eur("100"), None), after(59))
-    assert {"startsAt": after(60)} == (refused and refused.facts)
+    assert {"starts_at": after(60)} == (refused and refused.facts)

@@ -25,14 +25,15 @@ def test_a_refusal_is_told_with_its_facts() -> None:
     """What the rules refuse is said with all that the refused would have been told."""
     story = Story().bids("bob 100").bids("cyd 120", seconds=2)
     low = structs.replace(story.log[2], amount=eur("101"), maximum=eur("101"), asked=None, received_at=None)
-    assert (2, "the rules refuse it: The bid is too low; bid at least the minimum bid. (minimumBid 110.000)") == broken(
-        [*story.log[:2], low]
-    )
+    assert (
+        2,
+        "the rules refuse it: The bid is too low; bid at least the minimum bid. (minimum bid 110.000)",
+    ) == broken([*story.log[:2], low])
     closed = Story(ends_at=after(60), soft_close=None).bids("bob 100", seconds=1)
     late = structs.replace(closed.log[1], at=after(61), received_at=None)
-    facts = "endsAt 2026-11-21T12:01:00.000000Z, closedAt 2026-11-21T12:01:00.000000Z, receivedAt none"
-    facts += ", decidedAt 2026-11-21T12:01:01.000000Z"
-    assert (1, f"the rules refuse it: The auction is over. ({facts}, lateMicroseconds 1000000)") == broken(
+    facts = "ends at 2026-11-21T12:01:00.000000Z, closed at 2026-11-21T12:01:00.000000Z, received at none"
+    facts += ", decided at 2026-11-21T12:01:01.000000Z"
+    assert (1, f"the rules refuse it: The auction is over. ({facts}, late microseconds 1000000)") == broken(
         [closed.log[0], late]
     )
     bid = Story().bids("bob 100").log[1]

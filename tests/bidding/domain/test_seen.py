@@ -64,7 +64,7 @@ def test_a_price_that_nobody_saw_is_not_paid() -> None:
     """A purchase that names its price, or the version that it was seen at, does not take another one."""
     auction = an_auction(buy_now_price="200")
     dear = auction.after_all(amend(auction, ADA, {"buy_now_price": eur("99999")}, after(1)))
-    price = (Change("buyNowPrice", eur("200"), eur("99999")),)
+    price = (Change("buy_now_price", eur("200"), eur("99999")),)
     assert ("terms_changed", {"changes": price, "version": 2}) == refused(
         buy_now, dear, BOB, after(2), ask(Seen(price=eur("200")), None)
     )
@@ -171,11 +171,11 @@ def test_changes_are_named_with_what_may_be_told() -> None:
     assert (
         Change("name", "Clock", "Watch"),
         Change("description"),
-        Change("startingPrice", eur("100"), eur("1")),
-        Change("reservePrice"),
-        Change("buyNowPrice", None, eur("9")),
-        Change("softClose"),
-        Change("endsAt", None, after(60)),
+        Change("starting_price", eur("100"), eur("1")),
+        Change("reserve_price"),
+        Change("buy_now_price", None, eur("9")),
+        Change("soft_close"),
+        Change("ends_at", None, after(60)),
         Change("photos"),
     ) == changes(before, amended, (["a", "b"], ["b", "a"]))
 

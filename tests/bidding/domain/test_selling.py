@@ -240,7 +240,7 @@ def test_who_comes_too_late_or_too_early_is_told_the_instant() -> None:
         refusal(selling.close_now, ending, ADA, after(1)),
         refusal(selling.announce_end, ending, ADA, after(9999), after(1)),
     ]
-    facts: list[dict[str, datetime]] = [{"startsAt": T0}, {"startsAt": START}, *[{"endsAt": END}] * 2]
+    facts: list[dict[str, datetime]] = [{"starts_at": T0}, {"starts_at": START}, *[{"ends_at": END}] * 2]
     assert facts == [None if one is None else one.facts for one in refused]
 
 

@@ -328,7 +328,7 @@ async def test_a_share_for_each(taking_in: Photos) -> None:
             send(ada)
         with pytest.raises(TooManyRequests) as caught:
             send(ada)
-        assert {"retryAfter": 5} == caught.value.facts
+        assert {"retry_after": 5} == caught.value.facts
         send(friend, photos=PLACES_OF_NETWORK - PLACES_OF_USER)
         with pytest.raises(TooManyRequests):
             send(friend)

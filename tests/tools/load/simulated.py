@@ -130,11 +130,11 @@ class _Simulation:
         try:
             events = bidding.place_bid(self.auction, bidder, request, _now(at))
         except BidTooLow as refused:
-            minimum = refused.facts["minimumBid"]
+            minimum = refused.facts["minimum_bid"]
             assert isinstance(minimum, Decimal)
             return Reply(sent=sent, received=received, status=409, code=refused.code, minimum=_thousandths(minimum))
         except AuctionOver as refused:
-            ends = refused.facts["endsAt"]
+            ends = refused.facts["ends_at"]
             assert isinstance(ends, datetime)
             return Reply(sent=sent, received=received, status=409, code=refused.code, ends=microseconds(ends))
         except Refused as refused:

@@ -42,6 +42,6 @@ class UnknownSession(Unknown):
 
 
 class IdempotencyMismatch(Mismatch):
-    """This Idempotency-Key was used for another request; use a new key for a new request."""
+    """This key was used for another request; use a new key for a new request."""
 
     code = "idempotency_mismatch"

@@ -80,7 +80,7 @@ class FailedLogins:
 
     @contextmanager
     def attempt(self, username: str, address: str) -> Iterator[None]:
-        """Count a login by how the block ends. Raises TooManyRequests before it (fact `retryAfter`, seconds)."""
+        """Count a login by how the block ends. Raises TooManyRequests before it (fact `retry_after`, seconds)."""
         self.check(username, address)
         key = _key(username, address)
         self._under_way[key] += 1
@@ -97,7 +97,7 @@ class FailedLogins:
                 del self._under_way[key]
 
     def check(self, username: str, address: str) -> None:
-        """Raise TooManyRequests (fact `retryAfter`, seconds) while a delay lasts, or another try in it is under way."""
+        """Raise TooManyRequests (fact `retry_after`, seconds) while a delay lasts, or another try in it is under way."""
         key = _key(username, address)
         left = self._networks.wait(key[1]) if key not in self._welcome else 0.0
         failures = self._failures.get(key)
@@ -106,7 +106,7 @@ class FailedLogins:
             # Many at once would else all be within one delay.
             left = max(left, delay if key in self._under_way else failures.last + delay - self._clock())
         if left > 0:
-            raise TooManyRequests("Too many failed logins; try again later.", retryAfter=math.ceil(left))
+            raise TooManyRequests("Too many failed logins; try again later.", retry_after=math.ceil(left))
 
     def failed(self, username: str, address: str) -> None:
         """Count a failure."""
@@ -141,12 +141,12 @@ class Registrations:
         self._window = MovingWindowRateLimiter(MemoryStorage())
 
     def take(self, address: str) -> None:
-        """Count one. Raises TooManyRequests (fact `retryAfter`, seconds)."""
+        """Count one. Raises TooManyRequests (fact `retry_after`, seconds)."""
         place = network(address)
         if not self._window.hit(self._limit, place):
             left = self._window.get_window_stats(self._limit, place).reset_time - time.time()
             raise TooManyRequests(
-                "Too many registrations from this address; try again later.", retryAfter=max(1, math.ceil(left))
+                "Too many registrations from this address; try again later.", retry_after=max(1, math.ceil(left))
             )
 
 
@@ -157,6 +157,6 @@ class TokenRates:
         self._buckets = Buckets(per_second, burst, clock)
 
     def take(self, key: str) -> None:
-        """Count one for the token with this digest. Raises TooManyRequests (fact `retryAfter`, seconds)."""
+        """Count one for the token with this digest. Raises TooManyRequests (fact `retry_after`, seconds)."""
         if wait := self._buckets.take(key):
-            raise TooManyRequests("Too many bids with this token; wait a moment.", retryAfter=math.ceil(wait))
+            raise TooManyRequests("Too many bids with this token; wait a moment.", retry_after=math.ceil(wait))

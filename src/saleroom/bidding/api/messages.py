@@ -227,21 +227,23 @@ def refused_example(refused: type[Refused]) -> Any:
     """Return the reply to a command that was refused for this reason."""
     auction, _ = _after_first_bid()
     facts: dict[str, Any] = {
-        "minimumBid": auction.minimum_bid,
-        "endsAt": auction.ends_at,
-        "closedAt": auction.ends_at,
-        "startsAt": auction.starts_at,
-        "receivedAt": auction.current_bid_at,
-        "decidedAt": auction.current_bid_at,
-        "lateMicroseconds": 153_421,
-        "retryAfter": 1,
+        "minimum_bid": auction.minimum_bid,
+        "ends_at": auction.ends_at,
+        "closed_at": auction.ends_at,
+        "starts_at": auction.starts_at,
+        "received_at": auction.current_bid_at,
+        "decided_at": auction.current_bid_at,
+        "late_microseconds": 153_421,
+        "retry_after": 1,
         "version": auction.version,
-        "changes": (Change("endsAt", None, auction.ends_at),),
+        "changes": (Change("ends_at", None, auction.ends_at),),
     }
     error = (
         Invalid.one("maximum", "money_decimals", "must have at most 3 decimals")
         if refused is Invalid
-        else refused(**{name: facts[name] for name in schemas.FACTS.get(refused, {})})
+        else refused(
+            **{name: fact for name, fact in facts.items() if problems.member(name) in schemas.FACTS.get(refused, {})}
+        )
     )
     return {"status": problems.status_of(error), **problems.body_of(error)}
 

@@ -174,7 +174,9 @@ def refuse_if_over(auction: Auction, now: datetime, received_at: datetime | None
     late = None if end is None or now < end else (now - end) // _MICROSECOND
     if auction.over or late is not None:
         closed = auction.closed_at or end  # the closer dates it by its end
-        raise AuctionOver(endsAt=end, closedAt=closed, receivedAt=received_at, decidedAt=now, lateMicroseconds=late)
+        raise AuctionOver(
+            ends_at=end, closed_at=closed, received_at=received_at, decided_at=now, late_microseconds=late
+        )
 
 
 def _terms(event: Terms) -> dict[str, Any]:

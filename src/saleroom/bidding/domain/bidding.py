@@ -62,7 +62,7 @@ def place_bid(auction: Auction, bidder: Party, request: BidRequest, now: datetim
     limit = request.limit
     least = auction.minimum_bid
     if least is None or limit < least or (request.amount is not None and request.amount < least):
-        raise BidTooLow(minimumBid=least)
+        raise BidTooLow(minimum_bid=least)
     if auction.leader is None or auction.maximum is None or auction.current_bid is None:
         price = auction.starting_price if request.amount is None else request.amount
         bids: list[Event] = [_bid(auction, bidder, price, limit, now, request)]
@@ -84,7 +84,7 @@ def buy_now(auction: Auction, buyer: Party, now: datetime, request: BidRequest =
     opened, auction = _admit(stored, buyer, now, request.received_at)
     price = auction.buy_now_price
     if price is None or auction.leader is not None:
-        raise BuyNowUnavailable(minimumBid=auction.minimum_bid)
+        raise BuyNowUnavailable(minimum_bid=auction.minimum_bid)
     refuse_if_changed(stored, request.seen)
     bid = _bid(auction, buyer, price, price, now, request)
     return [*opened, bid, close(auction.after(bid), now)]
@@ -96,7 +96,7 @@ def _admit(auction: Auction, bidder: Party, now: datetime, received_at: datetime
     opened = open_if_due(auction, now)
     auction = auction.after_all(opened)
     if auction.status == Status.SCHEDULED:
-        raise AuctionNotStarted(startsAt=auction.starts_at)
+        raise AuctionNotStarted(starts_at=auction.starts_at)
     if bidder.id == auction.author.id:
         raise OwnAuction
     return opened, auction
@@ -110,7 +110,7 @@ def _raise_own(auction: Auction, request: BidRequest, now: datetime) -> list[Eve
     leader, maximum, price = auction.leader, auction.maximum, auction.current_bid
     assert leader is not None and maximum is not None and price is not None, "there is a leader"
     if request.maximum is None or request.maximum <= maximum:
-        raise AlreadyLeading(minimumBid=auction.minimum_bid)
+        raise AlreadyLeading(minimum_bid=auction.minimum_bid)
     raised = MaximumRaised(at=now, maximum=request.maximum, received_at=request.received_at)
     lifted = _lift(auction, price, request.maximum)
     if lifted == price:

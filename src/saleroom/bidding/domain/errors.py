@@ -95,7 +95,7 @@ class TermsChanged(Changed, Conflict):
 
 
 class PreconditionFailed(Changed, ConditionFailed):
-    """The auction is not at the version that If-Match names; nothing was done; read it again, then decide."""
+    """The auction is not at the version that you have seen; nothing was done; read it again, then decide."""
 
     code = "precondition_failed"
 

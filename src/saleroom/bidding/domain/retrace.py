@@ -227,7 +227,7 @@ def _without(event: Event, name: str) -> Event:
 
 
 def _refused(refusal: Refused) -> str:
-    facts = ", ".join(f"{name} {_shown(value)}" for name, value in refusal.facts.items())
+    facts = ", ".join(f"{name.replace('_', ' ')} {_shown(value)}" for name, value in refusal.facts.items())
     return f"the rules refuse it: {refusal}" + (f" ({facts})" if facts else "")
 
 

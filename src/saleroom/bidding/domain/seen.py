@@ -16,7 +16,6 @@ from saleroom.kernel.errors import Change
 _TOLD = (str, Decimal, datetime)
 _LONG = frozenset({"description"})
 _SECRET = frozenset({"reserve_price"})
-_WIRE = dict(zip(Terms.__struct_fields__, Terms.__struct_encode_fields__, strict=True))
 
 
 class Seen(Struct, frozen=True, kw_only=True):
@@ -42,7 +41,7 @@ def refuse_if_changed(auction: Auction, seen: Seen | None) -> None:
     if seen.version is not None and not auction.terms_version <= seen.version <= auction.version:
         raise TermsChanged(seen=seen.version, version=auction.version)
     if seen.price is not None and seen.price != auction.buy_now_price:
-        price = Change("buyNowPrice", seen.price, auction.buy_now_price)
+        price = Change("buy_now_price", seen.price, auction.buy_now_price)
         raise TermsChanged(seen=seen.version, changes=(price,), version=auction.version)
 
 
@@ -58,7 +57,7 @@ def changes(before: Terms, auction: Auction, photos: tuple[Sequence[str], Sequen
             told = name not in _LONG | _SECRET and all(
                 value is None or isinstance(value, _TOLD) for value in (was, now)
             )
-            found.append(Change(_WIRE[name], was, now) if told else Change(_WIRE[name]))
+            found.append(Change(name, was, now) if told else Change(name))
     if list(photos[0]) != list(photos[1]):
         found.append(Change("photos"))
     return tuple(found)

@@ -99,7 +99,7 @@ def amend(
     opened, auction = _before_first_bid(auction, author, now, seen)
     draft = _draft(auction, changes)
     if draft.starts_at != auction.starts_at and auction.status != Status.SCHEDULED:
-        raise AuctionStarted(startsAt=auction.starts_at)
+        raise AuctionStarted(starts_at=auction.starts_at)
     if draft == _draft(auction, {}):
         return opened
     _refuse_contradictions(draft, now)
@@ -153,7 +153,7 @@ def close_now(auction: Auction, author: Party, now: datetime, seen: Seen | None 
     now = auction.not_before(now)
     opened, auction = _without_end(auction, author, now, seen)
     if auction.status == Status.SCHEDULED:
-        raise AuctionNotStarted(startsAt=auction.starts_at)
+        raise AuctionNotStarted(starts_at=auction.starts_at)
     return [*opened, close(auction, now)]
 
 
@@ -183,7 +183,7 @@ def _without_end(auction: Auction, author: Party, now: datetime, seen: Seen | No
         raise NotAuthor
     refuse_if_over(auction, now)
     if auction.ends_at is not None:
-        raise EndsByItself(endsAt=auction.ends_at)
+        raise EndsByItself(ends_at=auction.ends_at)
     refuse_if_changed(auction, seen)
     opened = open_if_due(auction, now)
     return opened, auction.after_all(opened)

@@ -44,7 +44,7 @@ class Places:
     def taken(self, sender: Sender, count: int = 1) -> Iterator[None]:
         """Hold `count` places for as long as the block lasts.
 
-        Raises TooManyRequests (fact `retryAfter`, seconds) where the sender has its share, or Busy where all are taken.
+        Raises TooManyRequests (fact `retry_after`, seconds) where the sender has its share, or Busy where all are taken.
         """
         if self._users[sender.user] + count > self._user_most:
             self._refuse("Too many photos of yours at once; wait until some of them have arrived.")
@@ -66,4 +66,4 @@ class Places:
 
     @staticmethod
     def _refuse(message: str) -> None:
-        raise TooManyRequests(message, retryAfter=RETRY_SECONDS)
+        raise TooManyRequests(message, retry_after=RETRY_SECONDS)

@@ -166,7 +166,7 @@ class Lots:
         """Return the page, or the `part` of it that htmx asked for, with what has changed `since` that version."""
         viewer, (found, changed) = await self._site.read(request, _lot_since, lot_gid(request), since)
         if asked is not None and asked.buy and (found.auction.buy_now_price is None or found.auction.bid_count):
-            unavailable = BuyNowUnavailable(minimumBid=_amount(found.auction.minimum_bid))
+            unavailable = BuyNowUnavailable(minimum_bid=_amount(found.auction.minimum_bid))
             asked, status = None, status_of(unavailable)
             message = message or words.refusal(self._language(request), unavailable)
         if changed is not None:
