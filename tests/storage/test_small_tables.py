@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from saleroom.accounts.storage import accounts, idempotency
-from saleroom.accounts.storage.idempotency import KEPT, Kept
+from saleroom.accounts.storage.idempotency import RETENTION, AcceptedRequest
 from saleroom.storage import heartbeats, leases
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import TryAgain, Unavailable
@@ -47,21 +47,21 @@ async def test_a_lease_that_many_want_goes_to_one(open_database: OpenDatabase) -
         clock.advance(10)
 
 
-def _kept(user_id: int, key: str, request: bytes = b"asked") -> Kept:
-    return Kept(user_id, key, request, b"answered")
+def _kept(user_id: int, key: str, request: bytes = b"asked") -> AcceptedRequest:
+    return AcceptedRequest(user_id, key, request, b"answered")
 
 
 async def test_what_was_accepted_is_kept(clocked_database: Database, clock: FakeClock) -> None:
     """Answers are found by user and key, and by nothing else, for 24 hours and more; then they are swept."""
     ada, bob = [(await clocked_database.write(add_author)).id for _ in range(2)]
-    await clocked_database.write(idempotency.keep, [_kept(ada, "one"), _kept(bob, "two")], clock.now)
+    await clocked_database.write(idempotency.add, [_kept(ada, "one"), _kept(bob, "two")], clock.now)
     wanted = [(ada, "one"), (ada, "two"), (bob, "one"), (bob, "two"), (bob, "two")]
     found = await clocked_database.read(idempotency.find, wanted)
     assert {(ada, "one"): _kept(ada, "one"), (bob, "two"): _kept(bob, "two")} == found
     assert {} == await clocked_database.read(idempotency.find, [])
-    assert timedelta(hours=24) <= KEPT
-    assert 0 == await clocked_database.write(idempotency.sweep, T0 + KEPT, 9)
-    later = T0 + KEPT + timedelta(microseconds=1)
+    assert timedelta(hours=24) <= RETENTION
+    assert 0 == await clocked_database.write(idempotency.sweep, T0 + RETENTION, 9)
+    later = T0 + RETENTION + timedelta(microseconds=1)
     assert [1, 1, 0] == [await clocked_database.write(idempotency.sweep, later, 1) for _ in range(3)]
     assert {} == await clocked_database.read(idempotency.find, wanted)
 
@@ -69,12 +69,12 @@ async def test_what_was_accepted_is_kept(clocked_database: Database, clock: Fake
 async def test_a_key_is_kept_once(database: Database) -> None:
     """A key that somebody else has had accepted meanwhile makes the loser begin again, and keeps the first answer."""
     ada = (await database.write(add_author)).id
-    await database.write(idempotency.keep, [_kept(ada, "one")], T0)
+    await database.write(idempotency.add, [_kept(ada, "one")], T0)
     tries = []
 
     def too_late(tx: Transaction) -> None:
         tries.append(1)
-        idempotency.keep(tx, [_kept(ada, "one", b"another")], T0)
+        idempotency.add(tx, [_kept(ada, "one", b"another")], T0)
 
     with pytest.raises(Unavailable) as caught:
         await database.write(too_late)

@@ -1,1 +1,1 @@
-"""People: names, passwords, sessions, and what one of them may send how often."""
+"""People: names, passwords, sessions, and limits on how often one may try."""

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from saleroom.accounts.service.idempotency import Once, once
-from saleroom.accounts.storage.idempotency import KEPT
+from saleroom.accounts.storage.idempotency import RETENTION
 from saleroom.bidding.domain.events import AuctionClosed, AuctionExtended, AuctionOpened, Reason, SoftClose
 from saleroom.bidding.domain.ledger import replay
 from saleroom.bidding.service import closing
@@ -215,7 +215,7 @@ async def test_more_than_a_batch(
 async def test_sweeping(clocked_database: Database, clock: FakeClock, ada: Person) -> None:
     """Expired tokens and old idempotency keys are forgotten, and nothing else."""
     await clocked_database.write(once, ada.account, Once("k", b""), lambda: b"answer")
-    clock.advance(KEPT.total_seconds())
+    clock.advance(RETENTION.total_seconds())
     assert 0 == await clocked_database.write(sweep)
     clock.advance(microseconds=1)
     assert 1 == await clocked_database.write(sweep)

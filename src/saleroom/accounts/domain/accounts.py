@@ -1,4 +1,4 @@
-"""Accounts: what a username and a password may be, and how long a token lives."""
+"""Accounts: the form of usernames and passwords, and the lifetime of tokens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TOKEN_BYTES = 10
 TOKEN_LIFETIME = timedelta(days=30)
 """From issue to expiry, exactly (docs/specification.md, "Limits")."""
 SESSIONS_MAX = 500
-"""Sessions of one user; a login beyond them ends the one that began first."""
+"""Sessions of one user; a further login ends the oldest."""
 
 PASSWORD_MIN, PASSWORD_MAX = 8, 256
 USERNAME_PATTERN = r"[A-Za-z0-9._-]{3,32}"
@@ -22,7 +22,7 @@ _USERNAME = re.compile(USERNAME_PATTERN)
 
 
 class Account(Struct, frozen=True):
-    """A user as others may know them. `id` stays inside."""
+    """A user as others may know them. The `id` is not public."""
 
     id: int
     username: str
@@ -30,7 +30,7 @@ class Account(Struct, frozen=True):
 
 
 def parse_username(text: str) -> str | Fault:
-    """Return the username as stored, in lower case, or what is wrong with it; case does not tell two users apart."""
+    """Return the username as it is stored, in lower case, or what is wrong with it."""
     if _USERNAME.fullmatch(text) is None:
         return Fault("username_format", "must be 3 to 32 characters of a-z, 0-9, '.', '_' and '-'")
     return text.lower()

@@ -1,4 +1,4 @@
-"""What accounts can refuse; the kinds are in `kernel/errors.py`."""
+"""Refusals of accounts; their kinds are in `kernel/errors.py`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The use cases of accounts: one public function is one transaction."""
+"""The use cases of accounts: each public function is one transaction."""

@@ -1,4 +1,4 @@
-"""Accounts and tokens: register, log in, log out, who am I, and where else am I logged in."""
+"""Accounts and sessions: register, log in, log out, identify a token, list and end sessions, change passwords."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ log = structlog.get_logger()
 
 FAILED_LOGINS_PER_HOUR = 600
 AGENT_MAX = 80
-"""Characters of what a device is called."""
+"""Characters of a device's name."""
 TEST_NAME_BYTES = 8
-"""Random bytes in the name of a test user: nobody can take it beforehand."""
+"""Random bytes in the name of a test user, so that nobody can register it beforehand."""
 
 
 class IssuedToken(Struct, frozen=True):
-    """A new token; its `value` is shown this once and stored nowhere."""
+    """A new token. Its `value` is shown once and stored nowhere."""
 
     value: str
     created_at: datetime
@@ -47,14 +47,14 @@ class IssuedToken(Struct, frozen=True):
 
 
 class UserToken(Struct, frozen=True):
-    """A new user and the token that goes with it."""
+    """A new user and their token."""
 
     username: str
     token: IssuedToken
 
 
 class Session(Struct, frozen=True):
-    """A live token without its value. `agent` is what its device is called, or empty; `current` is the one that asks."""
+    """A live token without its value. `agent` is the name of its device, or empty; `current` marks the asker's own."""
 
     id: int
     created_at: datetime
@@ -64,7 +64,7 @@ class Session(Struct, frozen=True):
 
 
 class Accounts:
-    """The use cases that need a password's digest; each database access in them is one transaction."""
+    """The use cases that digest a password. Each database access in them is a transaction of its own."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Accounts:
         registrations: Registrations | None,
         failed_logins: FailedLogins | None = None,
     ) -> None:
-        """Take None for `registrations` where the house lets nobody register."""
+        """`registrations` is None in a house with closed registration."""
         self._database = database
         self._passwords = passwords
         self._registrations = registrations
@@ -102,14 +102,14 @@ class Accounts:
         return token
 
     async def change_password(self, token: str, current: str, new: str, address: str) -> None:
-        """Replace the password of whom `token` identifies, and end all their other sessions.
+        """Replace the password of the token's user, and end all their other sessions.
 
-        Tries of `current` count as those of a login, so that a stolen token guesses no faster than somebody without one.
+        A wrong `current` counts as a failed login. Otherwise a thief of a token could guess the password at any speed.
         Raises Unauthenticated, Invalid, WrongPassword, TooManyRequests or Busy.
         """
         username = (await self._database.read(authenticate, token)).username
         if new == current:
-            # Whoever fears that it is known would else believe that it no longer opens anything.
+            # Otherwise a user who thinks the password has leaked would believe that the leaked one no longer works.
             raise Invalid.one("newPassword", "same_password", "must differ from the current password")
         digest, changed = "", False
         try:
@@ -123,14 +123,14 @@ class Accounts:
         log.info("a password was changed", user=username, address=address)
 
     async def _verified(self, username: str, password: str, address: str, failed: str) -> tuple[Account, str]:
-        """Return the account and its digest. Raises InvalidAuthentication after the same work, whatever is wrong, or Busy.
+        """Return the account and its digest. Raises Busy, or InvalidAuthentication after the same work, whatever is wrong.
 
-        The digest may have been replaced by the time it is relied on: compare it then, and verify again.
+        The digest may be replaced before the caller relies on it: compare it in that transaction, and verify again.
         """
         login = await self._database.read(accounts.find_login, username)
         digest = None if login is None else login.password_digest
         if not await self._passwords.verify(digest, password, network(address)) or login is None or digest is None:
-            # Of a name that is not known nothing is logged: people type their password there.
+            # An unknown name is not logged, because people type their password into that field by mistake.
             log.info(failed, user="unknown" if login is None else username, address=address)
             raise InvalidAuthentication
         return login.account, digest
@@ -141,7 +141,7 @@ class Accounts:
         await self._database.write(set_digest, username, digest)
 
     async def add(self, username: str, password: str) -> Account:
-        """Return a new account, also where registration is closed. Raises UsernameTaken."""
+        """Return a new account, even if registration is closed. Raises UsernameTaken."""
         return await self._database.write(register, username, await self._passwords.digest(password))
 
 
@@ -155,7 +155,7 @@ def register(tx: Transaction, username: str, digest: str) -> Account:
 
 
 def set_digest(tx: Transaction, username: str, digest: str) -> None:
-    """Replace a user's digest, and end all their sessions: whoever stole the old password may be in. Raises UnknownUser."""
+    """Replace a user's digest, and end all their sessions, as a thief of the old password may have some. Raises UnknownUser."""
     login = accounts.find_login(tx, username)
     if login is None:
         raise UnknownUser
@@ -165,9 +165,9 @@ def set_digest(tx: Transaction, username: str, digest: str) -> None:
 
 @ranked(Rank.LOGIN)
 def change_digest(tx: Transaction, token: str, verified: str, digest: str) -> bool:
-    """Replace the digest `verified` by `digest`, and end all sessions but the one of `token`.
+    """Replace the digest `verified` by `digest`, and end all sessions but that of `token`.
 
-    False where `verified` is not the user's digest any more. Raises Unauthenticated.
+    Return False if `verified` is no longer the user's digest. Raises Unauthenticated.
     """
     account = authenticate(tx, token)
     if accounts.lock_digest(tx, account.id) != verified:
@@ -179,10 +179,10 @@ def change_digest(tx: Transaction, token: str, verified: str, digest: str) -> bo
 
 @ranked(Rank.LOGIN)
 def start_session(tx: Transaction, user_id: int, verified: str, newer: str | None, agent: str) -> IssuedToken | None:
-    """Store a new token for who has the password of the digest `verified`, for which `newer` is kept where there is one.
+    """Store and return a new token for the user whose password belongs to the digest `verified`.
 
-    A user has `SESSIONS_MAX` of them at most: the oldest ends, as a login must not depend on what others hold open.
-    None where `verified` is not the user's digest any more: a password that was just changed lets nobody in.
+    Return None if `verified` is no longer the user's digest: an old password lets nobody in. `newer` replaces the digest, if
+    given. Of more than `SESSIONS_MAX` sessions the oldest ends.
     """
     if accounts.lock_digest(tx, user_id) != verified:
         return None
@@ -199,7 +199,7 @@ def new_token_value() -> str:
 
 
 def token_digest(value: str) -> str:
-    """Return what the column `token` holds: a copied database logs nobody in."""
+    """Return the digest that the column `token` holds, so that a stolen copy of the database logs nobody in."""
     return hashlib.sha256(value.encode()).hexdigest()
 
 
@@ -210,7 +210,7 @@ def issue_token(
     *,
     agent: str = "",
 ) -> IssuedToken:
-    """Store a new token for the user and return it; a clash with another one is retried with a new value."""
+    """Store a new token for the user and return it. Raises TryAgain if three values in a row are taken."""
     now = tx.now()
     for _ in range(3):
         value = make()
@@ -220,7 +220,7 @@ def issue_token(
 
 
 def make_test_users(tx: Transaction, count: int) -> list[UserToken]:
-    """Store `count` users whom nobody can log in as, and return them with a token each (decision 15)."""
+    """Store `count` users without a password, and return them with a token each (docs/decisions/0015)."""
     now = tx.now()
     names = [f"test.{secrets.token_hex(TEST_NAME_BYTES)}.{number}" for number in range(1, count + 1)]
     values = [new_token_value() for _ in names]
@@ -230,7 +230,7 @@ def make_test_users(tx: Transaction, count: int) -> list[UserToken]:
 
 
 def authenticate(tx: Transaction, token: str | None) -> Account:
-    """Return whom `token` identifies. Raises Unauthenticated."""
+    """Return the account of `token`. Raises Unauthenticated."""
     if not token:
         raise Unauthenticated
     account = accounts.account_by_token(tx, token_digest(token), tx.now())
@@ -241,8 +241,8 @@ def authenticate(tx: Transaction, token: str | None) -> Account:
 
 @ranked(Rank.HOUSE)
 @brief
-def known(tx: Transaction, tokens: Sequence[str]) -> list[int | Exception]:
-    """Return the number of each token's user; Unauthenticated stands for a dead token."""
+def token_owners(tx: Transaction, tokens: Sequence[str]) -> list[int | Exception]:
+    """Return the number of each token's user, or Unauthenticated for a dead token."""
     digests = [token_digest(token) for token in tokens]
     owners = accounts.parties_by_token(tx, digests, tx.now())
     return [owners[digest].id if digest in owners else Unauthenticated() for digest in digests]
@@ -250,13 +250,13 @@ def known(tx: Transaction, tokens: Sequence[str]) -> list[int | Exception]:
 
 @ranked(Rank.LOGIN)
 def log_out(tx: Transaction, token: str) -> None:
-    """End the session: the token is dead at once, in every process. Raises Unauthenticated."""
+    """End the session of `token`, at once and in every process. Raises Unauthenticated."""
     authenticate(tx, token)
     accounts.delete_token(tx, token_digest(token))
 
 
 def sessions(tx: Transaction, token: str) -> list[Session]:
-    """Return where one is logged in, the latest login first. Raises Unauthenticated."""
+    """Return the sessions of the token's user, the latest login first. Raises Unauthenticated."""
     account, digest = authenticate(tx, token), token_digest(token)
     return [
         Session(one.id, one.created_at, one.expires_at, one.agent or "", current=one.digest == digest)
@@ -266,7 +266,7 @@ def sessions(tx: Transaction, token: str) -> list[Session]:
 
 @ranked(Rank.LOGIN)
 def end_session(tx: Transaction, token: str, session_id: int) -> None:
-    """End one of one's own sessions, at once and in every process. Raises Unauthenticated or UnknownSession."""
+    """End a session of the token's user, at once and in every process. Raises Unauthenticated or UnknownSession."""
     account = authenticate(tx, token)
     if not accounts.delete_session(tx, account.id, session_id, tx.now()):
         raise UnknownSession
@@ -274,5 +274,5 @@ def end_session(tx: Transaction, token: str, session_id: int) -> None:
 
 @ranked(Rank.LOGIN)
 def end_all(tx: Transaction, token: str) -> None:
-    """End all of one's own sessions, this one too, at once and in every process. Raises Unauthenticated."""
+    """End all sessions of the token's user, at once and in every process. Raises Unauthenticated."""
     accounts.delete_sessions(tx, authenticate(tx, token).id)

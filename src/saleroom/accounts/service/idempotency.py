@@ -1,4 +1,4 @@
-"""Idempotency: a repeated request gets its first answer again, with one effect."""
+"""Idempotency: a first_answer request gets its first answer again, with one effect."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.domain.errors import IdempotencyMismatch
 from saleroom.accounts.storage import idempotency
-from saleroom.accounts.storage.idempotency import Kept
+from saleroom.accounts.storage.idempotency import AcceptedRequest
 from saleroom.storage.database import Transaction
 
 
@@ -29,13 +29,13 @@ def once(tx: Transaction, account: Account, asked: Once | None, act: Callable[[]
         return act()
     kept = idempotency.find(tx, [(account.id, asked.key)]).get((account.id, asked.key))
     if kept is not None:
-        return repeated(kept, asked)
+        return first_answer(kept, asked)
     answer = act()
-    idempotency.keep(tx, [Kept(account.id, asked.key, asked.request, answer)], tx.now())
+    idempotency.add(tx, [AcceptedRequest(account.id, asked.key, asked.request, answer)], tx.now())
     return answer
 
 
-def repeated(kept: Kept, asked: Once) -> bytes:
+def first_answer(kept: AcceptedRequest, asked: Once) -> bytes:
     """Return the answer kept for the same request. Raises IdempotencyMismatch for another one."""
     if kept.request != asked.request:
         raise IdempotencyMismatch

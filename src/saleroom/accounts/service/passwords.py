@@ -1,4 +1,4 @@
-"""Password digests: Argon2id in a small pool of its own, so that a storm of logins never slows a bid."""
+"""Password digests: Argon2id in a small pool of its own, so that many logins at once do not slow bids."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ R = TypeVar("R")
 
 THREADS = 2
 WAITING_MAX = 64
-"""Beyond it a login is answered `busy` at once instead of queueing for seconds."""
+"""Logins that may wait. Any more are refused as `busy` at once, instead of waiting for seconds."""
 SHARE_MAX = (THREADS + WAITING_MAX) // 2
-"""How many of these one place to come from may have: the others are for others."""
+"""How many of these one network may have, so that others have the rest."""
 
 
 class Passwords:
-    """Makes and verifies digests (Argon2id, 19 MiB, t=2, p=1, salted); none for who has hung up before it began."""
+    """Makes and verifies digests (Argon2id, 19 MiB, t=2, p=1, salted), unless the client has hung up before that begins."""
 
     def __init__(self) -> None:
         self._hasher = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1, type=Type.ID)
         self._pool = ThreadPoolExecutor(THREADS, "passwords")
         self._under_way: Counter[str] = Counter()
-        # Verified where there is no digest, so that an unknown user costs the same time as a wrong password.
+        # Verified if there is no digest, so that an unknown user takes as long as a wrong password.
         self._decoy = self._hasher.hash("no user has this password")
 
     async def digest(self, password: str, place: str = "") -> str:
-        """Return the digest to store; `place` is where it comes from, if anywhere. Raises Busy."""
+        """Return the digest to store. `place` is the network that asks, or empty. Raises Busy."""
         return await self._run(lambda: self._hasher.hash(password), place)
 
     async def verify(self, digest: str | None, password: str, place: str = "") -> bool:
-        """Return whether `password` belongs to `digest`; without a digest never, in the same time. Raises Busy."""
+        """Return whether `password` belongs to `digest`; never if that is None, after the same time. Raises Busy."""
         return await self._run(lambda: self._matches(digest, password), place)
 
     def is_outdated(self, digest: str) -> bool:
-        """Return whether `digest` was made with other parameters than today's."""
+        """Return whether `digest` was made with other parameters than those of today."""
         return self._hasher.check_needs_rehash(digest)
 
     def close(self) -> None:
-        """Let the threads end."""
+        """Stop the threads; work that has not begun is dropped."""
         self._pool.shutdown(cancel_futures=True)
 
     def _matches(self, digest: str | None, password: str) -> bool:

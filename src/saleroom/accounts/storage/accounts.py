@@ -18,14 +18,14 @@ from saleroom.storage.turns import Rank
 
 
 class Login(Struct, frozen=True):
-    """What a login needs to know of a user; a user without a digest cannot log in."""
+    """A user with the password digest; a user without one cannot log in."""
 
     account: Account
     password_digest: str | None
 
 
-class Session(Struct, frozen=True):
-    """A stored token by its number and digest, and the device that it is on, where that is known."""
+class Token(Struct, frozen=True):
+    """A stored token by its number and digest. `agent` is the name of its device, if known."""
 
     id: int
     digest: str
@@ -35,7 +35,7 @@ class Session(Struct, frozen=True):
 
 
 def add_user(tx: Transaction, username: str, digest: str | None, now: datetime) -> Account | None:
-    """Store a user, or return None where the username is taken."""
+    """Store a user, or return None if the username is taken."""
     row = {"username": username, "password_digest": digest, "created_at": now}
     try:
         with tx.connection.begin_nested():
@@ -48,14 +48,14 @@ def add_user(tx: Transaction, username: str, digest: str | None, now: datetime) 
 def add_users_with_tokens(
     tx: Transaction, usernames: Sequence[str], digests: Sequence[str], now: datetime
 ) -> list[Account] | None:
-    """Store a user without a password digest for each name, with a token by its digest; None where any is taken.
+    """Store a user without a password for each name, with a token by its digest; None if a name or a token is taken.
 
-    Two statements, whatever their number; `digests` go with `usernames` one by one.
+    `digests` go with `usernames` one by one. Two statements, however many users.
     """
     rows = [{"username": username, "created_at": now} for username in usernames]
     try:
         with tx.connection.begin_nested():
-            # Not in the order of the rows: SQLite would then take them one by one.
+            # The rows come back in any order. To keep their order, SQLAlchemy would insert them one by one on SQLite.
             added = tx.execute(insert(users).returning(users.c.username, users.c.id), rows)
             ids = {row.username: row.id for row in added}
             tokens = [
@@ -78,14 +78,14 @@ def find_login(tx: Transaction, username: str) -> Login | None:
 
 
 def lock_digest(tx: Transaction, user_id: int) -> str | None:
-    """Return a user's password digest, which nobody else changes or relies on until the transaction ends."""
+    """Return a user's password digest, locked until the transaction ends."""
     found = select(users.c.password_digest).where(users.c.id == user_id).with_for_update(key_share=True)
     digest: str | None = tx.execute(found).scalar_one()
     return digest
 
 
 def lock_user(tx: Transaction, user_id: int) -> None:
-    """Let nobody else count or add what is this user's until the transaction ends."""
+    """Lock a user until the transaction ends, so that nobody else counts or adds what belongs to them."""
     tx.execute(select(users.c.id).where(users.c.id == user_id).with_for_update(key_share=True))
 
 
@@ -101,7 +101,7 @@ def list_users(tx: Transaction) -> list[Account]:
 
 
 def add_token(tx: Transaction, user_id: int, digest: str, now: datetime, agent: str | None = None) -> bool:
-    """Store a token issued at `now` by its digest; False where another token has the same value."""
+    """Store a token issued at `now` by its digest; False if another token has the same value."""
     row = {"user_id": user_id, "token": digest, "created_at": now, "expires_at": expiry(now), "agent": agent}
     try:
         with tx.connection.begin_nested():
@@ -111,39 +111,39 @@ def add_token(tx: Transaction, user_id: int, digest: str, now: datetime, agent: 
     return True
 
 
-def sessions(tx: Transaction, user_id: int, now: datetime) -> list[Session]:
+def sessions(tx: Transaction, user_id: int, now: datetime) -> list[Token]:
     """Return the live tokens of a user, the newest first."""
     live = select(auth_tokens).where(auth_tokens.c.user_id == user_id, auth_tokens.c.expires_at > now)
     rows = tx.execute(live.order_by(auth_tokens.c.created_at.desc(), auth_tokens.c.id.desc()))
-    return [Session(row.id, row.token, row.created_at, row.expires_at, row.agent) for row in rows]
+    return [Token(row.id, row.token, row.created_at, row.expires_at, row.agent) for row in rows]
 
 
 def delete_session(tx: Transaction, user_id: int, token_id: int, now: datetime) -> bool:
-    """Forget a live token of this user by its number; False where there is none."""
+    """Delete a live token of this user by its number; False if there is none."""
     mine = (auth_tokens.c.id == token_id, auth_tokens.c.user_id == user_id, auth_tokens.c.expires_at > now)
     return tx.execute(delete(auth_tokens).where(*mine)).rowcount > 0
 
 
 def delete_oldest_sessions(tx: Transaction, user_id: int, but: int) -> None:
-    """Forget all tokens of a user but the newest ones, as many as `but` says."""
+    """Delete all tokens of a user but the newest `but`."""
     newest_first = select(auth_tokens.c.id).where(auth_tokens.c.user_id == user_id)
     older = newest_first.order_by(auth_tokens.c.created_at.desc(), auth_tokens.c.id.desc()).offset(but)
     tx.execute(delete(auth_tokens).where(auth_tokens.c.id.in_(older)))
 
 
 def delete_sessions(tx: Transaction, user_id: int, keep: str = "") -> None:
-    """Forget all tokens of a user, but the one with the digest `keep`."""
+    """Delete all tokens of a user but the one with the digest `keep`."""
     tx.execute(delete(auth_tokens).where(auth_tokens.c.user_id == user_id, auth_tokens.c.token != keep))
 
 
 def parties_by_token(tx: Transaction, digests: Iterable[str], now: datetime) -> dict[str, Party]:
-    """Return whom each live token identifies; a token is refused from the instant `expires_at`."""
+    """Return the users of live tokens by digest. A token is dead from the instant `expires_at`."""
     found = _LIVE_TOKENS(tx, set(digests), now=now)
     return {digest: Party(user_id, name) for digest, user_id, name in found}
 
 
 def account_by_token(tx: Transaction, digest: str, now: datetime) -> Account | None:
-    """Return the account that a live token identifies, as `parties_by_token` does."""
+    """Return the account of a live token, as `parties_by_token` does."""
     statement = (
         select(users.c.id, users.c.username, users.c.created_at)
         .join_from(auth_tokens, users)
@@ -154,12 +154,12 @@ def account_by_token(tx: Transaction, digest: str, now: datetime) -> Account | N
 
 
 def delete_token(tx: Transaction, digest: str) -> bool:
-    """Forget one token; False where there is none."""
+    """Delete one token; False if there is none."""
     return tx.execute(delete(auth_tokens).where(auth_tokens.c.token == digest)).rowcount > 0
 
 
 def sweep_tokens(tx: Transaction, now: datetime, limit: int) -> int:
-    """Forget up to `limit` of the tokens that have expired and return how many there were."""
+    """Delete up to `limit` expired tokens and return their number."""
     expired = select(auth_tokens.c.id).where(auth_tokens.c.expires_at <= now).limit(limit)
     return tx.execute(delete(auth_tokens).where(auth_tokens.c.id.in_(expired))).rowcount
 

@@ -1,4 +1,4 @@
-"""Accepted requests by their Idempotency-Key, scoped to the user."""
+"""Accepted requests by user and Idempotency-Key."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import TryAgain
 
-KEPT = timedelta(hours=25)
-"""The contract promises 24 hours; one more covers the sweep."""
+RETENTION = timedelta(hours=25)
+"""The API promises 24 hours; the sweep may come an hour late."""
 
 
-class Kept(Struct, frozen=True):
-    """An accepted request: a digest of what was asked, and the answer it got."""
+class AcceptedRequest(Struct, frozen=True):
+    """An accepted request: its digest and its answer, by user and key."""
 
     user_id: int
     key: str
@@ -27,32 +27,34 @@ class Kept(Struct, frozen=True):
     answer: bytes
 
 
-def find(tx: Transaction, keys: Iterable[tuple[int, str]]) -> dict[tuple[int, str], Kept]:
-    """Return what was accepted under these (user, key) pairs."""
+def find(tx: Transaction, keys: Iterable[tuple[int, str]]) -> dict[tuple[int, str], AcceptedRequest]:
+    """Return the requests accepted under these pairs of user and key."""
     wanted = set(keys)
     if not wanted:
         return {}
-    kept = idempotency.c
-    statement = select(kept.user_id, kept.key, kept.request, kept.answer).where(
-        bulk.among_pairs(tx, (kept.user_id, kept.key), wanted)
+    columns = idempotency.c
+    statement = select(columns.user_id, columns.key, columns.request, columns.answer).where(
+        bulk.among_pairs(tx, (columns.user_id, columns.key), wanted)
     )
     return {
-        (row.user_id, row.key): Kept(row.user_id, row.key, row.request, row.answer) for row in tx.execute(statement)
+        (row.user_id, row.key): AcceptedRequest(row.user_id, row.key, row.request, row.answer)
+        for row in tx.execute(statement)
     }
 
 
-def keep(tx: Transaction, kept: Iterable[Kept], now: datetime) -> None:
-    """Remember accepted requests. Raises TryAgain where another transaction has just accepted one of the keys."""
+def add(tx: Transaction, accepted: Iterable[AcceptedRequest], now: datetime) -> None:
+    """Store accepted requests. Raises TryAgain if another transaction has just accepted one of the keys."""
     rows = [
-        {"user_id": k.user_id, "key": k.key, "request": k.request, "answer": k.answer, "created_at": now} for k in kept
+        {"user_id": one.user_id, "key": one.key, "request": one.request, "answer": one.answer, "created_at": now}
+        for one in accepted
     ]
     try:
         bulk.insert(tx, idempotency, rows)
     except IntegrityError as error:
-        raise TryAgain("an Idempotency-Key was accepted elsewhere meanwhile") from error
+        raise TryAgain("another transaction has just accepted an Idempotency-Key") from error
 
 
 def sweep(tx: Transaction, now: datetime, limit: int) -> int:
-    """Forget up to `limit` of what is older than `KEPT` and return how much it was."""
-    old = select(idempotency.c.id).where(idempotency.c.created_at < now - KEPT).limit(limit)
+    """Delete up to `limit` requests older than `RETENTION` and return their number."""
+    old = select(idempotency.c.id).where(idempotency.c.created_at < now - RETENTION).limit(limit)
     return tx.execute(delete(idempotency).where(idempotency.c.id.in_(old))).rowcount

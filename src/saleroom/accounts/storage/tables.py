@@ -1,4 +1,4 @@
-"""The tables of accounts; users and auth_tokens have the specification's columns by name, type and constraint."""
+"""The tables of accounts. `users` and `auth_tokens` have the specification's columns by name, type and constraint."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ auth_tokens = Table(
     Column("expires_at", Instant, nullable=False, index=True),
     Column("agent", String),
 )
-"""`agent` is what people call the device that logged in, where it said what it is."""
+"""`agent` is the name of the device that logged in, if it told one."""
 
 
 idempotency = Table(
@@ -48,4 +48,4 @@ idempotency = Table(
     Column("created_at", Instant, nullable=False, index=True),
     UniqueConstraint("user_id", "key"),
 )
-"""Accepted requests by their Idempotency-Key: a digest of the request, and the answer it got."""
+"""Accepted requests by user and Idempotency-Key: a digest of the request, and its answer."""

@@ -9,9 +9,9 @@ import msgspec
 from msgspec import Struct, structs
 
 from saleroom.accounts.service.accounts import authenticate, token_digest
-from saleroom.accounts.service.idempotency import Once, once, repeated
+from saleroom.accounts.service.idempotency import Once, first_answer, once
 from saleroom.accounts.storage import accounts, idempotency
-from saleroom.accounts.storage.idempotency import Kept
+from saleroom.accounts.storage.idempotency import AcceptedRequest
 from saleroom.bidding.domain import bidding
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.bidding import PURCHASE, BidRequest
@@ -55,14 +55,14 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand]) -> list[bytes | 
     )
     answers: list[bytes | Refused] = []
     taken: list[Step] = []
-    kept: list[Kept] = []
+    kept: list[AcceptedRequest] = []
     for digest, command in zip(digests, commands, strict=True):
         try:
             bidder = _known(bidders.get(digest))
             asked = command.once
             before = None if asked is None else known.get((bidder.id, asked.key))
             if asked is not None and before is not None:
-                answers.append(repeated(before, asked))
+                answers.append(first_answer(before, asked))
                 continue
             auction = _found(standing.get(command.gid))
             request = _received(command.request, now)
@@ -75,10 +75,10 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand]) -> list[bytes | 
         answer = _answer(tx, bidder, request, made)
         answers.append(answer)
         if asked is not None:
-            known[bidder.id, asked.key] = Kept(bidder.id, asked.key, asked.request, answer)
+            known[bidder.id, asked.key] = AcceptedRequest(bidder.id, asked.key, asked.request, answer)
             kept.append(known[bidder.id, asked.key])
     record(tx, taken)
-    idempotency.keep(tx, kept, now)
+    idempotency.add(tx, kept, now)
     return answers
 
 
