@@ -149,7 +149,7 @@ class House:
 
     def read(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run a use case in a transaction that only reads, from the rows and not from what the house remembers."""
-        self._database.memory.clear()
+        self._database.cache.clear()
         return asyncio.run_coroutine_threadsafe(self._database.read(use_case, *args, **kwargs), self._loop).result(30)
 
     def advance(self, seconds: float) -> None:

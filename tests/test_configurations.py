@@ -218,7 +218,7 @@ async def test_violations_are_found(tampering: str, found: str, database: Databa
     await sales.bid(await sales.sell(ends_at=datetime.now(UTC) + timedelta(hours=1)), times=3)
     assert [] == await database.read(violations)
     await database.write(lambda tx: tx.execute(text(tampering)))
-    database.memory.clear()
+    database.cache.clear()
     assert found in "\n".join(await database.read(violations))
 
 

@@ -29,6 +29,8 @@ from saleroom.bidding.service import reading, signing
 from saleroom.bidding.service.closing import Closer
 from saleroom.bidding.service.desk import Desk
 from saleroom.bidding.service.photos import Photos
+from saleroom.bidding.service.signing import SigningKey
+from saleroom.bidding.storage.auctions import CHANGED
 from saleroom.broker.embedded import BrokerAddress, EmbeddedBroker, reached_at
 from saleroom.feed.feed import Feed
 from saleroom.http import asyncapi, endpoints, front, openapi
@@ -76,10 +78,11 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
     registrations = Registrations(settings.registrations_per_hour) if settings.registration == "open" else None
     closer = Closer(database, reopens=settings.outage_reopens)
     rows = offered(test_users=settings.load_key is not None)
-    secret = HouseSecret()
+    secret, key = HouseSecret(), SigningKey()
     house = House(
         database=database,
-        desk=Desk(database),
+        desk=Desk(database, key),
+        signing_key=key,
         showing=Shared(database, reading.shown),
         looking=Shared(database, reading.several),
         knowing=Shared(database, accounts.token_owners),
@@ -101,18 +104,13 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
     async def lifespan(_: object) -> AsyncIterator[dict[str, Connections]]:
         parts = _parts(settings, database, closer, house.feed, relay) | {"secret": partial(secret.run, database)}
         # What fell due while nobody served is settled before the first request, and an outage noticed.
-        await _take_key(database, settings.signing_key_file)
+        await _take_key(database, settings.signing_key_file, key)
         await secret.begin(database)
         await closer.begin()
-        tasks = [asyncio.create_task(_kept_running(name, run)) for name, run in parts.items()]
         try:
-            yield {CONNECTIONS: _connections(settings)}
+            async with _running(parts, relay):
+                yield {CONNECTIONS: _connections(settings)}
         finally:
-            if relay is not None:
-                await relay.stop()
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
             passwords.close()
             house.photos.close()
             await database.close()
@@ -149,14 +147,15 @@ def _connections(settings: Settings) -> Connections:
 async def _prepare(database: Database, key_file: Path | None) -> None:
     """Bring the tables up to date, and make the key where its file is missing, before several processes read it."""
     await opening.with_tables(database)
-    await _take_key(database, key_file)
+    await _take_key(database, key_file, SigningKey())
 
 
-async def _take_key(database: Database, file: Path | None) -> None:
-    """Sign receipts with the key in `file`, where there is to be one."""
+async def _take_key(database: Database, file: Path | None, key: SigningKey) -> None:
+    """Sign receipts with the key in `file`, if the setting names one."""
     if file is None:
         return
-    signer = database.memory.signer = signing.from_file(file)
+    signer = signing.from_file(file)
+    key.use(signer)
     # Most starts find it noted already, and then nothing need be written: the database may be read-only for now.
     if not await database.read(signing.is_alone, signer):
         await database.write(signing.make_alone, signer)
@@ -176,12 +175,13 @@ def _parts(
         if relay is not None:
             relay.wake()
 
-    database.after_commit += [closer.expect, lambda _: look()]
+    database.after_commit(CHANGED, closer.expect)
+    database.after_commit(CHANGED, lambda _: look())
     if relay is not None:
         feed.after_rewind.append(relay.begin_again)
     if database.kind == "postgresql" and settings.database_pooler == "none":
         notices = Notices(database, look)
-        database.after_commit.append(lambda _: notices.announce())
+        database.after_commit(CHANGED, lambda _: notices.announce())
         parts["notices"] = notices.run
     return parts
 
@@ -304,6 +304,20 @@ def _plain(settings: Settings) -> dict[str, Any]:
 
 def _secret(value: SecretStr | None) -> str | None:
     return None if value is None else value.get_secret_value()
+
+
+@asynccontextmanager
+async def _running(parts: dict[str, Callable[[], Awaitable[None]]], relay: Relay | None) -> AsyncIterator[None]:
+    """Run the parts beside the requests; at the end the relay sends what is owed, and the others stop at once."""
+    tasks = [asyncio.create_task(_kept_running(name, run)) for name, run in parts.items()]
+    try:
+        yield
+    finally:
+        if relay is not None:
+            await relay.stop()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _kept_running(name: str, run: Callable[[], Awaitable[None]]) -> None:

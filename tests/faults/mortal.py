@@ -91,7 +91,7 @@ def _at_transactions() -> None:
                 reach(_WRITES[use_case.__name__][1])
             return answer
 
-        return database.brief(mortal) if use_case in database._BRIEF else mortal
+        return mortal
 
     @wraps(write)
     async def mortal_write(self: Any, use_case: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -14,6 +14,7 @@ from sqlalchemy import select
 
 from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.service.closing import settle_due
+from saleroom.bidding.storage.auctions import CHANGED
 from saleroom.feed import feed as feed_module
 from saleroom.feed.feed import Feed, Follower
 from saleroom.feed.frontier import Frontier
@@ -35,7 +36,7 @@ on_postgresql = pytest.mark.parametrize("database_kind", ["postgresql"], indirec
 async def feed(database: Database) -> AsyncIterator[Feed]:
     """A running feed of the test's database, woken by its commits."""
     running = Feed(database, 1000)
-    database.after_commit.append(lambda _: running.wake())
+    database.after_commit(CHANGED, lambda _: running.wake())
     task = asyncio.create_task(running.run())
     yield running
     task.cancel()

@@ -48,7 +48,7 @@ async def test_the_stored_log_gives_the_stored_auction(database: Database, histo
         assert stored == replay(stored.id, events)
         assert msgspec.structs.replace(game.auction, id=stored.id) == stored
 
-    database.memory.clear()
+    database.cache.clear()
     await database.read(ask)
 
 

@@ -21,7 +21,6 @@ from saleroom.bidding.storage import auctions
 from saleroom.kernel.errors import Refused
 from saleroom.log import store
 from saleroom.log.tables import events
-from saleroom.storage.cache import Memory
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import TryAgain, Unavailable
 from tests.bidding.domain.oracle import Row
@@ -132,7 +131,7 @@ class Judge:
             self.fail("only decisions are logged", f"{use_case} added {last - self._last_row} events")
         literal = {c.request.amount for c in args[0]} if use_case == "place_bids" else set()
         with self._begun() as connection:
-            tx = Transaction(connection, lambda: now, Memory())
+            tx = Transaction(connection, lambda: now)
             new = select(events.c.auction_id).where(events.c.id > self._last_row).distinct()
             for auction in sorted(auctions.by_ids(tx, tx.execute(new).scalars().all()), key=lambda one: one.id):
                 self._changed(tx, auction, literal, now)

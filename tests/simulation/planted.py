@@ -72,7 +72,7 @@ def stale_auction() -> Iterator[None]:
 
     def from_memory(tx: Any, gids: Any) -> Any:
         wanted = set(gids)
-        known = {one.gid: one for one in list(tx.memory.auctions._values.values()) if one.gid in wanted}
+        known = {one.gid: one for one in list(tx.cache[auctions.AUCTIONS]._values.values()) if one.gid in wanted}
         return known | lock(tx, wanted - set(known))
 
     with patch.object(auctions, "lock", from_memory):
@@ -204,12 +204,13 @@ def remembered_before_commit() -> Iterator[None]:
     save, resolve = auctions.save, auctions._resolve
 
     def early(tx: Any, changed: Any, *, terms: bool = True) -> None:
+        changed = list(changed)
         save(tx, changed, terms=terms)
-        tx.memory.learn(tx.changed)
+        tx.cache[auctions.AUCTIONS].update({one.id: one for one in changed})
 
     def by_position(tx: Any, places: Any) -> Any:
         for number, position, head, hidden in places:
-            known = tx.memory.auctions.get(number)
+            known = tx.cache[auctions.AUCTIONS].get(number)
             chain = known.chain if known is not None and known.position == position else None
             place = (head, hidden) if chain is None else (chain.head, chain.hidden)
             yield from resolve(tx, [(number, position, *place)])

@@ -27,7 +27,6 @@ from saleroom.feed import feed
 from saleroom.log import store
 from saleroom.mqtt import outbox, relay
 from saleroom.mqtt.topics import ONLINE
-from saleroom.storage.cache import Memory
 from saleroom.storage.database import Transaction
 from tests.bidding.domain.playing import T0
 from tests.histories import PEOPLE
@@ -136,7 +135,7 @@ def _populate(world: World) -> None:
     chance = world.chance("people")
     expires = {chance.randrange(1, len(PEOPLE)): T0 + timedelta(seconds=chance.randrange(2, 30))}
     with world.file.writer.begin() as connection:
-        tx = Transaction(connection, world.clock, Memory())
+        tx = Transaction(connection, world.clock)
         for person, name in enumerate(PEOPLE):
             account = accounts.register(tx, name, "no digest")
             value, until = f"token of {name}", expires.get(person, T0 + TOKEN_LIFETIME)
@@ -163,7 +162,7 @@ def _lacking(world: World, readers: list[Reader]) -> Breach | None:
     if broker.retained.get(f"{PREFIX}status") != ONLINE:
         return Breach("the status is online", f"{broker.retained.get(f'{PREFIX}status')!r}")
     with world.file.begun() as connection:
-        owed = store.owed_count(Transaction(connection, world.clock, Memory()))
+        owed = store.owed_count(Transaction(connection, world.clock))
     if owed:
         return Breach("everything owed is delivered", f"{owed} events are not marked")
     lacks = [reader.lacks() for reader in readers]
@@ -173,7 +172,7 @@ def _lacking(world: World, readers: list[Reader]) -> Breach | None:
 def _inspect(world: World) -> None:
     """Look at the whole database once more, from outside."""
     with world.file.begun() as connection:
-        tx = Transaction(connection, world.clock, Memory())
+        tx = Transaction(connection, world.clock)
         for gid, known in world.judge.known.items():
             if replay(known.auction.id, store.read(tx, known.auction.id)) != known.auction:
                 raise Breach("replaying the log gives the stored state", gid)

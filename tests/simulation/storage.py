@@ -142,7 +142,7 @@ class Inline(sqlite.Sqlite):
             slow = (0.3, 1.5, 4.0) if self._world.slow_commits else (0.0, 0.0, 0.0, 0.002, 0.02)
             await self._dawdle(slow)
             told, tx = cast("tuple[Any, Transaction]", answer)
-            matters = use_case not in HOUSEKEEPING and (use_case != "settle_due" or bool(tx.changed))
+            matters = use_case not in HOUSEKEEPING and (use_case != "settle_due" or bool(tx.notes))
             await self._before_commit(use_case, matters=matters)
             self._end(commits=True)
             self._world.judge.committed(use_case, args, told, now)

@@ -17,6 +17,7 @@ from saleroom.bidding.api.devices import RATE_BURST, RATE_PER_SECOND, Commands
 from saleroom.bidding.service import reading
 from saleroom.bidding.service.closing import Closer
 from saleroom.bidding.service.desk import Desk
+from saleroom.bidding.storage.auctions import CHANGED
 from saleroom.feed.feed import Feed
 from saleroom.http.services import House
 from saleroom.mqtt.relay import Relay
@@ -221,7 +222,7 @@ class Process:
     async def _serve(self) -> None:
         """As the lifespan in `saleroom.compose` does: what fell due while nobody served comes before the first request."""
         parts = compose._parts(_SETTINGS, self.database, self._closer, self.feed, self.relay)
-        self.database.after_commit.append(lambda _: self._tell_others())
+        self.database.after_commit(CHANGED, lambda _: self._tell_others())
         try:
             await self._closer.settle()
         except Unavailable:

@@ -3,12 +3,15 @@
 import asyncio
 import sqlite3
 import threading
+from functools import partial, wraps
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Column, Integer, MetaData, Table, insert, select, update
 
-from saleroom.storage.database import Database, Transaction, brief
+from saleroom.storage.database import Database, Transaction, brief, marks, ranked
+from saleroom.storage.turns import Rank
 from tests.fixtures_database import OpenDatabase
 
 SQLITE = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
@@ -101,3 +104,26 @@ async def test_who_leaves_during_the_commit_breaks_nothing(counted: Database) ->
         await asyncio.wait({write})
     before, _ = await counted.read(look)
     assert before + 1 == await counted.write(increment_briefly)
+
+
+class Looks:
+    """A use case as a method."""
+
+    @ranked(Rank.LOGIN)
+    @brief
+    def look(self, tx: Transaction) -> int:
+        """The count."""
+        return look(tx)[0]
+
+
+def test_wrapped_use_cases_keep_their_marks() -> None:
+    """A method, a partial and a wrapper have the marks of the function in them; a plain function has none."""
+
+    @wraps(Looks.look)
+    def wrapper(*args: Any) -> int:
+        return Looks.look(*args)
+
+    marked = (Looks.look, Looks().look, partial(Looks().look), partial(partial(look)), wrapper)
+    expected = [(True, Rank.LOGIN)] * 3 + [(True, None), (True, Rank.LOGIN)]
+    assert expected == [marks(use_case) for use_case in marked]
+    assert (False, None) == marks(increment)

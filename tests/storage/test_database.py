@@ -10,14 +10,12 @@ from sqlalchemy import Column, Integer, MetaData, String, Table, insert, make_ur
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.util import await_only
 
-from saleroom.bidding.domain.auction import Auction
 from saleroom.storage import postgresql
-from saleroom.storage.database import PASSING_TRIES, Database, Transaction, parse_url
+from saleroom.storage.database import PASSING_TRIES, Database, Note, Transaction, parse_url
 from saleroom.storage.faults import TryAgain, Unavailable
-from tests.bidding.domain.playing import party
 from tests.fixtures_database import OpenDatabase
 from tests.pooler import PgBouncer
-from tests.storage.rows import add_auction, add_people
+from tests.storage.rows import add_people
 
 POSTGRESQL = pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 END_OWN = text("SELECT pg_terminate_backend(pg_backend_pid())")
@@ -119,28 +117,28 @@ async def test_a_deadlock_is_tried_again(open_database: OpenDatabase) -> None:
     assert [2, 2] == list(counts)
 
 
-async def test_who_is_told_is_told_after_the_commit(database: Database) -> None:
-    """The auctions that a transaction has changed are told once it is committed, and never where it is rolled back."""
-    told: list[list[str]] = []
-    database.after_commit.append(lambda changed: told.append([auction.gid for auction in changed]))
-    await database.write(add_people)
+async def test_hooks_run_after_the_commit(database: Database) -> None:
+    """A hook gets the values that a transaction noted once it has committed, and none if it was rolled back."""
+    numbers: Note[int] = Note()
+    told: list[list[int]] = []
+    database.after_commit(numbers, told.append)
+    database.after_commit(Note[int](), lambda _: pytest.fail("no transaction noted anything for this hook"))
     tries: list[int] = []
 
-    def sell(tx: Transaction, failing: bool) -> Auction:
-        auction = add_auction(tx, party(0))
+    def work(tx: Transaction, failing: bool) -> None:
+        tx.note(numbers, [7, 8])
         assert [] == told
         tries.append(1)
         if failing:
             raise LookupError
         if len(tries) < 3:
             raise TryAgain("somebody was quicker")
-        return auction
 
     with pytest.raises(LookupError):
-        await database.write(sell, True)
+        await database.write(work, True)
     assert [] == told
-    auction = await database.write(sell, False)
-    assert [[auction.gid]] == told
+    await database.write(work, False)
+    assert [[7, 8]] == told
 
 
 async def test_a_reader_sees_what_is_committed(open_database: OpenDatabase) -> None:

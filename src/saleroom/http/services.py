@@ -11,6 +11,7 @@ from saleroom.bidding.service import watching
 from saleroom.bidding.service.desk import Desk
 from saleroom.bidding.service.photos import Photos
 from saleroom.bidding.service.reading import Look, Shown
+from saleroom.bidding.service.signing import SigningKey
 from saleroom.feed.feed import Feed
 from saleroom.http.cursors import Cursors
 from saleroom.storage.batching import Shared
@@ -26,6 +27,7 @@ class House:
 
     database: Database
     desk: Desk
+    signing_key: SigningKey
     showing: Shared[tuple[str, str | None], Shown]
     """Auctions by gid, for the holder of a token."""
     looking: Shared[Look, Any]

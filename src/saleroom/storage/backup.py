@@ -19,7 +19,6 @@ from typing import BinaryIO
 from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.pool import NullPool
 
-from saleroom.storage.cache import Memory
 from saleroom.storage.database import Transaction
 from saleroom.storage.files import COMPANIONS, beside, publish
 
@@ -86,7 +85,7 @@ def opened(file: Path) -> Iterator[Transaction]:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     with engine.begin() as connection:
-        yield Transaction(connection, None, Memory())
+        yield Transaction(connection)
 
 
 def refuse_in_use(database: Path) -> None:

@@ -1,24 +1,24 @@
-"""What a process has read and need not read again, as the database still says the same.
+"""A cache of committed rows, in memory, for each process.
 
-An auction is what its log has made of it, and its chain (`kernel/chain.py`) names that whole log: no other log has the same
-hashes. So a reader asks the database for positions and chains, and reads only the rows where one of them is news. A position
-alone would not do: after a failover to a standby that lacks the last commits, or a restored backup, the same position is
-reached once more by other events. For the same reason nothing here is found by a number that another row may get.
-Nothing comes in here before it is committed.
+An area declares what it caches by a `CacheKey`, and checks with the database that a cached value is current before using it.
+A version number alone does not prove that: after a failover to a standby that lacks the last commits, or after a restore,
+other rows reach the same number. Nothing enters the cache before it is committed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from threading import Lock
-from typing import Generic, TypeVar
-
-from saleroom.bidding.domain.auction import Auction
-
-AUCTIONS_MAX = 16_384
-"""About 2 KB each, and up to 40 KB with the longest description."""
+from typing import Any, Generic, TypeVar
 
 V = TypeVar("V")
+
+
+class CacheKey(Generic[V]):
+    """Names one kind of cached values; at most `limit` of them are kept."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
 
 
 class Recent(Generic[V]):
@@ -27,42 +27,43 @@ class Recent(Generic[V]):
     def __init__(self, limit: int) -> None:
         self._values: dict[int, V] = {}
         self._limit = limit
-        self._one_writes = Lock()
+        self._writing = Lock()
         self.get = self._values.get
 
     def __len__(self) -> int:
         return len(self._values)
 
     def put(self, number: int, value: V) -> None:
-        """Keep `value`, and forget the one that was put in longest ago where there are too many."""
-        with self._one_writes:
-            self._values.pop(number, None)
-            self._values[number] = value
-            if len(self._values) > self._limit:
-                del self._values[next(iter(self._values))]
+        """Keep `value`; drop the oldest one if there are too many."""
+        self.update({number: value})
+
+    def update(self, values: Mapping[int, V]) -> None:
+        """Keep `values`; drop the oldest ones if there are too many."""
+        with self._writing:
+            for number, value in values.items():
+                self._values.pop(number, None)
+                self._values[number] = value
+                if len(self._values) > self._limit:
+                    del self._values[next(iter(self._values))]
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Drop everything."""
         self._values.clear()
 
 
-class Memory:
-    """The auctions that one process remembers; see the module for why they are never stale.
-
-    `shown` has the head and the JSON of auctions as anyone may see them, `signer` what the service signs receipts with.
-    """
+class Cache:
+    """What one process has cached: the values of each key by number."""
 
     def __init__(self) -> None:
-        self.auctions: Recent[Auction] = Recent(AUCTIONS_MAX)
-        self.shown: Recent[tuple[str, bytes]] = Recent(AUCTIONS_MAX)
-        self.signer: object | None = None
+        self._by_key: dict[CacheKey[Any], Recent[Any]] = {}
 
-    def learn(self, auctions: Iterable[Auction]) -> None:
-        """Take in what a transaction has read, or written and committed."""
-        for auction in auctions:
-            self.auctions.put(auction.id, auction)
+    def __getitem__(self, key: CacheKey[V]) -> Recent[V]:
+        found = self._by_key.get(key)
+        if found is None:
+            found = self._by_key.setdefault(key, Recent(key.limit))
+        return found
 
     def clear(self) -> None:
-        """Forget everything."""
-        self.auctions.clear()
-        self.shown.clear()
+        """Drop everything."""
+        for values in self._by_key.values():
+            values.clear()

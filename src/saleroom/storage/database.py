@@ -7,15 +7,15 @@ in one transaction that commits when it returns and rolls back when it raises.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, cast
+from functools import partial
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, cast
 
 from sqlalchemy import URL, Connection, CursorResult, Executable, func, make_url, select
 from sqlalchemy.exc import ArgumentError
 
-from saleroom.bidding.domain.auction import Auction
-from saleroom.storage.cache import Memory
+from saleroom.storage.cache import Cache, CacheKey
 from saleroom.storage.faults import TryAgain, Unavailable
 from saleroom.storage.postgresql import Postgresql
 from saleroom.storage.sqlite import READERS, Sqlite
@@ -24,25 +24,38 @@ from saleroom.storage.turns import ASKER, READ_SECONDS_MAX, Rank, Turns, within_
 P = ParamSpec("P")
 R = TypeVar("R")
 U = TypeVar("U", bound=Callable[..., Any])
+V = TypeVar("V")
 Clock = Callable[[], datetime]
 
 PASSING_TRIES = 5
 
 
+class Note(Generic[V]):
+    """Names one kind of values that transactions note, for hooks that run after the commit: see `Database.after_commit`."""
+
+
 class Transaction:
-    """What a use case sees of the database while its transaction lasts."""
+    """The database as a use case sees it while its transaction lasts."""
 
-    __slots__ = ("_clock", "changed", "connection", "dialect", "memory", "seen")
+    __slots__ = ("_clock", "cache", "cached", "connection", "dialect", "notes")
 
-    def __init__(self, connection: Connection, clock: Clock | None, memory: Memory) -> None:
+    def __init__(self, connection: Connection, clock: Clock | None = None, cache: Cache | None = None) -> None:
         self.connection = connection
         self.dialect: Literal["sqlite", "postgresql"] = cast('Literal["sqlite", "postgresql"]', connection.dialect.name)
         self._clock = clock
-        self.memory = memory
-        self.changed: list[Auction] = []
-        """Every auction that this transaction has written, for those who are told after the commit."""
-        self.seen: list[Auction] = []
-        """Every auction that it has read from its row, for the memory once it is known to be committed."""
+        self.cache = Cache() if cache is None else cache
+        self.cached: list[tuple[CacheKey[Any], Mapping[int, Any]]] = []
+        """Values for the cache, once this transaction has committed; see `keep`."""
+        self.notes: dict[Note[Any], list[Any]] = {}
+        """Values for hooks, once this transaction has committed; see `note`."""
+
+    def keep(self, key: CacheKey[V], values: Mapping[int, V]) -> None:
+        """Put `values` into the cache after the commit."""
+        self.cached.append((key, values))
+
+    def note(self, note: Note[V], values: Iterable[V]) -> None:
+        """Hand `values` to the hooks of `note` after the commit."""
+        self.notes.setdefault(note, []).extend(values)
 
     def execute(
         self, statement: Executable, rows: Sequence[dict[str, Any]] | dict[str, Any] | None = None
@@ -65,24 +78,27 @@ class Transaction:
 
 def brief(use_case: U) -> U:
     """Mark a use case that finds few rows, all by their keys: on SQLite it runs in the event loop's own thread."""
-    _BRIEF.add(use_case)
+    cast("Any", use_case).is_brief = True
     return use_case
 
 
-_BRIEF: set[Callable[..., Any]] = set()
-
-
 def ranked(rank: Rank) -> Callable[[U], U]:
-    """Mark a use case that has this rank, whoever asks for it. Without a mark the rank is HOUSE or, for somebody, ORDINARY."""
+    """Mark a use case with its rank, for every caller. Without a mark the rank is HOUSE for the house's own tasks, otherwise
+    ORDINARY.
+    """
 
     def mark(use_case: U) -> U:
-        _RANKS[use_case] = rank
+        cast("Any", use_case).rank = rank
         return use_case
 
     return mark
 
 
-_RANKS: dict[Callable[..., Any], Rank] = {}
+def marks(use_case: Callable[..., Any]) -> tuple[bool, Rank | None]:
+    """Return whether a use case is brief, and its rank. Methods, partials and `functools.wraps` keep the marks."""
+    while isinstance(use_case, partial):
+        use_case = use_case.func
+    return getattr(use_case, "is_brief", False), getattr(use_case, "rank", None)
 
 
 class Database:
@@ -91,9 +107,8 @@ class Database:
     def __init__(self, url: str, *, clock: Clock | None = None, pool_size: int = 10, pooled: bool = False) -> None:
         self.url = parse_url(url)
         self.clock = clock
-        self.memory = Memory()
-        self.after_commit: list[Callable[[list[Auction]], None]] = []
-        """Called in the event loop with the auctions that a transaction has changed, once they are committed."""
+        self.cache = Cache()
+        self._hooks: list[tuple[Note[Any], Callable[[list[Any]], object]]] = []
         self.kind = self.url.get_backend_name()
         self._engine: Sqlite | Postgresql
         if self.kind == "sqlite":
@@ -120,10 +135,15 @@ class Database:
                 await asyncio.sleep(0.01 * attempt)
         else:
             raise AssertionError("the last attempt succeeds or raises")
-        if tx.changed:
-            for tell in self.after_commit:
-                tell(tx.changed)
+        if tx.notes:
+            for note, hook in self._hooks:
+                if noted := tx.notes.get(note):
+                    hook(noted)
         return answer
+
+    def after_commit(self, note: Note[V], hook: Callable[[list[V]], object]) -> None:
+        """Call `hook` in the event loop with the values that a transaction noted, once they are committed."""
+        self._hooks.append((note, hook))
 
     async def read(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run `use_case` in a transaction that only reads. Raises as `write` does.
@@ -140,10 +160,10 @@ class Database:
         self, use_case: Callable[..., R], args: tuple[Any, ...], kwargs: dict[str, Any], *, writes: bool
     ) -> tuple[R, Transaction]:
         """Run one transaction to its end, and remember what it has read and written once that is committed."""
-        brief, rank = use_case in _BRIEF, _RANKS.get(use_case)
+        brief, rank = marks(use_case)
 
         def work(connection: Connection) -> tuple[R, Transaction]:
-            tx = Transaction(connection, self.clock, self.memory)
+            tx = Transaction(connection, self.clock, self.cache)
             if rank is Rank.COSTLY and self.kind == "postgresql":
                 # Should this process be killed, nobody else would stop it.
                 connection.exec_driver_sql(f"SET LOCAL statement_timeout = {round(2000 * READ_SECONDS_MAX)}")
@@ -153,8 +173,8 @@ class Database:
             answer, tx = await self._engine.run(work, writes=False, brief=True)  # it needs no place: it never waits
         else:
             answer, tx = await self._in_turn(rank, work, writes=writes, brief=brief)
-        self.memory.learn(tx.seen)
-        self.memory.learn(tx.changed)
+        for key, values in tx.cached:
+            self.cache[key].update(values)
         return answer, tx
 
     async def _in_turn(self, rank: Rank | None, work: Callable[[Connection], R], *, writes: bool, brief: bool) -> R:

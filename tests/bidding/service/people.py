@@ -77,7 +77,7 @@ def read(answer: bytes | Refused) -> dict[str, Any]:
 
 async def stored(database: Database, gid: str) -> Auction:
     """An auction as its row says, and not as this process remembers it."""
-    database.memory.clear()
+    database.cache.clear()
     auction = await database.read(auctions.get, gid)
     assert auction is not None
     return auction

@@ -233,9 +233,9 @@ async def test_the_closer_wakes_up_for_what_is_new(database: Database) -> None:
     """Asleep for its heartbeat, it is woken by an auction that ends sooner, and closes it without being asked."""
     ada = await person(database)
     closer = Closer(database)
-    database.after_commit.append(closer.expect)
+    database.after_commit(auctions.CHANGED, closer.expect)
     closed: list[str] = []
-    database.after_commit.append(lambda changed: closed.extend(one.gid for one in changed if one.over))
+    database.after_commit(auctions.CHANGED, lambda changed: closed.extend(one.gid for one in changed if one.over))
     running = asyncio.create_task(closer.run())
     try:
         await asyncio.sleep(0.1)
@@ -265,7 +265,7 @@ async def test_a_storm_of_soft_closes_does_not_wake_the_closer(
         return await settle()
 
     monkeypatch.setattr(closer, "settle", counted)  # of this one alone: other houses may be at work in this process
-    database.after_commit.append(closer.expect)
+    database.after_commit(auctions.CHANGED, closer.expect)
     began = asyncio.get_running_loop().time()
     running = asyncio.create_task(closer.run())
     try:
@@ -322,7 +322,7 @@ async def test_what_is_due_soon_is_read_ahead(open_database: OpenDatabase) -> No
     ids = [(await stored(there, gid)).id for gid in (soon, later)]
     running = asyncio.create_task(Closer(here).run())
     try:
-        await _until(lambda: here.memory.auctions.get(ids[0]) is not None)
+        await _until(lambda: here.cache[auctions.AUCTIONS].get(ids[0]) is not None)
     finally:
         running.cancel()
-    assert here.memory.auctions.get(ids[1]) is None
+    assert here.cache[auctions.AUCTIONS].get(ids[1]) is None

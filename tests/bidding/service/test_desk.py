@@ -19,6 +19,7 @@ from saleroom.bidding.service import auctions, desk
 from saleroom.bidding.service.bidding import BidCommand, place_bids
 from saleroom.bidding.service.desk import Desk
 from saleroom.bidding.service.recording import lock_one
+from saleroom.bidding.service.signing import SigningKey
 from saleroom.bidding.storage import auctions as rows
 from saleroom.kernel.errors import Busy, Refused, Unauthenticated
 from saleroom.storage.database import Database, Transaction
@@ -69,7 +70,7 @@ async def test_waiting_bids_share_transactions(
     """A lone bid is decided at once; those that arrive during its transaction share the next one, in order."""
     batches: list[int] = []
 
-    def counted(tx: Transaction, commands: Sequence[BidCommand]) -> list[bytes | Refused]:
+    def counted(tx: Transaction, commands: Sequence[BidCommand], _: SigningKey) -> list[bytes | Refused]:
         batches.append(len(commands))
         return place_bids(tx, commands)
 
@@ -102,7 +103,7 @@ async def test_a_batch_that_breaks_is_tried_one_by_one(
 ) -> None:
     """Where one bid breaks the whole transaction, that bid alone fails, and no other is lost or doubled."""
 
-    def breaking(tx: Transaction, commands: Sequence[BidCommand]) -> list[bytes | Refused]:
+    def breaking(tx: Transaction, commands: Sequence[BidCommand], _: SigningKey) -> list[bytes | Refused]:
         answers = place_bids(tx, commands)
         if any(command.request.amount == Decimal("20.000") for command in commands):
             raise ZeroDivisionError
@@ -123,7 +124,7 @@ async def test_nobody_waits_for_good_where_the_log_fails(
 ) -> None:
     """Where even telling of a broken batch fails, its bids are told so, and those behind them are decided."""
 
-    def breaking(tx: Transaction, commands: Sequence[BidCommand]) -> list[bytes | Refused]:
+    def breaking(tx: Transaction, commands: Sequence[BidCommand], _: SigningKey) -> list[bytes | Refused]:
         if len(commands) > 1:
             raise ZeroDivisionError
         return place_bids(tx, commands)
@@ -268,6 +269,7 @@ async def test_bids_pass_the_door_in_order(database: Database, house: House, mon
 async def test_the_statements_of_a_batch(database: Database, house: House, database_kind: str) -> None:
     """A batch costs a handful of statements: none more than one bid, but on SQLite one more per doubling and table."""
     statements: list[str] = []
+    key = SigningKey()
 
     def count(connection: Connection, _: object, statement: str, *_rest: object) -> None:
         if connection.engine.url.database == database.url.database:  # other tests' houses live on in this process
@@ -276,13 +278,13 @@ async def test_the_statements_of_a_batch(database: Database, house: House, datab
     async def cost(first: int, bids: int) -> int:
         statements.clear()
         answers = await database.write(
-            place_bids, [house.bid(1 + n % 3, str(100_000 * n)) for n in range(first, first + bids)]
+            place_bids, [house.bid(1 + n % 3, str(100_000 * n)) for n in range(first, first + bids)], key
         )
         assert all(isinstance(answer, bytes) for answer in answers)
         return len(statements)
 
     # What the memory of this process can hold comes first.
-    await database.write(place_bids, [house.bid(1, "1"), house.bid(2, "10"), house.bid(3, "100")])
+    await database.write(place_bids, [house.bid(1, "1"), house.bid(2, "10"), house.bid(3, "100")], key)
     event.listen(Engine, "before_cursor_execute", count)
     try:
         for_one, for_many, for_most = await cost(3, 1), await cost(10, 64), await cost(101, 511)

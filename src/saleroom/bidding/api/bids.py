@@ -24,7 +24,7 @@ async def place(call: Call) -> Response:
 async def buy(call: Call) -> Response:
     """POST /auctions/{gid}/buy."""
     request = BidRequest(None, None, received_at=call.house.database.clock_now(), seen=call.seen)
-    body = await call.house.write(bidding.buy_now, call.token, call.gid, call.once, request)
+    body = await call.house.write(bidding.buy_now, call.token, call.gid, call.once, request, call.house.signing_key)
     return json_response(body, 201)
 
 

@@ -19,7 +19,7 @@ from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.events import BidPlaced
 from saleroom.bidding.domain.views import BidAnswer, BidView, auction_view
 from saleroom.bidding.service.recording import Step, lock_one, record, steps
-from saleroom.bidding.service.signing import signer, statement
+from saleroom.bidding.service.signing import SigningKey, statement
 from saleroom.bidding.storage import auctions
 from saleroom.kernel.errors import Refused, Unauthenticated
 from saleroom.kernel.instants import instant, maybe_instant
@@ -41,10 +41,11 @@ class BidCommand(Struct, frozen=True):
 
 @ranked(Rank.HOUSE)
 @brief
-def place_bids(tx: Transaction, commands: Sequence[BidCommand]) -> list[bytes | Refused]:
+def place_bids(tx: Transaction, commands: Sequence[BidCommand], key: SigningKey | None = None) -> list[bytes | Refused]:
     """Decide `commands` in order of arrival and return each one's answer: JSON of a `BidAnswer`, or the refusal.
 
-    A handful of statements, however many bids. A refused bid changes nothing and leaves its neighbours alone.
+    Receipts are signed with `key`; without it the key is read from the database. A handful of statements, however many bids.
+    A refused bid changes nothing and leaves its neighbours alone.
     """
     digests = [token_digest(command.token) for command in commands]
     standing = auctions.lock(tx, (command.gid for command in commands))
@@ -53,6 +54,7 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand]) -> list[bytes | 
     known = idempotency.find(
         tx, ((bidders[d].id, c.once.key) for d, c in zip(digests, commands, strict=True) if c.once and d in bidders)
     )
+    key = key or SigningKey()
     answers: list[bytes | Refused] = []
     taken: list[Step] = []
     kept: list[AcceptedRequest] = []
@@ -72,7 +74,7 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand]) -> list[bytes | 
             continue
         taken += made
         standing[command.gid] = made[-1][0]
-        answer = _answer(tx, bidder, request, made)
+        answer = _answer(tx, key, bidder, request, made)
         answers.append(answer)
         if asked is not None:
             known[bidder.id, asked.key] = AcceptedRequest(bidder.id, asked.key, asked.request, answer)
@@ -95,7 +97,14 @@ def dismissed(tx: Transaction, commands: Sequence[BidCommand]) -> list[Refused |
     ]
 
 
-def buy_now(tx: Transaction, token: str, gid: str, asked: Once | None, request: BidRequest = PURCHASE) -> bytes:
+def buy_now(
+    tx: Transaction,
+    token: str,
+    gid: str,
+    asked: Once | None,
+    request: BidRequest = PURCHASE,
+    key: SigningKey | None = None,
+) -> bytes:
     """Sell the auction to the caller at its buy-now price and close it; return JSON of a `BidAnswer`.
 
     Raises Unauthenticated, UnknownAuction, IdempotencyMismatch, and what `domain.bidding.buy_now` raises.
@@ -108,7 +117,7 @@ def buy_now(tx: Transaction, token: str, gid: str, asked: Once | None, request: 
         received = _received(request, now)
         made = steps(auction, bidding.buy_now(auction, party, now, received))
         record(tx, made)
-        return _answer(tx, party, received, made)
+        return _answer(tx, key or SigningKey(), party, received, made)
 
     return once(tx, buyer, asked, buy)
 
@@ -120,7 +129,7 @@ def _received(request: BidRequest, now: datetime) -> BidRequest:
     return structs.replace(request, received_at=now)
 
 
-def _answer(tx: Transaction, bidder: Party, request: BidRequest, made: Sequence[Step]) -> bytes:
+def _answer(tx: Transaction, key: SigningKey, bidder: Party, request: BidRequest, made: Sequence[Step]) -> bytes:
     """What became of the bid: its own row of the history, the auction after it, and whether the bidder leads."""
     auction = made[-1][0]
     own = [e for _, e, _ in made if isinstance(e, BidPlaced) and e.bidder_id == bidder.id]
@@ -135,7 +144,7 @@ def _answer(tx: Transaction, bidder: Party, request: BidRequest, made: Sequence[
             automatic=placed.automatic,
         )
     leading = auction.leader is not None and auction.leader.id == bidder.id
-    signed = signer(tx).sign(statement(bidder, request, made))
+    signed = key.signer(tx).sign(statement(bidder, request, made))
     return _encode(BidAnswer(bid=bid, auction=auction_view(auction), leading=leading, receipt=signed))
 
 

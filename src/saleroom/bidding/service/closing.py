@@ -16,7 +16,6 @@ from saleroom.bidding.service import photos
 from saleroom.bidding.service.recording import Step, record, steps
 from saleroom.bidding.storage import auctions
 from saleroom.storage import heartbeats
-from saleroom.storage.cache import AUCTIONS_MAX
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import Unavailable
 
@@ -64,7 +63,7 @@ def settle_due(tx: Transaction, *, reopens: bool = True) -> Settled:
 def due_soon(tx: Transaction) -> list[int]:
     """Return the numbers of the auctions that are due within `AHEAD`, the first due first."""
     now = tx.now()
-    return auctions.due_between(tx, now, now + AHEAD, AUCTIONS_MAX // 2)
+    return auctions.due_between(tx, now, now + AHEAD, auctions.CACHED_MAX // 2)
 
 
 def sweep(tx: Transaction) -> int:

@@ -10,6 +10,7 @@ from itertools import islice
 import structlog
 
 from saleroom.bidding.service.bidding import BidCommand, dismissed, place_bids
+from saleroom.bidding.service.signing import SigningKey
 from saleroom.kernel.errors import Busy
 from saleroom.storage.database import Database
 from saleroom.storage.faults import Unavailable
@@ -39,8 +40,10 @@ class Desk:
     nobody and those on no auction are refused at the door. They pass it in order of arrival.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, key: SigningKey | None = None) -> None:
+        """`key` signs receipts; without it that of the database."""
         self._database = database
+        self._key = key or SigningKey()
         self._waiting: dict[str, deque[_Waiting]] = {}
         """By auction, in the order of their turns."""
         self._count = 0
@@ -140,7 +143,9 @@ class Desk:
     async def _decide(self, batch: Sequence[_Waiting]) -> None:
         """Answer every bid of `batch`. One that breaks the transaction is found by trying them one by one."""
         try:
-            answers: Sequence[bytes | Exception] = await self._database.write(place_bids, [bid for bid, _ in batch])
+            answers: Sequence[bytes | Exception] = await self._database.write(
+                place_bids, [bid for bid, _ in batch], self._key
+            )
         except Unavailable as error:
             answers = [Unavailable(str(error)) for _ in batch]
         except Exception as error:

@@ -45,17 +45,24 @@ class Signer:
         return (signed + b"." + _base64(self._private.sign(signed))).decode()
 
 
-def signer(tx: Transaction) -> Signer:
-    """Return what this process signs with: the key of its file, or the newest in the database. Raises Refused for none."""
-    known = tx.memory.signer
-    if isinstance(known, Signer):
-        return known
-    row = next((row for row in signing_keys.all_keys(tx) if row.private is not None), None)
-    if row is None or row.private is None:
-        raise Refused("no key to sign receipts with: give the file that has it as the setting signing_key_file")
-    found = Signer(Ed25519PrivateKey.from_private_bytes(_raw(row.private)))
-    tx.memory.signer = found
-    return found
+class SigningKey:
+    """The key that one process signs receipts with: that of its file, otherwise the newest in the database."""
+
+    def __init__(self) -> None:
+        self._signer: Signer | None = None
+
+    def use(self, signer: Signer) -> None:
+        """Sign with the key of a file from now on."""
+        self._signer = signer
+
+    def signer(self, tx: Transaction) -> Signer:
+        """Return the signer; the database is asked once. Raises Refused if there is no key."""
+        if self._signer is None:
+            row = next((row for row in signing_keys.all_keys(tx) if row.private is not None), None)
+            if row is None or row.private is None:
+                raise Refused("no key to sign receipts with: give the file that has it as the setting signing_key_file")
+            self._signer = Signer(Ed25519PrivateKey.from_private_bytes(_raw(row.private)))
+        return self._signer
 
 
 def from_file(file: Path) -> Signer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -21,7 +21,16 @@ from saleroom.kernel.parties import Party
 from saleroom.log.tables import events
 from saleroom.storage import bulk
 from saleroom.storage.bulk import Lookup, among
-from saleroom.storage.database import Transaction
+from saleroom.storage.cache import CacheKey
+from saleroom.storage.database import Note, Transaction
+
+CACHED_MAX = 16_384
+"""Auctions that a process caches: about 2 KB each, and up to 40 KB with the longest description."""
+AUCTIONS: CacheKey[Auction] = CacheKey(CACHED_MAX)
+PUBLIC_JSON: CacheKey[tuple[str, bytes]] = CacheKey(CACHED_MAX)
+"""The head of an auction's ledger, and the JSON that anyone may see. The head names the whole log (`kernel/chain.py`)."""
+CHANGED: Note[Auction] = Note()
+"""Every auction that a transaction has written."""
 
 NO_END_RANK = 1 << 61
 OVER_RANK = 1 << 62
@@ -50,7 +59,7 @@ def insert_auction(tx: Transaction, auction: Auction) -> Auction:
     auction_id = tx.execute(insert(auctions).returning(auctions.c.id), row_of(auction)).scalar_one()
     auction = msgspec.structs.replace(auction, id=auction_id)
     search_index.put(tx, auction_id, auction.name, auction.description)
-    tx.changed.append(auction)
+    _note(tx, {auction_id: auction})
     return auction
 
 
@@ -117,12 +126,18 @@ def next_due(tx: Transaction) -> datetime | None:
 
 def save(tx: Transaction, changed: Iterable[Auction], *, terms: bool = True) -> None:
     """Write locked auctions back, the last state of each; without `terms` only what bids and the clock change."""
-    last = list({auction.id: auction for auction in changed}.values())
-    bulk.update(tx, auctions, [{"id": a.id, **_state(a), **(_terms(a) if terms else {})} for a in last])
+    last = {auction.id: auction for auction in changed}
+    bulk.update(tx, auctions, [{"id": a.id, **_state(a), **(_terms(a) if terms else {})} for a in last.values()])
     if terms:
-        for auction in last:
+        for auction in last.values():
             search_index.put(tx, auction.id, auction.name, auction.description)
-    tx.changed.extend(last)
+    if last:
+        _note(tx, last)
+
+
+def _note(tx: Transaction, changed: Mapping[int, Auction]) -> None:
+    tx.keep(AUCTIONS, changed)
+    tx.note(CHANGED, changed.values())
 
 
 def get(tx: Transaction, gid: str) -> Auction | None:
@@ -148,10 +163,11 @@ def public_states(tx: Transaction, auction_ids: Collection[int]) -> dict[int, tu
 
 def public_json(tx: Transaction, auction: Auction) -> bytes:
     """Return an auction as anyone may see it. It must have been read, not changed, by `tx`: what is written may be undone."""
-    head, shown = tx.memory.shown.get(auction.id) or (None, b"")
+    cached = tx.cache[PUBLIC_JSON]
+    head, shown = cached.get(auction.id) or (None, b"")
     if head != auction.chain.head:
         shown = _encode(auction_view(auction))
-        tx.memory.shown.put(auction.id, (auction.chain.head, shown))
+        cached.put(auction.id, (auction.chain.head, shown))
     return shown
 
 
@@ -162,18 +178,19 @@ def at_places(tx: Transaction, places: Sequence[Place]) -> list[Auction]:
 
 
 def _resolve(tx: Transaction, places: Iterable[Place]) -> list[Auction]:
-    """Return the auctions at these places: from memory, and the others from their rows."""
+    """Return the auctions at these places: from the cache, and the others from their rows."""
     found = []
     news = []
+    cached = tx.cache[AUCTIONS].get
     for number, position, head, hidden in places:
-        known = tx.memory.auctions.get(number)
+        known = cached(number)
         if known is not None and (position, head, hidden) == (known.position, known.chain.head, known.chain.hidden):
             found.append(known)
         else:
             news.append(number)
     if news:
         read = [_auction(row) for row in tx.execute(_ROWS.where(among(tx, auctions.c.id, news)))]
-        tx.seen.extend(read)
+        tx.keep(AUCTIONS, {auction.id: auction for auction in read})
         found.extend(read)
     return found
 

@@ -126,7 +126,7 @@ class Lots:
         said = {name: value for name, value in said.items() if value is not None}
         once = Once(asked.key, digest("POST", f"/auctions/{{gid}}/{'buy' if asked.buy else 'bids'}", gid, said))
         if asked.buy:
-            return await house.write(bidding.buy_now, token, gid, once, bid)
+            return await house.write(bidding.buy_now, token, gid, once, bid, house.signing_key)
         return await house.desk.place(BidCommand(token, gid, bid, once))
 
     async def _answered(self, request: Request, body: bytes) -> Response:

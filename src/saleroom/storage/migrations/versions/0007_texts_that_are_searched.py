@@ -8,7 +8,6 @@ import structlog
 from alembic import op
 
 from saleroom.bidding.storage import search_index
-from saleroom.storage.cache import Memory
 from saleroom.storage.database import Transaction
 
 revision = "0007"
@@ -41,7 +40,7 @@ def upgrade() -> None:
         postgresql_where=_RUNNING,
     )
     _move_descriptions()
-    tx = Transaction(op.get_bind(), None, Memory())
+    tx = Transaction(op.get_bind())
     total = tx.execute(sa.text("SELECT count(*) FROM auctions")).scalar_one()
 
     def tell(done: int) -> None:
@@ -53,7 +52,7 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Go down: the index can be made again."""
-    search_index.drop_index(Transaction(op.get_bind(), None, Memory()))
+    search_index.drop_index(Transaction(op.get_bind()))
     op.drop_index("ix_auctions_running", "auctions")
     op.drop_table("texts")
 
