@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from saleroom.bidding.api.endpoints import ENDPOINTS
+from saleroom.compose import ENDPOINTS
 from saleroom.http import openapi, problems, schemas
 
 DOCUMENT: dict[str, Any] = msgspec.json.decode(openapi.document(ENDPOINTS))

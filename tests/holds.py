@@ -11,21 +11,18 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import httpx
 from structlog.testing import capture_logs
 
-from saleroom.bidding.api.endpoints import ENDPOINTS
-from saleroom.compose import PUBLIC_FOLDER
-from saleroom.http.services import House as Parts
-from saleroom.site.assets import Assets
-from saleroom.site.pages import Pages
+from saleroom.compose import ENDPOINTS
 from saleroom.site.site import Address
 from saleroom.storage.database import Database
 from saleroom.storage.migrations import migrate
 from tests import pictures
 from tests.fixtures_house import PASSWORD, House, User, settings_for
+from tests.page_routes import page_routes
 
 TIMES = 4
 LOTS, BIDS, SESSIONS = 110, 500, 20
@@ -154,7 +151,7 @@ def page_rows(user: User, gid: str) -> Iterator[Row]:
         ("tierStep", (None, '"' * 1000)) for _ in range(90)
     ]
     parts += [(name, (None, '"' * 60_000)) for name in ("description", "zone", "name")]
-    for route in Pages(cast("Parts", None), Assets(PUBLIC_FOLDER)).routes():
+    for route in page_routes():
         path = address(route.path, gid)
         methods = sorted(route.app._handlers) if isinstance(route.app, Address) else ["GET"]
         if path.endswith("/live") or path.startswith(("/session/end", "/mine/sessions/end")):

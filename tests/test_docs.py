@@ -7,25 +7,21 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urlsplit
 
 import click
 import pytest
-from starlette.routing import Route
 
 from saleroom import settings
-from saleroom.bidding.api.endpoints import ENDPOINTS
 from saleroom.bidding.api.fields import COMMAND
 from saleroom.bidding.domain.events import EVENTS, BidPlaced
 from saleroom.bidding.domain.views import cloud_event, event_from_parts, event_parts
 from saleroom.cli import cli
-from saleroom.compose import PUBLIC_FOLDER
+from saleroom.compose import ENDPOINTS
 from saleroom.http.problems import statuses
-from saleroom.http.services import House
-from saleroom.site.assets import Assets
-from saleroom.site.pages import Pages
 from tests.bidding.domain.examples import an_auction, place, shown
+from tests.page_routes import page_routes
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -100,10 +96,12 @@ def test_every_endpoint_is_in_the_table() -> None:
     assert {f"{endpoint.method} {endpoint.path}" for endpoint in ENDPOINTS} == listed
 
 
-def test_every_page_is_named(page_routes: list[Route]) -> None:
+def test_every_page_is_named() -> None:
     """docs/pages.md names the address of every page that one can open."""
     told = words(sections(read("docs/pages.md"))["Addresses"])
-    opened = {route.path.removesuffix("{file:path}") for route in page_routes if not route.path.startswith("/session")}
+    opened = {
+        route.path.removesuffix("{file:path}") for route in page_routes() if not route.path.startswith("/session")
+    }
     assert set() == opened - set(told)
 
 
@@ -339,9 +337,3 @@ def all_tests() -> set[str]:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
                 found.add(f"{file.relative_to(ROOT / 'tests')}::{node.name}")
     return found
-
-
-@pytest.fixture
-def page_routes() -> list[Route]:
-    """The routes of the pages; nothing is asked of a house to list its addresses."""
-    return Pages(cast("House", None), Assets(PUBLIC_FOLDER)).routes()

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -14,32 +14,36 @@ from typing import Any
 
 import structlog
 from pydantic import SecretStr
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.middleware.cors import CORSMiddleware
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from saleroom import logs, opening, serving
-from saleroom.accounts.service import accounts
+from saleroom.accounts.api.account_rows import ACCOUNTS, TEST_USERS
 from saleroom.accounts.service.accounts import Accounts
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.service.throttle import FailedLogins, Registrations
+from saleroom.accounts.service.tokens import Tokens
+from saleroom.accounts.services import AccountServices
 from saleroom.bidding.api.devices import Commands
-from saleroom.bidding.api.endpoints import offered
+from saleroom.bidding.api.endpoints import BIDDING, EVENTS, EXPLANATIONS
 from saleroom.bidding.service import reading, signing
 from saleroom.bidding.service.closing import Closer
 from saleroom.bidding.service.desk import Desk
 from saleroom.bidding.service.photos import Photos
 from saleroom.bidding.service.signing import SigningKey
+from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.auctions import CHANGED
 from saleroom.broker.embedded import BrokerAddress, EmbeddedBroker, reached_at
 from saleroom.feed.feed import Feed
 from saleroom.http import asyncapi, endpoints, front, openapi
 from saleroom.http.connections import CONNECTIONS, Connections
+from saleroom.http.cors import with_cors
 from saleroom.http.cursors import Cursors
+from saleroom.http.endpoints import Endpoint
 from saleroom.http.guard import SecurityHeaders
+from saleroom.http.health import HEALTH, HealthServices
 from saleroom.http.protocol import Http
 from saleroom.http.secret import HouseSecret
-from saleroom.http.services import House
 from saleroom.kernel.errors import Refused
 from saleroom.log import store as log_rows
 from saleroom.mqtt.relay import Relay
@@ -53,19 +57,16 @@ from saleroom.storage.notices import Notices
 
 log = structlog.get_logger()
 
+ENDPOINTS: tuple[Endpoint[Any], ...] = (*ACCOUNTS, *BIDDING, *EVENTS, *HEALTH, TEST_USERS)
+"""The table of routes: every endpoint of the API."""
 PUBLIC_FOLDER = Path(__file__).parent / "site" / "static"
 RESTART_SECONDS = 1.0
 _WORKER_SETTINGS = "SALEROOM_INTERNAL_SETTINGS"
-_CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
-_CORS_HEADERS = (
-    "Authorization",
-    "Content-Type",
-    "Idempotency-Key",
-    "If-None-Match",
-    "Last-Event-ID",
-    "X-Requested-With",
-)
-_CORS_EXPOSED = ("ETag", "Link", "Location", "Retry-After")
+
+
+def offered(*, test_users: bool) -> tuple[Endpoint[Any], ...]:
+    """Return the endpoints of a house. Without `test_users` that address is unknown like any other."""
+    return ENDPOINTS if test_users else tuple(one for one in ENDPOINTS if one is not TEST_USERS)
 
 
 def application(settings: Settings, broker: MqttSettings | None = None, database: Database | None = None) -> ASGIApp:
@@ -76,33 +77,29 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
     database = database or opening.database(settings)
     passwords = Passwords()
     registrations = Registrations(settings.registrations_per_hour) if settings.registration == "open" else None
+    https = (settings.public_url or "").startswith("https://")
     closer = Closer(database, reopens=settings.outage_reopens)
-    rows = offered(test_users=settings.load_key is not None)
-    secret, key = HouseSecret(), SigningKey()
-    house = House(
+    load_key = _secret(settings.load_key)
+    secret, key, tokens = HouseSecret(), SigningKey(), Tokens(database)
+    of_accounts = AccountServices(
         database=database,
-        desk=Desk(database, key),
-        signing_key=key,
-        showing=Shared(database, reading.shown),
-        looking=Shared(database, reading.several),
-        knowing=Shared(database, accounts.token_owners),
-        owing=Shared(database, log_rows.owed_counts),
         accounts=Accounts(database, passwords, registrations, FailedLogins(settings.failed_logins_per_hour)),
-        photos=Photos(database, settings.photo_bytes_max),
-        feed=Feed(database, settings.followers_max),
-        cursors=Cursors(secret),
-        auctions_per_user_max=settings.auctions_per_user_max,
-        https=(settings.public_url or "").startswith("https://"),
-        broker=lambda: "off" if relay is None else relay.status,
-        openapi=openapi.document(rows),
-        asyncapi=asyncapi.document(settings.mqtt_prefix, _brokers(settings, broker)),
-        load_key=_secret(settings.load_key),
+        tokens=tokens,
+        load_key=load_key,
     )
-    relay = None if broker is None else Relay(database, broker, Commands(house, broker.prefix))
+    bidding = _bidding(settings, database, key, tokens, Cursors(secret))
+    relay = None if broker is None else Relay(database, broker, Commands(bidding, broker.prefix))
+    owed = Shared(database, log_rows.owed_counts)
+    health = HealthServices(
+        broker=lambda: "off" if relay is None else relay.status,
+        owed=lambda: owed.ask("owed"),
+        openapi=openapi.document(offered(test_users=load_key is not None)),
+        asyncapi=asyncapi.document(settings.mqtt_prefix, _brokers(settings, broker)),
+    )
 
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[dict[str, Connections]]:
-        parts = _parts(settings, database, closer, house.feed, relay) | {"secret": partial(secret.run, database)}
+        parts = _parts(settings, database, closer, bidding.feed, relay) | {"secret": partial(secret.run, database)}
         # What fell due while nobody served is settled before the first request, and an outage noticed.
         await _take_key(database, settings.signing_key_file, key)
         await secret.begin(database)
@@ -112,28 +109,60 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
                 yield {CONNECTIONS: _connections(settings)}
         finally:
             passwords.close()
-            house.photos.close()
+            bidding.photos.close()
             await database.close()
 
     pages = Pages(
-        house,
+        of_accounts,
+        bidding,
         Assets(PUBLIC_FOLDER),
         registration_open=registrations is not None,
         public_url=settings.public_url,
         currency=settings.currency,
+        https=https,
     )
     app = front.build(
         pages.routes(),
-        endpoints.routes(house, rows, settings.body_bytes_max),
+        _resources(settings, of_accounts, bidding, health),
         page_answer=pages.answer,
         shows_again=pages.shows_again,
-        whose=house.knowing.ask,
+        whose=tokens.owner,
         lifespan=lifespan,
         form_bytes_max=settings.body_bytes_max,
         secret=secret,
-        https=house.https,
+        https=https,
     )
-    return SecurityHeaders(_with_cors(app, settings.cors_origins), https=house.https)
+    return SecurityHeaders(with_cors(app, settings.cors_origins), https=https)
+
+
+def _bidding(
+    settings: Settings, database: Database, key: SigningKey, tokens: Tokens, cursors: Cursors
+) -> BiddingServices:
+    return BiddingServices(
+        database=database,
+        tokens=tokens,
+        desk=Desk(database, key),
+        signing_key=key,
+        auction_views=Shared(database, reading.shown),
+        shared_reads=Shared(database, reading.several),
+        photos=Photos(database, settings.photo_bytes_max),
+        feed=Feed(database, settings.followers_max),
+        cursors=cursors,
+        auctions_per_user_max=settings.auctions_per_user_max,
+    )
+
+
+def _resources(
+    settings: Settings, accounts: AccountServices, bidding: BiddingServices, health: HealthServices
+) -> list[Route]:
+    """Return the routes of the API, each with the services of its area."""
+    routes = partial(endpoints.routes, cursors=bidding.cursors, body_bytes_max=settings.body_bytes_max)
+    return [
+        *routes(accounts, ACCOUNTS if accounts.load_key is None else (*ACCOUNTS, TEST_USERS)),
+        *routes(bidding, BIDDING, explanations=EXPLANATIONS),
+        *routes(bidding.feed, EVENTS),
+        *routes(health, HEALTH),
+    ]
 
 
 def _connections(settings: Settings) -> Connections:
@@ -329,35 +358,3 @@ async def _kept_running(name: str, run: Callable[[], Awaitable[None]]) -> None:
         except Exception:
             log.exception("a part failed and is started again", part=name)
             await asyncio.sleep(RESTART_SECONDS)
-
-
-def _with_cors(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
-    """Let pages of `origins` use the API; every other origin gets no CORS header at all."""
-    if not origins:
-        return app
-    allowed = frozenset(origins)
-    cors = CORSMiddleware(
-        app,
-        allow_origins=sorted(allowed),
-        allow_methods=_CORS_METHODS,
-        allow_headers=_CORS_HEADERS,
-        expose_headers=_CORS_EXPOSED,
-    )
-
-    async def choose(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and Headers(scope=scope).get("origin") in allowed:
-            await cors(scope, receive, send)
-        else:
-            await app(scope, receive, varied(send))
-
-    def varied(send: Send) -> Send:
-        """Have caches keep this answer apart from the one that a named origin gets."""
-
-        async def send_varied(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).add_vary_header("Origin")
-            await send(message)
-
-        return send_varied
-
-    return choose

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from saleroom.bidding.api.endpoints import ENDPOINTS
 from saleroom.bidding.service import reading
+from saleroom.compose import ENDPOINTS
 from saleroom.http.endpoints import Access
 from saleroom.http.guard import SAFE_METHODS
 from saleroom.http.schemas import EXAMPLES

@@ -4,26 +4,22 @@ import json
 import re
 import socket
 from contextlib import suppress
-from typing import cast
 from urllib.parse import quote, quote_from_bytes
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saleroom.bidding.api.endpoints import ENDPOINTS
-from saleroom.compose import PUBLIC_FOLDER
+from saleroom.compose import ENDPOINTS
 from saleroom.http.cursors import AUCTIONS, BID_ON, BIDS, DEALINGS, WATCHED
-from saleroom.http.services import House as Parts
-from saleroom.site.assets import Assets
-from saleroom.site.pages import Pages
 from saleroom.site.site import Address
 from tests.fixtures_house import House, User
 from tests.fixtures_hypothesis import on_a_database
 from tests.fuzz.mangling import as_bytes, nasty
+from tests.page_routes import page_routes
 from tests.sealing import plain, sealed
 
-PAGES = Pages(cast("Parts", None), Assets(PUBLIC_FOLDER)).routes()
+PAGES = page_routes()
 ADDRESSES = (
     *((row.method, row.path) for row in ENDPOINTS),
     *(

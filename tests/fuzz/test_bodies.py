@@ -14,6 +14,7 @@ from saleroom.bidding.api import fields
 from saleroom.bidding.domain.events import SoftClose
 from saleroom.bidding.domain.increments import Ladder
 from saleroom.bidding.storage.listing import Mark
+from saleroom.feed import streams
 from saleroom.http.cursors import AUCTIONS, BIDS, Sealed
 from saleroom.http.forms import Field, Form, read_fields
 from saleroom.kernel.errors import Fault, Invalid
@@ -25,7 +26,7 @@ from tests.sealing import cursors, sealed
 FAULTS_MAX = 80
 """Of all fields together, whatever was sent."""
 FORMS = [form for form in vars(fields).values() if isinstance(form, Form)]
-QUERIES = {"AFTER": fields.AFTER, "BY_BID": fields.BY_BID, "BY_WATCHED": fields.BY_WATCHED, "LIST": fields.LIST}
+QUERIES = {"AFTER": streams.AFTER, "BY_BID": fields.BY_BID, "BY_WATCHED": fields.BY_WATCHED, "LIST": fields.LIST}
 
 amounts = st.decimals(ZERO, LIMIT, places=3).map(str) | st.sampled_from(["0", "12.5", "100", "0.001"])
 instants = st.datetimes(datetime(1970, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC)).map(instant)  # noqa: DTZ001  # hypothesis wants them naive

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from saleroom.bidding.api.endpoints import ENDPOINTS
+from saleroom.compose import ENDPOINTS
 from tests import pictures
 from tests.fixtures_house import House, User
 from tests.fixtures_hypothesis import on_a_database

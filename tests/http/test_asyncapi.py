@@ -13,9 +13,9 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT7
 
 from saleroom.bidding.api.devices import Commands
-from saleroom.bidding.api.endpoints import ENDPOINTS
 from saleroom.bidding.domain.events import EVENTS
 from saleroom.bidding.domain.views import auction_view, cloud_event, event_parts
+from saleroom.compose import ENDPOINTS
 from saleroom.http import asyncapi
 from saleroom.kernel.chain import ZERO
 from saleroom.mqtt.topics import MqttSettings
@@ -161,7 +161,7 @@ def test_a_member_of_another_form_is_no_event(change: str, value: Any) -> None:
 def test_every_refusal_of_a_command_is_told() -> None:
     """Whatever refuses a bid over HTTP refuses a command, and so do too many of them, and a house in trouble."""
     [bid] = [endpoint for endpoint in ENDPOINTS if endpoint.name == "placeBid"]
-    codes = {refused.code for refused in bid.errors} | {"too_many_requests", "busy", "unavailable", "internal_error"}
+    codes = {refused.code for refused in bid.refusals} | {"too_many_requests", "busy", "unavailable", "internal_error"}
     assert codes == {example["payload"]["code"] for example in MESSAGES["refused"]["examples"]}
 
 

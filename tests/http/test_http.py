@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from saleroom.bidding.api.endpoints import ENDPOINTS
-from saleroom.bidding.service import reading
+from saleroom.accounts.service import accounts
+from saleroom.compose import ENDPOINTS
 from saleroom.http import guard
 from saleroom.http.endpoints import Endpoint
 from saleroom.http.protocol import HEAD_BYTES_MAX
@@ -24,7 +24,7 @@ FORM = b"POST /session HTTP/1.1\r\nHost: x\r\nCookie: saleroom_csrf=x\r\nContent
 each_form = pytest.mark.parametrize("endpoint", FORMS, ids=lambda endpoint: endpoint.name)
 
 
-def path_of(house: House, endpoint: Endpoint) -> str:
+def path_of(house: House, endpoint: Endpoint[Any]) -> str:
     """Return an endpoint's path, on an auction that exists."""
     return endpoint.path.replace("{gid}", house.user("ada").gid())
 
@@ -88,7 +88,7 @@ def test_head_is_get_without_a_body(sqlite_house: House, path: str) -> None:
 @pytest.mark.parametrize(
     "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "", "json", "*/*"]
 )
-def test_what_is_not_json_is_415(sqlite_house: House, endpoint: Endpoint, kind: str) -> None:
+def test_what_is_not_json_is_415(sqlite_house: House, endpoint: Endpoint[Any], kind: str) -> None:
     """A body of any other type is 415, be it JSON inside or not."""
     answer = sqlite_house.user("ada").request(
         endpoint.method, path_of(sqlite_house, endpoint), content=b"{}", headers={"Content-Type": kind}
@@ -97,7 +97,7 @@ def test_what_is_not_json_is_415(sqlite_house: House, endpoint: Endpoint, kind: 
 
 
 @each_form
-def test_a_body_without_a_type_is_415(sqlite_house: House, endpoint: Endpoint) -> None:
+def test_a_body_without_a_type_is_415(sqlite_house: House, endpoint: Endpoint[Any]) -> None:
     """Without a Content-Type nobody guesses."""
     answer = sqlite_house.user("ada").request(endpoint.method, path_of(sqlite_house, endpoint), content=b"{}")
     assert (415, "unsupported_media_type") == refusal(answer)
@@ -115,21 +115,23 @@ def test_json_is_json_by_either_name(sqlite_house: House, kind: str) -> None:
 
 
 @each_form
-def test_a_body_that_says_it_is_too_large_is_413_unread(sqlite_house: House, endpoint: Endpoint) -> None:
+def test_a_body_that_says_it_is_too_large_is_413_unread(sqlite_house: House, endpoint: Endpoint[Any]) -> None:
     """A declared length over 64 KiB is refused before a byte of the body is there, with the limit."""
     answer = raw(sqlite_house, head(sqlite_house, endpoint, f"Content-Length: {BODY_BYTES_MAX + 1}"))
     assert (413, "body_too_large", BODY_BYTES_MAX) == too_large(answer)
 
 
 @each_form
-def test_a_body_that_turns_out_too_large_is_413_and_read_no_further(sqlite_house: House, endpoint: Endpoint) -> None:
+def test_a_body_that_turns_out_too_large_is_413_and_read_no_further(
+    sqlite_house: House, endpoint: Endpoint[Any]
+) -> None:
     """A body without a length is refused at its first byte too many: its end never comes, the answer does."""
     chunk = b"%x\r\n%s\r\n" % (BODY_BYTES_MAX + 1, b" " * (BODY_BYTES_MAX + 1))
     answer = raw(sqlite_house, head(sqlite_house, endpoint, "Transfer-Encoding: chunked") + chunk)
     assert (413, "body_too_large", BODY_BYTES_MAX) == too_large(answer)
 
 
-def head(house: House, endpoint: Endpoint, length: str) -> bytes:
+def head(house: House, endpoint: Endpoint[Any], length: str) -> bytes:
     """Return the head of a request with a JSON body to an endpoint."""
     return (
         f"{endpoint.method} {path_of(house, endpoint)} HTTP/1.1\r\nHost: x\r\nX-Requested-With: x\r\n"
@@ -257,7 +259,7 @@ def test_an_internal_error_tells_nothing(
     def fail(*_: object) -> None:
         raise RuntimeError("a detail of the inside")
 
-    monkeypatch.setattr(reading, "who", fail)
+    monkeypatch.setattr(accounts, "authenticate", fail)
     answer = sqlite_house.user("ada").get("/me")
     assert 500 == answer.status_code
     assert {"message": "Something went wrong inside; it has been logged.", "code": "internal_error"} == answer.json()

@@ -4,7 +4,7 @@ import json
 import subprocess
 from pathlib import Path
 
-from saleroom.bidding.api.endpoints import offered
+from saleroom.compose import offered
 from saleroom.http import asyncapi, openapi
 from saleroom.mqtt.topics import MqttSettings
 from tests.node import program

@@ -10,7 +10,7 @@ from starlette.routing import Route, Router
 
 from saleroom import __version__, compose
 from saleroom.accounts.domain.errors import InvalidAuthentication
-from saleroom.bidding.api.endpoints import ENDPOINTS
+from saleroom.compose import ENDPOINTS
 from saleroom.http import front, problems
 from saleroom.http.endpoints import Access, Endpoint
 from saleroom.http.guard import SAFE_METHODS
@@ -28,13 +28,13 @@ OPERATIONS = {
 each_endpoint = pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: endpoint.name)
 
 
-def operation(endpoint: Endpoint) -> dict[str, Any]:
+def operation(endpoint: Endpoint[Any]) -> dict[str, Any]:
     """Return what the document says of an endpoint."""
     found: dict[str, Any] = OPERATIONS[endpoint.method, endpoint.path]
     return found
 
 
-def parameters(endpoint: Endpoint, where: str) -> dict[str, dict[str, Any]]:
+def parameters(endpoint: Endpoint[Any], where: str) -> dict[str, dict[str, Any]]:
     """Return an endpoint's documented parameters by name."""
     return {found["name"]: found for found in operation(endpoint)["parameters"] if found["in"] == where}
 
@@ -98,10 +98,10 @@ def test_every_error_code_is_documented() -> None:
 
 
 @each_endpoint
-def test_errors_stand_under_their_status(endpoint: Endpoint) -> None:
+def test_errors_stand_under_their_status(endpoint: Endpoint[Any]) -> None:
     """Each error an endpoint can meet is under the status that the one map gives it, and so are those of every door."""
     answers = operation(endpoint)["responses"]
-    expected: set[type[Refused]] = set(endpoint.errors) | {
+    expected: set[type[Refused]] = set(endpoint.refusals) | {
         problems.HeadersTooLarge,
         problems.InternalError,
         Invalid,
@@ -127,7 +127,7 @@ def _schema(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 @each_endpoint
-def test_requests_are_described(endpoint: Endpoint) -> None:
+def test_requests_are_described(endpoint: Endpoint[Any]) -> None:
     """Body, query, path, token, key and the forgery filter's header are described where they count, and only there."""
     told = operation(endpoint)
     assert (endpoint.form is not None or endpoint.picture) == ("requestBody" in told)
@@ -162,7 +162,7 @@ def test_request_bodies_say_what_is_required_and_what_is_refused() -> None:
 
 
 @each_endpoint
-def test_examples_are_what_they_exemplify(endpoint: Endpoint) -> None:
+def test_examples_are_what_they_exemplify(endpoint: Endpoint[Any]) -> None:
     """Each request body has an example that its own reader takes."""
     if endpoint.form is not None:
         example = operation(endpoint)["requestBody"]["content"]["application/json"]["example"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, FormatChecker
 
 from saleroom.bidding.api import fields
-from saleroom.bidding.api.endpoints import ENDPOINTS
+from saleroom.compose import ENDPOINTS
 from saleroom.http.endpoints import Endpoint
 from saleroom.http.forms import Form
 from saleroom.kernel.errors import Invalid
@@ -38,7 +38,7 @@ def faults(form: Form, body: Any) -> set[str]:
 
 
 @pytest.mark.parametrize("endpoint", FORMS, ids=lambda endpoint: endpoint.name)
-def test_what_a_schema_allows_is_taken(endpoint: Endpoint) -> None:
+def test_what_a_schema_allows_is_taken(endpoint: Endpoint[Any]) -> None:
     """Every body that is generated from the schema is read, but for the faults that a schema cannot tell."""
     form = endpoint.form
     assert form is not None

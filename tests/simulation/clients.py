@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 
 from saleroom.accounts.service import accounts
-from saleroom.accounts.service.idempotency import Once
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.service import auctions, bidding
 from saleroom.bidding.service.bidding import BidCommand
 from saleroom.kernel.errors import Busy, Refused, Unauthenticated
+from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.storage.faults import Unavailable
 from tests.bidding.domain.oracle import SECOND, Amend, Bid
 from tests.bidding.domain.playing import at, changed, draft, money, refusal_code
@@ -89,7 +89,7 @@ class Client:
 
     def _creation(self, entry: NewLot) -> Callable[[Process], Awaitable[Any]]:
         terms = absolute(entry.terms, micros(self._world.clock()))
-        token, once = self._tokens[entry.who], Once(self._key, _digest(terms))
+        token, once = self._tokens[entry.who], IdempotencyKey(self._key, _digest(terms))
         return lambda process: process.database.write(auctions.create, token, draft(terms), once)
 
     async def _log_out(self, entry: Step) -> None:
@@ -116,7 +116,7 @@ class Client:
         if entry.what == "bid":
             command = self._command(gid, entry)
             return lambda process: process.desk.place(_received(command, process))
-        token, once = self._tokens[entry.who], Once(self._key, _digest(entry))
+        token, once = self._tokens[entry.who], IdempotencyKey(self._key, _digest(entry))
         changes = tuple((name, _shifted(name, value, now)) for name, value in entry.changes)
         if entry.what == "buy":
             return lambda process: process.database.write(
@@ -140,7 +140,7 @@ class Client:
         bid = Told(Relative("now", 0), "bid", 1, entry.amount, entry.maximum).resolve(standing.oracle, 0)[1]
         assert isinstance(bid, Bid)
         request = BidRequest(*(None if m is None else money(m) for m in (bid.amount, bid.maximum)))
-        return BidCommand(self._tokens[self._who], gid, request, Once(self._key, _digest((self._who, bid))))
+        return BidCommand(self._tokens[self._who], gid, request, IdempotencyKey(self._key, _digest((self._who, bid))))
 
     async def _ask(self, request: Callable[[Process], Awaitable[Any]]) -> Any:
         """Send a request until it is answered, and return the answer."""

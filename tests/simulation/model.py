@@ -13,12 +13,12 @@ from typing import Any
 
 import msgspec
 
-from saleroom.accounts.service.idempotency import Once
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.events import SoftClose
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service.bidding import BidCommand
 from saleroom.kernel.errors import Refused
+from saleroom.kernel.identifiers import IdempotencyKey
 from tests.bidding.domain.oracle import (
     Act,
     Amend,
@@ -131,7 +131,7 @@ class Model:
             if isinstance(answer, bytes) and command.once is not None:
                 self._same_auction(command, answer)
 
-    def _once(self, token: str, once: Once | None, answer: Answer, now: datetime, act: Any) -> None:
+    def _once(self, token: str, once: IdempotencyKey | None, answer: Answer, now: datetime, act: Any) -> None:
         """Let `act(person)` happen once for each key, and hold its code (None: accepted) against `answer`."""
         person = self.person(token, now)
         if person is None:

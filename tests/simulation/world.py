@@ -19,7 +19,6 @@ from saleroom.bidding.service.closing import Closer
 from saleroom.bidding.service.desk import Desk
 from saleroom.bidding.storage.auctions import CHANGED
 from saleroom.feed.feed import Feed
-from saleroom.http.services import House
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings
 from saleroom.storage.batching import Shared
@@ -202,8 +201,8 @@ class Process:
         self.showing = Shared(self.database, reading.shown)
         self.feed = Feed(self.database, 100)
         self._closer = Closer(self.database)
-        house: Any = SimpleNamespace(desk=self.desk, database=self.database)
-        commands = Commands(cast("House", house), PREFIX)
+        services: Any = SimpleNamespace(desk=self.desk, database=self.database)
+        commands = Commands(services, PREFIX)
         commands._rates = TokenRates(RATE_PER_SECOND, RATE_BURST, world.loop.time)
         self.relay = Relay(self.database, MqttSettings("broker", 1883), commands)
         self.relay._holder = self.name

@@ -12,12 +12,13 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from saleroom.feed.feed import WAITING_MAX, Follower
+from saleroom.feed.feed import WAITING_MAX, Feed, Follower
 from saleroom.http.client_connection import LINE, Line
 from saleroom.http.endpoints import Call
+from saleroom.http.forms import Field, checked
 from saleroom.http.guard import header
 from saleroom.kernel.errors import Fault, Invalid
-from saleroom.kernel.identifiers import EventId, parse_event_id
+from saleroom.kernel.identifiers import EVENT_ID_PATTERN, EventId, parse_event_id
 from saleroom.kernel.instants import instant
 from saleroom.log.store import LoggedEvent
 
@@ -28,6 +29,15 @@ CHUNK_EVENTS_MAX = 64
 BUFFER_BYTES_MAX = 32 * 1024
 """What may be under way to one reader, here and again in the kernel."""
 STARTED = "stream.started"
+AFTER = (
+    Field(
+        name="after",
+        to="after",
+        parse=checked(parse_event_id),
+        schema={"type": "string", "pattern": f"^({EVENT_ID_PATTERN})$"},
+        about="The id of the event to go on after, or 0 for the beginning; without it, what happens from now on.",
+    ),
+)
 _encode = msgspec.json.Encoder().encode
 _LAST_ID = b"last-event-id"
 _HEADERS = [
@@ -37,26 +47,18 @@ _HEADERS = [
 ]
 
 
-async def of_auction(call: Call) -> Response:
-    """GET /auctions/{gid}/events."""
-    return await _following(call, call.gid)
-
-
-async def of_all(call: Call) -> Response:
-    """GET /events."""
-    return await _following(call, None)
-
-
-async def _following(call: Call, gid: str | None) -> Response:
+async def follow(call: Call[Feed]) -> Response:
+    """Answer with the events of the aggregate in the path, such as an auction, or with all events if it names none."""
+    gid = call.identifier or None
     after = _after(call, gid)
-    follower = await call.house.feed.follow(gid, after)
+    follower = await call.services.follow(gid, after)
     if follower.ended:
         follower.close()
         return Response(status_code=204)  # at which a browser's EventSource does not come back
-    return EventStream(follower, call.house.feed.now, source=_source(gid) if after is None else None)
+    return EventStream(follower, call.services.now, source=call.request.url.path if after is None else None)
 
 
-def _after(call: Call, gid: str | None) -> EventId | None:
+def _after(call: Call[Feed], gid: str | None) -> EventId | None:
     """Return after which event to begin. The header counts before the address, which a browser keeps as it was."""
     name, sent = "Last-Event-ID", header(call.request.scope, _LAST_ID)
     found = parse_event_id(sent) if sent else call.query.get("after")
@@ -154,10 +156,6 @@ def started(source: str, origin: EventId, now: datetime) -> bytes:
         "data": {},
     }
     return b"event: %s\nid: %s\ndata: %s\n\n" % (STARTED.encode(), str(origin).encode(), _encode(said))
-
-
-def _source(gid: str | None) -> str:
-    return "/events" if gid is None else f"/auctions/{gid}/events"
 
 
 async def send_more(send: Send, text: bytes) -> None:

@@ -12,10 +12,10 @@ from msgspec import Struct
 from saleroom import __version__
 from saleroom.bidding.api import messages
 from saleroom.bidding.api.devices import PAYLOAD_BYTES_MAX
-from saleroom.bidding.api.endpoints import ENDPOINTS
-from saleroom.bidding.api.fields import AFTER, COMMAND
+from saleroom.bidding.api.endpoints import BIDDING
+from saleroom.bidding.api.fields import COMMAND
 from saleroom.bidding.api.messages import GID
-from saleroom.feed.streams import STARTED
+from saleroom.feed.streams import AFTER, STARTED
 from saleroom.http import problems, schemas
 from saleroom.http.forms import object_schema
 from saleroom.http.schemas import CONTACT, Schema, error_name, reference
@@ -261,7 +261,7 @@ def _reply(channel: str, of: Iterable[str]) -> dict[str, Any]:
 
 
 _REPLIES = ("accepted", "refused")
-_PLACE = next(endpoint for endpoint in ENDPOINTS if endpoint.name == "placeBid")
+_PLACE = next(endpoint for endpoint in BIDDING if endpoint.name == "placeBid")
 
 
 def _messages() -> dict[str, Any]:
@@ -273,7 +273,7 @@ def _messages() -> dict[str, Any]:
     statuses = [msgspec.json.decode(each) for each in (ONLINE, OFFLINE)]
     said = {"enum": [each["status"] for each in statuses], "description": "Whether the house is connected."}
     status = {"type": "object", "properties": {"status": said}, "required": ["status"]}
-    answers = schemas.components(ENDPOINTS)
+    answers = schemas.components(BIDDING)
     accepted = messages.reply_schema(answers["BidAnswer"], "BidReply", _PLACE.status)
     refused = [
         messages.reply_schema(answers[error_name(one)], error_name(one), problems.status_of(one)) for one in _refusals()
@@ -343,12 +343,12 @@ def _request() -> dict[str, Any]:
 def _refusals() -> list[type[Refused]]:
     """Return every reason for which a command is refused: those of the same bid over HTTP, and those of every door."""
     doors = (TooManyRequests, Busy, problems.Unavailable, problems.InternalError)
-    return list(dict.fromkeys((*_PLACE.errors, *doors)))
+    return list(dict.fromkeys((*_PLACE.refusals, *doors)))
 
 
 def _needed(found: Mapping[str, Any]) -> dict[str, Schema]:
     """Return the schemas that the messages refer to, and those that these refer to."""
-    known, needed = schemas.components(ENDPOINTS), {}
+    known, needed = schemas.components(BIDDING), {}
     wanted = _referred(found)
     while wanted:
         name = wanted.pop()

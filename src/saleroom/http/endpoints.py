@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -16,17 +17,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from saleroom.accounts.service.idempotency import Once
-from saleroom.bidding.domain.errors import Changed, UnknownAuction
-from saleroom.bidding.domain.seen import Seen
-from saleroom.bidding.service import reading
-from saleroom.http.cursors import Sealed
+from saleroom.http.cursors import Cursors, Sealed
 from saleroom.http.forms import Field, Form, read_fields
 from saleroom.http.guard import IS_JSON, bearer_token, header, joined_header, media_type, read_body
 from saleroom.http.problems import MethodNotAllowed, NotJson, answer
-from saleroom.http.services import House
 from saleroom.kernel.errors import Fault, Invalid, Refused, Unauthenticated
-from saleroom.kernel.identifiers import GID
+from saleroom.kernel.identifiers import IdempotencyKey
 
 JSON_TYPES = frozenset({"application/json", "text/json"})
 KEY_HEADER = b"idempotency-key"
@@ -42,36 +38,50 @@ class Access(StrEnum):
     TOKEN = "token"
 
 
-class Call(Struct, frozen=True):
-    """A request as its endpoint wants it: the token, the gid of the path, the values of body and query."""
+S = TypeVar("S")
+"""The services that an area gives to its handlers."""
 
-    house: House
+
+class Call(Struct, Generic[S], frozen=True):
+    """A request as its handler gets it: the token, the identifier in the path, the values of body and query.
+
+    `tags` are the strong entity tags of If-Match, in their quotes; None if it was not sent, or is `*`.
+    """
+
+    services: S
     request: Request
     token: str
-    gid: str
+    identifier: str
     values: dict[str, Any]
     query: dict[str, Any]
-    once: Once | None
+    key: IdempotencyKey | None
     tags: frozenset[str] | None = None
 
     @property
-    def seen(self) -> Seen | None:
-        """What the request rests on: the header If-Match, and the body's `seenVersion` and `price`."""
-        version, price = self.values.get("seen_version"), self.values.get("price")
-        if version is price is self.tags is None:
-            return None
-        return Seen(version=version, tags=self.tags, price=price)
-
-    @property
     def viewer(self) -> str | None:
-        """The token where one was sent."""
+        """The token, if one was sent."""
         return self.token or None
 
 
-Handler = Callable[[Call], Awaitable[Response]]
+Handler = Callable[[Call[S]], Awaitable[Response]]
+Explain = Callable[[Call[S], Any], Awaitable[Refused]]
+"""Says more about a refusal before it is answered."""
 
 
-class Endpoint(Struct, frozen=True, kw_only=True):
+class PathIdentifier(Struct, frozen=True, kw_only=True):
+    """The parameter in an endpoint's path. An identifier that does not match `pattern` is refused as `unknown`.
+
+    `schema` and `about` stand in the OpenAPI document.
+    """
+
+    name: str
+    pattern: re.Pattern[str]
+    unknown: type[Refused]
+    schema: Mapping[str, Any]
+    about: str
+
+
+class Endpoint(Struct, Generic[S], frozen=True, kw_only=True):
     """A row of the table of routes. It gives the route, the reading of the request, and the OpenAPI document.
 
     `form` is what its JSON body may hold; the body of one that takes a `picture` is for its handler to read.
@@ -82,8 +92,9 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     path: str
     name: str
     summary: str
-    handler: Handler
+    handler: Handler[S]
     tag: str
+    identifier: PathIdentifier | None = None
     access: Access = Access.OPEN
     form: Form | None = None
     picture: bool = False
@@ -99,15 +110,30 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     lines: bool = False
     about: str = ""
 
+    @property
+    def refusals(self) -> tuple[type[Refused], ...]:
+        """The endpoint's own errors, and those of every endpoint with a token or with something to read."""
+        tokens = () if self.access is Access.OPEN else (Unauthenticated,)
+        reads = (Invalid,) if self.form is not None or self.query or self.once else ()
+        return (*tokens, *reads, *self.errors)
 
-class Resource:
+
+class Resource(Generic[S]):
     """The ASGI application at one path."""
 
     def __init__(
-        self, house: House, endpoints: Sequence[Endpoint], body_bytes_max: int, also_allowed: Sequence[str] = ()
+        self,
+        services: S,
+        endpoints: Sequence[Endpoint[S]],
+        cursors: Cursors,
+        body_bytes_max: int,
+        explanations: Mapping[type[Refused], Explain[S]],
+        also_allowed: Sequence[str],
     ) -> None:
-        """Take in `also_allowed` the methods that a page answers at the same path."""
-        self._house = house
+        """`also_allowed` are the methods that a page answers at the same path."""
+        self._services = services
+        self._cursors = cursors
+        self._explanations = explanations
         self._by_method = {endpoint.method: endpoint for endpoint in endpoints}
         if "GET" in self._by_method:
             self._by_method["HEAD"] = self._by_method["GET"]
@@ -118,26 +144,33 @@ class Resource:
         """Answer one request. What is not a refusal goes on to the caller."""
         scope[IS_JSON] = True
         endpoint = self._by_method.get(scope["method"])
+        call = None
         try:
             if endpoint is None:
                 raise MethodNotAllowed(self._allow)
             call = await self._read(endpoint, Request(scope, receive))
             response = await endpoint.handler(call)
-        except Changed as refused:
-            response = answer(await explained(self._house, scope["path_params"]["gid"], refused))
         except Refused as refused:
+            explain = self._explanations.get(type(refused))
+            if call is not None and explain is not None:
+                refused = await explain(call, refused)
             response = answer(refused, bare=endpoint is not None and endpoint.bare and isinstance(refused, Invalid))
         await response(scope, receive, send)
 
-    async def _read(self, endpoint: Endpoint, request: Request) -> Call:
-        """Return the call. Raises Unauthenticated, NotJson, BodyTooLarge, or Invalid with the faults of all its parts."""
-        gid = request.path_params.get("gid", "")
-        if gid and GID.fullmatch(gid) is None:
-            raise UnknownAuction
+    async def _read(self, endpoint: Endpoint[S], request: Request) -> Call[S]:
+        """Return the call.
+
+        Raises what the identifier is refused as, Unauthenticated, NotJson, BodyTooLarge, or Invalid with the faults of all
+        parts of the request.
+        """
+        identifier = ""
+        if (named := endpoint.identifier) is not None:
+            identifier = request.path_params[named.name]
+            if named.pattern.fullmatch(identifier) is None:
+                raise named.unknown
         token = bearer_token(request.scope)
-        if token == "" and endpoint.access is not Access.OPEN:
-            raise Unauthenticated
-        if token is None and endpoint.access is Access.TOKEN:
+        access = endpoint.access
+        if (token == "" and access is not Access.OPEN) or (token is None and access is Access.TOKEN):
             raise Unauthenticated
         faults: dict[str, list[Fault]] = {}
         values: dict[str, Any] = {}
@@ -150,7 +183,7 @@ class Resource:
                 faults |= invalid.faults
         if endpoint.query or request.scope["query_string"]:
             try:
-                query = self._opened(_query(endpoint, request))
+                query = self._places(_query(endpoint, request))
             except Invalid as invalid:
                 faults |= invalid.faults
         key = header(request.scope, KEY_HEADER) if endpoint.once else None
@@ -163,21 +196,20 @@ class Resource:
                 faults["If-Match"] = [tags]
         if faults or isinstance(tags, Fault):
             raise Invalid(faults)
-        once = None if key is None else Once(key, digest(endpoint.method, endpoint.path, gid, values))
-        return Call(self._house, request, token or "", gid, values, query, once, tags)
+        once = None if key is None else IdempotencyKey(key, digest(endpoint.method, endpoint.path, identifier, values))
+        return Call(self._services, request, token or "", identifier, values, query, once, tags)
 
-    def _opened(self, query: dict[str, Any]) -> dict[str, Any]:
-        """Return the parameters with the places that cursors stand for. Raises Invalid for one that is none of its list."""
-        opened = {
-            name: self._house.cursors.read(value) if isinstance(value, Sealed) else value
-            for name, value in query.items()
+    def _places(self, query: dict[str, Any]) -> dict[str, Any]:
+        """Return the parameters, with the places that cursors stand for. Raises Invalid for a cursor of another list."""
+        read = {
+            name: self._cursors.read(value) if isinstance(value, Sealed) else value for name, value in query.items()
         }
-        faults = {name: [value] for name, value in opened.items() if isinstance(value, Fault)}
+        faults = {name: [value] for name, value in read.items() if isinstance(value, Fault)}
         if faults:
             raise Invalid(faults)
-        return opened
+        return read
 
-    async def _body(self, endpoint: Endpoint, request: Request) -> bytes:
+    async def _body(self, endpoint: Endpoint[S], request: Request) -> bytes:
         kind = media_type(request.scope)
         if kind not in JSON_TYPES and not endpoint.body_optional:
             raise NotJson
@@ -193,17 +225,28 @@ PAGE_METHODS = {"/login": ("GET", "HEAD")}
 """The one path that a page shares with the API (contract, "Pages"): the form of the login."""
 
 
-def routes(house: House, endpoints: Sequence[Endpoint], body_bytes_max: int) -> list[Route]:
-    """Return one route per path, as each path answers all of its methods by itself."""
-    paths: dict[str, list[Endpoint]] = {}
+def routes(
+    services: S,
+    endpoints: Sequence[Endpoint[S]],
+    *,
+    cursors: Cursors,
+    body_bytes_max: int,
+    explanations: Mapping[type[Refused], Explain[S]] = MappingProxyType({}),
+) -> list[Route]:
+    """Return one route per path, as each path answers all of its methods by itself.
+
+    `explanations` says more about refusals of these exact classes, outside the transaction that refused.
+    """
+    paths: dict[str, list[Endpoint[S]]] = {}
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, []).append(endpoint)
     return [
-        Route(path, Resource(house, rows, body_bytes_max, PAGE_METHODS.get(path, ()))) for path, rows in paths.items()
+        Route(path, Resource(services, rows, cursors, body_bytes_max, explanations, PAGE_METHODS.get(path, ())))
+        for path, rows in paths.items()
     ]
 
 
-def _query(endpoint: Endpoint, request: Request) -> dict[str, Any]:
+def _query(endpoint: Endpoint[Any], request: Request) -> dict[str, Any]:
     """Return the parameters of the query. Raises Invalid; a parameter given twice or not known is a fault too."""
     try:
         pairs = parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="strict")
@@ -218,34 +261,24 @@ def _query(endpoint: Endpoint, request: Request) -> dict[str, Any]:
     return read_fields(endpoint.query, sent, strict=True)
 
 
-async def explained(house: House, gid: str, refused: Changed) -> Changed:
-    """Return `refused` with what has changed; it is read beside the bids, and only where somebody was refused for it."""
-    if refused.seen is None:
-        return refused
-    version, changes = await house.looking.ask((reading.changed_since, gid, refused.seen))
-    return type(refused)(refused.message, seen=refused.seen, changes=changes, version=version)
-
-
 def matching(sent: str) -> frozenset[str] | Fault | None:
-    """Return the tags of auctions in If-Match (RFC 9110, 13.1.1), None for `*`, or a Fault.
+    """Return the strong entity tags in If-Match (RFC 9110, 13.1.1), in their quotes; None for `*`; or a Fault.
 
-    A weak tag never matches, nor does one that the house has never given. The author's tag is as good as everybody's: both
-    name the same state.
+    A weak tag never matches, so it is left out.
     """
     if sent.strip(" \t") == "*":
         return None
     if _TAGS.fullmatch(sent) is None:
         return Fault("entity_tag", "must be *, or the ETag of the auction in its double quotes")
-    return frozenset(_OUR_TAG.findall(sent))
+    return frozenset(tag for tag in re.findall(_TAG, sent) if not tag.startswith("W/"))
 
 
-def digest(method: str, path: str, gid: str, values: dict[str, Any]) -> bytes:
-    """Return what makes two requests the same: the endpoint, the auction and the values, however the JSON was written."""
-    return hashlib.sha256(_encode_sorted([method, path, gid, values])).digest()
+def digest(method: str, path: str, identifier: str, values: dict[str, Any]) -> bytes:
+    """Return a digest of what two equal requests share: endpoint, identifier and values, however the JSON is written."""
+    return hashlib.sha256(_encode_sorted([method, path, identifier, values])).digest()
 
 
 _TAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
 _TAGS = re.compile(rf"(?:[ \t]*,)*[ \t]*{_TAG}(?:[ \t]*,(?:[ \t]*{_TAG})?)*[ \t]*")
-_OUR_TAG = re.compile(r'(?<!W/)"([1-9][0-9]{0,9}-[0-9a-f]{16})(?:-own)?"')
 _encode = msgspec.json.Encoder().encode
 _encode_sorted = msgspec.json.Encoder(order="sorted").encode

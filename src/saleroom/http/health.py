@@ -2,36 +2,93 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
 from starlette.responses import Response
 
-from saleroom.http.endpoints import Call
+from saleroom.http.endpoints import Call, Endpoint
 from saleroom.http.responses import Health, Readiness, json_response
 from saleroom.storage.faults import Unavailable
 
 PROBE = {"Cache-Control": "no-store"}
 
 
-async def healthz(call: Call) -> Response:
+@dataclass(frozen=True, kw_only=True)
+class HealthServices:
+    """How the house is and what it offers: the state of its broker, the count of events it owes, and its documents."""
+
+    broker: Callable[[], str]
+    """Returns `connected`, `not connected`, `standing by` (another process has the relay) or `off`."""
+    owed: Callable[[], Awaitable[int]]
+    """Counts the events that are still to be delivered. Raises Unavailable."""
+    openapi: bytes
+    asyncapi: bytes
+
+
+async def healthz(call: Call[HealthServices]) -> Response:
     """GET /healthz."""
     return json_response(Health("ok"), headers=PROBE)
 
 
-async def readyz(call: Call) -> Response:
+async def readyz(call: Call[HealthServices]) -> Response:
     """GET /readyz: 503 while the database cannot be reached; the broker's absence does not stop the service."""
-    mqtt = call.house.broker()
+    mqtt = call.services.broker()
     try:
-        owed = await call.house.owing.ask("owed")
+        owed = await call.services.owed()
     except Unavailable:
         down = Readiness("unavailable", "unavailable", mqtt, 0)
         return json_response(down, 503, {**PROBE, "Retry-After": "1"})
     return json_response(Readiness("ok", "ok", mqtt, owed), headers=PROBE)
 
 
-async def asyncapi(call: Call) -> Response:
+async def asyncapi(call: Call[HealthServices]) -> Response:
     """GET /asyncapi.json."""
-    return json_response(call.house.asyncapi, headers={"Cache-Control": "no-cache"})
+    return json_response(call.services.asyncapi, headers={"Cache-Control": "no-cache"})
 
 
-async def openapi(call: Call) -> Response:
+async def openapi(call: Call[HealthServices]) -> Response:
     """GET /openapi.json."""
-    return json_response(call.house.openapi, headers={"Cache-Control": "no-cache"})
+    return json_response(call.services.openapi, headers={"Cache-Control": "no-cache"})
+
+
+HEALTH: tuple[Endpoint[HealthServices], ...] = (
+    Endpoint(
+        method="GET",
+        path="/healthz",
+        name="health",
+        summary="200 once the service answers",
+        handler=healthz,
+        tag="service",
+        answer=Health,
+        about="It asks nothing of the database: for a check of whether the process lives.",
+    ),
+    Endpoint(
+        method="GET",
+        path="/readyz",
+        name="ready",
+        summary="Checks the database and tells how the MQTT broker is",
+        handler=readyz,
+        tag="service",
+        answer=Readiness,
+        about="For a check of whether requests can be served; 503 where the database cannot be reached.",
+    ),
+    Endpoint(
+        method="GET",
+        path="/openapi.json",
+        name="openapi",
+        summary="This document",
+        handler=openapi,
+        tag="service",
+        about="OpenAPI 3.1, built from the routes that this house has.",
+    ),
+    Endpoint(
+        method="GET",
+        path="/asyncapi.json",
+        name="asyncapi",
+        summary="What passes over MQTT and in the streams of events, as AsyncAPI 3.0",
+        handler=asyncapi,
+        tag="service",
+        about="It names the broker and the ports of this house.",
+    ),
+)

@@ -18,7 +18,7 @@ from saleroom.http.forms import Field
 from saleroom.http.guard import HEADER_BYTES_MAX, SAFE_METHODS
 from saleroom.http.problems import sentence_of, status_of
 from saleroom.http.responses import Readiness
-from saleroom.http.schemas import CONTACT, EXAMPLES, GID_PATTERN, Schema, error_name, reference
+from saleroom.http.schemas import CONTACT, EXAMPLES, Schema, error_name, reference
 from saleroom.kernel.errors import Invalid, Refused
 
 JSON, HTML, EVENTS, NDJSON = "application/json", "text/html", "text/event-stream", "application/x-ndjson"
@@ -60,7 +60,7 @@ _TAGS = {
 }
 
 
-def document(endpoints: Sequence[Endpoint]) -> bytes:
+def document(endpoints: Sequence[Endpoint[Any]]) -> bytes:
     """Return the document as JSON."""
     paths: dict[str, dict[str, Any]] = {
         "/": {"get": _home()},
@@ -93,7 +93,7 @@ def document(endpoints: Sequence[Endpoint]) -> bytes:
     return msgspec.json.encode(whole)
 
 
-def _operation(endpoint: Endpoint) -> dict[str, Any]:
+def _operation(endpoint: Endpoint[Any]) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": endpoint.name,
         "tags": [endpoint.tag],
@@ -126,15 +126,10 @@ _SECURITY: dict[Access, list[dict[str, list[str]]]] = {
 }
 
 
-def _parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
+def _parameters(endpoint: Endpoint[Any]) -> list[dict[str, Any]]:
     found = []
-    if "{gid}" in endpoint.path:
-        found.append(
-            _parameter("path", "gid", {"type": "string", "pattern": GID_PATTERN}, "The auction.", required=True)
-        )
-    if "{id}" in endpoint.path:
-        number = {"type": "integer", "minimum": 1, "maximum": 10**18 - 1}
-        found.append(_parameter("path", "id", number, "The session.", required=True))
+    if (named := endpoint.identifier) is not None:
+        found.append(_parameter("path", named.name, dict(named.schema), named.about, required=True))
     found += [_query(field) for field in endpoint.query]
     if endpoint.method not in SAFE_METHODS:
         about = "Any value: it passes the forgery filter."
@@ -176,7 +171,7 @@ a gap and without a repeat.
 """
 
 
-def _answers(endpoint: Endpoint) -> dict[str, Any]:
+def _answers(endpoint: Endpoint[Any]) -> dict[str, Any]:
     """Return every answer of an endpoint by status: the good one, and each error it can meet."""
     good: dict[str, Any] = {"description": endpoint.summary}
     if headers := _good_headers(endpoint):
@@ -207,9 +202,9 @@ def _answers(endpoint: Endpoint) -> dict[str, Any]:
     return dict(sorted(answers.items()))
 
 
-def _refusals(endpoint: Endpoint) -> list[type[Refused]]:
+def _refusals(endpoint: Endpoint[Any]) -> list[type[Refused]]:
     """Return the endpoint's own errors and those of every door. Invalid is among them: unknown parameters are refused."""
-    found = [*endpoint.errors, Invalid, problems.HeadersTooLarge, problems.InternalError]
+    found = [*endpoint.refusals, Invalid, problems.HeadersTooLarge, problems.InternalError]
     if endpoint.tag != "service":
         found.append(problems.Unavailable)
     if endpoint.method not in SAFE_METHODS:
@@ -248,7 +243,7 @@ _PROBLEM_HEADERS = {
 }
 
 
-def _good_headers(endpoint: Endpoint) -> dict[str, Any]:
+def _good_headers(endpoint: Endpoint[Any]) -> dict[str, Any]:
     if endpoint.picture:
         return {"Location": _header("The widest file of the new photo.", {"type": "string", "pattern": "^/photos/"})}
     if endpoint.form is CREATE:

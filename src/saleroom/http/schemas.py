@@ -216,7 +216,7 @@ _TOGETHER: dict[str, Schema] = {"BidRequest": {"minProperties": 1}}
 """What a form asks of its members together, as far as a schema can say it."""
 
 
-def components(endpoints: Sequence[Endpoint]) -> dict[str, Schema]:
+def components(endpoints: Sequence[Endpoint[Any]]) -> dict[str, Schema]:
     """Return every schema of the document by name: answers, request bodies, errors."""
     answers = [endpoint.answer for endpoint in endpoints if endpoint.answer is not None]
     _, schemas = msgspec.json.schema_components([*answers, FaultView], ref_template=_REF)

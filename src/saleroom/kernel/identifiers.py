@@ -1,4 +1,4 @@
-"""Identifiers of the wire: auctions and other aggregates (`gid`), and their events (`gid/version`)."""
+"""Identifiers of the wire: auctions and other aggregates (`gid`), their events (`gid/version`), and accepted requests."""
 
 from __future__ import annotations
 
@@ -37,3 +37,10 @@ def parse_event_id(text: str) -> EventId | Fault:
     if match is None or int(match[2] or 0) > VERSION_MAX:
         return Fault("event_id", "must be the id of an event, such as k3X9mQ2vTa1_/7, or 0 for the beginning")
     return BEGINNING if text == "0" else EventId(match[1], int(match[2]))
+
+
+class IdempotencyKey(Struct, frozen=True):
+    """The Idempotency-Key of a request (1 to 255 characters) and a digest of what is asked."""
+
+    key: str
+    request: bytes

@@ -23,6 +23,6 @@ class LanguageChoice:
             raise NotFound
         response = go_to(local(request.query_params.get("next")))
         response.headers["Cache-Control"] = "no-store"
-        secure = self._site.house.https
+        secure = self._site.https
         response.set_cookie(COOKIE, tag, COOKIE_SECONDS, path="/", secure=secure, httponly=True, samesite="lax")
         return response

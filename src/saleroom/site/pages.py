@@ -7,7 +7,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Scope
 
+from saleroom.accounts.services import AccountServices
 from saleroom.accounts.web.accounts import AccountForms
+from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web.home import Home
 from saleroom.bidding.web.live import Live
 from saleroom.bidding.web.lots import Lots
@@ -17,7 +19,6 @@ from saleroom.bidding.web.photos import PhotoFiles
 from saleroom.bidding.web.screen import Screens
 from saleroom.bidding.web.selling import Selling
 from saleroom.http.problems import headers_of, status_of
-from saleroom.http.services import House
 from saleroom.kernel.errors import Refused
 from saleroom.site import words
 from saleroom.site.assets import PREFIX, Assets
@@ -35,22 +36,35 @@ class Pages:
 
     def __init__(
         self,
-        house: House,
+        accounts: AccountServices,
+        bidding: BiddingServices,
         assets: Assets,
         *,
         registration_open: bool = True,
         public_url: str | None = None,
         currency: str = "EUR",
+        https: bool = False,
     ) -> None:
+        self._accounts = accounts
+        self._bidding = bidding
         self._assets = assets
         self._renderer = Renderer(assets, Languages(currency), registration_open=registration_open)
-        self._site = Site(house, self._renderer, registration_open=registration_open, public_url=public_url)
+        self._site = Site(
+            bidding.database, self._renderer, registration_open=registration_open, public_url=public_url, https=https
+        )
 
     def routes(self) -> list[Route]:
         """Return the routes; they go before the API's, whose `/login` would else answer for the form."""
-        forms, lots, home = AccountForms(self._site), Lots(self._site), Home(self._site)
-        live, screens = Live(self._site), Screens(self._site)
-        selling, mine = Selling(self._site), Mine(self._site)
+        forms = AccountForms(self._site, self._accounts)
+        area = (self._site, self._bidding)
+        lots, home, live, screens, selling, mine = (
+            Lots(*area),
+            Home(*area),
+            Live(*area),
+            Screens(*area),
+            Selling(*area),
+            Mine(*area),
+        )
         return [
             Route("/", Address(GET=home.show)),
             Route("/lots/{gid}", Address(GET=lots.show)),
@@ -86,7 +100,7 @@ class Pages:
             Route("/session/end", Address(POST=forms.log_out)),
             Route("/register", Address(GET=forms.register_form, POST=forms.register)),
             Route(f"{PREFIX}{{file:path}}", Address(GET=self._assets.answer)),
-            Route(PHOTO, Address(GET=PhotoFiles(self._site.house).show)),
+            Route(PHOTO, Address(GET=PhotoFiles(self._bidding).show)),
         ]
 
     async def docs(self, request: Request) -> Response:

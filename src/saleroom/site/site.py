@@ -17,11 +17,10 @@ from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.http.guard import read_body, session_token
 from saleroom.http.problems import MethodNotAllowed, headers_of, status_of
-from saleroom.http.services import House
 from saleroom.kernel.errors import Invalid, Refused, Unauthenticated
 from saleroom.kernel.identifiers import GID
 from saleroom.site.rendering import Renderer
-from saleroom.storage.database import Transaction
+from saleroom.storage.database import Database, Transaction
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -40,9 +39,17 @@ class Site:
     """The house as its pages see it. `public_url` is where people reach it; without it the request tells."""
 
     def __init__(
-        self, house: House, renderer: Renderer, *, registration_open: bool = True, public_url: str | None = None
+        self,
+        database: Database,
+        renderer: Renderer,
+        *,
+        registration_open: bool = True,
+        public_url: str | None = None,
+        https: bool = False,
     ) -> None:
-        self.house = house
+        """`https`: people reach the house by https, so its cookies insist on it."""
+        self._database = database
+        self.https = https
         self.renderer = renderer
         self.registration_open = registration_open
         self._public_url = None if public_url is None else public_url.rstrip("/")
@@ -59,7 +66,7 @@ class Site:
         `use_case` gets the session's token, or None where there is none or a dead one.
         """
         token = session_token(request)
-        return await self.house.database.read(lambda tx: _with_viewer(tx, token, use_case, *args, **kwargs))
+        return await self._database.read(lambda tx: _with_viewer(tx, token, use_case, *args, **kwargs))
 
     async def viewer(self, request: Request) -> Account | None:
         """Return who is logged in."""
@@ -85,7 +92,7 @@ class Site:
         host = request.headers.get("host", "")
         if self._public_url is not None or _HOST.fullmatch(host) is None:
             return self._public_url or DEFAULT_ORIGIN
-        return f"{'https' if self.house.https else request.url.scheme}://{host}"
+        return f"{'https' if self.https else request.url.scheme}://{host}"
 
 
 class Address:

@@ -1,11 +1,12 @@
 """Who a request is by: the part of `Authorization` after the first space (docs/specification.md, "Authentication")."""
 
 import json
+from typing import Any
 
 import httpx
 import pytest
 
-from saleroom.bidding.api.endpoints import ENDPOINTS
+from saleroom.compose import ENDPOINTS
 from saleroom.http.endpoints import Access, Endpoint
 from tests.bidding.api.answers import raw
 from tests.fixtures_database import FakeClock
@@ -40,7 +41,7 @@ def needs(*access: Access) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("endpoint", found, ids=lambda endpoint: endpoint.name)
 
 
-def ask(house: House, endpoint: Endpoint, authorization: str | None) -> httpx.Response:
+def ask(house: House, endpoint: Endpoint[Any], authorization: str | None) -> httpx.Response:
     """Send a request to an endpoint with this header, as bytes where it is not ASCII."""
     headers = {} if authorization is None else {b"Authorization": authorization.encode("latin-1")}
     if endpoint.picture:
@@ -51,7 +52,7 @@ def ask(house: House, endpoint: Endpoint, authorization: str | None) -> httpx.Re
 
 
 @needs(Access.TOKEN)
-def test_endpoints_that_need_a_token_refuse_every_useless_header(sqlite_house: House, endpoint: Endpoint) -> None:
+def test_endpoints_that_need_a_token_refuse_every_useless_header(sqlite_house: House, endpoint: Endpoint[Any]) -> None:
     """A missing, empty, spaceless, tokenless or unknown header is 401 with one and the same body and the scheme."""
     for authorization in (None, *USELESS.values()):
         answer = ask(sqlite_house, endpoint, authorization)
@@ -68,7 +69,7 @@ def test_an_empty_token_is_refused(sqlite_house: House) -> None:
 
 
 @needs(Access.TOKEN_OPTIONAL)
-def test_endpoints_that_use_a_token_refuse_a_useless_one(sqlite_house: House, endpoint: Endpoint) -> None:
+def test_endpoints_that_use_a_token_refuse_a_useless_one(sqlite_house: House, endpoint: Endpoint[Any]) -> None:
     """Where a token is optional none at all is fine, and a useless header is 401 all the same."""
     assert 401 != ask(sqlite_house, endpoint, None).status_code
     for authorization in USELESS.values():
@@ -77,7 +78,7 @@ def test_endpoints_that_use_a_token_refuse_a_useless_one(sqlite_house: House, en
 
 
 @needs(Access.OPEN)
-def test_open_endpoints_do_not_look_at_a_token(sqlite_house: House, endpoint: Endpoint) -> None:
+def test_open_endpoints_do_not_look_at_a_token(sqlite_house: House, endpoint: Endpoint[Any]) -> None:
     """A useless header does not keep anybody from logging in."""
     for authorization in (None, *USELESS.values()):
         assert 401 != ask(sqlite_house, endpoint, authorization).status_code

@@ -10,7 +10,7 @@ from sqlalchemy import event, select
 from saleroom.accounts.service import accounts
 from saleroom.accounts.storage.accounts import list_users
 from saleroom.accounts.storage.tables import users
-from saleroom.bidding.api.endpoints import offered
+from saleroom.compose import offered
 from saleroom.settings import SettingsError, load
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.api.answers import faults, refusal

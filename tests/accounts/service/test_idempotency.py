@@ -6,13 +6,13 @@ from collections.abc import Callable
 import pytest
 
 from saleroom.accounts.domain.errors import IdempotencyMismatch
-from saleroom.accounts.service.idempotency import Once
 from saleroom.bidding.domain.errors import AuctionOver, BidTooLow
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service.auctions import close, create
 from saleroom.bidding.service.bidding import buy_now, place_bids
 from saleroom.bidding.storage.listing import Filter, Sort, page
 from saleroom.kernel.errors import Invalid, Refused
+from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import after, eur
 from tests.bidding.service.people import Person, bid, logged, once_of, person, read, sells, stored
@@ -138,7 +138,7 @@ async def test_a_refused_bid_frees_its_key_within_a_batch(database: Database, ad
     assert "100.000" == read(high)["bid"]["amount"]
 
 
-Act = Callable[[Transaction, str, str, Once], bytes | Refused]
+Act = Callable[[Transaction, str, str, IdempotencyKey], bytes | Refused]
 ACTS: dict[str, Act] = {
     "create": lambda tx, token, gid, once: create(tx, token, DRAFT, once),
     "buy": buy_now,
@@ -153,7 +153,7 @@ async def test_repeats_at_once_in_several_processes(open_database: OpenDatabase,
     ada, bob = [await person(several[0]) for _ in range(2)]
     gid = await sells(several[0], ada, buy_now_price="500")
     answers = await asyncio.gather(
-        *(one.write(ACTS[what], bob.token, gid, Once("k", b"up to 150")) for one in several * 4)
+        *(one.write(ACTS[what], bob.token, gid, IdempotencyKey("k", b"up to 150")) for one in several * 4)
     )
     assert 1 == len(set(answers))
     assert (2 if what == "create" else 1) == await count(several[0])

@@ -8,7 +8,6 @@ import msgspec
 
 from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.service import accounts
-from saleroom.accounts.service.idempotency import Once
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.events import Event
@@ -17,6 +16,7 @@ from saleroom.bidding.service.auctions import create
 from saleroom.bidding.service.bidding import BidCommand, place_bids
 from saleroom.bidding.storage import auctions
 from saleroom.kernel.errors import Refused
+from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.log import store
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import eur, said
@@ -36,9 +36,9 @@ class Person:
         return BidCommand(self.token, gid, request, once_of(key, asked))
 
 
-def once_of(key: str | None, asked: str = "") -> Once | None:
+def once_of(key: str | None, asked: str = "") -> IdempotencyKey | None:
     """An Idempotency-Key for what is asked."""
-    return None if key is None else Once(key, asked.encode())
+    return None if key is None else IdempotencyKey(key, asked.encode())
 
 
 async def person(database: Database, name: str | None = None) -> Person:

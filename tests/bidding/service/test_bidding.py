@@ -6,7 +6,6 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saleroom.accounts.service.idempotency import Once
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.ledger import replay
@@ -14,6 +13,7 @@ from saleroom.bidding.service.bidding import BidCommand, place_bids
 from saleroom.bidding.storage import bids
 from saleroom.kernel.chain import Chain
 from saleroom.kernel.errors import Refused
+from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.storage.database import Database
 from tests.bidding.domain.examples import after
 from tests.bidding.service.people import Person, asks, bid, logged, once_of, outcome, person, read, sells, stored
@@ -134,7 +134,7 @@ def _command(people: list[Person], gids: list[str], order: Order) -> BidCommand:
     if amount is not None and maximum is not None:
         amount, maximum = sorted((amount, maximum))
     request: BidRequest = asks(amount, maximum)
-    once: Once | None = once_of(key, f"{which} {amount} {maximum}")
+    once: IdempotencyKey | None = once_of(key, f"{which} {amount} {maximum}")
     token = people[who].token if who < len(people) else "no token"
     return BidCommand(token, gids[which], request, once)
 
@@ -164,7 +164,7 @@ async def test_a_batch_is_the_same_bids_one_by_one(clocked_database: Database, o
     at_once = [_command(people, twice[0], order) for order in orders]
     # The keys of the second run are other keys, as both runs are of the same people.
     singly = [
-        msgspec.structs.replace(c, once=None if c.once is None else Once(f"{c.once.key}2", c.once.request))
+        msgspec.structs.replace(c, once=None if c.once is None else IdempotencyKey(f"{c.once.key}2", c.once.request))
         for c in (_command(people, twice[1], order) for order in orders)
     ]
     batch = await clocked_database.write(place_bids, at_once)

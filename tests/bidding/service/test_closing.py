@@ -6,13 +6,14 @@ from datetime import timedelta
 
 import pytest
 
-from saleroom.accounts.service.idempotency import Once, once
+from saleroom.accounts.service.idempotency import once
 from saleroom.accounts.storage.idempotency import RETENTION
 from saleroom.bidding.domain.events import AuctionClosed, AuctionExtended, AuctionOpened, Reason, SoftClose
 from saleroom.bidding.domain.ledger import replay
 from saleroom.bidding.service import closing
 from saleroom.bidding.service.closing import OUTAGE, Closer, Settled, settle_due, sweep
 from saleroom.bidding.storage import auctions
+from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.storage.database import Database
 from tests.bidding.domain.examples import after
 from tests.bidding.service.people import Person, bid, logged, person, sells, stored
@@ -214,7 +215,7 @@ async def test_more_than_a_batch(
 
 async def test_sweeping(clocked_database: Database, clock: FakeClock, ada: Person) -> None:
     """Expired tokens and old idempotency keys are forgotten, and nothing else."""
-    await clocked_database.write(once, ada.account, Once("k", b""), lambda: b"answer")
+    await clocked_database.write(once, ada.account, IdempotencyKey("k", b""), lambda: b"answer")
     clock.advance(RETENTION.total_seconds())
     assert 0 == await clocked_database.write(sweep)
     clock.advance(microseconds=1)

@@ -1,6 +1,8 @@
-"""The rows of the table of routes that are about accounts: users, tokens, and what is mine."""
+"""The rows of the table of routes that are about accounts: users and tokens."""
 
 from __future__ import annotations
+
+import re
 
 from saleroom.accounts.api import account_fields, accounts
 from saleroom.accounts.api.wire import AccountView, SessionsView, TokenView, UserTokensView
@@ -11,12 +13,19 @@ from saleroom.accounts.domain.errors import (
     UsernameTaken,
     WrongPassword,
 )
-from saleroom.bidding.api import auctions, bids, fields, watching
-from saleroom.bidding.api.wire import AuctionPage, MyBidPage
-from saleroom.http.endpoints import Access, Endpoint
+from saleroom.accounts.services import AccountServices
+from saleroom.http.endpoints import Access, Endpoint, PathIdentifier
 from saleroom.kernel.errors import Busy, TooManyRequests
 
-ACCOUNTS = (
+_SESSION = PathIdentifier(
+    name="id",
+    pattern=re.compile(r"[1-9][0-9]{0,17}"),
+    unknown=UnknownSession,
+    schema={"type": "integer", "minimum": 1, "maximum": 10**18 - 1},
+    about="The session.",
+)
+
+ACCOUNTS: tuple[Endpoint[AccountServices], ...] = (
     Endpoint(
         method="POST",
         path="/users",
@@ -66,42 +75,6 @@ ACCOUNTS = (
         about="The account that the token stands for.",
     ),
     Endpoint(
-        method="GET",
-        path="/me/auctions",
-        name="myAuctions",
-        summary="My auctions, newest first",
-        handler=auctions.mine,
-        tag="accounts",
-        access=Access.TOKEN,
-        query=fields.BY_MARK,
-        answer=AuctionPage,
-        about="Each as its author sees it, with its reserve.",
-    ),
-    Endpoint(
-        method="GET",
-        path="/me/bids",
-        name="myBids",
-        summary="The auctions I have bid on, newest first, and how I stand: leading, outbid, won or lost",
-        handler=bids.mine,
-        tag="accounts",
-        access=Access.TOKEN,
-        query=fields.BY_BID_ON,
-        answer=MyBidPage,
-        about="`standing` says how the caller stands in each.",
-    ),
-    Endpoint(
-        method="GET",
-        path="/me/watching",
-        name="myWatching",
-        summary="The auctions I watch, the latest put on the list first",
-        handler=watching.mine,
-        tag="accounts",
-        access=Access.TOKEN,
-        query=fields.BY_WATCHED,
-        answer=AuctionPage,
-        about="They stay on the list when they are over.",
-    ),
-    Endpoint(
         method="PUT",
         path="/me/password",
         name="changePassword",
@@ -132,6 +105,7 @@ ACCOUNTS = (
         summary="End one of my sessions: its token is dead at once",
         handler=accounts.end_session,
         tag="accounts",
+        identifier=_SESSION,
         access=Access.TOKEN,
         status=204,
         errors=(UnknownSession,),
@@ -150,7 +124,7 @@ ACCOUNTS = (
     ),
 )
 
-TEST_USERS = Endpoint(
+TEST_USERS: Endpoint[AccountServices] = Endpoint(
     method="POST",
     path="/test-users",
     name="makeTestUsers",

@@ -1,26 +1,18 @@
-"""Idempotency: a first_answer request gets its first answer again, with one effect."""
+"""Idempotency: a repeated request gets its first answer again, with one effect."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from msgspec import Struct
-
 from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.domain.errors import IdempotencyMismatch
 from saleroom.accounts.storage import idempotency
 from saleroom.accounts.storage.idempotency import AcceptedRequest
+from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.storage.database import Transaction
 
 
-class Once(Struct, frozen=True):
-    """The Idempotency-Key of a request (1 to 255 characters) and a digest of what is asked."""
-
-    key: str
-    request: bytes
-
-
-def once(tx: Transaction, account: Account, asked: Once | None, act: Callable[[], bytes]) -> bytes:
+def once(tx: Transaction, account: Account, asked: IdempotencyKey | None, act: Callable[[], bytes]) -> bytes:
     """Return the answer of `act`, or the first one where `account` has had this key accepted before.
 
     What is refused is not kept, so that a retry is judged afresh. Raises IdempotencyMismatch, and whatever `act` does.
@@ -35,7 +27,7 @@ def once(tx: Transaction, account: Account, asked: Once | None, act: Callable[[]
     return answer
 
 
-def first_answer(kept: AcceptedRequest, asked: Once) -> bytes:
+def first_answer(kept: AcceptedRequest, asked: IdempotencyKey) -> bytes:
     """Return the answer kept for the same request. Raises IdempotencyMismatch for another one."""
     if kept.request != asked.request:
         raise IdempotencyMismatch

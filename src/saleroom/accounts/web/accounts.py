@@ -11,6 +11,7 @@ from saleroom.accounts.api.agents import agent
 from saleroom.accounts.domain.accounts import PASSWORD_MIN, TOKEN_LIFETIME, parse_password, parse_username
 from saleroom.accounts.domain.errors import WrongPassword
 from saleroom.accounts.service import accounts
+from saleroom.accounts.services import AccountServices
 from saleroom.http.guard import client_address, session_cookie_name, session_token
 from saleroom.kernel.errors import Fault, Invalid, Refused, Unauthenticated
 from saleroom.site import words
@@ -20,9 +21,9 @@ from saleroom.site.site import Site, fields, go_to, local, to_log_in
 class AccountForms:
     """The forms over one house."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, services: AccountServices) -> None:
         self._site = site
-        self._house = site.house
+        self._services = services
 
     async def login_form(self, request: Request) -> Response:
         """GET /login?next=/path: the form, or the next page for who is logged in already."""
@@ -46,7 +47,7 @@ class AccountForms:
         sent = await fields(request)
         try:
             username, password = _credentials(sent)
-            await self._house.accounts.register(username, password, client_address(request))
+            await self._services.accounts.register(username, password, client_address(request))
         except Refused as refused:
             return await self._form(request, "register.html", sent, refused)
         try:
@@ -60,7 +61,7 @@ class AccountForms:
         token = session_token(request)
         try:
             if token is not None:
-                await self._house.write(accounts.log_out, token)
+                await self._services.tokens.write(accounts.log_out, token)
         except Unauthenticated:
             # It has ended already, by its time or elsewhere; that is what was asked for.
             pass
@@ -79,7 +80,7 @@ class AccountForms:
         sent, token = await fields(request), session_token(request)
         try:
             current, new = _passwords(sent)
-            await self._house.accounts.change_password(token or "", current, new, client_address(request))
+            await self._services.accounts.change_password(token or "", current, new, client_address(request))
         except Unauthenticated:
             return to_log_in(request)
         except Refused as refused:
@@ -100,13 +101,13 @@ class AccountForms:
         return self._site.page(request, "password.html", viewer, context, refused=refused)
 
     async def _start_session(self, request: Request, username: str, password: str, then: str | None) -> Response:
-        issued = await self._house.accounts.log_in(username, password, client_address(request), agent(request))
+        issued = await self._services.accounts.log_in(username, password, client_address(request), agent(request))
         return self._with_session(go_to(local(then)), issued.value, int(TOKEN_LIFETIME.total_seconds()))
 
     def _with_session(self, response: Response, token: str, seconds: int) -> Response:
         # Written by hand: the standard library would put a token's `/` and `=` in quotes, which become part of it.
-        name = session_cookie_name(https=self._house.https)
-        secure = "; Secure" if self._house.https else ""
+        name = session_cookie_name(https=self._site.https)
+        secure = "; Secure" if self._site.https else ""
         cookie = f"{name}={token}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}"
         response.headers.append("Set-Cookie", cookie)
         return response

@@ -8,19 +8,19 @@ import msgspec
 import structlog
 
 from saleroom.accounts.service.accounts import token_digest
-from saleroom.accounts.service.idempotency import Once
 from saleroom.accounts.service.throttle import TokenRates
+from saleroom.bidding.api.conditions import explained
 from saleroom.bidding.api.fields import COMMAND
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.errors import Changed, UnknownAuction
 from saleroom.bidding.domain.seen import Seen
 from saleroom.bidding.service.bidding import BidCommand
+from saleroom.bidding.services import BiddingServices
 from saleroom.http import problems
-from saleroom.http.endpoints import digest, explained
+from saleroom.http.endpoints import digest
 from saleroom.http.front import Outage
-from saleroom.http.services import House
 from saleroom.kernel.errors import Busy, Fault, Invalid, Refused
-from saleroom.kernel.identifiers import GID
+from saleroom.kernel.identifiers import GID, IdempotencyKey
 from saleroom.logs import Tally
 from saleroom.mqtt.topics import Arrived, Reply
 from saleroom.storage import faults
@@ -48,9 +48,9 @@ class Commands:
     What cannot be answered is dropped: counted by its reason in `dropped` and logged without its content.
     """
 
-    def __init__(self, house: House, prefix: str) -> None:
+    def __init__(self, services: BiddingServices, prefix: str) -> None:
         self.dropped = Tally("MQTT commands dropped")
-        self._house = house
+        self._services = services
         self._auctions = f"{prefix}auctions/"
         self._replies = f"{prefix}replies/"
         self._rates = TokenRates(RATE_PER_SECOND, RATE_BURST)
@@ -103,16 +103,16 @@ class Commands:
         self._rates.take(token_digest(token))
         if self._under_way >= UNDER_WAY_MAX:
             raise Busy("Too many bids at once; nothing was changed; try again in a moment.")
-        received_at = self._house.database.clock_now()
+        received_at = self._services.database.clock_now()
         version = values.get("seen_version")
         seen = None if version is None else Seen(version=version)
         request = BidRequest(values.get("amount"), values.get("maximum"), received_at=received_at, seen=seen)
-        once = Once(command_id, digest(*_BIDS, gid, values))
+        once = IdempotencyKey(command_id, digest(*_BIDS, gid, values))
         self._under_way += 1
         try:
-            return await self._house.desk.place(BidCommand(token, gid, request, once))
+            return await self._services.desk.place(BidCommand(token, gid, request, once))
         except Changed as changed:
-            raise await explained(self._house, gid, changed) from None
+            raise await explained(self._services, gid, changed) from None
         finally:
             self._under_way -= 1
 

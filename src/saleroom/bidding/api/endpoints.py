@@ -1,16 +1,13 @@
-"""The one table of routes. It gives the router its routes, the OpenAPI document its paths, the tests their lists.
-
-What is about accounts is in `account_rows.py`, as a file has an end.
-"""
+"""The rows of the table of routes that are about auctions and bids."""
 
 from __future__ import annotations
 
-from msgspec import structs
+from collections.abc import Mapping
 
-from saleroom.accounts.api.account_rows import ACCOUNTS, TEST_USERS
 from saleroom.accounts.domain.errors import IdempotencyMismatch
 from saleroom.bidding.api import auctions, bids, evidence, fields, photos, watching
-from saleroom.bidding.api.wire import AuctionPage, BidPage, HouseView, PhotosView, PhotoView, TimeView
+from saleroom.bidding.api.conditions import explain
+from saleroom.bidding.api.wire import AuctionPage, BidPage, HouseView, MyBidPage, PhotosView, PhotoView, TimeView
 from saleroom.bidding.domain.errors import (
     AlreadyLeading,
     AuctionNotStarted,
@@ -22,6 +19,7 @@ from saleroom.bidding.domain.errors import (
     HasBids,
     NotAuthor,
     OwnAuction,
+    PreconditionFailed,
     TermsChanged,
     TooManyAuctions,
     TooManyPhotos,
@@ -29,16 +27,25 @@ from saleroom.bidding.domain.errors import (
     UnknownAuction,
 )
 from saleroom.bidding.domain.views import AuctionView, BidAnswer
+from saleroom.bidding.services import BiddingServices
 from saleroom.feed import streams
-from saleroom.http import health
-from saleroom.http.endpoints import Access, Endpoint
-from saleroom.http.responses import Health, Readiness
-from saleroom.kernel.errors import Busy, Invalid, TooManyRequests, Unauthenticated, UnknownEvent
+from saleroom.feed.feed import Feed
+from saleroom.http.endpoints import Access, Endpoint, Explain, PathIdentifier
+from saleroom.kernel.errors import Busy, Invalid, Refused, TooManyRequests, UnknownEvent
+from saleroom.kernel.identifiers import GID
 
 _BID_ERRORS = (UnknownAuction, OwnAuction, AuctionOver, AuctionNotStarted, TermsChanged)
 _AUTHOR_ERRORS = (UnknownAuction, NotAuthor, AuctionOver)
 
-_AUCTIONS = (
+_AUCTION = PathIdentifier(
+    name="gid",
+    pattern=GID,
+    unknown=UnknownAuction,
+    schema={"type": "string", "pattern": f"^{GID.pattern}$"},
+    about="The auction.",
+)
+
+_AUCTIONS: tuple[Endpoint[BiddingServices], ...] = (
     Endpoint(
         method="GET",
         path="/auctions",
@@ -62,7 +69,7 @@ _AUCTIONS = (
         form=fields.CREATE,
         status=201,
         answer=AuctionView,
-        errors=(TooManyAuctions,),
+        errors=(TooManyAuctions, IdempotencyMismatch),
         once=True,
         about="It is `scheduled` until `startsAt`, otherwise open at once. The answer is the auction as its author sees it.",
     ),
@@ -73,6 +80,7 @@ _AUCTIONS = (
         summary="Show an auction",
         handler=auctions.show,
         tag="auctions",
+        identifier=_AUCTION,
         access=Access.TOKEN_OPTIONAL,
         answer=AuctionView,
         errors=(UnknownAuction,),
@@ -85,6 +93,7 @@ _AUCTIONS = (
         summary="Change an auction before its first bid",
         handler=auctions.amend,
         tag="auctions",
+        identifier=_AUCTION,
         access=Access.TOKEN,
         form=fields.AMEND,
         answer=AuctionView,
@@ -99,6 +108,7 @@ _AUCTIONS = (
         summary="Cancel an auction before its first bid",
         handler=auctions.cancel,
         tag="auctions",
+        identifier=_AUCTION,
         access=Access.TOKEN,
         status=204,
         errors=(*_AUTHOR_ERRORS, HasBids),
@@ -112,11 +122,12 @@ _AUCTIONS = (
         summary="Close an auction without an end now, or announce its end",
         handler=auctions.close,
         tag="auctions",
+        identifier=_AUCTION,
         access=Access.TOKEN,
         form=fields.CLOSE,
         body_optional=True,
         answer=AuctionView,
-        errors=(*_AUTHOR_ERRORS, EndsByItself, AuctionNotStarted),
+        errors=(*_AUTHOR_ERRORS, EndsByItself, AuctionNotStarted, IdempotencyMismatch),
         match=True,
         once=True,
         about="With `endsAt` it announces the end of an auction that has none. Without it, or without a body, the auction is "
@@ -124,7 +135,7 @@ _AUCTIONS = (
     ),
 )
 
-_PHOTOS = (
+_PHOTOS: tuple[Endpoint[BiddingServices], ...] = (
     Endpoint(
         method="POST",
         path="/photos",
@@ -147,6 +158,7 @@ _PHOTOS = (
         summary="The photos of an auction, in their order",
         handler=photos.of_auction,
         tag="auctions",
+        identifier=_AUCTION,
         answer=PhotosView,
         errors=(UnknownAuction,),
         about="Each photo comes with its files, the narrowest first.",
@@ -158,6 +170,7 @@ _PHOTOS = (
         summary="Say which photos an auction has, and in which order, before its first bid",
         handler=photos.arrange,
         tag="auctions",
+        identifier=_AUCTION,
         access=Access.TOKEN,
         form=fields.PHOTOS,
         answer=PhotosView,
@@ -167,7 +180,7 @@ _PHOTOS = (
     ),
 )
 
-_WATCHING = (
+_WATCHING: tuple[Endpoint[BiddingServices], ...] = (
     Endpoint(
         method="PUT",
         path="/auctions/{gid}/watch",
@@ -175,6 +188,7 @@ _WATCHING = (
         summary="Put an auction on my list",
         handler=watching.watch,
         tag="auctions",
+        identifier=_AUCTION,
         access=Access.TOKEN,
         status=204,
         errors=(UnknownAuction, TooManyWatched),
@@ -187,6 +201,7 @@ _WATCHING = (
         summary="Take an auction off my list",
         handler=watching.unwatch,
         tag="auctions",
+        identifier=_AUCTION,
         access=Access.TOKEN,
         status=204,
         errors=(UnknownAuction,),
@@ -194,7 +209,7 @@ _WATCHING = (
     ),
 )
 
-_BIDS = (
+_BIDS: tuple[Endpoint[BiddingServices], ...] = (
     Endpoint(
         method="POST",
         path="/auctions/{gid}/bids",
@@ -202,11 +217,12 @@ _BIDS = (
         summary="Place a bid, or raise your maximum",
         handler=bids.place,
         tag="bids",
+        identifier=_AUCTION,
         access=Access.TOKEN,
         form=fields.BID,
         status=201,
         answer=BidAnswer,
-        errors=(*_BID_ERRORS, BidTooLow, AlreadyLeading),
+        errors=(*_BID_ERRORS, BidTooLow, AlreadyLeading, IdempotencyMismatch),
         once=True,
         match=True,
         about="`bid` is null where only your own maximum rose.",
@@ -218,6 +234,7 @@ _BIDS = (
         summary="The history of bids, newest first",
         handler=bids.history,
         tag="bids",
+        identifier=_AUCTION,
         access=Access.TOKEN_OPTIONAL,
         query=fields.BY_BID,
         answer=BidPage,
@@ -231,12 +248,13 @@ _BIDS = (
         summary="Buy at the buy-now price, while there is no bid",
         handler=bids.buy,
         tag="bids",
+        identifier=_AUCTION,
         access=Access.TOKEN,
         form=fields.BUY,
         body_optional=True,
         status=201,
         answer=BidAnswer,
-        errors=(*_BID_ERRORS, BuyNowUnavailable),
+        errors=(*_BID_ERRORS, BuyNowUnavailable, IdempotencyMismatch),
         once=True,
         match=True,
         about="It needs no body. The purchase is recorded as a bid at the buy-now price, which closes the auction: the answer "
@@ -244,15 +262,16 @@ _BIDS = (
     ),
 )
 
-_EVENTS = (
+EVENTS: tuple[Endpoint[Feed], ...] = (
     Endpoint(
         method="GET",
         path="/auctions/{gid}/events",
         name="followAuction",
         summary="Follow an auction: its events as they happen",
-        handler=streams.of_auction,
+        handler=streams.follow,
         tag="events",
-        query=fields.AFTER,
+        identifier=_AUCTION,
+        query=streams.AFTER,
         stream=True,
         errors=(UnknownAuction, UnknownEvent, Busy),
         about="The stream ends after the auction's last event.",
@@ -262,16 +281,16 @@ _EVENTS = (
         path="/events",
         name="followAll",
         summary="Follow all auctions: every event as it happens",
-        handler=streams.of_all,
+        handler=streams.follow,
         tag="events",
-        query=fields.AFTER,
+        query=streams.AFTER,
         stream=True,
         errors=(UnknownEvent, Busy),
         about="The stream goes on until one side ends it.",
     ),
 )
 
-_EVIDENCE = (
+_EVIDENCE: tuple[Endpoint[BiddingServices], ...] = (
     Endpoint(
         method="GET",
         path="/auctions/{gid}/ledger",
@@ -279,6 +298,7 @@ _EVIDENCE = (
         summary="The ledger of an auction: its events, chained, for anyone to verify",
         handler=evidence.ledger,
         tag="evidence",
+        identifier=_AUCTION,
         lines=True,
         errors=(UnknownAuction,),
         about="Once the auction is over, limits and the reserve are opened.",
@@ -305,66 +325,46 @@ _EVIDENCE = (
     ),
 )
 
-_SERVICE = (
+_MINE: tuple[Endpoint[BiddingServices], ...] = (
     Endpoint(
         method="GET",
-        path="/healthz",
-        name="health",
-        summary="200 once the service answers",
-        handler=health.healthz,
-        tag="service",
-        answer=Health,
-        about="It asks nothing of the database: for a check of whether the process lives.",
+        path="/me/auctions",
+        name="myAuctions",
+        summary="My auctions, newest first",
+        handler=auctions.mine,
+        tag="accounts",
+        access=Access.TOKEN,
+        query=fields.BY_MARK,
+        answer=AuctionPage,
+        about="Each as its author sees it, with its reserve.",
     ),
     Endpoint(
         method="GET",
-        path="/readyz",
-        name="ready",
-        summary="Checks the database and tells how the MQTT broker is",
-        handler=health.readyz,
-        tag="service",
-        answer=Readiness,
-        about="For a check of whether requests can be served; 503 where the database cannot be reached.",
+        path="/me/bids",
+        name="myBids",
+        summary="The auctions I have bid on, newest first, and how I stand: leading, outbid, won or lost",
+        handler=bids.mine,
+        tag="accounts",
+        access=Access.TOKEN,
+        query=fields.BY_BID_ON,
+        answer=MyBidPage,
+        about="`standing` says how the caller stands in each.",
     ),
     Endpoint(
         method="GET",
-        path="/openapi.json",
-        name="openapi",
-        summary="This document",
-        handler=health.openapi,
-        tag="service",
-        about="OpenAPI 3.1, built from the routes that this house has.",
-    ),
-    Endpoint(
-        method="GET",
-        path="/asyncapi.json",
-        name="asyncapi",
-        summary="What passes over MQTT and in the streams of events, as AsyncAPI 3.0",
-        handler=health.asyncapi,
-        tag="service",
-        about="It names the broker and the ports of this house.",
+        path="/me/watching",
+        name="myWatching",
+        summary="The auctions I watch, the latest put on the list first",
+        handler=watching.mine,
+        tag="accounts",
+        access=Access.TOKEN,
+        query=fields.BY_WATCHED,
+        answer=AuctionPage,
+        about="They stay on the list when they are over.",
     ),
 )
 
-
-def _with_common_errors(endpoint: Endpoint) -> Endpoint:
-    errors = endpoint.errors
-    if endpoint.form is not None or endpoint.query or endpoint.once:
-        errors = (Invalid, *errors)
-    if endpoint.once:
-        errors = (*errors, IdempotencyMismatch)
-    if endpoint.access is not Access.OPEN:
-        errors = (Unauthenticated, *errors)
-    return structs.replace(endpoint, errors=errors)
-
-
-ENDPOINTS = tuple(
-    _with_common_errors(endpoint)
-    for endpoint in (*ACCOUNTS, *_AUCTIONS, *_PHOTOS, *_WATCHING, *_BIDS, *_EVENTS, *_EVIDENCE, *_SERVICE, TEST_USERS)
-)
-"""Every endpoint of the API. Errors of every door (forgery filter, sizes, unavailability) are added by `openapi.py`."""
-
-
-def offered(*, test_users: bool) -> tuple[Endpoint, ...]:
-    """Return the endpoints of a house; without `test_users` that address is unknown like any other."""
-    return ENDPOINTS if test_users else tuple(one for one in ENDPOINTS if one.path != TEST_USERS.path)
+BIDDING = (*_MINE, *_AUCTIONS, *_PHOTOS, *_WATCHING, *_BIDS, *_EVIDENCE)
+"""Every endpoint of auctions and bids but their streams, which are EVENTS."""
+EXPLANATIONS: Mapping[type[Refused], Explain[BiddingServices]] = {TermsChanged: explain, PreconditionFailed: explain}
+"""The refusals that tell what has changed in the auction since it was seen."""

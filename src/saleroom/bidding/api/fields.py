@@ -36,7 +36,7 @@ from saleroom.http.forms import (
 )
 from saleroom.http.responses import LIMIT_DEFAULT, LIMIT_MAX
 from saleroom.kernel.errors import Fault, Invalid
-from saleroom.kernel.identifiers import EVENT_ID_PATTERN, VERSION_MAX, parse_event_id
+from saleroom.kernel.identifiers import VERSION_MAX
 from saleroom.kernel.money import ZERO
 
 NAME_MAX, DESCRIPTION_MAX, QUERY_MAX = 200, 10_000, 200
@@ -315,15 +315,6 @@ def _paging(of: List) -> tuple[Field, ...]:
     return (_LIMIT, cursor)
 
 
-AFTER = (
-    Field(
-        name="after",
-        to="after",
-        parse=checked(parse_event_id),
-        schema={"type": "string", "pattern": f"^({EVENT_ID_PATTERN})$"},
-        about="The id of the event to go on after, or 0 for the beginning; without it, what happens from now on.",
-    ),
-)
 BY_BID = _paging(BIDS)
 BY_BID_ON = _paging(BID_ON)
 BY_WATCHED = _paging(WATCHED)

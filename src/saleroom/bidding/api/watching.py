@@ -6,26 +6,27 @@ from starlette.responses import Response
 
 from saleroom.bidding.api.wire import AuctionPage
 from saleroom.bidding.service import watching
+from saleroom.bidding.services import BiddingServices
 from saleroom.http.cursors import WATCHED
 from saleroom.http.endpoints import Call
 from saleroom.http.responses import LIMIT_DEFAULT, page_response
 
 
-async def watch(call: Call) -> Response:
+async def watch(call: Call[BiddingServices]) -> Response:
     """PUT /auctions/{gid}/watch."""
-    await call.house.watch(call.token, call.gid, watched=True)
+    await call.services.watch(call.token, call.identifier, watched=True)
     return Response(status_code=204)
 
 
-async def unwatch(call: Call) -> Response:
+async def unwatch(call: Call[BiddingServices]) -> Response:
     """DELETE /auctions/{gid}/watch."""
-    await call.house.watch(call.token, call.gid, watched=False)
+    await call.services.watch(call.token, call.identifier, watched=False)
     return Response(status_code=204)
 
 
-async def mine(call: Call) -> Response:
+async def mine(call: Call[BiddingServices]) -> Response:
     """GET /me/watching."""
     limit = call.query.get("limit", LIMIT_DEFAULT)
-    found, mark = await call.house.database.read(watching.watched, call.token, limit, call.query.get("cursor"))
-    cursor = None if mark is None else call.house.cursors.write(WATCHED, mark)
+    found, mark = await call.services.database.read(watching.watched, call.token, limit, call.query.get("cursor"))
+    cursor = None if mark is None else call.services.cursors.write(WATCHED, mark)
     return page_response(call.request, AuctionPage(found, cursor), cursor)

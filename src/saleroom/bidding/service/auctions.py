@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.service.accounts import authenticate
-from saleroom.accounts.service.idempotency import Once, once
+from saleroom.accounts.service.idempotency import once
 from saleroom.accounts.storage import accounts
 from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.auction import Auction
@@ -23,7 +23,7 @@ from saleroom.bidding.service.photos import put_on
 from saleroom.bidding.service.recording import advance, lock_one, start
 from saleroom.bidding.storage import auctions
 from saleroom.kernel.chain import SEED_BYTES
-from saleroom.kernel.identifiers import GID_BYTES
+from saleroom.kernel.identifiers import GID_BYTES, IdempotencyKey
 from saleroom.kernel.parties import Party
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import TryAgain
@@ -32,7 +32,12 @@ _encode = msgspec.json.Encoder().encode
 
 
 def create(
-    tx: Transaction, token: str, draft: Draft, asked: Once | None, photos: Sequence[str] = (), most: int | None = None
+    tx: Transaction,
+    token: str,
+    draft: Draft,
+    asked: IdempotencyKey | None,
+    photos: Sequence[str] = (),
+    most: int | None = None,
 ) -> bytes:
     """Create an auction, with `photos` (ids) on it, and return its JSON, as its author sees it.
 
@@ -73,7 +78,12 @@ def cancel(tx: Transaction, token: str, gid: str, seen: Seen | None = None) -> N
 
 
 def close(
-    tx: Transaction, token: str, gid: str, ends_at: datetime | None, asked: Once | None, seen: Seen | None = None
+    tx: Transaction,
+    token: str,
+    gid: str,
+    ends_at: datetime | None,
+    asked: IdempotencyKey | None,
+    seen: Seen | None = None,
 ) -> bytes:
     """Close an auction without an end now, or announce that it ends at `ends_at`; return its JSON.
 

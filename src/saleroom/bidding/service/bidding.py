@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from saleroom.accounts.service.accounts import authenticate, token_digest
-from saleroom.accounts.service.idempotency import Once, first_answer, once
+from saleroom.accounts.service.idempotency import first_answer, once
 from saleroom.accounts.storage import accounts, idempotency
 from saleroom.accounts.storage.idempotency import AcceptedRequest
 from saleroom.bidding.domain import bidding
@@ -22,6 +22,7 @@ from saleroom.bidding.service.recording import Step, lock_one, record, steps
 from saleroom.bidding.service.signing import SigningKey, statement
 from saleroom.bidding.storage import auctions
 from saleroom.kernel.errors import Refused, Unauthenticated
+from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.kernel.parties import Party
 from saleroom.storage.database import Transaction, brief, ranked
@@ -36,7 +37,7 @@ class BidCommand(Struct, frozen=True):
     token: str
     gid: str
     request: BidRequest
-    once: Once | None = None
+    once: IdempotencyKey | None = None
 
 
 @ranked(Rank.HOUSE)
@@ -101,7 +102,7 @@ def buy_now(
     tx: Transaction,
     token: str,
     gid: str,
-    asked: Once | None,
+    asked: IdempotencyKey | None,
     request: BidRequest = PURCHASE,
     key: SigningKey | None = None,
 ) -> bytes:

@@ -15,6 +15,7 @@ from saleroom.bidding.api.fields import QUERY_MAX
 from saleroom.bidding.domain.auction import Status
 from saleroom.bidding.service import reading
 from saleroom.bidding.service.catalogue import COUNT_MAX, Catalogue, catalogue
+from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.listing import Filter, Mark, Sort
 from saleroom.http.cursors import AUCTIONS, BAD_CURSOR, Sealed
 from saleroom.http.forms import Field, checked, one_of, read_fields, text
@@ -73,8 +74,9 @@ _NOTHING = Asked()
 class Home:
     """GET /."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, services: BiddingServices) -> None:
         self._site = site
+        self._services = services
 
     async def show(self, request: Request) -> Response:
         """GET /: the lots that the address asks for; without more, those on sale, the one that ends soonest first."""
@@ -94,9 +96,9 @@ class Home:
         try:
             if asked.which.is_costly or asked.after is not None:
                 # It may take its time, and is not to keep the others waiting.
-                searched: Catalogue = await self._site.house.database.read(reading.searched, (catalogue, *wanted))
+                searched: Catalogue = await self._services.database.read(reading.searched, (catalogue, *wanted))
                 return searched
-            found: Catalogue = await self._site.house.looking.ask((catalogue, *wanted))
+            found: Catalogue = await self._services.shared_reads.ask((catalogue, *wanted))
         except ValueError as error:
             raise Invalid({"after": [BAD_CURSOR]}) from error
         return found
@@ -104,7 +106,7 @@ class Home:
     def _context(self, asked: Asked, found: Catalogue | None) -> dict[str, Any]:
         """Return what the template shows; without `found` the address was none of a list."""
         mark = None if found is None else found.next
-        cursor = None if mark is None else self._site.house.cursors.write(AUCTIONS, mark)
+        cursor = None if mark is None else self._services.cursors.write(AUCTIONS, mark)
         return {
             "asked": asked,
             "found": found,
@@ -122,7 +124,7 @@ class Home:
         encoded = {name: msgspec.json.encode(value) for name, value in sent.items() if value}
         values = read_fields(_FIELDS, encoded, strict=False)
         if isinstance(sealed := values.get("after"), Sealed):
-            values["after"] = self._site.house.cursors.read(sealed)
+            values["after"] = self._services.cursors.read(sealed)
         if isinstance(fault := values.get("after"), Fault):
             raise Invalid({"after": [fault]})
         return Asked(**values)

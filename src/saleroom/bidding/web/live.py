@@ -24,9 +24,9 @@ from saleroom.accounts.domain.accounts import Account
 from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.views import AuctionView, BidView
 from saleroom.bidding.service import reading
+from saleroom.bidding.services import BiddingServices
 from saleroom.feed.feed import Follower
 from saleroom.feed.streams import EventStream, send_more
-from saleroom.http.services import House
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.identifiers import GID, EventId, parse_event_id
 from saleroom.kernel.instants import instant
@@ -77,9 +77,9 @@ class _Kept(OrderedDict[K, V]):
 class Live:
     """The streams of the pages."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, services: BiddingServices) -> None:
         self._site = site
-        self._house: House = site.house
+        self._services = services
         self._boards: _Kept[str, Board] = _Kept()
         self._rewinds = 0
         self._made: _Kept[Hashable, str] = _Kept()
@@ -163,23 +163,23 @@ class Live:
         told: Callable[[Sequence[LoggedEvent]], Awaitable[str]],
         opening: Callable[[], Awaitable[str]] | None = None,
     ) -> Response:
-        follower = await self._house.feed.follow(gid, after)
-        return PageStream(follower, self._house.feed.now, told, opening)
+        follower = await self._services.feed.follow(gid, after)
+        return PageStream(follower, self._services.feed.now, told, opening)
 
     async def _view(self, gid: str) -> AuctionView:
-        return _decoded((await self._house.showing.ask((gid, None))).json)
+        return _decoded((await self._services.auction_views.ask((gid, None))).json)
 
     async def _board(self, gid: str, version: int) -> Board:
         """Return the lot as it is, at `version` or later."""
-        if self._rewinds != self._house.feed.rewinds:
+        if self._rewinds != self._services.feed.rewinds:
             # The database has lost what these were read from.
-            self._rewinds = self._house.feed.rewinds
+            self._rewinds = self._services.feed.rewinds
             self._boards.clear()
         found = self._boards.get(gid)
         if found is not None and found.auction.version >= version:
             return found
         view = await self._view(gid)
-        bids, _ = await self._house.looking.ask((reading.bid_history, gid, None, BIDS_SHOWN, None))
+        bids, _ = await self._services.shared_reads.ask((reading.bid_history, gid, None, BIDS_SHOWN, None))
         return self._boards.keep(gid, Board(view, bids))
 
     def _fragment(self, language: Language, template: str, key: Hashable, context: dict[str, Any]) -> str:

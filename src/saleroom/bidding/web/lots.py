@@ -13,7 +13,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from saleroom.accounts.domain.accounts import Account
-from saleroom.accounts.service.idempotency import Once
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.errors import BuyNowUnavailable, Changed, TermsChanged, UnknownAuction
 from saleroom.bidding.domain.seen import Seen
@@ -21,11 +20,13 @@ from saleroom.bidding.domain.views import BidAnswer
 from saleroom.bidding.service import bidding, lot, reading
 from saleroom.bidding.service.bidding import BidCommand
 from saleroom.bidding.service.lot import Lot
+from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web.live import BIDS_SHOWN, role_of
 from saleroom.http.endpoints import digest
 from saleroom.http.guard import forgery_token, session_token
 from saleroom.http.problems import headers_of, status_of
 from saleroom.kernel.errors import Fault, Invalid, Refused, Unauthenticated
+from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.instants import instant
 from saleroom.kernel.money import ZERO, parse_money
 from saleroom.site import words
@@ -57,8 +58,9 @@ class Asked(Struct, frozen=True):
 class Lots:
     """The pages of lots."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, services: BiddingServices) -> None:
         self._site = site
+        self._services = services
 
     async def show(self, request: Request) -> Response:
         """GET /lots/{gid}: the lot, with its newest bids and what its reader can do."""
@@ -120,14 +122,16 @@ class Lots:
 
     async def _place(self, request: Request, token: str, asked: Asked, seen: Seen) -> bytes:
         """Do what was confirmed, if the lot is still what was seen. Raises Refused."""
-        gid, house = lot_gid(request), self._site.house
-        bid = BidRequest(asked.amount, asked.maximum, received_at=house.database.clock_now(), seen=seen)
+        gid, services = lot_gid(request), self._services
+        bid = BidRequest(asked.amount, asked.maximum, received_at=services.database.clock_now(), seen=seen)
         said = {"amount": asked.amount, "maximum": asked.maximum, "price": seen.price, "seen_version": seen.version}
         said = {name: value for name, value in said.items() if value is not None}
-        once = Once(asked.key, digest("POST", f"/auctions/{{gid}}/{'buy' if asked.buy else 'bids'}", gid, said))
+        once = IdempotencyKey(
+            asked.key, digest("POST", f"/auctions/{{gid}}/{'buy' if asked.buy else 'bids'}", gid, said)
+        )
         if asked.buy:
-            return await house.write(bidding.buy_now, token, gid, once, bid, house.signing_key)
-        return await house.desk.place(BidCommand(token, gid, bid, once))
+            return await services.tokens.write(bidding.buy_now, token, gid, once, bid, services.signing_key)
+        return await services.desk.place(BidCommand(token, gid, bid, once))
 
     async def _answered(self, request: Request, body: bytes) -> Response:
         if not is_fragment(request):
@@ -183,7 +187,7 @@ class Lots:
             "sent": None if sent is None else {"amount": "", "maximum": "", **sent},
             "faults": faults or {},
             "origin": self._site.origin(request),
-            "now": instant(await self._site.house.database.read(Transaction.now)),
+            "now": instant(await self._services.database.read(Transaction.now)),
         }
         renderer = self._site.renderer
         if not is_fragment(request):

@@ -15,6 +15,7 @@ from saleroom.accounts.domain.errors import UnknownSession
 from saleroom.accounts.service import accounts
 from saleroom.bidding.service import lot, mine
 from saleroom.bidding.service.mine import LIVE, OVER, Dealings
+from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.mine import Place
 from saleroom.http.cursors import DEALINGS, WATCHED, List, Sealed
 from saleroom.http.guard import session_cookie_name, session_token
@@ -33,9 +34,9 @@ Lists = dict[str, Any]
 class Mine:
     """The pages of who is logged in."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, services: BiddingServices) -> None:
         self._site = site
-        self._house = site.house
+        self._services = services
 
     async def bidding(self, request: Request) -> Response:
         """GET /mine: where I lead or was outbid, then what I won and lost."""
@@ -65,19 +66,19 @@ class Mine:
             raise Invalid({"id": [Fault("malformed", "must be the number of a session")]})
         # It may have ended already, or one's own may: the list, or the form to log in, tells.
         with suppress(UnknownSession, Unauthenticated):
-            await self._house.write(accounts.end_session, token or "", int(sent))
+            await self._services.tokens.write(accounts.end_session, token or "", int(sent))
         return go_to("/mine/sessions")
 
     async def end_all(self, request: Request) -> Response:
         """POST /mine/sessions/end-all: log out everywhere, here too."""
         try:
-            await self._house.write(accounts.end_all, session_token(request) or "")
+            await self._services.tokens.write(accounts.end_all, session_token(request) or "")
         except Unauthenticated:
             # This session has ended already; the others are not this browser's to end any more.
             return go_to("/login?next=/mine/sessions")
         response = go_to("/")
-        name = session_cookie_name(https=self._house.https)
-        response.delete_cookie(name, secure=self._house.https, httponly=True, samesite="lax")
+        name = session_cookie_name(https=self._site.https)
+        response.delete_cookie(name, secure=self._site.https, httponly=True, samesite="lax")
         return response
 
     async def watch(self, request: Request) -> Response:
@@ -92,7 +93,7 @@ class Mine:
         gid = lot_gid(request)
         back = local((await fields(request)).get("next"), f"/lots/{gid}")
         try:
-            await self._house.watch(session_token(request) or "", gid, watched=watched)
+            await self._services.watch(session_token(request) or "", gid, watched=watched)
         except Unauthenticated:
             form = f"/login?next={quote(back)}"
             return Response(headers={"HX-Redirect": form}) if is_fragment(request) else go_to(form)
@@ -118,7 +119,7 @@ class Mine:
         context = {
             "first_now": now is None,
             "first_over": over is None,
-            "cursor": partial(self._house.cursors.write, of),
+            "cursor": partial(self._services.cursors.write, of),
             **found,
         }
         return self._site.page(request, template, viewer, context)
@@ -126,7 +127,7 @@ class Mine:
     def _place(self, request: Request, name: str, of: List) -> Any:
         """Return where a list goes on. Raises Invalid."""
         text = request.query_params.get(name)
-        found = None if text is None else self._house.cursors.read(Sealed(of, text))
+        found = None if text is None else self._services.cursors.read(Sealed(of, text))
         if isinstance(found, Fault):
             raise Invalid({name: [found]})
         return found

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from saleroom.bidding.domain.errors import UnknownPhoto
 from saleroom.bidding.service import photos
-from saleroom.http.services import House
+from saleroom.bidding.services import BiddingServices
 from saleroom.site.assets import FOREVER, is_known
 
 PATH = "/photos/{id}/{width}.webp"
@@ -20,15 +20,15 @@ _WIDTH = re.compile(r"[1-9][0-9]{0,4}")
 class PhotoFiles:
     """The files of the photos of one house."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
+    def __init__(self, services: BiddingServices) -> None:
+        self._services = services
 
     async def show(self, request: Request) -> Response:
         """GET and HEAD: a photo in a width in which it was made; it never changes. Raises UnknownPhoto."""
         photo_id, width = request.path_params["id"], request.path_params["width"]
         if _ID.fullmatch(photo_id) is None or _WIDTH.fullmatch(width) is None:
             raise UnknownPhoto
-        found = await self._house.database.read(photos.file, photo_id, int(width))
+        found = await self._services.database.read(photos.file, photo_id, int(width))
         headers = {"ETag": f'"{found.digest[:32]}"', "Cache-Control": FOREVER}
         if is_known(request.headers.getlist("if-none-match"), headers["ETag"]):
             return Response(status_code=304, headers=headers)

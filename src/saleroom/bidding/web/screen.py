@@ -10,6 +10,7 @@ from starlette.responses import HTMLResponse, Response
 from saleroom.accounts.domain.accounts import parse_username
 from saleroom.bidding.domain.views import AuctionView
 from saleroom.bidding.service import catalogue
+from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web.qr_codes import Codes
 from saleroom.http import problems
 from saleroom.kernel.errors import Busy, Fault, Invalid
@@ -24,8 +25,9 @@ REFRESH_SECONDS = 5
 class Screens:
     """GET /lots/{gid}/screen, /lots/{gid}/screen/next and /lots/{gid}/qr.svg."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, services: BiddingServices) -> None:
         self._site = site
+        self._services = services
         self._codes = Codes()
 
     async def show(self, request: Request) -> Response:
@@ -60,7 +62,7 @@ class Screens:
     async def code(self, request: Request) -> Response:
         """GET /lots/{gid}/qr.svg: the address of the lot's page as a QR code, dark on light in every colour scheme."""
         gid = lot_gid(request)
-        await self._site.house.showing.ask((gid, None))
+        await self._services.auction_views.ask((gid, None))
         try:
             code = await self._codes.of(f"{self._site.origin(request)}/lots/{gid}")
         except Busy as refused:

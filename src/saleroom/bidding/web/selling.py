@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.accounts.domain.accounts import Account
-from saleroom.accounts.service.idempotency import Once
+from saleroom.bidding.api.conditions import explained
 from saleroom.bidding.api.fields import AMEND, CLOSE, CREATE
 from saleroom.bidding.domain.errors import Changed, TermsChanged
 from saleroom.bidding.domain.increments import DEFAULT_LADDER
@@ -27,14 +27,15 @@ from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service import auctions, photos, selling
 from saleroom.bidding.service.places import Sender
 from saleroom.bidding.service.selling import Offer
+from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web import drafts, labels
 from saleroom.bidding.web.drafts import Read, Written
 from saleroom.http import uploads
-from saleroom.http.endpoints import digest, explained
+from saleroom.http.endpoints import digest
 from saleroom.http.guard import OF_ANOTHER_SESSION, client_address, session_token
 from saleroom.http.problems import ForgeryRefused
 from saleroom.kernel.errors import Fault, Invalid, Refused, Unauthenticated
-from saleroom.kernel.identifiers import GID
+from saleroom.kernel.identifiers import GID, IdempotencyKey
 from saleroom.kernel.instants import instant
 from saleroom.site import words
 from saleroom.site.language import N_, Language, Said
@@ -81,9 +82,9 @@ class Shown(Struct, frozen=True, kw_only=True):
 class Selling:
     """The pages of a seller."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, services: BiddingServices) -> None:
         self._site = site
-        self._house = site.house
+        self._services = services
 
     async def form(self, request: Request) -> Response:
         """GET /sell: a new form."""
@@ -121,7 +122,7 @@ class Selling:
         gid, sent = lot_gid(request), await fields(request)
         try:
             seen = Seen(version=drafts.version_of(sent.get("version")))
-            await self._house.write(auctions.cancel, session_token(request) or "", gid, seen)
+            await self._services.tokens.write(auctions.cancel, session_token(request) or "", gid, seen)
         except Refused as refused:
             return await self._manage(request, refused)
         return go_to(f"/lots/{gid}")
@@ -134,7 +135,7 @@ class Selling:
             ends_at = None if now else _announced(sent, self._language(request))
             # Who closes now is told who gets the lot at which price: that holds for this state only.
             seen = Seen(version=version, tags=frozenset({f"{version}-{sent.get('head', '')}"}) if now else None)
-            await self._house.write(auctions.close, session_token(request) or "", gid, ends_at, None, seen)
+            await self._services.tokens.write(auctions.close, session_token(request) or "", gid, ends_at, None, seen)
         except Refused as refused:
             return await self._manage(request, refused, sent.get("endsAt", ""))
         return go_to(f"/lots/{gid}")
@@ -143,7 +144,7 @@ class Selling:
         """Return one's own lot as it is, with what may be done to it; and what was `refused` of that just now."""
         gid, language = lot_gid(request), self._language(request)
         if isinstance(refused, Changed):
-            refused = await explained(self._house, gid, refused)
+            refused = await explained(self._services, gid, refused)
         try:
             viewer, (offer, fixed) = await self._site.read(request, _managed, gid)
         except Unauthenticated:
@@ -179,7 +180,7 @@ class Selling:
             sent = structs.replace(sent, do="preview" if sent.do == "publish" else sent.do)
         stored, bad = await self._stored(request, sent)
         written = drafts.with_photos(sent.written, [photo.id for photo in stored])
-        offer = None if gid is None else await self._house.database.read(selling.offered, token, gid)
+        offer = None if gid is None else await self._services.database.read(selling.offered, token, gid)
         try:
             if bad or sent.do not in ("preview", "publish"):
                 return await self._form(
@@ -188,7 +189,7 @@ class Selling:
             return await self._go_on(request, viewer, sent, written, offer)
         except Changed as changed:
             assert gid is not None and offer is not None, "a lot that is not there yet has not changed"
-            told = await explained(self._house, gid, changed)
+            told = await explained(self._services, gid, changed)
             # What the seller is told of now is what they have seen when they send the form once more.
             written = drafts.at_version(written, offer.view.version)
             return await self._form(request, written, Shown(refused=told), gid=gid, offer=offer)
@@ -240,14 +241,14 @@ class Selling:
         return self._site.page(request, "sell_preview.html", viewer, context, refused=refused)
 
     async def _publish(self, token: str, sent: Sent, written: Written, read: Read, offer: Offer | None) -> Response:
-        write = self._house.database.write
+        write = self._services.database.write
         if offer is not None:
             changes = drafts.changes(offer.auction, written, read.values)
             await write(selling.amend, token, offer.auction.gid, changes, written.photos, drafts.seen(written))
             return go_to(f"/lots/{offer.auction.gid}")
         asked = digest("POST", "/sell", "", {**read.values, "photos": written.photos})
-        once = Once(sent.key, asked) if _KEY.fullmatch(sent.key) else None
-        most = self._house.auctions_per_user_max
+        once = IdempotencyKey(sent.key, asked) if _KEY.fullmatch(sent.key) else None
+        most = self._services.auctions_per_user_max
         made = await write(auctions.create, token, Draft(**read.values), once, tuple(written.photos), most)
         return go_to(f"/lots/{msgspec.json.decode(made, type=_Gid).gid}?listed")
 
@@ -304,8 +305,8 @@ class Selling:
                 if len(sent.written.photos) + len(found) >= PER_LOT_MAX:
                     raise Invalid({"photo": [Said("too_many_photos", language.gettext(FULL, count=PER_LOT_MAX))]})
                 # One byte more than allowed is enough to refuse a file.
-                data = await file.read(self._house.photos.bytes_max + 1)
-                found.append(await uploads.store(request, self._house.photos, token, sent.sender, data))
+                data = await file.read(self._services.photos.bytes_max + 1)
+                found.append(await uploads.store(request, self._services.photos, token, sent.sender, data))
             except Refused as refused:
                 why = words.faults(language, refused).get("photo") if isinstance(refused, Invalid) else None
                 bad.append(Markup("{}: {}").format(name, why or words.refusal(language, refused)))
@@ -318,7 +319,7 @@ class Selling:
         viewer = await self._site.viewer(request)
         sender = Sender.at(None if viewer is None else viewer.username, client_address(request))
         photos_max = 1 if viewer is None else uploads.FORM_PHOTOS_MAX
-        async with uploads.form(request, self._house.photos, sender, photos_max=photos_max) as form:
+        async with uploads.form(request, self._services.photos, sender, photos_max=photos_max) as form:
             yield _read(form, sender)
 
     def _language(self, request: Request) -> Language:

@@ -1,0 +1,36 @@
+"""Tokens: whose they are, and writing on behalf of a live one."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Concatenate, ParamSpec, TypeVar
+
+from saleroom.accounts.service import accounts
+from saleroom.storage.batching import Shared
+from saleroom.storage.database import Database, Transaction
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Tokens:
+    """The tokens of one process. Questions that come at the same time share one read."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._owners: Shared[str, int] = Shared(database, accounts.token_owners)
+
+    def owner(self, token: str) -> Awaitable[int]:
+        """Return the number of the token's user. Raises Unauthenticated or Unavailable."""
+        return self._owners.ask(token)
+
+    async def write(
+        self, use_case: Callable[Concatenate[Transaction, str, P], R], token: str, *args: P.args, **kwargs: P.kwargs
+    ) -> R:
+        """Run a use case that needs a token, in a transaction that may write.
+
+        A dead token is refused before that, so that it never takes a bidder's turn to write. Raises Unauthenticated, and
+        as `Database.write` does.
+        """
+        await self._owners.ask(token)
+        return await self._database.write(use_case, token, *args, **kwargs)

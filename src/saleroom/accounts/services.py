@@ -1,0 +1,20 @@
+"""The services behind the API and the pages of accounts, made in `compose.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from saleroom.accounts.service.accounts import Accounts
+from saleroom.accounts.service.tokens import Tokens
+from saleroom.storage.database import Database
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccountServices:
+    """The services behind the API and the pages of accounts."""
+
+    database: Database
+    accounts: Accounts
+    tokens: Tokens
+    load_key: str | None = field(default=None, repr=False)
+    """The key with which test users can be made; None: nobody can make any."""

@@ -1,0 +1,46 @@
+"""The services behind the API and the pages of auctions, and behind bids from devices, made in `compose.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from saleroom.accounts.service.tokens import Tokens
+from saleroom.bidding.service import watching
+from saleroom.bidding.service.desk import Desk
+from saleroom.bidding.service.photos import Photos
+from saleroom.bidding.service.reading import Look, Shown
+from saleroom.bidding.service.signing import SigningKey
+from saleroom.feed.feed import Feed
+from saleroom.http.cursors import Cursors
+from saleroom.storage.batching import Shared
+from saleroom.storage.database import Database
+
+
+@dataclass(frozen=True, kw_only=True)
+class BiddingServices:
+    """The services behind the API and the pages of auctions, and behind bids from devices."""
+
+    database: Database
+    tokens: Tokens
+    desk: Desk
+    signing_key: SigningKey
+    """The key that receipts are signed with, if there is one."""
+    auction_views: Shared[tuple[str, str | None], Shown]
+    """Auctions by gid, as the holder of a token may see them."""
+    shared_reads: Shared[Look, Any]
+    """Lists and histories that many ask for. Each must be cheap, as the others of its batch wait for it."""
+    photos: Photos
+    feed: Feed
+    cursors: Cursors
+    auctions_per_user_max: int
+    """How many auctions one user may run at a time, and create in a day."""
+
+    async def watch(self, token: str, gid: str, *, watched: bool) -> None:
+        """Put an auction on the user's watch list, or take it off; nothing is written if that is so already.
+
+        Raises Unauthenticated, UnknownAuction or TooManyWatched.
+        """
+        await self.tokens.owner(token)
+        if await self.database.read(watching.is_watched, token, gid) != watched:
+            await self.database.write(watching.watch if watched else watching.unwatch, token, gid)
