@@ -21,7 +21,9 @@ from tests.process import Client
 
 PICTURE = plain((1000, 500))
 NEVER_ENDING = (
-    "import sys; sys.path[:] = sys.argv[1:]; from saleroom.service import decoding\n" + SLEEPS + "\ndecoding.main()"
+    "import sys; sys.path[:] = sys.argv[1:]; from saleroom.bidding.service import decoder_process\n"
+    + SLEEPS
+    + "\ndecoder_process.main()"
 )
 
 

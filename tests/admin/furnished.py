@@ -14,7 +14,7 @@ from saleroom.admin import ledger_check
 from saleroom.bidding.service import auctions, photos, watching
 from saleroom.bidding.service.bidding import buy_now
 from saleroom.bidding.service.closing import settle_due
-from saleroom.bidding.service.imaging import make
+from saleroom.bidding.service.renditions import make
 from saleroom.bidding.storage.tables import signing_keys
 from saleroom.storage import heartbeats, leases
 from saleroom.storage.database import Database, Transaction

@@ -9,7 +9,7 @@ from saleroom.admin.ledger_check import faults_of
 from saleroom.bidding.domain.events import AuctionCreated, PhotosArranged
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service import auctions, photos
-from saleroom.bidding.service.imaging import make
+from saleroom.bidding.service.renditions import make
 from saleroom.bidding.storage.tables import photo_files
 from saleroom.bidding.storage.tables import photos as rows
 from saleroom.storage.database import Database

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from saleroom.bidding.domain.photos import WIDTHS, made_widths
-from saleroom.bidding.service import imaging
+from saleroom.bidding.service import renditions
 from saleroom.kernel.errors import Invalid
 from tests import pictures
 from tests.fuzz.mangling import bounded, mangled
@@ -59,9 +59,9 @@ def test_a_picture_is_made_or_refused(data: bytes) -> None:
     made = None
     with bounded(PICTURE_SECONDS_MAX):
         try:
-            made = imaging.make(data)
+            made = renditions.make(data)
         except Invalid as refused:
-            assert [imaging.FIELD] == [*refused.faults]  # noqa: PT017  # what it must be, whichever it is
+            assert [renditions.FIELD] == [*refused.faults]  # noqa: PT017  # what it must be, whichever it is
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MEGABYTES_MAX * 1024
     if made is not None:
         assert tuple(made.files) == made_widths(max(made.files))[::-1]
@@ -77,4 +77,4 @@ def test_a_picture_is_made_or_refused(data: bytes) -> None:
 def test_other_kinds_are_no_pictures(kind: str) -> None:
     """Only the kinds that are said are tried: a decoder that is not needed cannot be attacked."""
     with pytest.raises(Invalid):
-        imaging.make(pictures.plain((32, 32), kind=kind))
+        renditions.make(pictures.plain((32, 32), kind=kind))

@@ -5,7 +5,7 @@ import hashlib
 import msgspec
 
 from saleroom.bidding.domain.events import MaximumRaised
-from saleroom.bidding.domain.ledger import Lines, Logged, commitment, enter, hidden_event
+from saleroom.bidding.domain.ledger import LedgerEvent, LedgerWriter, commitment, enter, hidden_event
 from saleroom.bidding.domain.views import event_parts, sealed_part
 from saleroom.kernel.chain import ZERO, Chain, link, salt
 from tests.bidding.domain.examples import after, an_auction, eur, place
@@ -60,12 +60,12 @@ def test_what_is_hidden_is_linked_and_committed_to_by_the_next_event() -> None:
 def test_an_opened_line_says_which_raises_came_before_it() -> None:
     """What was hidden between two public events stands in the line of the second, once, and in no other."""
     auction, log = place(an_auction(), "bob up to 150", "bob up to 200", "bob up to 250", "cyd 300")
-    lines: list[Logged] = []
+    lines: list[LedgerEvent] = []
     state = an_auction()
     for event in log:
         state, entry = enter(state.after(event), event)
         sealed = event_parts(event)[1]
-        lines.append(Logged(event.TYPE, event.at, entry.payload, sealed))
+        lines.append(LedgerEvent(event.TYPE, event.at, entry.payload, sealed))
     assert auction.version == state.version
-    opened = [line.count(b'"maximum.raised"') for line in Lines("5" * 64).of(lines)]
+    opened = [line.count(b'"maximum.raised"') for line in LedgerWriter("5" * 64).of(lines)]
     assert [0, 2, 0] == opened

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, select
 
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.events import BidPlaced, Event
-from saleroom.bidding.domain.ledger import Logged, enter, replay
+from saleroom.bidding.domain.ledger import LedgerEvent, enter, replay
 from saleroom.bidding.domain.views import auction_view, event_from_parts
 from saleroom.bidding.storage import auctions
 from saleroom.kernel.errors import Refused
@@ -169,7 +169,7 @@ class Judge:
         self._agrees(known)
         self.states.setdefault(auction.gid, {})[auction.version] = _encode(auction_view(auction))
 
-    def _payload(self, state: Auction, one: Logged) -> None:
+    def _payload(self, state: Auction, one: LedgerEvent) -> None:
         if one.payload is not None:
             self.payloads[state.gid, state.version] = one.payload
 
@@ -202,7 +202,7 @@ class Judge:
         return {gid: known.auction.version for gid, known in self.known.items()}
 
 
-def _event(one: Logged) -> Event:
+def _event(one: LedgerEvent) -> Event:
     public = {} if one.payload is None else msgspec.json.decode(one.payload)["data"]
     return event_from_parts(one.type, one.at, public, one.private)
 

@@ -12,7 +12,7 @@ from sqlalchemy import inspect, select, text
 
 from saleroom.accounts.service import accounts
 from saleroom.bidding.service import auctions, photos, watching
-from saleroom.bidding.service.imaging import make
+from saleroom.bidding.service.renditions import make
 from saleroom.bidding.storage.listing import Filter, Sort, page
 from saleroom.bidding.storage.search_index import INDEX
 from saleroom.bidding.storage.tables import texts

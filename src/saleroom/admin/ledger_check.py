@@ -19,7 +19,7 @@ from saleroom.admin.photo_check import picture_faults
 from saleroom.bidding.domain.auction import Auction, begin
 from saleroom.bidding.domain.events import AuctionCreated, BidPlaced, Event
 from saleroom.bidding.domain.ledger import enter
-from saleroom.bidding.domain.retrace import Broken, retrace
+from saleroom.bidding.domain.retrace import RuleViolation, retrace
 from saleroom.bidding.domain.views import event_from_parts
 from saleroom.bidding.storage import auctions as auction_rows
 from saleroom.bidding.storage import bids as bid_rows
@@ -110,7 +110,7 @@ def _auction_faults(tx: Transaction, stored: _Stored, house: House, row: RowMapp
         return
     try:
         retrace(log_)
-    except Broken as error:
+    except RuleViolation as error:
         yield f"event {error.index + 1}: {error.reason}"
     yield from (f"its row: {each}" for each in stored.differences(row, expected))
     yield from _bid_faults(tx, stored, house, row["id"], bids_)

@@ -9,7 +9,7 @@ from saleroom.accounts.service.tokens import Tokens
 from saleroom.bidding.service import watching
 from saleroom.bidding.service.desk import Desk
 from saleroom.bidding.service.photos import Photos
-from saleroom.bidding.service.reading import Look, Shown
+from saleroom.bidding.service.reading import AuctionJson, Look
 from saleroom.bidding.service.signing import SigningKey
 from saleroom.feed.feed import Feed
 from saleroom.http.cursors import Cursors
@@ -26,7 +26,7 @@ class BiddingServices:
     desk: Desk
     signing_key: SigningKey
     """The key that receipts are signed with, if there is one."""
-    auction_views: Shared[tuple[str, str | None], Shown]
+    auction_views: Shared[tuple[str, str | None], AuctionJson]
     """Auctions by gid, as the holder of a token may see them."""
     shared_reads: Shared[Look, Any]
     """Lists and histories that many ask for. Each must be cheap, as the others of its batch wait for it."""

@@ -13,7 +13,7 @@ from sqlalchemy import Row, Select, Text, cast, func, select, update
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.events import AuctionCancelled, AuctionClosed, Event
-from saleroom.bidding.domain.ledger import Entry, Logged
+from saleroom.bidding.domain.ledger import Entry, LedgerEvent
 from saleroom.bidding.domain.views import event_from_parts
 from saleroom.bidding.storage import auctions as auction_rows
 from saleroom.bidding.storage.auctions import ending_rank
@@ -100,7 +100,7 @@ def last_public(tx: Transaction, auction_id: int, kinds: Iterable[type[Event]], 
     return None if row is None else _event(row.type, row.at, row.payload, msgspec.json.decode(row.private))
 
 
-def logged(tx: Transaction, auction_id: int, after: int = 0, until: int | None = None) -> list[Logged]:
+def logged(tx: Transaction, auction_id: int, after: int = 0, until: int | None = None) -> list[LedgerEvent]:
     """Return an auction's events, the hidden ones too, after position `after` and up to `until`, as they were written."""
     which = [events.c.auction_id == auction_id, events.c.position > after]
     if until is not None:
@@ -108,15 +108,17 @@ def logged(tx: Transaction, auction_id: int, after: int = 0, until: int | None =
     return _as_written(tx, select(events).where(*which).order_by(events.c.position))
 
 
-def published(tx: Transaction, auction_id: int, after: int, until: int) -> list[Logged]:
+def published(tx: Transaction, auction_id: int, after: int, until: int) -> list[LedgerEvent]:
     """Return an auction's public events after version `after` and up to `until`, as they were written."""
     # Positions are indexed, and what is after a version is also after that position.
     which = (events.c.auction_id == auction_id, events.c.position > after, events.c.version > after)
     return _as_written(tx, select(events).where(*which).order_by(events.c.position).limit(until - after))
 
 
-def _as_written(tx: Transaction, statement: Select[Any]) -> list[Logged]:
-    return [Logged(row.type, row.at, row.payload, msgspec.json.decode(row.private)) for row in tx.execute(statement)]
+def _as_written(tx: Transaction, statement: Select[Any]) -> list[LedgerEvent]:
+    return [
+        LedgerEvent(row.type, row.at, row.payload, msgspec.json.decode(row.private)) for row in tx.execute(statement)
+    ]
 
 
 @ranked(Rank.HOUSE)

@@ -13,7 +13,7 @@ from decimal import Decimal
 
 from markupsafe import Markup, escape
 
-from saleroom.bidding.domain.errors import Changed
+from saleroom.bidding.domain.errors import AuctionChanged
 from saleroom.bidding.domain.events import SoftClose
 from saleroom.kernel.errors import Fact, Fault, Invalid, Refused
 from saleroom.kernel.instants import instant
@@ -210,7 +210,7 @@ CHANGES: Mapping[str, tuple[str, ...]] = {
 
 def changes(language: Language, refused: Refused | None) -> list[str]:
     """Return what has changed of a lot since somebody saw it, a sentence for each change, as markup."""
-    found = refused.facts.get("changes") if isinstance(refused, Changed) else ()
+    found = refused.facts.get("changes") if isinstance(refused, AuctionChanged) else ()
     assert isinstance(found, tuple), "the fact is a tuple wherever it is"
     return [_say(language, CHANGES[one.member], {"was": one.was, "now": one.now}) for one in found]
 

@@ -11,7 +11,7 @@ from hypothesis import given
 
 from saleroom.bidding.domain.auction import Auction, begin
 from saleroom.bidding.domain.events import AuctionCreated, Event
-from saleroom.bidding.domain.ledger import Lines, Logged, enter, replay
+from saleroom.bidding.domain.ledger import LedgerEvent, LedgerWriter, enter, replay
 from saleroom.kernel.chain import ZERO, canonical
 from tests.bidding.domain.examples import an_auction, place
 from tests.bidding.domain.oracle import Lot
@@ -34,7 +34,7 @@ def test_the_chain_is_as_documented(history: History) -> None:
     """A verifier written from docs/ledger.md alone, with nothing of the house's, agrees with every line, opened or not."""
     auction, log = _logged(play(history).log)
     head, hidden_count = ZERO, 0
-    for text in b"".join(Lines(SEED).of(log)).splitlines(keepends=True):
+    for text in b"".join(LedgerWriter(SEED).of(log)).splitlines(keepends=True):
         line = json.loads(text)
         assert _jcs(line) + b"\n" == text
         opened, event = line["opened"], line["event"]
@@ -46,7 +46,7 @@ def test_the_chain_is_as_documented(history: History) -> None:
         head = _sha(head, {name: value for name, value in event.items() if name != "hash"})
         assert event["hash"] == head
     assert head == auction.chain.head
-    closed = b"".join(Lines(None).of(log))
+    closed = b"".join(LedgerWriter(None).of(log))
     assert [json.loads(line)["event"]["hash"] for line in closed.splitlines()][-1] == head
     assert hidden_count == sum(one.payload is None for one in log) or auction.chain.hidden != ZERO
 
@@ -55,10 +55,10 @@ def test_the_chain_is_as_documented(history: History) -> None:
 def test_nothing_hidden_can_be_seen_before_the_end(history: History) -> None:
     """While it runs, neither sealed members nor salts nor the seed are on a line, and a raise leaves no trace."""
     _, log = _logged(play(history).log)
-    for line in Lines(None).of(log):
+    for line in LedgerWriter(None).of(log):
         assert {"event"} == json.loads(line).keys()
         assert SEED.encode() not in line
-    assert len(list(Lines(None).of(log))) == sum(one.payload is not None for one in log)
+    assert len(list(LedgerWriter(None).of(log))) == sum(one.payload is not None for one in log)
 
 
 def test_a_commitment_does_not_give_away_what_it_commits_to() -> None:
@@ -79,7 +79,7 @@ def test_a_commitment_does_not_give_away_what_it_commits_to() -> None:
 def test_salts_are_the_seeds() -> None:
     """The salt of an event is HMAC-SHA256 of its sequence, keyed with the auction's seed."""
     _, log = _logged(Game(Lot(100_000)).log)
-    [line] = [json.loads(line) for line in Lines(SEED).of(log)]
+    [line] = [json.loads(line) for line in LedgerWriter(SEED).of(log)]
     assert hmac.new(SEED.encode(), b"1", "sha256").hexdigest() == line["opened"]["salt"]
 
 
@@ -90,9 +90,9 @@ def test_canonical_is_rfc_8785() -> None:
     assert f'{{"a":{{}},"b":[{text},true,null,7]}}'.encode() == canonical(value)
 
 
-def _logged(events: list[Event]) -> tuple[Auction, list[Logged]]:
+def _logged(events: list[Event]) -> tuple[Auction, list[LedgerEvent]]:
     """Return the auction, and its log as it is read back from a store."""
-    log: list[Logged] = []
+    log: list[LedgerEvent] = []
     auction = None
     for event in [msgspec.structs.replace(events[0], seed=SEED), *events[1:]]:
         if isinstance(event, AuctionCreated):
@@ -100,7 +100,7 @@ def _logged(events: list[Event]) -> tuple[Auction, list[Logged]]:
         else:
             assert auction is not None
             auction, entry = enter(auction.after(event), event)
-        log.append(Logged(event.TYPE, event.at, entry.payload, msgspec.json.decode(entry.private)))
+        log.append(LedgerEvent(event.TYPE, event.at, entry.payload, msgspec.json.decode(entry.private)))
     assert auction is not None
     return auction, log
 

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from saleroom.bidding.domain.reasons import Reasoned, conclusion
+from saleroom.bidding.domain.reasons import BidReason, conclusion
 from saleroom.bidding.domain.retrace import retrace
 from saleroom.bidding.domain.selling import cancel
 from tests.bidding.domain.examples import ADA, after, eur
@@ -16,7 +16,7 @@ def test_a_bid_is_told_with_all_that_it_was() -> None:
     asked, decided = after(2) - timedelta(microseconds=1), after(2)
     assert (1, 2, 3) == (first.index, challenge.index, answer.index)
     assert (
-        Reasoned(
+        BidReason(
             index=2,
             at=decided,
             received_at=asked,
@@ -30,7 +30,7 @@ def test_a_bid_is_told_with_all_that_it_was() -> None:
         == challenge
     )
     assert (
-        Reasoned(
+        BidReason(
             index=3,
             at=decided,
             received_at=None,
@@ -49,7 +49,7 @@ def test_a_raise_that_nobody_saw_is_told_with_all_that_it_was() -> None:
     """It has no amount, leads, is nobody's but the leader's own, and has the instant of its request."""
     story = Story().bids("bob up to 150").bids("bob up to 200", seconds=2)
     assert (
-        Reasoned(
+        BidReason(
             index=2,
             at=after(2),
             received_at=after(2) - timedelta(microseconds=1),

@@ -29,7 +29,7 @@ from saleroom.bidding.domain.events import (
 from saleroom.bidding.domain.increments import Tier
 from saleroom.bidding.domain.ledger import replay
 from saleroom.bidding.domain.reasons import conclusion
-from saleroom.bidding.domain.retrace import Broken, retrace
+from saleroom.bidding.domain.retrace import RuleViolation, retrace
 from saleroom.bidding.domain.selling import Draft, announce_end, create
 from tests.bidding.domain.examples import ADA, BOB, BY_NAME, after, eur, said
 from tests.bidding.domain.playing import T0, play
@@ -74,7 +74,7 @@ def broken(log: list[Event]) -> tuple[int, str] | None:
     """Where a log breaks and why, or None."""
     try:
         retrace(log)
-    except Broken as error:
+    except RuleViolation as error:
         return error.index, error.reason
     return None
 

@@ -9,7 +9,7 @@ from msgspec import structs
 from saleroom.bidding.domain.closing import open_if_due, reopen_after_outage, settle
 from saleroom.bidding.domain.events import AuctionCreated, Outcome, SoftClose
 from saleroom.bidding.domain.increments import Tier
-from saleroom.bidding.domain.retrace import Broken, retrace
+from saleroom.bidding.domain.retrace import RuleViolation, retrace
 from saleroom.bidding.domain.selling import cancel, close_now
 from tests.bidding.domain.examples import ADA, after, eur
 from tests.bidding.domain.test_retrace import Story, broken
@@ -17,7 +17,7 @@ from tests.bidding.domain.test_retrace import Story, broken
 
 def test_a_break_names_its_event_from_one() -> None:
     """People count from 1, programs from 0."""
-    error = Broken(3, "it is odd")
+    error = RuleViolation(3, "it is odd")
     assert ("event 4: it is odd", 3, "it is odd") == (str(error), error.index, error.reason)
 
 

@@ -11,7 +11,7 @@ from saleroom.accounts.storage.idempotency import RETENTION
 from saleroom.bidding.domain.events import AuctionClosed, AuctionExtended, AuctionOpened, Reason, SoftClose
 from saleroom.bidding.domain.ledger import replay
 from saleroom.bidding.service import closing
-from saleroom.bidding.service.closing import OUTAGE, Closer, Settled, settle_due, sweep
+from saleroom.bidding.service.closing import OUTAGE, Closer, Round, settle_due, sweep
 from saleroom.bidding.storage import auctions
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.storage.database import Database
@@ -41,25 +41,25 @@ async def test_it_closes_at_its_end_and_not_before(
     gid = await sells(clocked_database, ada, ends_at=after(3600))
     await bid(clocked_database, bob.bids(gid, "up to 150"))
     clock.now = after(3600) - MICROSECOND
-    assert Settled(0, 0, 0.000001) == await clocked_database.write(settle_due)
+    assert Round(0, 0, 0.000001) == await clocked_database.write(settle_due)
     clock.now = after(3605)
-    assert Settled(1, 0, None) == await clocked_database.write(settle_due)
+    assert Round(1, 0, None) == await clocked_database.write(settle_due)
     [closed] = [event for event in await logged(clocked_database, gid) if isinstance(event, AuctionClosed)]
     assert (after(3600), "sold", bob.account.username) == (closed.at, closed.outcome, closed.winner)
-    assert Settled(0, 0, None) == await clocked_database.write(settle_due)
+    assert Round(0, 0, None) == await clocked_database.write(settle_due)
 
 
 async def test_it_opens_at_its_start(clocked_database: Database, clock: FakeClock, ada: Person) -> None:
     """The closer opens what is scheduled, dated by its start, and says when the next thing is due."""
     early = await sells(clocked_database, ada, starts_at=after(60), ends_at=after(120))
     late = await sells(clocked_database, ada, starts_at=after(3600))
-    assert Settled(0, 0, 60.0) == await clocked_database.write(settle_due)
+    assert Round(0, 0, 60.0) == await clocked_database.write(settle_due)
     clock.now = after(61)
-    assert Settled(1, 0, 59.0) == await clocked_database.write(settle_due, reopens=False)
+    assert Round(1, 0, 59.0) == await clocked_database.write(settle_due, reopens=False)
     assert ("open", "scheduled") == tuple([(await stored(clocked_database, gid)).status for gid in (early, late)])
     assert AuctionOpened(at=after(60)) == (await logged(clocked_database, early))[-1]
     clock.now = after(4000)
-    assert Settled(2, 0, None) == await clocked_database.write(settle_due, reopens=False)
+    assert Round(2, 0, None) == await clocked_database.write(settle_due, reopens=False)
     assert ("closed", "open") == tuple([(await stored(clocked_database, gid)).status for gid in (early, late)])
 
 
@@ -129,12 +129,12 @@ async def test_an_outage_over_the_end_reopens(
     """If the house was down at the end, the auction is open again for its extension, and says why; then it closes."""
     gid = await sells(clocked_database, ada, ends_at=after(3600))
     await _down(clocked_database, clock, 3500, 4000)
-    assert Settled(0, 1, 120.0) == await clocked_database.write(settle_due)
+    assert Round(0, 1, 120.0) == await clocked_database.write(settle_due)
     extended = AuctionExtended(at=after(4000), ends_at=after(4120), reason=Reason.OUTAGE, down_since=after(3500))
     assert extended == (await logged(clocked_database, gid))[-1]
     assert ["accepted"] == await bid(clocked_database, bob.bids(gid, "100"))
     clock.now = after(4120)
-    assert Settled(1, 0, None) == await clocked_database.write(settle_due, reopens=False)
+    assert Round(1, 0, None) == await clocked_database.write(settle_due, reopens=False)
     assert "sold" == (await stored(clocked_database, gid)).outcome
 
 
@@ -185,7 +185,7 @@ async def test_a_new_house_has_no_outage(clocked_database: Database, clock: Fake
     """Without any heartbeat before, nothing shows an outage, and what is due is closed."""
     gid = await sells(clocked_database, ada, ends_at=after(3600))
     clock.now = after(4000)
-    assert Settled(1, 0, None) == await clocked_database.write(settle_due)
+    assert Round(1, 0, None) == await clocked_database.write(settle_due)
     assert "closed" == (await stored(clocked_database, gid)).status
 
 

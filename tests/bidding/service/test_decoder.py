@@ -14,9 +14,9 @@ import psutil
 import pytest
 
 from saleroom.bidding.service import decoder as module
-from saleroom.bidding.service import decoding
+from saleroom.bidding.service import decoder_process
 from saleroom.bidding.service.decoder import Decoder
-from saleroom.bidding.service.imaging import make
+from saleroom.bidding.service.renditions import make
 from saleroom.kernel.errors import Busy, Invalid
 from tests import hostile_pictures
 from tests.hostile_pictures import HOSTILE
@@ -25,7 +25,7 @@ from tests.pictures import plain, quartered, written
 PICTURE = plain((1000, 500))
 OVERHEAD_BYTES = 2 * 20_000_000
 """The file itself and a copy of it."""
-SLEEPS = "import time; decoding.make = lambda data: time.sleep(600)"
+SLEEPS = "import time; decoder_process.make = lambda data: time.sleep(600)"
 
 
 @pytest.fixture
@@ -38,8 +38,8 @@ def decoder() -> Iterator[Decoder]:
 
 def changed(monkeypatch: pytest.MonkeyPatch, change: str) -> None:
     """Have the processes make this change in themselves before they begin."""
-    start = "import sys; sys.path[:] = sys.argv[1:]; from saleroom.service import decoding, imaging"
-    monkeypatch.setattr(module, "_PROGRAM", f"{start}\n{change}\ndecoding.main()")
+    start = "import sys; sys.path[:] = sys.argv[1:]; from saleroom.bidding.service import decoder_process, renditions"
+    monkeypatch.setattr(module, "_PROGRAM", f"{start}\n{change}\ndecoder_process.main()")
 
 
 async def fate(decoder: Decoder, data: bytes = PICTURE) -> str:
@@ -63,7 +63,7 @@ async def started() -> psutil.Process:
 def is_decoder(process: psutil.Process) -> bool:
     """Whether this is a process that decodes."""
     try:
-        return any("decoding.main()" in word for word in process.cmdline())
+        return any("decoder_process" in word for word in process.cmdline())
     except psutil.Error:
         return False
 
@@ -114,7 +114,7 @@ async def test_pictures_made_to_cost(decoder: Decoder, what: str) -> None:
     picture = craft()
     before = _most_taken()
     assert expected == await fate(decoder, picture)
-    assert _most_taken() <= max(before, decoding.MEMORY_BYTES_MAX + OVERHEAD_BYTES)
+    assert _most_taken() <= max(before, decoder_process.MEMORY_BYTES_MAX + OVERHEAD_BYTES)
     assert "made" == await fate(decoder)
 
 
@@ -122,7 +122,7 @@ async def test_the_time_of_the_processor_is_the_kernels_limit(
     decoder: Decoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What takes too much of the processor is ended, also where nothing in its head tells it."""
-    changed(monkeypatch, "decoding.CPU_SECONDS_MAX = 2; imaging.SCANS_MAX = 10**9")
+    changed(monkeypatch, "decoder_process.CPU_SECONDS_MAX = 2; renditions.SCANS_MAX = 10**9")
     monkeypatch.setattr(module, "SECONDS_MAX", 600.0)
     assert "image_too_costly" == await fate(decoder, hostile_pictures.jpeg_of_scans(9_000))
     assert "made" == await fate(decoder)
@@ -131,7 +131,7 @@ async def test_the_time_of_the_processor_is_the_kernels_limit(
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS does not limit memory")
 async def test_the_memory_is_the_kernels_limit(decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes too much memory is refused, and the advice is not to send the same file again."""
-    changed(monkeypatch, "decoding.MEMORY_BYTES_MAX = 150 * 2**20")
+    changed(monkeypatch, "decoder_process.MEMORY_BYTES_MAX = 150 * 2**20")
     assert "image_too_costly" == await fate(decoder, hostile_pictures.png((10_000, 6_000)))
     assert "made" == await fate(decoder)
 
@@ -151,21 +151,21 @@ async def test_it_is_ended_when_it_takes_too_long(decoder: Decoder, monkeypatch:
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT])
 async def test_a_decoder_that_crashes(decoder: Decoder, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     """A crash is a fault of the picture, and nothing else is lost."""
-    changed(monkeypatch, f"import os; decoding.make = lambda data: os.kill(os.getpid(), {int(number)})")
+    changed(monkeypatch, f"import os; decoder_process.make = lambda data: os.kill(os.getpid(), {int(number)})")
     assert "image_truncated" == await fate(decoder)
     monkeypatch.undo()
     assert "made" == await fate(decoder)
 
 
-SMALL = "imaging.Made(20, 20, {20: FILE})"
+SMALL = "renditions.Renditions(20, 20, {20: FILE})"
 LIES = {
-    "nothing": "decoding.msgspec.msgpack.encode = lambda answer: b''",
-    "no answer": "decoding.msgspec.msgpack.encode = lambda answer: b'<html>'",
-    "a page": f"decoding.make = lambda data: {SMALL.replace('FILE', repr(b'<script>alert(1)</script>'))}",
-    "another length": f"decoding.make = lambda data: {SMALL.replace('FILE', repr(b'RIFF    WEBP'))}",
-    "a width of nobody": "decoding.make = lambda data: imaging.Made(20, 20, {})",
-    "a size of nobody": "decoding.make = lambda data: imaging.Made(10**9, 20, {})",
-    "more than there can be": "decoding.msgspec.msgpack.encode = lambda answer: b'x' * (80 * 2**20)",
+    "nothing": "decoder_process.msgspec.msgpack.encode = lambda answer: b''",
+    "no answer": "decoder_process.msgspec.msgpack.encode = lambda answer: b'<html>'",
+    "a page": f"decoder_process.make = lambda data: {SMALL.replace('FILE', repr(b'<script>alert(1)</script>'))}",
+    "another length": f"decoder_process.make = lambda data: {SMALL.replace('FILE', repr(b'RIFF    WEBP'))}",
+    "a width of nobody": "decoder_process.make = lambda data: renditions.Renditions(20, 20, {})",
+    "a size of nobody": "decoder_process.make = lambda data: renditions.Renditions(10**9, 20, {})",
+    "more than there can be": "decoder_process.msgspec.msgpack.encode = lambda answer: b'x' * (80 * 2**20)",
 }
 
 
@@ -190,7 +190,7 @@ def told(data):
     limits = {name: resource.getrlimit(getattr(resource, name)) for name in dir(resource) if name.startswith("RLIMIT")}
     found = {"environment": dict(os.environ), "nice": os.nice(0), "limits": limits, "files": len(os.listdir("/dev/fd"))}
     raise Invalid.one("photo", "told", json.dumps(found))
-decoding.make = told
+decoder_process.make = told
 """
 
 
@@ -204,14 +204,14 @@ async def test_what_the_process_has(decoder: Decoder, monkeypatch: pytest.Monkey
             await decoder.make(PICTURE)
     told = json.loads(caught.value.faults["photo"][0].message)
     assert {} == {name: value for name, value in told["environment"].items() if name != "LC_CTYPE"}
-    assert (4, min(19, os.nice(0) + decoding.NICENESS)) == (told["files"], told["nice"])
+    assert (4, min(19, os.nice(0) + decoder_process.NICENESS)) == (told["files"], told["nice"])
     expected = {
         "RLIMIT_CORE": 0,
         "RLIMIT_FSIZE": 0,
-        "RLIMIT_CPU": decoding.CPU_SECONDS_MAX,
-        "RLIMIT_NOFILE": decoding.FILES_MAX,
+        "RLIMIT_CPU": decoder_process.CPU_SECONDS_MAX,
+        "RLIMIT_NOFILE": decoder_process.FILES_MAX,
         "RLIMIT_NPROC": 0,
-        "RLIMIT_AS": decoding.MEMORY_BYTES_MAX + 2 * len(PICTURE),
+        "RLIMIT_AS": decoder_process.MEMORY_BYTES_MAX + 2 * len(PICTURE),
     }
     assert {name: [limit, limit] for name, limit in expected.items()} == {
         name: told["limits"][name] for name in expected
@@ -249,10 +249,10 @@ async def test_it_ends_with_the_house(monkeypatch: pytest.MonkeyPatch) -> None:
 
 HOUSE = """
 import asyncio
-from saleroom.service import decoder
+from saleroom.bidding.service import decoder
 decoder._PROGRAM = (
-    "import sys; sys.path[:] = sys.argv[1:]; from saleroom.service import decoding; import os, time;"
-    "decoding.make = lambda data: [os.nice(1), time.sleep(600)]; decoding.main()"
+    "import sys; sys.path[:] = sys.argv[1:]; from saleroom.bidding.service import decoder_process; import os, time;"
+    "decoder_process.make = lambda data: [os.nice(1), time.sleep(600)]; decoder_process.main()"
 )
 asyncio.run(decoder.Decoder().make(b"x"))
 """
@@ -263,7 +263,7 @@ def test_it_ends_with_a_house_that_was_killed() -> None:
     house = subprocess.Popen([sys.executable, "-c", HOUSE])
     found: list[psutil.Process] = []
     deadline = time.monotonic() + 60
-    begun = min(19, os.nice(0) + decoding.NICENESS + 1)
+    begun = min(19, os.nice(0) + decoder_process.NICENESS + 1)
     while not found and time.monotonic() < deadline:
         found = [one for one in psutil.Process(house.pid).children() if is_decoder(one) and one.nice() == begun]
         time.sleep(0.02)

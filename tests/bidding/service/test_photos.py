@@ -15,9 +15,9 @@ from saleroom.bidding.domain.photos import UNPLACED_MAX, Photo
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service import auctions, photos
 from saleroom.bidding.service.closing import Closer
-from saleroom.bidding.service.imaging import Made, make
-from saleroom.bidding.service.photos import PLACES_KEPT, PLACES_OF_NETWORK, PLACES_OF_USER, Photos, Pictures
+from saleroom.bidding.service.photos import PLACES_KEPT, PLACES_OF_NETWORK, PLACES_OF_USER, LotPhotos, Photos
 from saleroom.bidding.service.places import Sender
+from saleroom.bidding.service.renditions import Renditions, make
 from saleroom.bidding.storage import photos as storage
 from saleroom.bidding.storage.tables import photo_files
 from saleroom.bidding.storage.tables import photos as rows
@@ -212,7 +212,7 @@ async def test_a_photo_that_two_lots_want_at_once_is_on_one(
         *(one.write(photos.arrange, ada.token, gid, [photo.id]) for one, gid in zip(several, gids, strict=True)),
         return_exceptions=True,
     )
-    assert [[photo]] == [answer.photos for answer in answers if isinstance(answer, Pictures)]
+    assert [[photo]] == [answer.photos for answer in answers if isinstance(answer, LotPhotos)]
     assert [{"photos": ["photo_in_use"]}] * 2 == [codes(answer) for answer in answers if isinstance(answer, Refused)]
     assert 1 == len(await several[0].read(photos.covers, gids))
 
@@ -285,7 +285,7 @@ async def test_each_user_and_network_has_a_turn(taking_in: Photos, monkeypatch: 
     """Of those who send many pictures one is decoded, or in line, at a time: pictures of others come between."""
     order: list[str] = []
 
-    async def made(data: bytes) -> Made:
+    async def made(data: bytes) -> Renditions:
         await asyncio.sleep(0)
         order.append(data.decode())
         return MADE
@@ -304,10 +304,10 @@ async def test_each_user_and_network_has_a_turn(taking_in: Photos, monkeypatch: 
 class OneAtATime:
     """A decoder that is quick."""
 
-    def __init__(self, make: Callable[[bytes], Awaitable[Made]]) -> None:
+    def __init__(self, make: Callable[[bytes], Awaitable[Renditions]]) -> None:
         self._make, self._turn = make, asyncio.Lock()
 
-    async def make(self, data: bytes) -> Made:
+    async def make(self, data: bytes) -> Renditions:
         """Return what is made, one after the other."""
         async with self._turn:
             return await self._make(data)

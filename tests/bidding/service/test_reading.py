@@ -10,7 +10,7 @@ from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.service import reading
 from saleroom.bidding.service.auctions import close
-from saleroom.bidding.service.reading import MyBid, Shown
+from saleroom.bidding.service.reading import AuctionJson, MyBid
 from saleroom.bidding.storage.listing import Filter, Mark, Sort
 from saleroom.kernel.errors import Unauthenticated
 from saleroom.storage.batching import Shared
@@ -30,7 +30,7 @@ async def test_who_sees_the_reserve(database: Database) -> None:
     gid = await sells(database, ada, reserve_price="150")
     for token, expected in ((ada.token, "150.000"), (bob.token, None), (None, None)):
         [one] = await database.read(reading.shown, [(gid, token)])
-        assert isinstance(one, Shown)
+        assert isinstance(one, AuctionJson)
         [listed], _ = await database.read(reading.auction_list, token, Filter(), Sort.NEWEST, 10, None)
         assert one.json == listed
         assert expected == msgspec.json.decode(listed).get("reservePrice")

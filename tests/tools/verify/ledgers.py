@@ -8,7 +8,7 @@ import msgspec
 
 from saleroom.bidding.domain.auction import begin
 from saleroom.bidding.domain.events import AuctionCancelled, AuctionClosed, AuctionCreated, Event
-from saleroom.bidding.domain.ledger import Lines, Logged, commitment, enter
+from saleroom.bidding.domain.ledger import LedgerEvent, LedgerWriter, commitment, enter
 from saleroom.kernel.chain import ZERO, canonical, link
 from saleroom.tools.verify.reading import Damaged, Ledger, read
 
@@ -29,9 +29,9 @@ def lines_of(log: Iterable[Event], *, opened: bool | None = None) -> list[bytes]
             assert auction is not None
             auction = auction.after(event)
         auction, entry = enter(auction, event)
-        pages.append(Logged(event.TYPE, event.at, entry.payload, msgspec.json.decode(entry.private)))
+        pages.append(LedgerEvent(event.TYPE, event.at, entry.payload, msgspec.json.decode(entry.private)))
         over = over or isinstance(event, AuctionClosed | AuctionCancelled)
-    return list(Lines(SEED if (over if opened is None else opened) else None).of(pages))
+    return list(LedgerWriter(SEED if (over if opened is None else opened) else None).of(pages))
 
 
 def verified(raw: bytes) -> Ledger:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from saleroom.bidding.domain.errors import Changed
-from saleroom.bidding.domain.seen import Seen
+from saleroom.bidding.domain.errors import AuctionChanged
+from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.service import reading
 from saleroom.bidding.services import BiddingServices
 from saleroom.http.endpoints import Call
@@ -13,7 +13,7 @@ from saleroom.http.endpoints import Call
 _TAG = re.compile(r'"([1-9][0-9]{0,9}-[0-9a-f]{16})(?:-own)?"')
 
 
-def seen(call: Call[BiddingServices]) -> Seen | None:
+def seen(call: Call[BiddingServices]) -> Precondition | None:
     """Return what the request rests on: the header If-Match, and the body's `seenVersion` and `price`.
 
     The author's tag counts as everybody's, since both name the same state. A tag that the house never gives matches nothing.
@@ -23,15 +23,15 @@ def seen(call: Call[BiddingServices]) -> Seen | None:
         return None
     if tags is not None:
         tags = frozenset(tag[1] for tag in map(_TAG.fullmatch, tags) if tag is not None)
-    return Seen(version=version, tags=tags, price=price)
+    return Precondition(version=version, tags=tags, price=price)
 
 
-async def explain(call: Call[BiddingServices], refused: Changed) -> Changed:
+async def explain(call: Call[BiddingServices], refused: AuctionChanged) -> AuctionChanged:
     """Return `refused` with what has changed in the auction of the request's path."""
     return await explained(call.services, call.identifier, refused)
 
 
-async def explained(services: BiddingServices, gid: str, refused: Changed) -> Changed:
+async def explained(services: BiddingServices, gid: str, refused: AuctionChanged) -> AuctionChanged:
     """Return `refused` with what has changed. It is read outside the transaction that refused, so bids do not wait for it."""
     if refused.seen is None:
         return refused

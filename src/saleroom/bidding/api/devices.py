@@ -12,8 +12,8 @@ from saleroom.accounts.service.throttle import TokenRates
 from saleroom.bidding.api.conditions import explained
 from saleroom.bidding.api.fields import COMMAND
 from saleroom.bidding.domain.bidding import BidRequest
-from saleroom.bidding.domain.errors import Changed, UnknownAuction
-from saleroom.bidding.domain.seen import Seen
+from saleroom.bidding.domain.errors import AuctionChanged, UnknownAuction
+from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.service.bidding import BidCommand
 from saleroom.bidding.services import BiddingServices
 from saleroom.http import problems
@@ -105,13 +105,13 @@ class Commands:
             raise Busy("Too many bids at once; nothing was changed; try again in a moment.")
         received_at = self._services.database.clock_now()
         version = values.get("seen_version")
-        seen = None if version is None else Seen(version=version)
+        seen = None if version is None else Precondition(version=version)
         request = BidRequest(values.get("amount"), values.get("maximum"), received_at=received_at, seen=seen)
         once = IdempotencyKey(command_id, digest(*_BIDS, gid, values))
         self._under_way += 1
         try:
             return await self._services.desk.place(BidCommand(token, gid, request, once))
-        except Changed as changed:
+        except AuctionChanged as changed:
             raise await explained(self._services, gid, changed) from None
         finally:
             self._under_way -= 1

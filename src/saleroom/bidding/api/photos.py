@@ -8,7 +8,7 @@ from saleroom.bidding.api.conditions import seen
 from saleroom.bidding.api.wire import PhotoFileView, PhotosView, PhotoView
 from saleroom.bidding.domain.photos import Photo
 from saleroom.bidding.service import photos
-from saleroom.bidding.service.photos import Pictures
+from saleroom.bidding.service.photos import LotPhotos
 from saleroom.bidding.services import BiddingServices
 from saleroom.http import uploads
 from saleroom.http.endpoints import Call
@@ -40,7 +40,7 @@ async def arrange(call: Call[BiddingServices]) -> Response:
     return _list(await call.services.tokens.write(photos.arrange, call.token, call.identifier, ids, seen(call)))
 
 
-def _list(found: Pictures) -> Response:
+def _list(found: LotPhotos) -> Response:
     return json_response(PhotosView([_view(one) for one in found.photos]), headers={"ETag": f'"{found.tag}"'})
 
 

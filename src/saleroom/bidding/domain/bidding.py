@@ -10,15 +10,23 @@ from msgspec import Struct
 from saleroom.bidding.domain.auction import Auction, Status, refuse_if_over
 from saleroom.bidding.domain.closing import close, open_if_due
 from saleroom.bidding.domain.errors import AlreadyLeading, AuctionNotStarted, BidTooLow, BuyNowUnavailable, OwnAuction
-from saleroom.bidding.domain.events import Asked, AuctionExtended, BidPlaced, Event, MaximumRaised, Reason, ReserveMet
-from saleroom.bidding.domain.seen import Seen, refuse_if_changed
+from saleroom.bidding.domain.events import (
+    AuctionExtended,
+    BidPlaced,
+    BidPrices,
+    Event,
+    MaximumRaised,
+    Reason,
+    ReserveMet,
+)
+from saleroom.bidding.domain.preconditions import Precondition, refuse_if_changed
 from saleroom.kernel.money import LIMIT
 from saleroom.kernel.parties import Party
 
 
 class _Arrived(Struct, frozen=True, kw_only=True):
     received_at: datetime | None = None
-    seen: Seen | None = None
+    seen: Precondition | None = None
 
 
 class BidRequest(_Arrived, frozen=True):
@@ -38,9 +46,9 @@ class BidRequest(_Arrived, frozen=True):
         return limit
 
     @property
-    def asked(self) -> Asked | None:
+    def asked(self) -> BidPrices | None:
         """What was asked for, as the log keeps it; None for a purchase, which names no price."""
-        return None if self.amount is self.maximum is None else Asked(self.amount, self.maximum)
+        return None if self.amount is self.maximum is None else BidPrices(self.amount, self.maximum)
 
 
 PURCHASE = BidRequest(None, None)

@@ -77,7 +77,7 @@ class EndsByItself(Conflict):
     code = "ends_by_itself"
 
 
-class Changed(Refused):
+class AuctionChanged(Refused):
     """The auction is not what your request rests on."""
 
     def __init__(
@@ -88,13 +88,13 @@ class Changed(Refused):
         self.seen = seen
 
 
-class TermsChanged(Changed, Conflict):
+class TermsChanged(AuctionChanged, Conflict):
     """What is offered has changed since you saw it; nothing was done; look at it again, then decide."""
 
     code = "terms_changed"
 
 
-class PreconditionFailed(Changed, ConditionFailed):
+class PreconditionFailed(AuctionChanged, ConditionFailed):
     """The auction is not at the version that you have seen; nothing was done; read it again, then decide."""
 
     code = "precondition_failed"

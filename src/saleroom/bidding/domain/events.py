@@ -118,7 +118,7 @@ class AuctionOpened(Event, frozen=True, kw_only=True):
     TYPE: ClassVar[str] = "auction.opened"
 
 
-class Asked(Struct, frozen=True):
+class BidPrices(Struct, frozen=True):
     """What a bidder asked for; see `bidding.BidRequest`."""
 
     amount: Decimal | None
@@ -146,7 +146,7 @@ class BidPlaced(Event, frozen=True, kw_only=True):
     reserve_met: bool | None
     ends_at: datetime | None
     maximum: Decimal
-    asked: Asked | None = None
+    asked: BidPrices | None = None
     received_at: datetime | None = None
 
 

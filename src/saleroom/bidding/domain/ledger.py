@@ -26,7 +26,7 @@ class Entry(Struct, frozen=True):
     private: bytes
 
 
-class Logged(Struct, frozen=True):
+class LedgerEvent(Struct, frozen=True):
     """An event as it is read back from the log; `private` as `event_parts` gave it, `payload` None where it is hidden."""
 
     type: str
@@ -76,7 +76,7 @@ def replay(auction_id: int, events: Iterable[Event]) -> Auction:
     return auction
 
 
-class Lines:
+class LedgerWriter:
     """Writes the lines of a ledger, page by page of the log; `seed` where the auction is over, so that they are opened."""
 
     def __init__(self, seed: str | None) -> None:
@@ -84,7 +84,7 @@ class Lines:
         self._version = 0
         self._hidden: list[dict[str, Any]] = []
 
-    def of(self, page: Iterable[Logged]) -> Iterator[bytes]:
+    def of(self, page: Iterable[LedgerEvent]) -> Iterator[bytes]:
         """Yield the line of each public event of `page`."""
         for event in page:
             kind = EVENTS[event.type]

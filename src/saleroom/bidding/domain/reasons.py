@@ -21,7 +21,7 @@ from saleroom.bidding.domain.events import (
 from saleroom.kernel.instants import instant
 
 
-class Reasoned(Struct, frozen=True, kw_only=True):
+class BidReason(Struct, frozen=True, kw_only=True):
     """A bid, or a raise of the leader's own limit that nobody saw (`amount` None), and `why` it was decided so.
 
     `index` is that of its event, from 0; `limit` is what it would have gone up to.
@@ -38,12 +38,12 @@ class Reasoned(Struct, frozen=True, kw_only=True):
     why: str
 
 
-def reasons(before: Auction, made: Sequence[Event], index: int) -> Iterator[Reasoned]:
+def reasons(before: Auction, made: Sequence[Event], index: int) -> Iterator[BidReason]:
     """Yield why the bids among `made` came of one decision on the auction as it was `before`; the first event's is `index`."""
     for number, event in enumerate(made, index):
         if isinstance(event, BidPlaced):
             words = _automatic(event, made) if event.automatic else _asked(before, event, made)
-            yield Reasoned(
+            yield BidReason(
                 index=number,
                 at=event.at,
                 received_at=event.received_at,
@@ -96,12 +96,12 @@ def _asked(before: Auction, bid: BidPlaced, made: Sequence[Event]) -> str:
     return f"held off by {answer.bidder}'s automatic bid at {answer.amount}"
 
 
-def _raised(before: Auction, event: MaximumRaised, made: Sequence[Event], number: int) -> Reasoned:
+def _raised(before: Auction, event: MaximumRaised, made: Sequence[Event], number: int) -> BidReason:
     words = f"raises the own maximum from {before.maximum}"
     if any(isinstance(each, ReserveMet) for each in made):
         words += f"; the price is lifted to the reserve of {before.reserve_price}"
     assert before.leader is not None, "only a leader raises"
-    return Reasoned(
+    return BidReason(
         index=number,
         at=event.at,
         received_at=event.received_at,

@@ -36,7 +36,7 @@ from saleroom.bidding.domain.events import (
 )
 from saleroom.bidding.domain.increments import Ladder, ladder_faults
 from saleroom.bidding.domain.photos import PHOTO_ID, refuse_bad_list
-from saleroom.bidding.domain.reasons import Reasoned, reasons
+from saleroom.bidding.domain.reasons import BidReason, reasons
 from saleroom.bidding.domain.selling import Draft
 from saleroom.kernel.errors import Invalid, Refused
 from saleroom.kernel.instants import instant
@@ -48,7 +48,7 @@ SOFT_CLOSE_SECONDS_MAX = 86_400
 """A day: the longest window and extension that an author can ask for."""
 
 
-class Broken(Exception):
+class RuleViolation(Exception):
     """The events do not follow from the rules from `index` on (0 is the first); `reason` says what the rules say."""
 
     def __init__(self, index: int, reason: str) -> None:
@@ -61,24 +61,24 @@ class Trace(Struct, frozen=True):
     """An auction as its events leave it, and why each bid was decided as it was."""
 
     auction: Auction
-    bids: list[Reasoned]
+    bids: list[BidReason]
 
 
 def retrace(events: Iterable[Event]) -> Trace:
     """Decide `events`, all those of one auction from its creation on, once more by the rules.
 
-    Raises Broken at the first that does not follow, which may be one after the last: events that the rules add.
+    Raises RuleViolation at the first that does not follow, which may be one after the last: events that the rules add.
     """
     log = list(events)
     for index, event in enumerate(log):
         check_form(index, event)
     auction = _begun(log)
-    bids: list[Reasoned] = []
+    bids: list[BidReason] = []
     people = _People(auction.author)
     index = 1
     while index < len(log):
         if log[index].at < log[index - 1].at:
-            raise Broken(index, "it is earlier than the event before it")
+            raise RuleViolation(index, "it is earlier than the event before it")
         made = _decide(auction, log, index)
         _compare(log, index, made)
         for at in range(index, index + len(made)):
@@ -97,40 +97,40 @@ class _People:
         self._numbers = {author.name: author.id}
 
     def check(self, index: int, event: Event) -> None:
-        """Raise Broken where one bidder has two names, or two have the same."""
+        """Raise RuleViolation where one bidder has two names, or two have the same."""
         if not isinstance(event, BidPlaced):
             return
         known = self._names.setdefault(event.bidder_id, event.bidder)
         if known != event.bidder:
-            raise Broken(index, f"its bidder is {event.bidder!r}, who was {known!r} before")
+            raise RuleViolation(index, f"its bidder is {event.bidder!r}, who was {known!r} before")
         if self._numbers.setdefault(event.bidder, event.bidder_id) != event.bidder_id:
-            raise Broken(index, f"its bidder is {event.bidder!r}, a name that another has")
+            raise RuleViolation(index, f"its bidder is {event.bidder!r}, a name that another has")
 
 
 def _begun(log: list[Event]) -> Auction:
     """Return the auction as its creation made it, if the rules allow that."""
     first = log[0] if log else None
     if not isinstance(first, AuctionCreated):
-        raise Broken(0, f"an auction begins with {AuctionCreated.TYPE}")
+        raise RuleViolation(0, f"an auction begins with {AuctionCreated.TYPE}")
     draft = Draft(increment=Ladder(first.increment), **{name: getattr(first, name) for name in TERMS})
     try:
         made = selling.create(first.gid, Party(first.author_id, first.author), draft, first.at)
     except Refused as refusal:
-        raise Broken(0, _refused(refusal)) from None
+        raise RuleViolation(0, _refused(refusal)) from None
     _compare(log, 0, [structs.replace(made, seed=first.seed)])
     return begin(0, first)
 
 
 def _decide(auction: Auction, log: list[Event], index: int) -> list[Event]:
-    """Return what the rules make of what must have been asked for at `index`. Raises Broken where they refuse it."""
+    """Return what the rules make of what must have been asked for at `index`. Raises RuleViolation where they refuse it."""
     try:
         made = _decision(auction, log, index)
     except Refused as refusal:
-        raise Broken(index, _refused(refusal)) from None
+        raise RuleViolation(index, _refused(refusal)) from None
     except ArithmeticError:
-        raise Broken(index, "its amounts or instants are beyond what the rules can reckon with") from None
+        raise RuleViolation(index, "its amounts or instants are beyond what the rules can reckon with") from None
     if not made:
-        raise Broken(index, f"by the rules nothing has brought {log[index].TYPE} about")
+        raise RuleViolation(index, f"by the rules nothing has brought {log[index].TYPE} about")
     return made
 
 
@@ -170,7 +170,7 @@ def _outage(auction: Auction, event: AuctionExtended, index: int) -> list[Event]
         made = closing.reopen_after_outage(auction, auction.created_at, event.at)
         return [_without(each, "down_since") for each in made]
     if event.down_since > event.at:
-        raise Broken(index, "an outage does not begin after its end")
+        raise RuleViolation(index, "an outage does not begin after its end")
     return closing.reopen_after_outage(auction, event.down_since, event.at)
 
 
@@ -179,13 +179,13 @@ def _bid(auction: Auction, log: list[Event], index: int) -> list[Event]:
     two = log[index : index + 2]
     bid = next((each for each in two if isinstance(each, BidPlaced) and not each.automatic), None)
     if bid is None:
-        raise Broken(index, "an automatic bid answers somebody's, and here is none")
+        raise RuleViolation(index, "an automatic bid answers somebody's, and here is none")
     bidder, asked = Party(bid.bidder_id, bid.bidder), bid.asked
     if asked is not None:
         if asked.amount is None and asked.maximum is None:
-            raise Broken(index, "a bidder asks for an amount, a maximum or both")
+            raise RuleViolation(index, "a bidder asks for an amount, a maximum or both")
         if asked.amount is not None and asked.maximum is not None and asked.amount > asked.maximum:
-            raise Broken(index, "a bidder's amount is at most their maximum")
+            raise RuleViolation(index, "a bidder's amount is at most their maximum")
         return bidding.place_bid(
             auction, bidder, BidRequest(asked.amount, asked.maximum, received_at=bid.received_at), bid.at
         )
@@ -232,12 +232,12 @@ def _refused(refusal: Refused) -> str:
 
 
 def _compare(log: list[Event], index: int, made: list[Event]) -> None:
-    """Raise Broken at the first event from `index` on that is not the one that the rules have `made`."""
+    """Raise RuleViolation at the first event from `index` on that is not the one that the rules have `made`."""
     for at, expected in enumerate(made, index):
         if at >= len(log):
-            raise Broken(at, f"by the rules {expected.TYPE} comes next, but nothing does")
+            raise RuleViolation(at, f"by the rules {expected.TYPE} comes next, but nothing does")
         if log[at] != expected:
-            raise Broken(at, _difference(log[at], expected))
+            raise RuleViolation(at, _difference(log[at], expected))
 
 
 def _difference(recorded: Event, expected: Event) -> str:
@@ -263,36 +263,36 @@ def _shown(value: Any) -> str:
 
 
 def check_form(index: int, event: Event) -> None:
-    """Raise Broken(index, ...) where an amount, a step or a number of seconds is none that anybody could have asked for."""
+    """Raise RuleViolation if nobody could have asked for an amount, a step or a number of seconds of the event."""
     for value in _values(event):
         if isinstance(value, Decimal) and not _is_money(value):
-            raise Broken(index, f"{value} is no amount with three decimals")
+            raise RuleViolation(index, f"{value} is no amount with three decimals")
         if isinstance(value, SoftClose) and not all(
             0 < seconds <= SOFT_CLOSE_SECONDS_MAX for seconds in (value.window, value.extension)
         ):
-            raise Broken(index, f"a soft close has 1 to {SOFT_CLOSE_SECONDS_MAX} seconds")
+            raise RuleViolation(index, f"a soft close has 1 to {SOFT_CLOSE_SECONDS_MAX} seconds")
     if isinstance(event, BidPlaced | MaximumRaised) and event.received_at is not None and event.received_at > event.at:
-        raise Broken(index, "it was received after it was decided")
+        raise RuleViolation(index, "it was received after it was decided")
     if isinstance(event, AuctionCreated):
         faults = ladder_faults(event.increment)
         if faults:
-            raise Broken(index, f"its increment {faults[0].message}")
+            raise RuleViolation(index, f"its increment {faults[0].message}")
     if isinstance(event, PhotosArranged):
         _check_photos(index, event)
 
 
 def _check_photos(index: int, event: PhotosArranged) -> None:
-    """Raise Broken where no lot could show these photos."""
+    """Raise RuleViolation where no lot could show these photos."""
     try:
         refuse_bad_list([photo.id for photo in event.photos])
     except Invalid as invalid:
-        raise Broken(index, f"its photos {invalid.faults['photos'][0].message}") from None
+        raise RuleViolation(index, f"its photos {invalid.faults['photos'][0].message}") from None
     for photo in event.photos:
         widths = [file.width for file in photo.files]
         if not widths or widths[0] < 1 or any(one >= other for one, other in pairwise(widths)):
-            raise Broken(index, "a photo has files, the narrowest first")
+            raise RuleViolation(index, "a photo has files, the narrowest first")
         if not PHOTO_ID.fullmatch(photo.id) or not all(_SHA256.fullmatch(file.sha256) for file in photo.files):
-            raise Broken(index, "a photo has an id, and its files have a SHA-256 in 64 hexadecimal digits")
+            raise RuleViolation(index, "a photo has an id, and its files have a SHA-256 in 64 hexadecimal digits")
 
 
 def _values(value: Any) -> Iterator[Any]:

@@ -30,7 +30,7 @@ from saleroom.bidding.domain.events import (
     SoftClose,
 )
 from saleroom.bidding.domain.increments import DEFAULT_LADDER, Ladder
-from saleroom.bidding.domain.seen import Seen, refuse_if_changed
+from saleroom.bidding.domain.preconditions import Precondition, refuse_if_changed
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.parties import Party
 
@@ -88,7 +88,7 @@ def refuse_too_many(running: int, earlier: datetime | None, most: int, now: date
 
 
 def amend(
-    auction: Auction, author: Party, changes: dict[str, Any], now: datetime, seen: Seen | None = None
+    auction: Auction, author: Party, changes: dict[str, Any], now: datetime, seen: Precondition | None = None
 ) -> list[Event]:
     """Return what `changes` (some of `TERMS`, by name) make of an auction before its first bid.
 
@@ -109,7 +109,7 @@ def amend(
 
 
 def arrange(
-    auction: Auction, author: Party, photos: Sequence[ShownPhoto], now: datetime, seen: Seen | None = None
+    auction: Auction, author: Party, photos: Sequence[ShownPhoto], now: datetime, seen: Precondition | None = None
 ) -> list[Event]:
     """Return what happens when exactly `photos` are to be shown, before the first bid; they are not what is shown already.
 
@@ -120,7 +120,7 @@ def arrange(
     return [*opened, PhotosArranged(at=now, photos=tuple(photos))]
 
 
-def cancel(auction: Auction, author: Party, now: datetime, seen: Seen | None = None) -> list[Event]:
+def cancel(auction: Auction, author: Party, now: datetime, seen: Precondition | None = None) -> list[Event]:
     """Return the cancellation of an auction before its first bid.
 
     Raises NotAuthor, AuctionOver, HasBids, PreconditionFailed or TermsChanged.
@@ -131,7 +131,7 @@ def cancel(auction: Auction, author: Party, now: datetime, seen: Seen | None = N
 
 
 def announce_end(
-    auction: Auction, author: Party, ends_at: datetime, now: datetime, seen: Seen | None = None
+    auction: Auction, author: Party, ends_at: datetime, now: datetime, seen: Precondition | None = None
 ) -> list[Event]:
     """Return the announcement of the end of an auction that had none.
 
@@ -145,7 +145,7 @@ def announce_end(
     return [*opened, _amended(auction, changes, now)]
 
 
-def close_now(auction: Auction, author: Party, now: datetime, seen: Seen | None = None) -> list[Event]:
+def close_now(auction: Auction, author: Party, now: datetime, seen: Precondition | None = None) -> list[Event]:
     """Return the close that the author of an auction without an end asks for.
 
     Raises NotAuthor, AuctionOver, EndsByItself, PreconditionFailed, TermsChanged or AuctionNotStarted.
@@ -157,7 +157,7 @@ def close_now(auction: Auction, author: Party, now: datetime, seen: Seen | None 
     return [*opened, close(auction, now)]
 
 
-def refuse_unless_amendable(auction: Auction, author: Party, now: datetime, seen: Seen | None = None) -> None:
+def refuse_unless_amendable(auction: Auction, author: Party, now: datetime, seen: Precondition | None = None) -> None:
     """Raise what keeps `author` from changing what belongs to an auction.
 
     That is NotAuthor, AuctionOver, HasBids, PreconditionFailed or TermsChanged.
@@ -166,7 +166,7 @@ def refuse_unless_amendable(auction: Auction, author: Party, now: datetime, seen
 
 
 def _before_first_bid(
-    auction: Auction, author: Party, now: datetime, seen: Seen | None = None
+    auction: Auction, author: Party, now: datetime, seen: Precondition | None = None
 ) -> tuple[list[Event], Auction]:
     if auction.author.id != author.id:
         raise NotAuthor
@@ -178,7 +178,9 @@ def _before_first_bid(
     return opened, auction.after_all(opened)
 
 
-def _without_end(auction: Auction, author: Party, now: datetime, seen: Seen | None) -> tuple[list[Event], Auction]:
+def _without_end(
+    auction: Auction, author: Party, now: datetime, seen: Precondition | None
+) -> tuple[list[Event], Auction]:
     if auction.author.id != author.id:
         raise NotAuthor
     refuse_if_over(auction, now)

@@ -16,7 +16,7 @@ from saleroom.accounts.service.idempotency import once
 from saleroom.accounts.storage import accounts
 from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.auction import Auction
-from saleroom.bidding.domain.seen import Seen
+from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.domain.views import auction_view
 from saleroom.bidding.service.photos import put_on
@@ -63,14 +63,14 @@ def create(
     return once(tx, account, asked, begin)
 
 
-def amend(tx: Transaction, token: str, gid: str, changes: dict[str, Any], seen: Seen | None = None) -> bytes:
+def amend(tx: Transaction, token: str, gid: str, changes: dict[str, Any], seen: Precondition | None = None) -> bytes:
     """Change an auction before its first bid and return its JSON. Raises as `domain.selling.amend`, and UnknownAuction."""
     account = authenticate(tx, token)
     auction = lock_one(tx, gid)
     return _shown(advance(tx, auction, selling.amend(auction, _party(account), changes, tx.now(), seen)))
 
 
-def cancel(tx: Transaction, token: str, gid: str, seen: Seen | None = None) -> None:
+def cancel(tx: Transaction, token: str, gid: str, seen: Precondition | None = None) -> None:
     """Cancel an auction before its first bid; the row and its history stay. Raises as `domain.selling.cancel`."""
     account = authenticate(tx, token)
     auction = lock_one(tx, gid)
@@ -83,7 +83,7 @@ def close(
     gid: str,
     ends_at: datetime | None,
     asked: IdempotencyKey | None,
-    seen: Seen | None = None,
+    seen: Precondition | None = None,
 ) -> bytes:
     """Close an auction without an end now, or announce that it ends at `ends_at`; return its JSON.
 

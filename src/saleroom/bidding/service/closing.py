@@ -34,7 +34,7 @@ WINDOW_MAX = timedelta(days=1)
 """The longest window a soft close can have; the door's form refuses more."""
 
 
-class Settled(Struct, frozen=True):
+class Round(Struct, frozen=True):
     """What a round of the closer did: how many auctions it opened or closed, and in how many seconds the next is due."""
 
     count: int
@@ -42,7 +42,7 @@ class Settled(Struct, frozen=True):
     next_seconds: float | None
 
 
-def settle_due(tx: Transaction, *, reopens: bool = True) -> Settled:
+def settle_due(tx: Transaction, *, reopens: bool = True) -> Round:
     """Beat the heart, reopen what an outage cut short, and open or close up to `BATCH` auctions that are due.
 
     The heartbeat comes first and in the same transaction, so that no auction closes before its outage is noticed.
@@ -57,7 +57,7 @@ def settle_due(tx: Transaction, *, reopens: bool = True) -> Settled:
         taken += steps(auction, settle(auction, now))
     record(tx, taken)
     then = auctions.next_due(tx)
-    return Settled(len(due), reopened, None if then is None else max(0.0, (then - tx.now()).total_seconds()))
+    return Round(len(due), reopened, None if then is None else max(0.0, (then - tx.now()).total_seconds()))
 
 
 def due_soon(tx: Transaction) -> list[int]:

@@ -1,7 +1,7 @@
 """Pictures decoded outside the house: each in a process of its own, which is ended when it takes too long.
 
 A decoder is a large program that reads what strangers send. In its own process it can neither hold up the house nor crash
-it, and the kernel bounds its memory and time (decoding.py).
+it, and the kernel bounds its memory and time (decoder_process.py).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import structlog
 from msgspec import Struct
 
 from saleroom.bidding.domain.photos import RATIO_MAX, WIDTHS, is_webp, made_widths
-from saleroom.bidding.service.decoding import LENGTH_BYTES, READY, Answer
-from saleroom.bidding.service.imaging import FIELD, TOO_COSTLY, TRUNCATED, Made
+from saleroom.bidding.service.decoder_process import LENGTH_BYTES, READY, Answer
+from saleroom.bidding.service.renditions import FIELD, TOO_COSTLY, TRUNCATED, Renditions
 from saleroom.kernel.errors import Busy, Fault, Invalid
 
 log = structlog.get_logger()
@@ -29,7 +29,7 @@ SECONDS_MAX = 30.0
 """How long a process may take in all. It has 10 s of processor time, but a busy machine gives it little at a time."""
 ANSWER_BYTES_MAX = 64 * 2**20
 PIECE_BYTES = 1 << 20
-_PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from saleroom.bidding.service import decoding; decoding.main()"
+_PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from saleroom.bidding.service.decoder_process import main; main()"
 _ENDED_BY_LIMIT = (-9, -24)
 """SIGKILL and SIGXCPU: the kernel's own, as the house kills a process only where it gives the picture up."""
 
@@ -51,7 +51,7 @@ class Decoder:
         self._running: set[_Process] = set()
         self._is_closed = False
 
-    async def make(self, data: bytes) -> Made:
+    async def make(self, data: bytes) -> Renditions:
         """Return what is kept of the picture in `data`. Whoever is cancelled has the process ended at once.
 
         Raises Invalid, field `photo`, or Busy where the house closes.
@@ -146,7 +146,7 @@ def _read(pipe: IO[bytes]) -> bytes:
     return b"".join(pieces)
 
 
-def _made(result: Result) -> Made:
+def _made(result: Result) -> Renditions:
     """Return what a process made. Raises Invalid, or Busy where it could not even start."""
     if not result.is_ready:
         log.error("the process that decodes pictures does not start", code=result.code)
@@ -166,7 +166,7 @@ def _made(result: Result) -> Made:
     return answer.made
 
 
-def _is_whole(made: Made) -> bool:
+def _is_whole(made: Renditions) -> bool:
     """Whether this can be a photo: not taken on trust, as a hostile picture may have taken the decoder over."""
     fits = 0 < made.width <= WIDTHS[-1] and 0 < made.height <= RATIO_MAX * WIDTHS[-1]
     files = made.files.values()

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.errors import UnknownAuction
-from saleroom.bidding.domain.ledger import Lines, Logged
+from saleroom.bidding.domain.ledger import LedgerEvent, LedgerWriter
 from saleroom.bidding.storage import auctions
 from saleroom.kernel.errors import Busy
 from saleroom.log import store
@@ -17,7 +17,7 @@ PAGE = 500
 """Events that are read in one transaction."""
 BUSY_SECONDS = 0.5
 
-Read = Callable[[Transaction, int, int, int], Sequence[Logged]]
+Read = Callable[[Transaction, int, int, int], Sequence[LedgerEvent]]
 
 
 def standing(tx: Transaction, gid: str) -> Auction:
@@ -33,7 +33,7 @@ async def lines(database: Database, auction: Auction) -> AsyncIterator[bytes]:
 
     As long as it runs, the pages are of public events, so that they end at the same lines whatever is hidden between them.
     """
-    writer = Lines(auction.chain.seed if auction.over else None)
+    writer = LedgerWriter(auction.chain.seed if auction.over else None)
     read: Read = store.logged if auction.over else store.published
     end = auction.position if auction.over else auction.version
     for after in range(0, end, PAGE):
@@ -41,7 +41,7 @@ async def lines(database: Database, auction: Auction) -> AsyncIterator[bytes]:
         yield b"".join(writer.of(page))
 
 
-async def _page(database: Database, read: Read, auction_id: int, after: int, until: int) -> Sequence[Logged]:
+async def _page(database: Database, read: Read, auction_id: int, after: int, until: int) -> Sequence[LedgerEvent]:
     """Return some of the log. Where the house is busy it waits: what was sent already cannot be taken back."""
     while True:
         try:

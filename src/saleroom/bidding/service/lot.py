@@ -19,7 +19,7 @@ from saleroom.bidding.storage import auctions, bids
 from saleroom.storage.database import Transaction
 
 
-class Lot(Struct, frozen=True, kw_only=True):
+class LotDetails(Struct, frozen=True, kw_only=True):
     """A lot as its reader sees it.
 
     `terms_version` is the version at which what is offered came to be as it is. `standing` and `limit` (the most that the
@@ -39,7 +39,7 @@ class Lot(Struct, frozen=True, kw_only=True):
     limit: Decimal | None
 
 
-def show(tx: Transaction, token: str | None, gid: str, limit: int, before: int | None) -> Lot:
+def show(tx: Transaction, token: str | None, gid: str, limit: int, before: int | None) -> LotDetails:
     """Return a lot with a page of its bids. Raises UnknownAuction, or Unauthenticated for a dead token."""
     viewer = None if token is None else authenticate(tx, token)
     found = auctions.get(tx, gid)
@@ -48,7 +48,7 @@ def show(tx: Transaction, token: str | None, gid: str, limit: int, before: int |
     own = viewer is not None and viewer.id == found.author.id
     page, older = history(tx, found, viewer, limit, before)
     highest = None if viewer is None or own else _limit(tx, found, viewer)
-    return Lot(
+    return LotDetails(
         auction=auction_view(found, own=own),
         terms_version=found.terms_version,
         soft_close=found.soft_close,

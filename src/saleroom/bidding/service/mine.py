@@ -20,10 +20,10 @@ from saleroom.storage.database import Transaction
 LIVE = (Status.OPEN, Status.SCHEDULED)
 OVER = (Status.CLOSED, Status.CANCELLED)
 
-Stored = Callable[[Transaction, int, Sequence[Status], int, Place | None], tuple[list[Auction], Place | None]]
+Source = Callable[[Transaction, int, Sequence[Status], int, Place | None], tuple[list[Auction], Place | None]]
 
 
-class Dealing(Struct, frozen=True):
+class MyLot(Struct, frozen=True):
     """An auction that the reader is in; `standing` is None where one has not bid, `limit` one's own maximum where one leads."""
 
     auction: AuctionView
@@ -32,28 +32,24 @@ class Dealing(Struct, frozen=True):
     limit: Decimal | None
 
 
-class Dealings(Struct, frozen=True):
+class MyLots(Struct, frozen=True):
     """A page of them, and the place after which the next one begins."""
 
-    rows: list[Dealing]
+    rows: list[MyLot]
     next: Place | int | None
 
 
-def bidding(
-    tx: Transaction, token: str | None, statuses: Sequence[Status], limit: int, after: Place | None
-) -> Dealings:
+def bidding(tx: Transaction, token: str | None, statuses: Sequence[Status], limit: int, after: Place | None) -> MyLots:
     """Return a page of the auctions on which the holder of `token` has bid. Raises Unauthenticated."""
     return _dealings(tx, token, mine.bid_on, statuses, limit, after)
 
 
-def selling(
-    tx: Transaction, token: str | None, statuses: Sequence[Status], limit: int, after: Place | None
-) -> Dealings:
+def selling(tx: Transaction, token: str | None, statuses: Sequence[Status], limit: int, after: Place | None) -> MyLots:
     """Return a page of the auctions that the holder of `token` offers. Raises Unauthenticated."""
     return _dealings(tx, token, mine.offered, statuses, limit, after)
 
 
-def watching(tx: Transaction, token: str | None, limit: int, before: int | None) -> Dealings:
+def watching(tx: Transaction, token: str | None, limit: int, before: int | None) -> MyLots:
     """Return a page of what the holder of `token` watches, the latest star first. Raises Unauthenticated."""
     viewer = authenticate(tx, token)
     rows = watches.newest(tx, viewer.id, limit + 1, before)
@@ -68,23 +64,23 @@ def count_outbid(tx: Transaction, token: str | None) -> int:
 
 
 def _dealings(
-    tx: Transaction, token: str | None, stored: Stored, statuses: Sequence[Status], limit: int, after: Place | None
-) -> Dealings:
+    tx: Transaction, token: str | None, stored: Source, statuses: Sequence[Status], limit: int, after: Place | None
+) -> MyLots:
     viewer = authenticate(tx, token)
     found, place = stored(tx, viewer.id, statuses, limit, after)
     return _shown(tx, found, viewer.id, place)
 
 
-def _shown(tx: Transaction, found: Sequence[Auction], user_id: int, place: Place | int | None) -> Dealings:
+def _shown(tx: Transaction, found: Sequence[Auction], user_id: int, place: Place | int | None) -> MyLots:
     covers = photos.covers(tx, [one.gid for one in found])
     bid_on = mine.has_bid_on(tx, user_id, [one.id for one in found])
     rows = [_dealing(one, user_id, covers.get(one.gid), has_bid=one.id in bid_on) for one in found]
-    return Dealings(rows, place)
+    return MyLots(rows, place)
 
 
-def _dealing(one: Auction, user_id: int, cover: Photo | None, *, has_bid: bool) -> Dealing:
+def _dealing(one: Auction, user_id: int, cover: Photo | None, *, has_bid: bool) -> MyLot:
     leads = one.leader is not None and one.leader.id == user_id
-    return Dealing(
+    return MyLot(
         auction_view(one, own=one.author.id == user_id),
         cover,
         standing(one, user_id) if has_bid else None,

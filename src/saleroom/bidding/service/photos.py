@@ -26,11 +26,11 @@ from saleroom.bidding.domain.photos import (
     made_widths,
     refuse_bad_list,
 )
-from saleroom.bidding.domain.seen import Seen
+from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.service.decoder import Decoder
-from saleroom.bidding.service.imaging import FIELD, Made
 from saleroom.bidding.service.places import Places, Sender
 from saleroom.bidding.service.recording import advance, lock_one
+from saleroom.bidding.service.renditions import FIELD, Renditions
 from saleroom.bidding.storage import auctions, photos
 from saleroom.bidding.storage.photos import PhotoFile
 from saleroom.kernel.errors import Fault, Invalid
@@ -46,7 +46,7 @@ PLACES_KEPT = 4
 SWEPT_AT_ONCE = 100
 
 
-class Pictures(Struct, frozen=True):
+class LotPhotos(Struct, frozen=True):
     """What a lot shows in the state that `tag` names."""
 
     tag: str
@@ -74,7 +74,7 @@ class Photos:
         """
         return self._places.taken(sender, max(1, -(-size // self.bytes_max)))
 
-    async def decode(self, sender: Sender, data: bytes) -> Made:
+    async def decode(self, sender: Sender, data: bytes) -> Renditions:
         """Return what is kept of a picture. Of one user or network one picture is decoded or in line; the next ones follow.
 
         So pictures of others come between. Whoever is cancelled costs nothing from then on. Raises Invalid (field `photo`),
@@ -86,7 +86,7 @@ class Photos:
         async with self._turn(sender.user), self._turn(f"network {sender.network}"):
             return await self._decoder.make(data)
 
-    async def keep(self, token: str, made: Made) -> Photo:
+    async def keep(self, token: str, made: Renditions) -> Photo:
         """Return the new photo, which is on no lot yet. Raises Unauthenticated or TooManyPhotos."""
         return await self._database.write(keep, token, made)
 
@@ -106,7 +106,7 @@ def refuse_too_many(tx: Transaction, token: str) -> Account:
     return account
 
 
-def keep(tx: Transaction, token: str, made: Made) -> Photo:
+def keep(tx: Transaction, token: str, made: Renditions) -> Photo:
     """Store a photo. Raises Unauthenticated or TooManyPhotos."""
     accounts.lock_user(tx, authenticate(tx, token).id)
     account = refuse_too_many(tx, token)
@@ -124,7 +124,7 @@ def own(tx: Transaction, token: str, ids: Collection[str]) -> list[Photo]:
     return [found[one].photo for one in dict.fromkeys(ids) if one in found]
 
 
-def arrange(tx: Transaction, token: str, gid: str, ids: Sequence[str], seen: Seen | None = None) -> Pictures:
+def arrange(tx: Transaction, token: str, gid: str, ids: Sequence[str], seen: Precondition | None = None) -> LotPhotos:
     """Have exactly these photos on a lot, in this order, and return them; what is taken off stays one's own for a day.
 
     Raises Unauthenticated, UnknownAuction, as `domain.selling.arrange` does, or Invalid (field `photos`).
@@ -133,7 +133,7 @@ def arrange(tx: Transaction, token: str, gid: str, ids: Sequence[str], seen: See
     auction = lock_one(tx, gid)
     selling.refuse_unless_amendable(auction, Party(account.id, account.username), tx.now(), seen)
     auction = put_on(tx, account, auction, ids)
-    return Pictures(auction.tag, photos.of_auction(tx, auction.id))
+    return LotPhotos(auction.tag, photos.of_auction(tx, auction.id))
 
 
 def put_on(tx: Transaction, account: Account, auction: Auction, ids: Sequence[str]) -> Auction:
@@ -162,12 +162,12 @@ def of_lot(tx: Transaction, gid: str) -> list[Photo]:
     return shown(tx, gid).photos
 
 
-def shown(tx: Transaction, gid: str) -> Pictures:
+def shown(tx: Transaction, gid: str) -> LotPhotos:
     """Return a lot's photos in their order, and its tag. Raises UnknownAuction."""
     auction = auctions.get(tx, gid)
     if auction is None:
         raise UnknownAuction
-    return Pictures(auction.tag, photos.of_auction(tx, auction.id))
+    return LotPhotos(auction.tag, photos.of_auction(tx, auction.id))
 
 
 def covers(tx: Transaction, gids: Collection[str]) -> dict[str, Photo]:

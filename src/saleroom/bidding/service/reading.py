@@ -15,7 +15,7 @@ from saleroom.accounts.storage import accounts
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.events import AuctionAmended, AuctionCreated, Outcome, PhotosArranged, Terms
-from saleroom.bidding.domain.seen import changes
+from saleroom.bidding.domain.preconditions import changes
 from saleroom.bidding.domain.views import AuctionView, BidView, auction_view
 from saleroom.bidding.storage import auctions, bids, listing
 from saleroom.bidding.storage.listing import Filter, Mark, Sort
@@ -49,7 +49,7 @@ class MyBid(Struct, frozen=True):
     standing: Standing
 
 
-class Shown(Struct, frozen=True):
+class AuctionJson(Struct, frozen=True):
     """An auction's JSON as somebody may see it; `tag` is the same for the same JSON, and for no other."""
 
     json: bytes
@@ -58,7 +58,7 @@ class Shown(Struct, frozen=True):
 
 @ranked(Rank.HOUSE)
 @brief
-def shown(tx: Transaction, asked: Sequence[tuple[str, str | None]]) -> list[Shown | Exception]:
+def shown(tx: Transaction, asked: Sequence[tuple[str, str | None]]) -> list[AuctionJson | Exception]:
     """Return auctions by gid as the holder of a token may see them, or anyone where there is none.
 
     UnknownAuction stands for what is not there, Unauthenticated for a dead token.
@@ -69,14 +69,14 @@ def shown(tx: Transaction, asked: Sequence[tuple[str, str | None]]) -> list[Show
     return [_shown(tx, found.get(gid), token, viewers.get(digests.get(token or "", ""))) for gid, token in asked]
 
 
-def _shown(tx: Transaction, one: Auction | None, token: str | None, viewer: Party | None) -> Shown | Exception:
+def _shown(tx: Transaction, one: Auction | None, token: str | None, viewer: Party | None) -> AuctionJson | Exception:
     if token is not None and viewer is None:
         return Unauthenticated()
     if one is None:
         return UnknownAuction()
     if viewer is not None and viewer.id == one.author.id and one.reserve_price is not None:
-        return Shown(_encode(auction_view(one, own=True)), f'"{one.tag}-own"')
-    return Shown(auctions.public_json(tx, one), f'"{one.tag}"')
+        return AuctionJson(_encode(auction_view(one, own=True)), f'"{one.tag}-own"')
+    return AuctionJson(auctions.public_json(tx, one), f'"{one.tag}"')
 
 
 @ranked(Rank.COSTLY)

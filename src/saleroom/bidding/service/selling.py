@@ -13,7 +13,7 @@ from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.auction import Auction, begin
 from saleroom.bidding.domain.errors import NotAuthor, UnknownAuction
 from saleroom.bidding.domain.photos import Photo
-from saleroom.bidding.domain.seen import Seen
+from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.domain.views import AuctionView, auction_view
 from saleroom.bidding.service import auctions as use_cases
@@ -39,7 +39,12 @@ def preview(tx: Transaction, token: str | None, draft: Draft, photo_ids: Sequenc
 
 
 def preview_amended(
-    tx: Transaction, token: str | None, gid: str, changes: dict[str, Any], photo_ids: Sequence[str], seen: Seen | None
+    tx: Transaction,
+    token: str | None,
+    gid: str,
+    changes: dict[str, Any],
+    photo_ids: Sequence[str],
+    seen: Precondition | None,
 ) -> Offer:
     """Return the lot that `changes` would make of this one. Raises as `service.auctions.amend`."""
     account = authenticate(tx, token)
@@ -63,7 +68,12 @@ def refuse_unless_amendable(tx: Transaction, token: str | None, gid: str) -> Non
 
 
 def amend(
-    tx: Transaction, token: str, gid: str, changes: dict[str, Any], photo_ids: Sequence[str], seen: Seen | None = None
+    tx: Transaction,
+    token: str,
+    gid: str,
+    changes: dict[str, Any],
+    photo_ids: Sequence[str],
+    seen: Precondition | None = None,
 ) -> None:
     """Change a lot's terms and its photos, both or neither. Raises as `service.auctions.amend` and `photos.arrange`."""
     use_cases.amend(tx, token, gid, changes, seen)

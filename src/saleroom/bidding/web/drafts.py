@@ -18,7 +18,7 @@ from saleroom.bidding.api.fields import SECONDS_MAX
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.errors import TermsChanged
 from saleroom.bidding.domain.increments import DEFAULT_LADDER, TIERS_MAX, Tier
-from saleroom.bidding.domain.seen import Seen
+from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.domain.selling import DEFAULT_SOFT_CLOSE
 from saleroom.http.forms import Form
 from saleroom.kernel.errors import Fault, Invalid
@@ -220,9 +220,9 @@ def has_more_terms(written: Written) -> bool:
     return any(written[field] != DEFAULTS[field] for field in usual)
 
 
-def seen(written: Written) -> Seen:
+def seen(written: Written) -> Precondition:
     """Return the version of the lot that its seller has seen. Raises TermsChanged where a form does not say it."""
-    return Seen(version=version_of(written["version"]))
+    return Precondition(version=version_of(written["version"]))
 
 
 def version_of(text: str | None) -> int:

@@ -14,12 +14,12 @@ from starlette.responses import HTMLResponse, Response
 
 from saleroom.accounts.domain.accounts import Account
 from saleroom.bidding.domain.bidding import BidRequest
-from saleroom.bidding.domain.errors import BuyNowUnavailable, Changed, TermsChanged, UnknownAuction
-from saleroom.bidding.domain.seen import Seen
+from saleroom.bidding.domain.errors import AuctionChanged, BuyNowUnavailable, TermsChanged, UnknownAuction
+from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.domain.views import BidAnswer
 from saleroom.bidding.service import bidding, lot, reading
 from saleroom.bidding.service.bidding import BidCommand
-from saleroom.bidding.service.lot import Lot
+from saleroom.bidding.service.lot import LotDetails
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web.live import BIDS_SHOWN, role_of
 from saleroom.http.endpoints import digest
@@ -96,10 +96,10 @@ class Lots:
         try:
             asked, seen = _confirmed(sent, buy=buy)
             return await self._answered(request, await self._place(request, token, asked, seen))
-        except Changed as changed:
+        except AuctionChanged as changed:
             assert asked is not None, "nothing else is refused so"
             said = self._language(request).gettext(_NOT_BOUGHT if buy else _NOT_BID)
-            return await self._again(request, asked, Seen(version=changed.seen), said)
+            return await self._again(request, asked, Precondition(version=changed.seen), said)
         except Refused as refused:
             return await self._refused(request, refused)
 
@@ -114,13 +114,13 @@ class Lots:
             return await self._page(request, sent=sent, faults=faults, since=since, status=400)
         return await self._page(request, asked=asked, since=since)
 
-    async def _again(self, request: Request, asked: Asked, seen: Seen, message: str) -> Response:
+    async def _again(self, request: Request, asked: Asked, seen: Precondition, message: str) -> Response:
         """Ask for another confirmation of the same, with the `message` why; nothing was done."""
         asked = msgspec.structs.replace(asked, key=_new_key())
         part = "parts/lot_answer.html"
         return await self._page(request, asked=asked, since=seen.version, message=message, part=part, status=409)
 
-    async def _place(self, request: Request, token: str, asked: Asked, seen: Seen) -> bytes:
+    async def _place(self, request: Request, token: str, asked: Asked, seen: Precondition) -> bytes:
         """Do what was confirmed, if the lot is still what was seen. Raises Refused."""
         gid, services = lot_gid(request), self._services
         bid = BidRequest(asked.amount, asked.maximum, received_at=services.database.clock_now(), seen=seen)
@@ -200,7 +200,7 @@ class Lots:
         return self._site.renderer.language(request)
 
 
-def _read(language: Language, found: Lot, sent: dict[str, str]) -> tuple[Asked, dict[str, str]]:
+def _read(language: Language, found: LotDetails, sent: dict[str, str]) -> tuple[Asked, dict[str, str]]:
     """Return what a form asks for, and by field what is wrong with it, as far as everybody may know."""
     faults: dict[str, str] = {}
     values: dict[str, Decimal | None] = {"amount": None, "maximum": None}
@@ -227,11 +227,13 @@ def _read(language: Language, found: Lot, sent: dict[str, str]) -> tuple[Asked, 
     return Asked(amount, maximum, buy=False, key=_new_key()), faults
 
 
-def _lot(tx: Transaction, token: str | None, gid: str, limit: int, before: int | None) -> Lot:
+def _lot(tx: Transaction, token: str | None, gid: str, limit: int, before: int | None) -> LotDetails:
     return lot.show(tx, token, gid, limit, before)
 
 
-def _lot_since(tx: Transaction, token: str | None, gid: str, since: int | None) -> tuple[Lot, Changed | None]:
+def _lot_since(
+    tx: Transaction, token: str | None, gid: str, since: int | None
+) -> tuple[LotDetails, AuctionChanged | None]:
     """Return a lot, and what has changed where something else was offered at the version `since`."""
     found = _lot(tx, token, gid, BIDS_SHOWN, None)
     if since is None or found.terms_version <= since <= found.auction.version:
@@ -240,11 +242,11 @@ def _lot_since(tx: Transaction, token: str | None, gid: str, since: int | None) 
     return found, TermsChanged(seen=since, changes=changes, version=version)
 
 
-def _role(found: Lot, viewer: Account | None) -> str:
+def _role(found: LotDetails, viewer: Account | None) -> str:
     return role_of(found.auction, viewer, has_bid=found.standing is not None)
 
 
-def _is_extended(found: Lot) -> bool:
+def _is_extended(found: LotDetails) -> bool:
     """Return whether the end is where a late bid has moved it (docs/rules.md, rule 6)."""
     rule, ends_at = found.soft_close, found.auction.ends_at
     if rule is None or ends_at is None or found.auction.status != "open":
@@ -263,7 +265,7 @@ def _key(sent: dict[str, str]) -> str:
     return sent["key"]
 
 
-def _confirmed(sent: dict[str, str], *, buy: bool) -> tuple[Asked, Seen]:
+def _confirmed(sent: dict[str, str], *, buy: bool) -> tuple[Asked, Precondition]:
     """Return what was confirmed, and what its bidder had seen of the lot. Raises Invalid."""
     version, price = _version(sent), _exact(sent, "price") if buy else None
     if version is None or (buy and price is None):
@@ -271,7 +273,7 @@ def _confirmed(sent: dict[str, str], *, buy: bool) -> tuple[Asked, Seen]:
     amount, maximum = (None, None) if buy else (_exact(sent, "exactAmount"), _exact(sent, "exactMaximum"))
     if not buy and amount is maximum is None:
         raise Invalid.one("amount", "required", "is required")
-    return Asked(amount, maximum, buy=buy, key=_key(sent)), Seen(version=version, price=price)
+    return Asked(amount, maximum, buy=buy, key=_key(sent)), Precondition(version=version, price=price)
 
 
 def _version(sent: dict[str, str]) -> int | None:

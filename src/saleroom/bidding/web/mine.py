@@ -14,7 +14,7 @@ from starlette.responses import Response
 from saleroom.accounts.domain.errors import UnknownSession
 from saleroom.accounts.service import accounts
 from saleroom.bidding.service import lot, mine
-from saleroom.bidding.service.mine import LIVE, OVER, Dealings
+from saleroom.bidding.service.mine import LIVE, OVER, MyLots
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.mine import Place
 from saleroom.http.cursors import DEALINGS, WATCHED, List, Sealed
@@ -148,7 +148,7 @@ def _selling(tx: Transaction, token: str | None, now: Place | None, over: Place 
     }
 
 
-def _watching(tx: Transaction, token: str | None, now: int | None, over: int | None) -> dict[str, Dealings]:
+def _watching(tx: Transaction, token: str | None, now: int | None, over: int | None) -> dict[str, MyLots]:
     return {"now": mine.watching(tx, token, ROWS, now)}
 
 

@@ -19,10 +19,10 @@ from starlette.responses import Response
 from saleroom.accounts.domain.accounts import Account
 from saleroom.bidding.api.conditions import explained
 from saleroom.bidding.api.fields import AMEND, CLOSE, CREATE
-from saleroom.bidding.domain.errors import Changed, TermsChanged
+from saleroom.bidding.domain.errors import AuctionChanged, TermsChanged
 from saleroom.bidding.domain.increments import DEFAULT_LADDER
 from saleroom.bidding.domain.photos import PER_LOT_MAX, Photo
-from saleroom.bidding.domain.seen import Seen
+from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service import auctions, photos, selling
 from saleroom.bidding.service.places import Sender
@@ -121,7 +121,7 @@ class Selling:
         """POST /sell/{gid}/cancel."""
         gid, sent = lot_gid(request), await fields(request)
         try:
-            seen = Seen(version=drafts.version_of(sent.get("version")))
+            seen = Precondition(version=drafts.version_of(sent.get("version")))
             await self._services.tokens.write(auctions.cancel, session_token(request) or "", gid, seen)
         except Refused as refused:
             return await self._manage(request, refused)
@@ -134,7 +134,7 @@ class Selling:
             version, now = drafts.version_of(sent.get("version")), sent.get("do") == "now"
             ends_at = None if now else _announced(sent, self._language(request))
             # Who closes now is told who gets the lot at which price: that holds for this state only.
-            seen = Seen(version=version, tags=frozenset({f"{version}-{sent.get('head', '')}"}) if now else None)
+            seen = Precondition(version=version, tags=frozenset({f"{version}-{sent.get('head', '')}"}) if now else None)
             await self._services.tokens.write(auctions.close, session_token(request) or "", gid, ends_at, None, seen)
         except Refused as refused:
             return await self._manage(request, refused, sent.get("endsAt", ""))
@@ -143,7 +143,7 @@ class Selling:
     async def _manage(self, request: Request, refused: Refused | None = None, announced: str = "") -> Response:
         """Return one's own lot as it is, with what may be done to it; and what was `refused` of that just now."""
         gid, language = lot_gid(request), self._language(request)
-        if isinstance(refused, Changed):
+        if isinstance(refused, AuctionChanged):
             refused = await explained(self._services, gid, refused)
         try:
             viewer, (offer, fixed) = await self._site.read(request, _managed, gid)
@@ -187,7 +187,7 @@ class Selling:
                     request, _changed(written, sent.do), Shown(bad_photos=bad), gid=gid, offer=offer
                 )
             return await self._go_on(request, viewer, sent, written, offer)
-        except Changed as changed:
+        except AuctionChanged as changed:
             assert gid is not None and offer is not None, "a lot that is not there yet has not changed"
             told = await explained(self._services, gid, changed)
             # What the seller is told of now is what they have seen when they send the form once more.

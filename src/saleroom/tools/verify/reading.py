@@ -22,7 +22,7 @@ from saleroom.bidding.domain.events import (
     ReserveMet,
 )
 from saleroom.bidding.domain.ledger import commitment, hidden_event
-from saleroom.bidding.domain.retrace import Broken, Trace, check_form, retrace
+from saleroom.bidding.domain.retrace import RuleViolation, Trace, check_form, retrace
 from saleroom.bidding.domain.views import cloud_event, event_from_parts, event_parts, sealed_part
 from saleroom.kernel.chain import ZERO, canonical, link
 
@@ -89,7 +89,7 @@ def _conclude(ledger: Ledger) -> None:
     if ledger.opened:
         try:
             ledger.trace = retrace(placed.event for placed in ledger.events)
-        except Broken as error:
+        except RuleViolation as error:
             beyond = error.index == len(ledger.events)
             raise Damaged(last.line + 1 if beyond else ledger.events[error.index].line, error.reason) from None
         if not over:
@@ -247,7 +247,7 @@ def _converted(kind: type[Event], time: Any, members: dict[str, Any], numbers: d
         at = msgspec.convert(time, datetime)
         event = event_from_parts(kind.TYPE, at, members, {**numbers, "seed": ""})
         check_form(0, event)
-    except Broken as error:
+    except RuleViolation as error:
         raise _Wrong(error.reason) from None
     except (msgspec.ValidationError, ValueError, OverflowError, TypeError) as error:
         raise _Wrong(f"it is no {kind.TYPE}: {error}") from None

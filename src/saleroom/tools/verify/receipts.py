@@ -15,7 +15,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
-from saleroom.bidding.domain.events import Asked, BidPlaced, MaximumRaised
+from saleroom.bidding.domain.events import BidPlaced, BidPrices, MaximumRaised
 from saleroom.tools.verify.reading import Ledger
 
 _T = TypeVar("_T", bound=Struct)
@@ -57,7 +57,7 @@ class Receipt(Struct, frozen=True, rename="camel"):
     sequence: int
     hash: str
     bidder: str
-    asked: Asked | None
+    asked: BidPrices | None
     amount: Decimal | None
     maximum: Decimal
     leading: bool

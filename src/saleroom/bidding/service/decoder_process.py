@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 import msgspec
 from msgspec import Struct
 
-from saleroom.bidding.service.imaging import FIELD, Made, make
+from saleroom.bidding.service.renditions import FIELD, Renditions, make
 from saleroom.kernel.errors import Invalid
 
 CPU_SECONDS_MAX = 10
@@ -32,7 +32,7 @@ FILES_MAX = 16
 _KILL_ME_FIRST = "1000"
 
 
-class FaultOf(Struct, frozen=True):
+class FaultRecord(Struct, frozen=True):
     """What is wrong with the picture, as `domain.errors.Fault` has it."""
 
     code: str
@@ -43,8 +43,8 @@ class FaultOf(Struct, frozen=True):
 class Answer(Struct, frozen=True):
     """What has become of a picture: `made`, or `fault`."""
 
-    made: Made | None = None
-    fault: FaultOf | None = None
+    made: Renditions | None = None
+    fault: FaultRecord | None = None
 
 
 def main() -> None:
@@ -65,7 +65,7 @@ def _answer(data: bytes) -> Answer:
         return Answer(made=make(data))
     except Invalid as invalid:
         fault = invalid.faults[FIELD][0]
-        return Answer(fault=FaultOf(fault.code, fault.message, fault.facts))
+        return Answer(fault=FaultRecord(fault.code, fault.message, fault.facts))
 
 
 def _limit() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from saleroom.bidding.service.imaging import make
+from saleroom.bidding.service.renditions import make
 from saleroom.kernel.errors import Invalid
 from tests import pictures
 from tests.pictures import BLUE, GREEN, RED, WHITE, close, corners, middle, plain, quartered, written

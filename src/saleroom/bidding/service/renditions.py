@@ -69,7 +69,7 @@ AvifImagePlugin.DEFAULT_MAX_THREADS = 1
 assert WebPImagePlugin.SUPPORTED and AvifImagePlugin.SUPPORTED, "Pillow comes with both"
 
 
-class Made(Struct, frozen=True):
+class Renditions(Struct, frozen=True):
     """A picture as it is kept: the size of the widest, and the WebP of each width."""
 
     width: int
@@ -77,7 +77,7 @@ class Made(Struct, frozen=True):
     files: dict[int, bytes]
 
 
-def make(data: bytes) -> Made:
+def make(data: bytes) -> Renditions:
     """Return what is kept of the picture in `data`, which is told by its bytes alone.
 
     Raises Invalid, field `photo`.
@@ -105,7 +105,7 @@ def make(data: bytes) -> Made:
         raise _refused(TRUNCATED) from error
 
 
-def _make(data: bytes, kind: str, most: int) -> Made:
+def _make(data: bytes, kind: str, most: int) -> Renditions:
     with Image.open(io.BytesIO(data), formats=[kind]) as opened:
         scans = _count_scans(data) if kind == "JPEG" else 1
         in_scans = scans > 1 or "progressive" in opened.info
@@ -199,7 +199,7 @@ def _in_srgb(picture: Image.Image, profile: bytes | None) -> Image.Image:
     return picture.convert("RGB")
 
 
-def _in_all_widths(picture: Image.Image) -> Made:
+def _in_all_widths(picture: Image.Image) -> Renditions:
     whole, files = picture.size, {}
     widest = None
     for width in reversed(made_widths(whole[0])):
@@ -209,4 +209,4 @@ def _in_all_widths(picture: Image.Image) -> Made:
         picture.save(written, "WEBP", quality=_QUALITY, method=4, exif=b"", icc_profile=b"", xmp=b"")
         files[width] = written.getvalue()
     assert widest is not None, "there is always a width"
-    return Made(*widest, files)
+    return Renditions(*widest, files)

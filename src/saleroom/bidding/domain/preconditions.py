@@ -18,7 +18,7 @@ _LONG = frozenset({"description"})
 _SECRET = frozenset({"reserve_price"})
 
 
-class Seen(Struct, frozen=True, kw_only=True):
+class Precondition(Struct, frozen=True, kw_only=True):
     """What a request rests on; None where it says nothing of it.
 
     `version` is a version of the auction: what is offered must not have changed since, but others may have bid. `tags` are
@@ -30,7 +30,7 @@ class Seen(Struct, frozen=True, kw_only=True):
     price: Decimal | None = None
 
 
-def refuse_if_changed(auction: Auction, seen: Seen | None) -> None:
+def refuse_if_changed(auction: Auction, seen: Precondition | None) -> None:
     """Raise PreconditionFailed or TermsChanged where `auction` is not what was seen."""
     if seen is None:
         return

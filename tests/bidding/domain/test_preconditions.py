@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.bidding import BidRequest, buy_now, place_bid
-from saleroom.bidding.domain.errors import Changed
+from saleroom.bidding.domain.errors import AuctionChanged
 from saleroom.bidding.domain.events import ShownFile, ShownPhoto, SoftClose
 from saleroom.bidding.domain.ledger import replay
-from saleroom.bidding.domain.seen import Seen, changes
+from saleroom.bidding.domain.preconditions import Precondition, changes
 from saleroom.bidding.domain.selling import amend, announce_end, arrange, cancel, close_now
 from saleroom.kernel.errors import Change, Refused
 from tests.bidding.domain.examples import ADA, BOB, CY, after, an_auction, eur, place, refusal
@@ -31,7 +31,7 @@ def refused(action: Callable[..., object], *arguments: Any) -> tuple[str, dict[s
     return None if found is None else (found.code, found.facts)
 
 
-def ask(seen: Seen | None, amount: str | None = "100") -> BidRequest:
+def ask(seen: Precondition | None, amount: str | None = "100") -> BidRequest:
     """A bid by somebody who has seen that."""
     return BidRequest(None if amount is None else eur(amount), None, seen=seen)
 
@@ -45,19 +45,19 @@ def test_a_bid_rests_on_what_is_offered_and_not_on_who_else_has_bid() -> None:
     assert [2, 3] == [amended.terms_version, pictured.terms_version]
     stale = ("terms_changed", {"changes": (), "version": 3})
     for seen in (1, 2, 4):
-        assert stale == refused(place_bid, pictured, BOB, ask(Seen(version=seen)), after(3))
+        assert stale == refused(place_bid, pictured, BOB, ask(Precondition(version=seen)), after(3))
     led, _ = place(pictured, "bob 500", "cyd 550", now=after(3))
     assert (5, 3) == (led.version, led.terms_version)
     for seen in (3, 4, 5):
-        assert None is refused(place_bid, led, BOB, ask(Seen(version=seen), "700"), after(4))
+        assert None is refused(place_bid, led, BOB, ask(Precondition(version=seen), "700"), after(4))
 
 
 def test_an_announced_end_is_another_offer() -> None:
     """It is the one thing that may change once there are bids."""
     led, _ = place(an_auction(), "bob 100")
     ending = led.after_all(announce_end(led, ADA, after(600), after(1)))
-    assert "terms_changed" == (refused(place_bid, ending, CY, ask(Seen(version=2), "200"), after(2)) or "")[0]
-    assert None is refused(place_bid, ending, CY, ask(Seen(version=3), "200"), after(2))
+    assert "terms_changed" == (refused(place_bid, ending, CY, ask(Precondition(version=2), "200"), after(2)) or "")[0]
+    assert None is refused(place_bid, ending, CY, ask(Precondition(version=3), "200"), after(2))
 
 
 def test_a_price_that_nobody_saw_is_not_paid() -> None:
@@ -66,11 +66,11 @@ def test_a_price_that_nobody_saw_is_not_paid() -> None:
     dear = auction.after_all(amend(auction, ADA, {"buy_now_price": eur("99999")}, after(1)))
     price = (Change("buy_now_price", eur("200"), eur("99999")),)
     assert ("terms_changed", {"changes": price, "version": 2}) == refused(
-        buy_now, dear, BOB, after(2), ask(Seen(price=eur("200")), None)
+        buy_now, dear, BOB, after(2), ask(Precondition(price=eur("200")), None)
     )
-    assert "terms_changed" == (refused(buy_now, dear, BOB, after(2), ask(Seen(version=1), None)) or "")[0]
-    assert "precondition_failed" == (refused(buy_now, dear, BOB, after(2), ask(Seen(tags=OLD), None)) or "")[0]
-    good = Seen(version=2, tags=OLD | {dear.tag}, price=eur("99999"))
+    assert "terms_changed" == (refused(buy_now, dear, BOB, after(2), ask(Precondition(version=1), None)) or "")[0]
+    assert "precondition_failed" == (refused(buy_now, dear, BOB, after(2), ask(Precondition(tags=OLD), None)) or "")[0]
+    good = Precondition(version=2, tags=OLD | {dear.tag}, price=eur("99999"))
     assert None is refused(buy_now, dear, BOB, after(2), ask(good, None))
     assert None is refused(buy_now, dear, BOB, after(2))
 
@@ -82,12 +82,15 @@ def test_a_state_that_was_lost_is_another_one() -> None:
     one, other = (replay(7, [created, *amend(auction, ADA, {"name": name}, after(1))]) for name in "ab")
     assert one.version == other.version
     assert one.tag != other.tag
-    assert "precondition_failed" == (refused(cancel, one, ADA, after(2), Seen(tags=frozenset({other.tag}))) or "")[0]
+    assert (
+        "precondition_failed"
+        == (refused(cancel, one, ADA, after(2), Precondition(tags=frozenset({other.tag}))) or "")[0]
+    )
 
 
 def test_what_is_over_or_ones_own_is_told_first() -> None:
     """Who could not bid whatever they had seen is told that."""
-    seen = Seen(version=9, tags=frozenset(), price=eur("1"))
+    seen = Precondition(version=9, tags=frozenset(), price=eur("1"))
     auction = an_auction(buy_now_price="200", ends_at=after(60))
     early = an_auction(buy_now_price="200", starts_at=after(60))
     led, _ = place(an_auction(buy_now_price="200"), "bob 100")
@@ -104,10 +107,12 @@ def test_what_is_over_or_ones_own_is_told_first() -> None:
 def test_a_start_that_nobody_has_noticed_is_no_change() -> None:
     """A bid that opens an auction itself is held against the version that everybody sees."""
     auction = an_auction(starts_at=after(60))
-    assert None is refused(place_bid, auction, BOB, ask(Seen(version=1, tags=frozenset({auction.tag}))), after(61))
+    assert None is refused(
+        place_bid, auction, BOB, ask(Precondition(version=1, tags=frozenset({auction.tag}))), after(61)
+    )
 
 
-ACTS: dict[str, Callable[[Auction, Seen | None], object]] = {
+ACTS: dict[str, Callable[[Auction, Precondition | None], object]] = {
     "amend": lambda auction, seen: amend(auction, ADA, {"name": "Other"}, after(5), seen),
     "arrange": lambda auction, seen: arrange(auction, ADA, [PHOTO], after(5), seen),
     "cancel": lambda auction, seen: cancel(auction, ADA, after(5), seen),
@@ -118,17 +123,17 @@ ACTS: dict[str, Callable[[Auction, Seen | None], object]] = {
 
 
 @pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
-def test_an_author_does_not_act_on_what_has_changed(act: Callable[[Auction, Seen | None], object]) -> None:
+def test_an_author_does_not_act_on_what_has_changed(act: Callable[[Auction, Precondition | None], object]) -> None:
     """Two tabs of one author: the second is told that the first has changed the lot."""
     auction = an_auction()
     amended = auction.after_all(amend(auction, ADA, {"name": "New"}, after(1)))
     for seen, code in (
-        (Seen(version=1), "terms_changed"),
-        (Seen(tags=OLD), "precondition_failed"),
-        (Seen(tags=frozenset()), "precondition_failed"),
+        (Precondition(version=1), "terms_changed"),
+        (Precondition(tags=OLD), "precondition_failed"),
+        (Precondition(tags=frozenset()), "precondition_failed"),
     ):
         assert (code, {"changes": (), "version": 2}) == refused(act, amended, seen)
-    for good in (None, Seen(), Seen(version=2), Seen(tags=OLD | {amended.tag})):
+    for good in (None, Precondition(), Precondition(version=2), Precondition(tags=OLD | {amended.tag})):
         assert None is refused(act, amended, good)
 
 
@@ -136,20 +141,28 @@ def test_a_close_that_says_who_gets_it_is_for_them_alone() -> None:
     """The strict version changes with each bid, so an author who closes does not sell to somebody unseen."""
     one, _ = place(an_auction(), "bob 100")
     two, _ = place(one, "cyd 150")
-    assert "precondition_failed" == (refused(close_now, two, ADA, after(1), Seen(tags=frozenset({one.tag}))) or "")[0]
-    assert None is refused(close_now, two, ADA, after(1), Seen(tags=frozenset({two.tag})))
+    assert (
+        "precondition_failed"
+        == (refused(close_now, two, ADA, after(1), Precondition(tags=frozenset({one.tag}))) or "")[0]
+    )
+    assert None is refused(close_now, two, ADA, after(1), Precondition(tags=frozenset({two.tag})))
 
 
 def test_a_refusal_says_which_version_it_rests_on() -> None:
     """The newest of several, so that somebody can tell what has changed since."""
 
-    def of(seen: Seen) -> int | None:
+    def of(seen: Precondition) -> int | None:
         found = refusal(cancel, an_auction(), ADA, after(1), seen)
-        assert isinstance(found, Changed)
+        assert isinstance(found, AuctionChanged)
         return found.seen
 
     assert [7, 9, None] == [
-        of(seen) for seen in (Seen(version=7), Seen(tags=frozenset({"9-aa", "8-bb"})), Seen(tags=frozenset()))
+        of(seen)
+        for seen in (
+            Precondition(version=7),
+            Precondition(tags=frozenset({"9-aa", "8-bb"})),
+            Precondition(tags=frozenset()),
+        )
     ]
 
 
@@ -187,7 +200,7 @@ def test_who_has_seen_the_last_offer_is_judged_as_anybody(history: History, seen
     auction, now, limit = game.auction, game.auction.changed_at, eur(f"{amount}")
 
     def of(version: int | None) -> object:
-        request = BidRequest(limit, None, seen=None if version is None else Seen(version=version))
+        request = BidRequest(limit, None, seen=None if version is None else Precondition(version=version))
         try:
             return place_bid(auction, CY, request, now)
         except Refused as found:
