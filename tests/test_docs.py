@@ -1,4 +1,4 @@
-"""The documents are true: nothing that exists is left out, nothing that they name is missing, and what they show runs."""
+"""The documents are true: they leave nothing out, name only what exists, and their examples run."""
 
 import ast
 import json
@@ -28,8 +28,8 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 SOURCE = ROOT / "src" / "saleroom"
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NOT_YET = "not yet:"
-RUN_AS_THEY_STAND = ("house=", "gid=")
-"""What tells the commands that tests/test_readme.py runs."""
+RUN_BY_TEST_README = ("house=", "gid=")
+"""Marks of the commands that tests/test_readme.py runs."""
 
 
 def read(name: str) -> str:
@@ -38,7 +38,7 @@ def read(name: str) -> str:
 
 
 def named(document: Path) -> str:
-    """Return how a document is called in the name of a test."""
+    """Return the name of a document: its path."""
     return str(document.relative_to(ROOT))
 
 
@@ -67,12 +67,12 @@ def rows(text: str) -> list[list[str]]:
 
 
 def words(cell: str) -> list[str]:
-    """Return what stands between backticks."""
+    """Return the words in backticks."""
     return re.findall(r"`([^`]+)`", cell)
 
 
 def anchor(heading: str) -> str:
-    """Return the name under which a heading can be linked, as forges make it."""
+    """Return the anchor of a heading, as forges make it."""
     return re.sub(r"[^\w\- ]", "", heading.lower().replace("`", "")).strip().replace(" ", "-")
 
 
@@ -83,7 +83,7 @@ def sections(text: str) -> dict[str, str]:
 
 
 def commands(group: click.Group, *path: str) -> list[str]:
-    """Return every command that does something, in words."""
+    """Return every command by its full name, without groups."""
     found = []
     for name, command in group.commands.items():
         found += commands(command, *path, name) if isinstance(command, click.Group) else [" ".join((*path, name))]
@@ -91,29 +91,27 @@ def commands(group: click.Group, *path: str) -> list[str]:
 
 
 def test_every_endpoint_is_in_the_table() -> None:
-    """docs/api.md lists the endpoints of the one table of routes, and no others."""
+    """docs/api.md lists exactly the endpoints of the API."""
     listed = {words(row[0])[0] for row in rows(sections(read("docs/api.md"))["Endpoints"])}
     assert {f"{endpoint.method} {endpoint.path}" for endpoint in ENDPOINTS} == listed
 
 
 def test_every_page_is_named() -> None:
-    """docs/pages.md names the address of every page that one can open."""
-    told = words(sections(read("docs/pages.md"))["Addresses"])
-    opened = {
-        route.path.removesuffix("{file:path}") for route in page_routes() if not route.path.startswith("/session")
-    }
-    assert set() == opened - set(told)
+    """docs/pages.md names the address of every page."""
+    named = words(sections(read("docs/pages.md"))["Addresses"])
+    routed = {route.path.removesuffix("{file:path}") for route in page_routes()}
+    assert set() == {path for path in routed if not path.startswith("/session")} - set(named)
 
 
 def test_every_error_has_its_code_and_status() -> None:
-    """docs/api.md lists each error that can reach a client under its status, and no others."""
+    """docs/api.md lists exactly the errors that can reach a client, each with its status."""
     listed = sorted((int(row[0]), words(row[1])[0]) for row in rows(sections(read("docs/api.md"))["Errors"]))
     assert sorted((status, refused.code) for refused, status in statuses().items()) == listed
 
 
 @pytest.mark.parametrize("kind", EVENTS)
-def test_every_event_is_told_field_by_field(kind: str) -> None:
-    """docs/events.md has each event with each of its fields, and says which of them are private."""
+def test_every_event_has_its_fields(kind: str) -> None:
+    """docs/events.md lists each field of each event, and marks the private ones."""
     section = sections(read("docs/events.md"))[f"`{kind}`"]
     listed = {word: row[1].startswith("*private*") for row in rows(section) for word in words(row[0])}
     event = EVENTS[kind]
@@ -122,16 +120,16 @@ def test_every_event_is_told_field_by_field(kind: str) -> None:
     assert event.PUBLIC is not section.strip().startswith("*private*")
 
 
-def test_no_event_is_told_that_cannot_happen() -> None:
-    """docs/events.md has no event that the house does not know."""
+def test_the_events_are_those_of_the_house() -> None:
+    """docs/events.md has a section for each event of the house, and no others."""
     assert {f"`{kind}`" for kind in EVENTS} == set(sections(read("docs/events.md")))
 
 
 def test_the_example_of_an_event_is_one() -> None:
-    """The event shown in docs/events.md is, member by member, what the house sends."""
+    """The event shown in docs/events.md has exactly the members that the house sends."""
     [(_, block)] = [found for found in code("json") if found[0] == "docs/events.md"]
     shown: dict[str, Any] = json.loads(block)
-    # What is private is not shown; any value will do.
+    # The document does not show the private part; any value will do.
     event = event_from_parts(
         shown["type"], shown["time"], shown["data"], {"bidderId": 1, "maximum": shown["data"]["amount"]}
     )
@@ -142,22 +140,22 @@ def test_the_example_of_an_event_is_one() -> None:
     }
 
 
-def test_every_command_is_told() -> None:
-    """README.md names every command of the command line, and the documents name no command that there is not."""
+def test_every_command_is_named() -> None:
+    """README.md names every command of the command line, and the documents name no other."""
     known = commands(cli)
-    told = " ".join(read("README.md").split())
-    assert [] == [name for name in known if not re.search(rf"saleroom {name}\b", told)]
+    readme = " ".join(read("README.md").split())
+    assert [] == [name for name in known if not re.search(rf"saleroom {name}\b", readme)]
     for document in DOCUMENTS:
-        for said in re.findall(r"`(?:\.venv/bin/)?saleroom ([a-z][^`]*)`", " ".join(prose(document).split())):
-            assert any(f"{said} ".startswith(f"{name} ") for name in known), f"{document.name}: saleroom {said}"
+        for command in re.findall(r"`(?:\.venv/bin/)?saleroom ([a-z][^`]*)`", " ".join(prose(document).split())):
+            assert any(f"{command} ".startswith(f"{name} ") for name in known), f"{document.name}: saleroom {command}"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=named)
-def test_no_setting_is_named_that_does_not_exist(document: Path) -> None:
-    """Each SALEROOM_ variable in a document is a setting (tests/test_settings.py looks for those that are missing)."""
+def test_every_named_setting_exists(document: Path) -> None:
+    """Each SALEROOM_ variable in a document is a setting. (tests/test_settings.py finds missing ones.)"""
     known = {settings.PREFIX + name.upper() for name in settings.Settings.model_fields} | {settings.CONFIG_VARIABLE}
-    said = set(re.findall(r"\bSALEROOM_[A-Z_]+\b(?!\*)", document.read_text("utf-8")))
-    assert set() == {name for name in said - known if not name.startswith(settings.FOREIGN_PREFIXES)}
+    named = set(re.findall(r"\bSALEROOM_[A-Z_]+\b(?!\*)", document.read_text("utf-8")))
+    assert set() == {name for name in named - known if not name.startswith(settings.FOREIGN_PREFIXES)}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=named)
@@ -177,8 +175,19 @@ def test_every_link_leads_somewhere(document: Path) -> None:
     assert [] == broken
 
 
+def test_every_named_file_exists() -> None:
+    """Each module or document in backticks exists, in any document except the changelog."""
+    missing = []
+    for document in DOCUMENTS:
+        for path in words(prose(document)) if document.name != "CHANGELOG.md" else []:
+            if re.fullmatch(r"[\w.-]+/[\w./-]*\.(py|md)", path):
+                folders = (ROOT, SOURCE, ROOT / "tests", document.parent)
+                missing += [] if any((folder / path).exists() for folder in folders) else [(named(document), path)]
+    assert [] == missing
+
+
 def references() -> list[tuple[str, str, str]]:
-    """Return every document that the source or a test names: the file that names it, the document, and a section or ""."""
+    """Return each reference to a document in the source and the tests: the file, the document, and a section or ""."""
     found = []
     for file in sorted(
         file for folder in ("src", "tests", "bench", "examples") for file in (ROOT / folder).rglob("*.py")
@@ -190,7 +199,7 @@ def references() -> list[tuple[str, str, str]]:
 
 
 def test_every_document_that_the_source_names_is_there() -> None:
-    """A document that the source or a test names is in the repository, and has the section that is named with it."""
+    """The repository has each document that the source or a test names, with the section named beside it."""
     missing = []
     for file, name, section in references():
         [*found] = [document for document in DOCUMENTS if f"/{named(document)}".endswith(f"/{name}")]
@@ -200,8 +209,8 @@ def test_every_document_that_the_source_names_is_there() -> None:
     assert [] == missing
 
 
-def test_no_document_is_left_out_of_the_list() -> None:
-    """docs/README.md lists every document, and at most 20 of them for a newcomer."""
+def test_every_document_is_listed() -> None:
+    """docs/README.md lists every document, at most 20 of them for a newcomer."""
     text = read("docs/README.md")
     listed = {(ROOT / "docs" / target).resolve() for target in re.findall(r"\]\((.*?)\)", text)}
     kept = {document for document in DOCUMENTS if document.is_relative_to(ROOT / "docs") and document.name[0].isalpha()}
@@ -209,8 +218,8 @@ def test_no_document_is_left_out_of_the_list() -> None:
     assert len(re.findall(r"^[0-9]+\. ", text, re.MULTILINE)) <= 20
 
 
-def test_the_example_of_the_rules_happens() -> None:
-    """The bids of the example in docs/rules.md, placed one after another, give what each row says."""
+def test_the_example_of_the_rules_is_right() -> None:
+    """The bids of the example in docs/rules.md have the results that the table shows."""
     auction = an_auction()
     for request, *row in rows(sections(read("docs/rules.md"))["Placing a bid"]):
         bid = re.sub(r": `(amount|maximum)`", lambda found: " up to" if found[1] == "maximum" else "", request)
@@ -222,7 +231,7 @@ def test_the_example_of_the_rules_happens() -> None:
 
 
 def test_every_decision_is_listed() -> None:
-    """docs/decisions/README.md links every record, each under a number of its own, and each names what was rejected."""
+    """docs/decisions/README.md links every record; each has its own number and says what was rejected."""
     records = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
     assert [record.name for record in records] == re.findall(r"\]\((.*?)\)", read("docs/decisions/README.md"))
     assert len(records) == len({record.name[:4] for record in records})
@@ -233,7 +242,7 @@ def test_every_decision_is_listed() -> None:
 
 
 def test_the_map_has_every_module() -> None:
-    """ARCHITECTURE.md names every module of the source, and no file or folder that is not there."""
+    """ARCHITECTURE.md names every module of the source, and only files and folders that exist."""
     text = read("ARCHITECTURE.md")
     [tree] = [block for _, block in FENCED.findall(text) if block.startswith("src/saleroom/")]
     for file in SOURCE.rglob("*.py"):
@@ -241,14 +250,14 @@ def test_the_map_has_every_module() -> None:
         if not file.name.startswith("__") and "migrations" not in folder:
             assert re.search(rf"\b{file.stem}\b", tree), f"{file.relative_to(SOURCE)} is not on the map"
     for name in set(re.findall(r"\b(\w+\.py)\b", tree)):
-        assert list(SOURCE.rglob(name)), f"the map has {name}, which is not there"
+        assert list(SOURCE.rglob(name)), f"the map has {name}, which does not exist"
     for path in words(FENCED.sub("", text)):
         if re.fullmatch(r"[\w.]+/[\w./]*", path):
-            assert any((folder / path).exists() for folder in (SOURCE, ROOT)), f"{path} is not there"
+            assert any((folder / path).exists() for folder in (SOURCE, ROOT)), f"{path} does not exist"
 
 
 def test_conformance_has_a_test_for_every_row() -> None:
-    """Each row of docs/conformance.md names tests that exist, or says what does not hold yet."""
+    """Each row of docs/conformance.md names existing tests, or says what does not hold yet."""
     tests = all_tests()
     for statement, kept_by in ((row[0], row[-1]) for row in rows(read("docs/conformance.md"))):
         if not kept_by.startswith(NOT_YET):
@@ -257,30 +266,30 @@ def test_conformance_has_a_test_for_every_row() -> None:
 
 
 def test_conformance_has_every_endpoint_error_event_and_property() -> None:
-    """docs/conformance.md has a row for each endpoint, each refusal by its code, each event, and each test of a property."""
+    """docs/conformance.md has a row for each endpoint, error code, event and test of a property."""
     text = read("docs/conformance.md")
     wanted = [f"{endpoint.method} {endpoint.path}" for endpoint in ENDPOINTS]
     wanted += [refused.code for refused in statuses()] + list(EVENTS)
-    wanted += [name for name in all_tests() if name.startswith("domain/test_properties.py::")]
+    wanted += [name for name in all_tests() if name.startswith("bidding/domain/test_properties.py::")]
     assert [] == [name for name in wanted if f"`{name}`" not in text]
 
 
 @pytest.mark.parametrize(("document", "block"), code("json"))
 def test_every_json_is_json(document: str, block: str) -> None:
-    """Each JSON example can be read."""
+    """Each JSON example is valid."""
     assert json.loads(block), document
 
 
-def lines_to_give() -> list[tuple[str, str]]:
-    """Return every line for a shell, with the name of its document, but for those that tests/test_readme.py runs."""
-    blocks = [found for found in code("sh") if not any(word in found[1] for word in RUN_AS_THEY_STAND)]
+def shell_lines() -> list[tuple[str, str]]:
+    """Return every line for a shell with the name of its document, except those that tests/test_readme.py runs."""
+    blocks = [found for found in code("sh") if not any(word in found[1] for word in RUN_BY_TEST_README)]
     return [(document, line) for document, block in blocks for line in block.splitlines()]
 
 
-@pytest.mark.parametrize(("document", "line"), lines_to_give())
-def test_every_command_can_be_given(document: str, line: str) -> None:
-    """Each line for a shell is a target of make, or a command with flags and settings that the house takes."""
-    variables, (program, *arguments) = in_words(line)
+@pytest.mark.parametrize(("document", "line"), shell_lines())
+def test_every_shell_line_is_valid(document: str, line: str) -> None:
+    """Each line for a shell is a target of make, or a command with existing flags and settings."""
+    variables, (program, *arguments) = parse_line(line)
     if program in ("mosquitto_sub", "mosquitto_pub"):
         topic = arguments[arguments.index("-t") + 1]
         assert topic.startswith(settings.Settings.model_fields["mqtt_prefix"].default), document
@@ -294,8 +303,7 @@ def test_every_command_can_be_given(document: str, line: str) -> None:
         return
     if program == "curl":
         path = urlsplit(arguments[-1]).path
-        asked = [one for one in ENDPOINTS if re.fullmatch(one.path.replace("{gid}", "[^/]+"), path)]
-        assert asked, document
+        assert any(re.fullmatch(one.path.replace("{gid}", "[^/]+"), path) for one in ENDPOINTS), document
         return
     if program == "make":
         target, *options = arguments
@@ -305,11 +313,11 @@ def test_every_command_can_be_given(document: str, line: str) -> None:
         arguments = ["serve", *(word for option in options for word in shlex.split(option.removeprefix("ARGS=")))]
     else:
         assert program.removeprefix(".venv/bin/") == "saleroom", document
-    accepts(arguments, variables)
+    check_command(arguments, variables)
 
 
-def in_words(line: str) -> tuple[dict[str, str], list[str]]:
-    """Take a line for a shell apart: variables before the command, and the command."""
+def parse_line(line: str) -> tuple[dict[str, str], list[str]]:
+    """Return the variables before the command of a shell line, and the words of the command."""
     split = shlex.split(line)
     variables = {}
     while "=" in split[0]:
@@ -318,8 +326,8 @@ def in_words(line: str) -> tuple[dict[str, str], list[str]]:
     return variables, split
 
 
-def accepts(arguments: list[str], variables: dict[str, str]) -> None:
-    """Check that the command line takes `arguments`, and that the settings in them can be used."""
+def check_command(arguments: list[str], variables: dict[str, str]) -> None:
+    """Check that the command line accepts `arguments`, and that their settings are valid."""
     command: click.Command = cli
     while isinstance(command, click.Group):
         name, *arguments = arguments

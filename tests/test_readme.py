@@ -1,4 +1,4 @@
-"""The README's auction, run as it stands, against the house that `make run` starts, with `mosquitto_sub` beside it."""
+"""The README's auction runs as written against the house that `make run` starts, with `mosquitto_sub` beside it."""
 
 import json
 import re
@@ -26,8 +26,8 @@ def blocks(heading: str) -> list[str]:
     return re.findall(r"^```sh\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
 
 
-class Told:
-    """What the example printed, what `mosquitto_sub` printed meanwhile, and how the house ended."""
+class Example:
+    """One run of the example: its output, the output of `mosquitto_sub` meanwhile, and how the house ended."""
 
     def __init__(self, folder: Path) -> None:
         watch, *commands = blocks("A whole auction")
@@ -38,9 +38,9 @@ class Told:
             assert words[:-1] == ["mosquitto_sub", "-v", "-t"], "the example watches everything under a prefix"
             subscriber = Subscriber(MqttSettings("127.0.0.1", served.mqtt_port), words[-1].strip("'"))
             try:
-                # No more is changed than where the house serves, as other tests and people use the default port.
+                # Only the address changes, as other tests and people use the default port.
                 script = "\n".join(commands).replace("http://127.0.0.1:9000", served.url)
-                self.example = subprocess.run(
+                self.shell = subprocess.run(
                     ["sh", "-eu"],
                     input=script,
                     env=environment(),
@@ -52,7 +52,7 @@ class Told:
                 self.code = served.terminate()
                 deadline = time.monotonic() + SECONDS_MAX
                 while not any(message.payload == ENDING for message in subscriber.messages):
-                    assert time.monotonic() < deadline, "the broker said nothing of the end"
+                    assert time.monotonic() < deadline, "the broker did not publish the end"
                     time.sleep(0.02)
             finally:
                 subscriber.close()
@@ -60,19 +60,19 @@ class Told:
             served.kill()
         self.messages: list[Received] = subscriber.messages
         self.output, self.log = served.output, served.log()
-        self.answers: list[dict[str, Any]] = [json.loads(line) for line in self.example.stdout.splitlines()]
+        self.answers: list[dict[str, Any]] = [json.loads(line) for line in self.shell.stdout.splitlines()]
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
     """The example, run once."""
-    return Told(tmp_path_factory.mktemp("readme"))
+    return Example(tmp_path_factory.mktemp("readme"))
 
 
-def test_the_example_sells_the_clock(told: Told) -> None:
-    """Copied into a POSIX shell, the commands hold an auction that ends as the README says it does."""
-    assert ("", 0) == (told.example.stderr, told.example.returncode)
-    last = told.answers[-1]
+def test_the_example_sells_the_clock(example: Example) -> None:
+    """Copied into a POSIX shell, the commands run an auction that ends as the README says."""
+    assert ("", 0) == (example.shell.stderr, example.shell.returncode)
+    last = example.answers[-1]
     assert {
         "status": "closed",
         "outcome": "sold",
@@ -83,26 +83,26 @@ def test_the_example_sells_the_clock(told: Told) -> None:
         assert word in README.read_text()
 
 
-def test_mosquitto_sub_shows_the_example(told: Told) -> None:
-    """A subscriber that nobody here wrote gets every event of the example in order, and the auction's last state."""
-    gid = told.answers[-1]["gid"]
-    events = [json.loads(m.payload) for m in told.messages if m.topic == f"saleroom/auctions/{gid}/events"]
+def test_mosquitto_sub_shows_the_example(example: Example) -> None:
+    """A third-party subscriber gets every event of the example in order, and the auction's last state."""
+    gid = example.answers[-1]["gid"]
+    events = [json.loads(m.payload) for m in example.messages if m.topic == f"saleroom/auctions/{gid}/events"]
     assert EVENTS == [event["type"] for event in events]
     assert [1, 2, 3, 4, 5] == [event["sequence"] for event in events]
-    states = [json.loads(m.payload) for m in told.messages if m.topic == f"saleroom/auctions/{gid}/state"]
-    assert told.answers[-1] == states[-1]
-    statuses = [m.payload for m in told.messages if m.topic == "saleroom/status"]
+    states = [json.loads(m.payload) for m in example.messages if m.topic == f"saleroom/auctions/{gid}/state"]
+    assert example.answers[-1] == states[-1]
+    statuses = [m.payload for m in example.messages if m.topic == "saleroom/status"]
     assert [b'{"status":"online"}', ENDING] == statuses
 
 
-def test_the_house_says_where_it_is_and_ends_well(told: Told) -> None:
-    """The start tells address, database and broker, SIGTERM ends the house with 0, and nothing was worth an error line."""
-    lines = told.output.splitlines()
+def test_the_house_names_its_address_and_exits_with_0(example: Example) -> None:
+    """The start names address, database and broker; SIGTERM ends the house with 0; the log has no error."""
+    lines = example.output.splitlines()
     assert 3 == len(lines)
     assert re.match(r"saleroom serves on http://127\.0\.0\.1:[0-9]+;", lines[0])
     assert ["database", "sqlite:///saleroom.db"] == lines[1].split()
     assert re.fullmatch(r" +mqtt +mqtt://127\.0\.0\.1:[0-9]+ \(embedded\)", lines[2])
-    # Where another broker is on this machine, that is told once.
-    told_anyway = ("the usual MQTT port is taken", "somebody registered", "somebody logged in")
-    log = [line for line in told.log.splitlines() if not any(words in line for words in told_anyway)]
-    assert (0, []) == (told.code, log)
+    # Another broker on this machine causes one line.
+    expected = ("the usual MQTT port is taken", "somebody registered", "somebody logged in")
+    log = [line for line in example.log.splitlines() if not any(words in line for words in expected)]
+    assert (0, []) == (example.code, log)
