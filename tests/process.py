@@ -34,8 +34,8 @@ def environment(**settings: str) -> dict[str, str]:
     return plain | {f"SALEROOM_{name.upper()}": value for name, value in settings.items()}
 
 
-def wait_until(holds: Callable[[], bool], seconds: float = 20) -> None:
-    """Wait until `holds()`, and fail where it does not come to hold."""
+def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
+    """Wait until `holds()`. Fails after `seconds`, which a busy machine does not need."""
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, f"it did not come to hold within {seconds} s"

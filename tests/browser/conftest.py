@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.browser.people import Visitor
 from tests.fixtures_house import House, User
@@ -15,10 +15,14 @@ from tests.needs import need
 
 Enter = Callable[..., Visitor]
 
+WAIT_MS_MAX = 30_000
+"""How long a test waits for what it expects of a page. Only a test that fails waits that long."""
+
 ARGUMENTS = [
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
+    "--disable-software-rasterizer",
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
@@ -34,6 +38,7 @@ def chromium(sqlite_template: Path) -> Iterator[Browser]:
     So what houses are made of comes first, whichever test is the first to ask.
     """
     program = need("chromium")
+    expect.set_options(timeout=WAIT_MS_MAX)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
         yield browser

@@ -14,9 +14,6 @@ from saleroom.bidding.web.home import LOTS_PER_PAGE
 from tests.browser.people import Visitor, broken_rules
 from tests.fixtures_house import House, User
 
-LIVE_MILLISECONDS = 10_000
-"""How long a page may take to show what has happened, on a machine that does much else."""
-
 Open = Callable[..., Page]
 
 
@@ -51,7 +48,7 @@ def test_prices_and_results_come_by_themselves(open_home: Open, sqlite_house: Ho
     end = card.locator("time").get_attribute("datetime")
     page.get_by_role("link", name="Violin").focus()
     sqlite_house.user("grace").bid(gid, amount="12.5")
-    expect(card).to_contain_text("€12.50 1 bid", timeout=LIVE_MILLISECONDS)
+    expect(card).to_contain_text("€12.50 1 bid")
     assert end != card.locator("time").get_attribute("datetime")
     expect(page.get_by_role("link", name="Violin")).to_be_focused()
     expect(page.locator(".state.changed")).to_have_count(1)
@@ -59,7 +56,7 @@ def test_prices_and_results_come_by_themselves(open_home: Open, sqlite_house: Ho
     open_ended = seller.auction()
     page.reload()
     seller.json("POST", f"/auctions/{open_ended}/close", json={})
-    expect(page.locator(f"#card-{open_ended}")).to_contain_text("Closed without bids", timeout=LIVE_MILLISECONDS)
+    expect(page.locator(f"#card-{open_ended}")).to_contain_text("Closed without bids")
     expect(page.locator(f"#card-{another}")).to_contain_text("Open until the seller closes it")
 
 
@@ -98,7 +95,7 @@ def test_what_was_found_is_live(open_home: Open, sqlite_house: House, seller: Us
     page.get_by_label("Search the lots").press_sequentially("brass")
     expect(page.locator("#count")).to_have_text("1 lot")
     sqlite_house.user("grace").bid(gid, amount="33")
-    expect(page.locator(f"#card-{gid}")).to_contain_text("€33.00", timeout=LIVE_MILLISECONDS)
+    expect(page.locator(f"#card-{gid}")).to_contain_text("€33.00")
 
 
 def test_an_order_is_chosen(open_home: Open, seller: User) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import TypeVar
 
 from argon2 import PasswordHasher, Type
@@ -23,20 +24,26 @@ WAITING_MAX = 64
 SHARE_MAX = (THREADS + WAITING_MAX) // 2
 """How many of these one network may have, so that others have the rest."""
 
+HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1, type=Type.ID)
+
+
+@cache
+def _decoy() -> str:
+    """Return the digest to verify if a user has none, so that an unknown user takes as long as a wrong password."""
+    return HASHER.hash("no user has this password")
+
 
 class Passwords:
     """Makes and verifies digests (Argon2id, 19 MiB, t=2, p=1, salted), unless the client has hung up before that begins."""
 
     def __init__(self) -> None:
-        self._hasher = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1, type=Type.ID)
         self._pool = ThreadPoolExecutor(THREADS, "passwords")
         self._under_way: Counter[str] = Counter()
-        # Verified if there is no digest, so that an unknown user takes as long as a wrong password.
-        self._decoy = self._hasher.hash("no user has this password")
+        self._decoy = _decoy()
 
     async def digest(self, password: str, place: str = "") -> str:
         """Return the digest to store. `place` is the network that asks, or empty. Raises Busy."""
-        return await self._run(lambda: self._hasher.hash(password), place)
+        return await self._run(lambda: HASHER.hash(password), place)
 
     async def verify(self, digest: str | None, password: str, place: str = "") -> bool:
         """Return whether `password` belongs to `digest`; never if that is None, after the same time. Raises Busy."""
@@ -44,7 +51,7 @@ class Passwords:
 
     def is_outdated(self, digest: str) -> bool:
         """Return whether `digest` was made with other parameters than those of today."""
-        return self._hasher.check_needs_rehash(digest)
+        return HASHER.check_needs_rehash(digest)
 
     def close(self) -> None:
         """Stop the threads; work that has not begun is dropped."""
@@ -52,7 +59,7 @@ class Passwords:
 
     def _matches(self, digest: str | None, password: str) -> bool:
         try:
-            self._hasher.verify(digest or self._decoy, password)
+            HASHER.verify(digest or self._decoy, password)
         except (VerificationError, InvalidHashError):
             return False
         return digest is not None
