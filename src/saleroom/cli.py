@@ -64,7 +64,11 @@ def serve(config: str | None, **flags: str | None) -> int:
     return compose.serve(settings)
 
 
-@cli.command("load", epilog="Exit codes: 0 done, 1 a violation, or the run could not be done, 2 wrong usage.")
+@cli.command(
+    "load",
+    cls=options.ToolCommand,
+    epilog="Exit codes: 0 done, 1 a violation, or the run could not be done, 2 wrong usage.",
+)
 @click.argument("url", metavar="URL")
 @click.option("--bidders", default=50, metavar="NUMBER", type=click.IntRange(1, 20_000), help="Bidders. Default: 50.")
 @click.option("--lots", default=10, metavar="NUMBER", type=click.IntRange(1, 10_000), help="Lots. Default: 10.")
@@ -79,7 +83,7 @@ def serve(config: str | None, **flags: str | None) -> int:
 )
 @click.option("--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False), help="Write all figures there.")
 @click.option("--key-file", metavar="FILE", type=click.Path(dir_okay=False), help="File whose first line is the key.")
-def load_house(url: str, json_file: str | None, key_file: str | None, **plan: Any) -> int:
+def load_house(url: str, json_file: str | None, key_file: str | None, **given: Any) -> int:
     """Try a running house before a sale night: many bidders, many lots, and a judge.
 
     Examples:
@@ -93,19 +97,15 @@ def load_house(url: str, json_file: str | None, key_file: str | None, **plan: An
     """
     from saleroom.tools.load import command
 
-    try:
-        key = command.read_key(os.environ, key_file)
-        if key is None and not sys.stdin.isatty():
-            raise click.UsageError("no key: set SALEROOM_LOAD_KEY, or give --key-file")
-        return command.run(url, key or str(click.prompt("Load key", hide_input=True)), json_file, **plan)
-    except command.WrongUsage as error:
-        raise click.UsageError(str(error)) from None
-    except command.FAILED as error:
-        raise click.ClickException(str(error)) from None
+    key = command.read_key(os.environ, key_file)
+    if key is None and not sys.stdin.isatty():
+        raise click.UsageError("no key: set SALEROOM_LOAD_KEY, or give --key-file")
+    return command.run(url, key or str(click.prompt("Load key", hide_input=True)), json_file, **given)
 
 
 @cli.command(
     "watch",
+    cls=options.ToolCommand,
     context_settings={"ignore_unknown_options": True},  # a gid may begin with a hyphen
     epilog="Exit codes: 0 the lot is over, or Ctrl-C; 1 it cannot be watched; 2 wrong usage.",
 )
@@ -131,17 +131,13 @@ def watch_house(url: str, json: bool, screen: bool, **given: Any) -> int:
     """
     from saleroom.tools.watch import command
 
-    try:
-        plan = command.plan(url, states=not json, **given)
-        return command.run(plan, json=json, screen=screen)
-    except command.WrongUsage as error:
-        raise click.UsageError(str(error)) from None
-    except command.FAILED as error:
-        raise click.ClickException(str(error)) from None
+    return command.run(command.read_options(url, states=not json, **given), json=json, screen=screen)
 
 
 @cli.command(
-    "verify", epilog="Exit codes: 0 all is in order; 1 it is not, or cannot be read; 2 wrong usage or settings."
+    "verify",
+    cls=options.ToolCommand,
+    epilog="Exit codes: 0 all is in order; 1 it is not, or cannot be read; 2 wrong usage or settings.",
 )
 @click.argument("ledger", metavar="[FILE|URL]", required=False)
 @click.option("--receipt", metavar="TEXT|FILE", help="A receipt, or a file with it or with the answer to a bid.")
@@ -175,22 +171,21 @@ def verify_ledger(
         if ledger is not None or receipt is not None or key is not None:
             raise click.UsageError("--database takes no ledger and no receipt: a house's own database is checked whole")
         settings = options.read_settings(config, database=own or None)
-        from saleroom.admin import verifying
+        from saleroom.admin import verification
 
-        return verifying.verify(settings, json=json, say=click.echo)
+        return verification.verify(settings, json=json, say=click.echo)
     if ledger is None:
         raise click.UsageError("nothing to verify: give a ledger's file, an auction's address, or --database")
     from saleroom.tools.verify import command
 
-    try:
-        return command.run(command.plan(ledger, receipt, key), json=json)
-    except command.WrongUsage as error:
-        raise click.UsageError(str(error)) from None
-    except command.FAILED as error:
-        raise click.ClickException(str(error)) from None
+    return command.run(command.read_options(ledger, receipt, key), json=json)
 
 
-@cli.command("demo", epilog="Exit codes: 0 ended by Ctrl-C or SIGTERM; 1 the house could not be shown; 2 wrong usage.")
+@cli.command(
+    "demo",
+    cls=options.ToolCommand,
+    epilog="Exit codes: 0 ended by Ctrl-C or SIGTERM; 1 the house could not be shown; 2 wrong usage.",
+)
 @click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="Address to listen on. Default: 127.0.0.1.")
 @click.option(
     "--port", metavar="NUMBER", type=click.IntRange(0, 65535), help="Default: 9000, or a free one where that is taken."
@@ -200,7 +195,7 @@ def verify_ledger(
     "--speed", default=1.0, metavar="NUMBER", type=click.FloatRange(0.1, 20), help="2 is twice as fast. Default: 1."
 )
 @click.option("--seed", default=1, metavar="NUMBER", type=click.IntRange(0), help="Other lots and bidders. Default: 1.")
-def demo_house(**plan: Any) -> int:
+def demo_house(**given: Any) -> int:
     """Show a furnished house: lots with pictures, people who bid, a lot that closes every minute.
 
     Examples:
@@ -214,10 +209,7 @@ def demo_house(**plan: Any) -> int:
     """
     from saleroom.tools.demo import command
 
-    try:
-        return command.run(command.Plan(**plan))
-    except command.FAILED as error:
-        raise click.ClickException(str(error)) from None
+    return command.run(command.DemoOptions(**given))
 
 
 for _command in commands.COMMANDS:

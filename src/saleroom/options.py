@@ -1,6 +1,6 @@
-"""What the commands of the command line share: flags for settings, and how these are read.
+"""What the commands of the command line share: options for settings, and errors in words.
 
-It is imported for every command, `--version` too: heavy modules only where they are used.
+Every command imports this module, even `--version`. Heavy modules are therefore imported only by the function that uses them.
 """
 
 from __future__ import annotations
@@ -17,11 +17,26 @@ if TYPE_CHECKING:
 EXIT_CODES = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings."
 
 
+class ToolCommand(click.RichCommand):
+    """A command of `tools`, whose errors become messages and exit codes."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. Raises UsageError for wrong usage, and ClickException for a failure."""
+        from saleroom.tools.errors import ToolError, WrongUsage
+
+        try:
+            return super().invoke(ctx)
+        except WrongUsage as error:
+            raise click.UsageError(str(error), ctx) from None
+        except ToolError as error:
+            raise click.ClickException(str(error)) from None
+
+
 class Command(click.RichCommand):
-    """A command whose options take their help from the table of settings, and only when it is asked for."""
+    """A command whose options take their help from the table of settings, when help is asked for."""
 
     def get_help(self, ctx: click.Context) -> str:
-        """Fill in what each option's setting says of itself, then render."""
+        """Fill in the help of each option from its setting, then render."""
         from saleroom.settings import explain
 
         for option in self.params:
@@ -31,7 +46,7 @@ class Command(click.RichCommand):
 
 
 def setting(name: str, metavar: str) -> Callable[[Any], Any]:
-    """A flag for the setting `name`; the settings check its value."""
+    """Return an option for the setting `name`, whose value the settings check."""
     return click.option(f"--{name}", name, metavar=metavar)
 
 

@@ -138,7 +138,7 @@ def test_a_backup_of_what_somebody_changed_says_so(house: Path, tmp_path: Path, 
     assert ["ada", "ben", "cyd"] == users(tmp_path / "a.db")
     before = house.read_bytes()
     assert 1 == run("restore", tmp_path / "a.db", house)
-    assert "is not what its ledgers say: auction" in capfd.readouterr().err
+    assert "does not agree with its ledgers: auction" in capfd.readouterr().err
     assert before == house.read_bytes()
 
 
@@ -288,8 +288,8 @@ def test_postgresql_by_its_own_tools(database_url: str, postgresql_server: str, 
             capfd.readouterr()
             assert 2 == main([command, dump, "--database", url])
             said = capfd.readouterr().err
-            assert "PostgreSQL does this by its own tools: " in said
-            program, *words = shlex.split(said.partition("tools: ")[2].partition(" (see")[0])
+            assert "PostgreSQL has its own tool for this: " in said
+            program, *words = shlex.split(said.partition("for this: ")[2].partition(" (see")[0])
             subprocess.run([tool(program), *words], env={**os.environ, "PGPASSWORD": ""}, check=True)
         assert 0 == main(["export", str(tmp_path / "b.ndjson"), "--database", new])
         assert heads.read_bytes() == (tmp_path / "b.ndjson").read_bytes()

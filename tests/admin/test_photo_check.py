@@ -36,8 +36,8 @@ async def test_photos_are_what_the_log_says(database: Database) -> None:
     assert [] == await database.read(faults_of)
     number = (await stored(database, gid)).id
     narrow = photo_files.c.photo_id.in_(select(rows.c.id).where(rows.c.gid == ids[0])) & (photo_files.c.width == 400)
-    others, place = "its photos are not those that its log says, or in another order", "its place or its owner is not"
-    files = "photo 1: its widths or digests are not those that the log says"
+    others, place = "its photos are not those of its log, or in another order", "its place or its owner is not"
+    files = "photo 1: its widths or digests are not those of the log"
     for tamper, found in (
         (_photo(ids[2], auction_id=number, place=3, unplaced_at=None), others),
         (_photo(ids[1], auction_id=None, place=None), others),
@@ -47,7 +47,10 @@ async def test_photos_are_what_the_log_says(database: Database) -> None:
         (update(photo_files).where(narrow).values(width=401), files),
         (update(photo_files).where(narrow).values(digest="5a" * 32), files),
         (delete(photo_files).where(narrow), files),
-        (update(photo_files).where(narrow).values(bytes=b"bait"), "photo 1: its file 400 pixels wide is another one"),
+        (
+            update(photo_files).where(narrow).values(bytes=b"bait"),
+            "photo 1: its file 400 pixels wide does not have its digest",
+        ),
     ):
         said = await tampered(database, lambda tx, tamper=tamper: tx.execute(tamper))  # type: ignore[misc]  # bound now
         assert said and said[0].startswith(f"auction {gid}: {found}"), (str(tamper), said)

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from saleroom.kernel.chain import canonical
 from saleroom.storage import transfer
 from saleroom.storage.database import Database, Transaction
+from saleroom.tools.errors import ToolError, WrongUsage
 from saleroom.tools.verify import display, receipts, source
-from saleroom.tools.verify.reading import Damaged, Ledger
+from saleroom.tools.verify.reading import Breakage, Ledger
 from tests.admin import furnished
 from tests.fixtures_hypothesis import on_a_database
 from tests.fuzz.mangling import any_json, bounded, mangled, nasty
@@ -31,8 +32,8 @@ def read(raw: bytes) -> Ledger | None:
     """Return a ledger, or None where it is damaged; what is said of it can be shown either way."""
     try:
         ledger = verified(raw)
-    except Damaged as error:
-        display.as_json_broken(error.line, error.reason)
+    except Breakage as error:
+        display.failure_as_json(error.line, error.reason)
         return None
     display.as_json(ledger, [])
     display.show(ledger, [], io.StringIO())
@@ -86,8 +87,8 @@ def test_a_receipt_stands_or_is_refuted(raw: bytes) -> None:
     text = raw.decode("latin-1")
     with bounded():
         try:
-            receipt = receipts.opened(text, signed.KEYS)
-        except receipts.Refuted:
+            receipt = receipts.check(text, signed.KEYS)
+        except receipts.InvalidReceipt:
             return
     assert RECEIPT == text
     assert receipt.bidder == "cyd"
@@ -101,8 +102,8 @@ def test_keys_are_read_or_refused(raw: bytes) -> None:
     """Whatever a house says of its keys, they are keys or none; with any of them a receipt is opened or refuted."""
     with bounded():
         try:
-            receipts.opened(RECEIPT, source.keys_of(raw, "here"))
-        except (source.CannotRead, receipts.Refuted):
+            receipts.check(RECEIPT, source.keys_of(raw, "here"))
+        except (ToolError, receipts.InvalidReceipt):
             return
 
 
@@ -112,8 +113,8 @@ def test_addresses_to_verify_are_read_or_refused(text: str) -> None:
     for address in (text, f"http://{text}/auctions/{text}", f"https://a.example/auctions/{text}"):
         with bounded():
             try:
-                found = source.lot(address)
-            except source.WrongUsage:
+                found = source.auction_address(address)
+            except WrongUsage:
                 continue
         assert found.gid
 

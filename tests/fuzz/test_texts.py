@@ -26,6 +26,7 @@ from saleroom.mqtt.topics import MqttSettings
 from saleroom.settings import PREFIX, Settings, SettingsError, load
 from saleroom.site.language import Languages
 from saleroom.storage.database import parse_url
+from saleroom.tools.errors import WrongUsage
 from saleroom.tools.watch import command
 from tests.fuzz.mangling import as_bytes, bounded, mangled, mangled_text, nasty
 from tests.sealing import cursors
@@ -204,8 +205,8 @@ def test_broker_urls_are_read_or_refused(text: str) -> None:
 
 @given(urls("http://", "https://", "mqtt://", "ftp://", ""), nasty() | st.none(), nasty() | st.none())
 def test_what_is_watched_is_read_or_refused(url: str, gid: str | None, prefix: str | None) -> None:
-    """`saleroom watch` has a plan, or says what is wrong, without the password."""
-    found, fault = told(lambda: command.plan(url, gid, prefix=prefix), command.WrongUsage)
+    """`saleroom watch` has options, or says what is wrong, without the password."""
+    found, fault = told(lambda: command.read_options(url, gid, prefix=prefix), WrongUsage)
     assert SECRET not in fault
     assert found is None or SECRET not in found.url
 

@@ -9,10 +9,11 @@ import msgspec
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from saleroom.tools.watch import lots, words
-from saleroom.tools.watch.lots import Happening, Lot
+from saleroom.kernel.terminal import printable
+from saleroom.tools.event_stream import Comment, Message, NotAnEventStream, Parser
+from saleroom.tools.watch import messages, words
+from saleroom.tools.watch.messages import LotEvent, LotState
 from saleroom.tools.watch.sale import Sale
-from saleroom.tools.watch.sse import Comment, Message, Parser, TooLong
 from tests.fuzz.mangling import any_json, as_bytes, bounded, mangled, nasty
 
 lines = st.sampled_from(
@@ -57,7 +58,7 @@ def test_a_line_without_an_end_is_refused() -> None:
         with bounded():
             for _ in range(40):
                 list(parser.feed(b"a" * 65_536))
-    except TooLong:
+    except NotAnEventStream:
         return
     raise AssertionError("it was read on and on")
 
@@ -110,13 +111,13 @@ def written(value: Any) -> bytes:
     return as_bytes(json.dumps(value, ensure_ascii=False))
 
 
-class Told:
+class MemoryDisplay:
     """A display that writes everything out."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def event(self, payload: str, event: Happening, lot: Lot | None) -> None:
+    def event(self, payload: str, event: LotEvent, lot: LotState | None) -> None:
         """Take what would be shown."""
         self.lines += [words.words(event), "" if lot is None else words.standing(lot)]
         if lot is not None:
@@ -124,7 +125,7 @@ class Told:
 
     def notice(self, text: str) -> None:
         """Take what would be said."""
-        self.lines.append(words.plain(text))
+        self.lines.append(printable(text))
 
 
 @example([b'{"id":"","source":"","type":"","time":"2026-11-21T12:00:00Z","sequence":1,"data":' + b"[" * 100_000])
@@ -132,26 +133,26 @@ class Told:
 @example([b'{"gid":"a","name":"\xff","status":"open","version":1}'])
 @given(st.lists(mangled(events.map(written) | states.map(written)), max_size=6))
 def test_a_sale_bears_whatever_a_house_says(said: list[bytes]) -> None:
-    """What is neither a lot nor an event is told from them; what is one is shown, without what could steer a terminal."""
-    told = Told()
-    sale = Sale(None, told)
+    """What is neither a lot nor an event is display from them; what is one is shown, without what could steer a terminal."""
+    display = MemoryDisplay()
+    sale = Sale(None, display)
     with bounded():
         for payload in said:
             try:
-                lot = lots.read_lot(payload)
+                lot = messages.read_lot(payload)
             except msgspec.DecodeError:
                 pass
             else:
                 sale.state(lot)
-                told.notice(words.standing(lot) + words.left(lot.ends_at, datetime(2026, 11, 21, tzinfo=UTC)))
+                display.notice(words.standing(lot) + words.left(lot.ends_at, datetime(2026, 11, 21, tzinfo=UTC)))
             try:
-                event = lots.read_event(payload)
+                event = messages.read_event(payload)
             except msgspec.DecodeError:
                 pass
             else:
                 sale.event("", event)
-    assert all(line.isprintable() or " " in line for line in told.lines)
-    assert not any("\x1b" in line or "\n" in line for line in told.lines)
+    assert all(line.isprintable() or " " in line for line in display.lines)
+    assert not any("\x1b" in line or "\n" in line for line in display.lines)
 
 
 @given(
@@ -161,7 +162,7 @@ def test_a_page_of_lots_is_read_or_refused(page: bytes) -> None:
     """A page is lots, or no page of a house."""
     with bounded():
         try:
-            found = lots.read_page(page)
+            found = messages.read_page(page)
         except msgspec.DecodeError:
             return
     assert msgspec.json.encode(found)

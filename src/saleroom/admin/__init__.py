@@ -1,1 +1,1 @@
-"""A house outside the service: its tables, its users, copies of it. Each command is a file's worth of words and work."""
+"""The owner's commands on a house outside the service: its tables, its users, and copies of it."""

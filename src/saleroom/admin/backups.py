@@ -1,4 +1,4 @@
-"""`saleroom backup` and `saleroom restore`: a SQLite database copied while it is in use, and put back when it is not."""
+"""`saleroom backup` and `saleroom restore`: a SQLite database is copied while in use, and restored while not in use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 from sqlalchemy import URL
 
 from saleroom.admin import ledger_check
-from saleroom.admin.progress import shown
 from saleroom.kernel.errors import Refused
 from saleroom.settings import Settings
 from saleroom.storage import backup as storage
@@ -18,73 +17,77 @@ from saleroom.storage.database import parse_url
 from saleroom.storage.files import beside, publish
 from saleroom.storage.migrations import migrate, newest_revision
 from saleroom.storage.transfer import Heads
+from saleroom.tools.progress import Progress
 
 Say = Callable[[str], None]
 FAULTS_SHOWN = 5
 
 
 class AnotherTool(Exception):
-    """The database is not backed up by this program; the message has the command that does it."""
+    """Another program backs this database up; the message has its command."""
 
 
 def backup(settings: Settings, file: Path, *, force: bool, say: Say) -> None:
-    """Copy the database to `file` and say what is in it. Raises Refused, AnotherTool.
+    """Copy the database to `file` and say what it contains. Raises Refused, AnotherTool.
 
-    A copy of ledgers that break is written and then refused: it is as good as what it is a copy of.
+    A copy with broken ledgers is kept although Refused is raised, because the database is no better.
     """
     database = _own_file(settings, _dump, file)
     if not database.exists():
         raise Refused(f"there is no database {database}")
     _refuse_same(database, file)
     refuse_place(file, force=force)
-    with _faults(file), shown() as progress, beside(file) as part:
-        storage.copy(database, part, progress)
-        revision = storage.check(part, progress)
+    with _faults(file), Progress() as progress, beside(file) as part:
+        storage.copy(database, part, progress.report)
+        revision = storage.check(part, progress.report)
         if revision != newest_revision():
-            lines, faults = [f"The tables are at revision {revision}; the ledgers are checked from the newest on."], []
+            lines, faults = (
+                [f"The tables are at revision {revision}; ledgers are checked at the newest revision only."],
+                [],
+            )
         else:
             with storage.opened(part) as tx:
-                house = ledger_check.check(tx, progress)
-            lines, faults = [told(house)], house.faults
+                house = ledger_check.check(tx, progress.report)
+            lines, faults = [summary_line(house)], house.faults
         publish(part, file, force=force)
     say(f"{file} is a copy of {database}.")
     for line in lines:
         say(line)
-    refuse_faults(faults, "the copy is as the database is, and in that something is wrong")
+    refuse_faults(faults, "the copy is complete, but the database itself is not in order")
 
 
 def restore(settings: Settings, file: Path, *, say: Say) -> None:
-    """Put the backup `file` in the place of the database, and say what is in it. Raises Refused, AnotherTool.
+    """Replace the database by the backup `file`, and say what it contains. Raises Refused, AnotherTool.
 
-    All is checked and brought up to date beside the database; then it takes its place in one step.
+    A copy is checked and brought up to date beside the database, and then takes its place in one step.
     """
-    database = _own_file(settings, _put_back, file).resolve()  # a link to it stays one
+    database = _own_file(settings, _put_back, file).resolve()  # so that a symbolic link to the database stays one
     if not file.exists():
         raise Refused(f"there is no file {file}")
     _refuse_same(database, file)
-    with _faults(file), shown() as progress:
+    with _faults(file), Progress() as progress:
         if database.exists():
             storage.refuse_in_use(database)  # before the work, and once more after it
         with beside(database) as part:
-            storage.copy(file, part, progress)
-            revision = storage.check(part, progress)
+            storage.copy(file, part, progress.report)
+            revision = storage.check(part, progress.report)
             if revision > newest_revision():
                 raise Refused(f"{file} is of a newer saleroom: its tables are at revision {revision}")
             with storage.opened(part) as tx:
                 migrate(tx)
             with storage.opened(part) as tx:
-                house, now = ledger_check.check(tx, progress), tx.now()
-            refuse_faults(house.faults, f"{file} is not what its ledgers say")
+                house, now = ledger_check.check(tx, progress.report), tx.now()
+            refuse_faults(house.faults, f"{file} does not agree with its ledgers")
             kept = Path(f"{database}.before-{now:%Y%m%dT%H%M%S.%fZ}")
             replaced = storage.replace(database, part, kept)
-    say(f"{database} is what {file} was.")
-    say(told(house))
+    say(f"{database} is restored from {file}.")
+    say(summary_line(house))
     if replaced:
-        say(f"What was there before is in {kept}.")
+        say(f"The old database is in {kept}.")
 
 
-def told(found: ledger_check.House | Heads) -> str:
-    """Return the line by which houses are compared: what is the same here and there has the same line."""
+def summary_line(found: ledger_check.CheckResult | Heads) -> str:
+    """Return a line by which two databases are compared: the same auctions give the same line."""
     return f"auctions: {found.auctions}, ledger heads: {found.digest}"
 
 
@@ -96,24 +99,24 @@ def refuse_faults(faults: list[str], what: str) -> None:
 
 
 def refuse_place(file: Path, *, force: bool) -> None:
-    """Raise Refused where `file` cannot be written, or is there already and not to be replaced (`force`)."""
+    """Raise Refused if `file` cannot be written, or exists and must not be replaced (`force`)."""
     if not file.parent.is_dir():
         raise Refused(f"there is no folder {file.parent}")
     if file.exists() and not force:
-        raise Refused(f"{file} is there already; --force replaces it")
+        raise Refused(f"{file} already exists; --force replaces it")
 
 
 def sqlite_file(settings: Settings) -> Path | None:
-    """Return the database's file, None where it is on PostgreSQL. Raises Refused for what is no database."""
+    """Return the file of a SQLite database, None for PostgreSQL. Raises Refused for an unusable URL."""
     url = _url(settings)
     return Path(url.database or "") if url.get_backend_name() == "sqlite" else None
 
 
 def _own_file(settings: Settings, command: Callable[[URL, Path], str], file: Path) -> Path:
-    """Return the database's file. Raises AnotherTool with the command that does the same on PostgreSQL, Refused."""
+    """Return the database's file. Raises AnotherTool with the command for PostgreSQL, Refused."""
     database = sqlite_file(settings)
     if database is None:
-        raise AnotherTool(f"PostgreSQL does this by its own tools: {command(_url(settings), file)}")
+        raise AnotherTool(f"PostgreSQL has its own tool for this: {command(_url(settings), file)}")
     return database
 
 
@@ -143,7 +146,7 @@ def _put_back(url: URL, file: Path) -> str:
 
 
 def _libpq(url: URL) -> str:
-    """Return the URL as PostgreSQL's tools take it, without the password: they ask, or read it from ~/.pgpass."""
+    """Return the URL for PostgreSQL's tools, without the password, which they ask for or read from ~/.pgpass."""
     query = {"sslmode" if name == "ssl" else name: value for name, value in url.query.items() if name != "password"}
     return URL.create("postgresql", url.username, None, url.host, url.port, url.database, query).render_as_string()
 
@@ -155,7 +158,7 @@ def _refuse_same(database: Path, file: Path) -> None:
 
 @contextmanager
 def _faults(file: Path) -> Iterator[None]:
-    """Say the storage's faults in words."""
+    """Raise Refused in place of the storage's errors."""
     try:
         yield
     except storage.NotOurs as error:

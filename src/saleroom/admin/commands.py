@@ -1,21 +1,29 @@
-"""The commands that work on a house outside the service, on the tables and the users; those on copies are in `copying.py`.
+"""The owner's commands on a house outside the service: on its tables, its users, and copies of it.
 
-Each reads settings and prints answers; heavy modules are imported where they are used.
+Each reads the settings and prints its result. Heavy modules are imported only by the command that uses them.
 """
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import BinaryIO
 
 import rich_click as click
 
 from saleroom import options
-from saleroom.admin import copying
 from saleroom.kernel.terminal import plain
 from saleroom.options import EXIT_CODES
 
 PASSWORD_BYTES_MAX = 4096
-"""Longest line read as a password; what a password may be is the house's to say."""
+"""The longest line read as a password; the house has its own bound."""
+
+
+_file = click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
+_file_or_stream = click.argument(
+    "file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path, allow_dash=True)
+)
+_force = click.option("--force", is_flag=True, help="Replace an existing file.")
 
 
 @click.command(cls=options.Command, epilog=EXIT_CODES)
@@ -33,7 +41,7 @@ def migrate(revision: str, config: str | None, database: str | None) -> None:
         saleroom migrate --database sqlite:////srv/saleroom.db
         saleroom migrate --to 0001
 
-    serve brings them to the newest by itself. An older revision drops what it has no room for.
+    serve brings them to the newest by itself. An older revision drops the data that it has no room for.
     """
     settings = options.read_settings(config, database=database)
     from saleroom import opening
@@ -60,14 +68,14 @@ def users() -> None:
 @options.database
 @options.config
 def add_user(name: str, config: str | None, database: str | None) -> None:
-    """Add a user, also where registration is closed.
+    """Add a user, even while registration is closed.
 
     Examples:
 
         saleroom users add ada
         saleroom users add ada < password.txt
 
-    The password is asked for, or is the first line of standard input where that is no terminal.
+    On a terminal the command asks for the password; otherwise the password is the first line of standard input.
     """
     settings = options.read_settings(config, database=database)
     password = _password()
@@ -87,7 +95,7 @@ def list_users(config: str | None, database: str | None) -> None:
         saleroom users list
         saleroom users list --database postgresql://ada:pw@db/saleroom
 
-    One line for each: the name, a tab, and the instant of registration (UTC).
+    One line for each: the name, a tab, and the time of registration (UTC).
     """
     settings = options.read_settings(config, database=database)
     from saleroom.admin import users as accounts
@@ -108,7 +116,7 @@ def set_password(name: str, config: str | None, database: str | None) -> None:
         saleroom users password ada
         saleroom users password ada < password.txt
 
-    The password is asked for, or is the first line of standard input where that is no terminal.
+    On a terminal the command asks for the password; otherwise the password is the first line of standard input.
     """
     settings = options.read_settings(config, database=database)
     password = _password()
@@ -118,7 +126,7 @@ def set_password(name: str, config: str | None, database: str | None) -> None:
 
 
 def _password() -> str:
-    """Ask for a new password twice, or take one line of standard input where nobody is there to be asked."""
+    """Ask for a new password twice, or read one line of standard input if that is no terminal."""
     if sys.stdin.isatty():
         return str(click.prompt("Password", hide_input=True, confirmation_prompt="The same again"))
     line = sys.stdin.buffer.readline(PASSWORD_BYTES_MAX)
@@ -131,11 +139,98 @@ def _password() -> str:
     return password
 
 
-COMMANDS: tuple[click.Command, ...] = (
-    migrate,
-    users,
-    copying.backup,
-    copying.restore,
-    copying.export_house,
-    copying.import_house,
-)
+@click.command(cls=options.Command, epilog=EXIT_CODES)
+@_file
+@_force
+@options.database
+@options.config
+def backup(file: Path, force: bool, config: str | None, database: str | None) -> None:
+    """Copy the database to a file, while the house serves.
+
+    Examples:
+
+        saleroom backup /srv/backups/monday.db
+        saleroom backup monday.db --force --database sqlite:////srv/saleroom.db
+
+    The copy is checked: it is complete, and its ledgers verify. Only its owner can read the file. On PostgreSQL the
+    command names the tool of PostgreSQL that does this.
+    """
+    settings = options.read_settings(config, database=database)
+    from saleroom.admin import backups
+
+    try:
+        backups.backup(settings, file, force=force, say=click.echo)
+    except backups.AnotherTool as error:
+        raise click.UsageError(str(error)) from None
+
+
+@click.command(cls=options.Command, epilog=EXIT_CODES)
+@_file
+@options.database
+@options.config
+def restore(file: Path, config: str | None, database: str | None) -> None:
+    """Replace the database by a backup; the service must be stopped.
+
+    Examples:
+
+        saleroom restore /srv/backups/monday.db
+        saleroom restore monday.db --database sqlite:////srv/saleroom.db
+
+    The backup is checked and brought up to date first. The old database is kept beside it, under a name with the date.
+    """
+    settings = options.read_settings(config, database=database)
+    from saleroom.admin import backups
+
+    try:
+        backups.restore(settings, file, say=click.echo)
+    except backups.AnotherTool as error:
+        raise click.UsageError(str(error)) from None
+
+
+@click.command("export", cls=options.Command, epilog=EXIT_CODES)
+@_file_or_stream
+@_force
+@options.database
+@options.config
+def export_house(file: Path, force: bool, config: str | None, database: str | None) -> None:
+    """Write the whole house as lines of JSON, the same from SQLite and PostgreSQL.
+
+    Examples:
+
+        saleroom export house.ndjson
+        saleroom export - | gzip > house.ndjson.gz
+
+    The file has digests of passwords and tokens, and private data: only its owner can read it.
+    """
+    settings = options.read_settings(config, database=database)
+    from saleroom.admin import transfers
+
+    target = _or_stream(file, sys.stdout.buffer)
+    transfers.export(settings, target, force=force, say=lambda line: click.echo(line, err=target is not file))
+
+
+@click.command("import", cls=options.Command, epilog=EXIT_CODES)
+@_file_or_stream
+@options.database
+@options.config
+def import_house(file: Path, config: str | None, database: str | None) -> None:
+    """Read an exported house into an empty database: all of it or nothing.
+
+    Examples:
+
+        saleroom import house.ndjson --database postgresql://ada:pw@db/saleroom
+        gunzip < house.ndjson.gz | saleroom import -
+
+    The tables are created first. All data is checked, and every ledger verified, before the import is committed.
+    """
+    settings = options.read_settings(config, database=database)
+    from saleroom.admin import transfers
+
+    transfers.import_(settings, _or_stream(file, sys.stdin.buffer), say=click.echo)
+
+
+def _or_stream(file: Path, stream: BinaryIO) -> Path | BinaryIO:
+    return stream if str(file) == "-" else file
+
+
+COMMANDS: tuple[click.Command, ...] = (migrate, users, backup, restore, export_house, import_house)

@@ -1,7 +1,7 @@
-"""A whole database held against its ledgers: every event, every auction and every bid as it must be (docs/ledger.md).
+"""A whole database compared with its ledgers: every event, every auction and every bid (docs/ledger.md).
 
-Rows are compared as the driver gives them, before anything is converted: on SQLite `2026-11-21T12:00` and `2026-11-21 12:00`
-are one instant, but two places in an order.
+Rows are compared as the driver gives them, before any conversion: on SQLite `2026-11-21T12:00` and `2026-11-21 12:00` are the
+same instant, but sort differently.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from saleroom.storage.transfer import Heads
 PAGE = 200
 NUMBER_BELOW_ALL = -(1 << 63)
 FAULTS_MAX = 1000
-"""Where there are more, somebody has been thorough, and a longer list helps nobody."""
+"""A longer list helps nobody."""
 NOT_COVERED = {"events": {"id", "written_by", "delivered_at", "cleared_at"}, "bids": {"id"}, "auctions": set[str]()}
-"""Columns of the tables compared here that no ledger tells: numbers whose order alone is checked, and deliveries."""
+"""Columns that no ledger covers: numbers of which only the order is checked, and deliveries."""
 
 SECRET = frozenset({"seed", "maximum", "reserve_price"})
 
-Tell = Callable[[str, int, int], None]
-"""Is told what is being done, how many auctions are done, and how many there are."""
+Report = Callable[[str, int, int], None]
+"""Is called with the work under way, the number of auctions done, and the number of all auctions."""
 
 
-class House(Struct):
-    """What a database holds: auctions, their events and bids, and what their ledgers come to; `faults` in words."""
+class CheckResult(Struct):
+    """The contents of a database: counts, a digest of its ledger heads, and its `faults` in words."""
 
     auctions: int = 0
     events: int = 0
@@ -54,40 +54,40 @@ class House(Struct):
 
 
 class _Fault(Exception):
-    """What is wrong with an auction."""
+    """An auction is wrong; the message says how."""
 
 
 def faults_of(tx: Transaction) -> list[str]:
-    """Return every fault in the ledgers and rows of the whole database, at most `FAULTS_MAX`; none where it is untouched."""
+    """Return every fault in the ledgers and rows of the whole database, at most FAULTS_MAX."""
     return check(tx).faults
 
 
-def check(tx: Transaction, tell: Tell = lambda *_: None) -> House:
-    """Hold all auctions against their ledgers, one after the other. What others write meanwhile must not be seen by `tx`."""
-    house, stored = House(), _Stored(tx)
+def check(tx: Transaction, report: Report = lambda *_: None) -> CheckResult:
+    """Compare all auctions with their ledgers, one after the other. `tx` must not see what others write meanwhile."""
+    result, stored = CheckResult(), _Stored(tx)
     heads: list[tuple[str, str]] = []
     total = int(tx.execute(select(func.count()).select_from(auctions)).scalar_one())
-    for found in _faults(tx, stored, house, heads, lambda done: tell("checking the ledgers", done, total)):
-        house.faults.append(found)
-        if len(house.faults) == FAULTS_MAX:
-            house.faults.append(f"and more: these are the first {FAULTS_MAX}")
+    for found in _faults(tx, stored, result, heads, lambda done: report("checking the ledgers", done, total)):
+        result.faults.append(found)
+        if len(result.faults) == FAULTS_MAX:
+            result.faults.append(f"and more: these are the first {FAULTS_MAX}")
             break
-    house.digest = Heads.of(heads).digest
-    return house
+    result.digest = Heads.of(heads).digest
+    return result
 
 
 def _faults(
-    tx: Transaction, stored: _Stored, house: House, heads: list[tuple[str, str]], tell: Callable[[int], None]
+    tx: Transaction, stored: _Stored, result: CheckResult, heads: list[tuple[str, str]], tell: Callable[[int], None]
 ) -> Iterator[str]:
     after = NUMBER_BELOW_ALL
     while True:
         rows = tx.execute(stored.page, {"after": after}).mappings().all()
         for row in rows:
-            house.auctions += 1
+            result.auctions += 1
             heads.append((str(row["gid"]), str(row["head"])))
-            for found in _auction_faults(tx, stored, house, row):
+            for found in _auction_faults(tx, stored, result, row):
                 yield f"auction {_shown(row['gid'])}: {found}"
-            tell(house.auctions)
+            tell(result.auctions)
         if len(rows) < PAGE:
             break
         after = rows[-1]["id"]
@@ -97,66 +97,66 @@ def _faults(
             yield f"{table.name}: there are rows of an auction number {_shown(number)}, which does not exist"
 
 
-def _auction_faults(tx: Transaction, stored: _Stored, house: House, row: RowMapping) -> Iterator[str]:
-    """Yield what is wrong with one auction: its log first, as nothing else can be told where that is broken."""
+def _auction_faults(tx: Transaction, stored: _Stored, result: CheckResult, row: RowMapping) -> Iterator[str]:
+    """Yield the faults of one auction. A broken log is the only fault reported, because all else is compared with it."""
     try:
-        auction, log_, bids_ = _replayed(tx, stored, house, row["id"])
+        auction, log, placed = _replayed(tx, stored, result, row["id"])
         expected = stored.of(auctions, auction_rows.row_of(auction) | {"id": auction.id})
     except _Fault as fault:
         yield str(fault)
         return
     except (ArithmeticError, ValueError, TypeError) as error:
-        yield f"its log holds what cannot be stored: {type(error).__name__}"
+        yield f"its log has a value that cannot be stored: {type(error).__name__}"
         return
     try:
-        retrace(log_)
+        retrace(log)
     except RuleViolation as error:
         yield f"event {error.index + 1}: {error.reason}"
     yield from (f"its row: {each}" for each in stored.differences(row, expected))
-    yield from _bid_faults(tx, stored, house, row["id"], bids_)
-    yield from _name_faults(tx, log_)
-    yield from picture_faults(tx, row["id"], auction.author.id, log_)
+    yield from _bid_faults(tx, stored, result, row["id"], placed)
+    yield from _name_faults(tx, log)
+    yield from picture_faults(tx, row["id"], auction.author.id, log)
 
 
 def _replayed(
-    tx: Transaction, stored: _Stored, house: House, number: int
+    tx: Transaction, stored: _Stored, result: CheckResult, number: int
 ) -> tuple[Auction, list[Event], list[tuple[Auction, BidPlaced]]]:
-    """Return an auction as its log says, the log, and its bids. Raises _Fault at the first event that is not as it must be."""
+    """Return the auction that the log gives, the log, and its bids. Raises _Fault at the first wrong event."""
     auction: Auction | None = None
-    log_: list[Event] = []
-    bids_: list[tuple[Auction, BidPlaced]] = []
+    log: list[Event] = []
+    placed: list[tuple[Auction, BidPlaced]] = []
     before = None
     for row in _rows(tx, stored, events, number):
-        house.events += 1
-        place = f"event {len(log_) + 1}"
+        result.events += 1
+        place = f"event {len(log) + 1}"
         event = _event(row, place)
         if isinstance(event, AuctionCreated) != (auction is None):
-            raise _Fault(f"{place}: a log begins with {AuctionCreated.TYPE}, and only begins with it")
+            raise _Fault(f"{place}: {AuctionCreated.TYPE} must be the first event, and no other")
         auction = begin(number, event) if isinstance(event, AuctionCreated) else _after(auction, event)
         auction, entry = enter(auction, event)
         expected = store.row_of(auction, event, entry)
         if canonical(msgspec.json.decode(row["private"])) != canonical(msgspec.json.decode(expected.pop("private"))):
-            raise _Fault(f"{place}: its private part is not that of such an event")
+            raise _Fault(f"{place}: its private part does not fit the event")
         for each in stored.differences(row, stored.of(events, expected)):
             raise _Fault(f"{place}: {each}")
         if before is not None and row["id"] <= before:
             raise _Fault(f"{place}: it was numbered before the event before it")
         before = row["id"]
-        log_.append(event)
+        log.append(event)
         if isinstance(event, BidPlaced):
-            bids_.append((auction, event))
+            placed.append((auction, event))
     if auction is None:
         raise _Fault("it has no events")
-    return auction, log_, bids_
+    return auction, log, placed
 
 
 def _after(auction: Auction | None, event: Event) -> Auction:
-    assert auction is not None, "only a creation comes first"
+    assert auction is not None, "the first event is a creation"
     return auction.after(event)
 
 
 def _event(row: RowMapping, place: str) -> Event:
-    """Return the event that is stored in a row. Raises _Fault where there is none."""
+    """Return the event in a row. Raises _Fault if it cannot be read."""
     try:
         public = {} if row["payload"] is None else msgspec.json.decode(row["payload"])["data"]
         return event_from_parts(row["type"], row["at_read"], public, msgspec.json.decode(row["private"]))
@@ -165,10 +165,10 @@ def _event(row: RowMapping, place: str) -> Event:
 
 
 def _bid_faults(
-    tx: Transaction, stored: _Stored, house: House, number: int, placed: list[tuple[Auction, BidPlaced]]
+    tx: Transaction, stored: _Stored, result: CheckResult, number: int, placed: list[tuple[Auction, BidPlaced]]
 ) -> Iterator[str]:
     rows = list(_rows(tx, stored, bids, number))
-    house.bids += len(rows)
+    result.bids += len(rows)
     if len(rows) != len(placed):
         yield f"there are {len(rows)} rows of bids, and {len(placed)} bids in the log"
     before = None
@@ -180,10 +180,10 @@ def _bid_faults(
         before = row["id"]
 
 
-def _name_faults(tx: Transaction, log_: list[Event]) -> Iterator[str]:
-    """Yield whose number and name in the log are not those of a user. Not by what the process remembers."""
-    named = {(e.author_id, e.author) for e in log_ if isinstance(e, AuctionCreated)}
-    named |= {(e.bidder_id, e.bidder) for e in log_ if isinstance(e, BidPlaced)}
+def _name_faults(tx: Transaction, log: list[Event]) -> Iterator[str]:
+    """Yield the people in the log whose number and name are not those of a user. Read from the table, not from the cache."""
+    named = {(e.author_id, e.author) for e in log if isinstance(e, AuctionCreated)}
+    named |= {(e.bidder_id, e.bidder) for e in log if isinstance(e, BidPlaced)}
     people = sorted(named)
     for start in range(0, len(people), PAGE):
         page = people[start : start + PAGE]
@@ -195,7 +195,7 @@ def _name_faults(tx: Transaction, log_: list[Event]) -> Iterator[str]:
 
 
 def _rows(tx: Transaction, stored: _Stored, table: Table, number: int) -> list[RowMapping]:
-    """Return an auction's rows, in order. Raises _Fault where one cannot be read."""
+    """Return an auction's rows in order. Raises _Fault if one cannot be read."""
     try:
         return list(tx.execute(stored.of_auction[table.name], {"number": number}).mappings())
     except (ValueError, TypeError) as error:
@@ -203,7 +203,7 @@ def _rows(tx: Transaction, stored: _Stored, table: Table, number: int) -> list[R
 
 
 class _Stored:
-    """Rows as the driver gives and takes them."""
+    """Rows in the form in which the driver reads and writes them."""
 
     def __init__(self, tx: Transaction) -> None:
         self._dialect = tx.connection.dialect
@@ -219,12 +219,12 @@ class _Stored:
         }
 
     def of(self, table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return `row` as it would be stored."""
+        """Return `row` in its stored form."""
         writers = self._writers[table.name]
         return {name: writers[name](value) for name, value in row.items()}
 
     def differences(self, found: Mapping[Any, Any], expected: Mapping[str, Any]) -> Iterator[str]:
-        """Yield where a row is not what it must be."""
+        """Yield the differences of a row from the expected one, without the values of secret columns."""
         for name, value in expected.items():
             if not _same(found[name], value):
                 is_, must = _shown(found[name]), _shown(value)
@@ -232,7 +232,7 @@ class _Stored:
 
 
 def _columns(table: Table) -> list[Any]:
-    """Return the columns of `table` as they are stored."""
+    """Return the columns of `table` in their stored form."""
     return [type_coerce(column, NullType()).label(column.name) for column in table.columns]
 
 
@@ -248,7 +248,7 @@ def _same(found: Any, expected: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    """Return a value as it may be printed: short, and without what steers a terminal; the wire form of an event is long."""
+    """Return a value fit for a terminal, shortened because the wire form of an event is long."""
     if isinstance(value, bytes | memoryview):
         return "other bytes"
     text = value if isinstance(value, str) and value.isascii() and value.isprintable() and value else repr(value)

@@ -1,4 +1,4 @@
-"""`saleroom export` and `saleroom import`: the whole house as lines of JSON, from one database to another."""
+"""`saleroom export` and `saleroom import`: the whole house as lines of JSON."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import BinaryIO, TypeVar
 from alembic.util import CommandError
 
 from saleroom.admin import ledger_check
-from saleroom.admin.backups import Say, refuse_faults, refuse_place, sqlite_file, told
-from saleroom.admin.progress import Progress, shown
+from saleroom.admin.backups import Say, refuse_faults, refuse_place, sqlite_file, summary_line
 from saleroom.kernel.errors import Refused
 from saleroom.opening import run
 from saleroom.settings import Settings
@@ -20,13 +19,14 @@ from saleroom.storage.database import Transaction
 from saleroom.storage.files import beside, publish
 from saleroom.storage.migrations import current_revision, newest_revision
 from saleroom.storage.transfer import Heads
+from saleroom.tools.progress import Progress
 
 R = TypeVar("R")
 Look = Callable[[], None]
 
 
 def export(settings: Settings, file: Path | BinaryIO, *, force: bool, say: Say) -> None:
-    """Write the whole house to a new `file` or to a stream, and say what it comes to. Raises Refused, OSError."""
+    """Write the whole house to a new `file` or a stream, and say what it contains. Raises Refused, OSError."""
     database = sqlite_file(settings)
     if database is not None and not database.exists():
         raise Refused(f"there is no database {database}")
@@ -42,7 +42,7 @@ def export(settings: Settings, file: Path | BinaryIO, *, force: bool, say: Say) 
 
 
 def import_(settings: Settings, file: Path | BinaryIO, *, say: Say) -> None:
-    """Read a whole house into an empty one, all or nothing, and say what it comes to. Raises Refused, OSError."""
+    """Read a whole house into an empty database, all or nothing, and say what it contains. Raises Refused, OSError."""
     try:
         if isinstance(file, Path):
             if not file.exists():
@@ -57,7 +57,7 @@ def import_(settings: Settings, file: Path | BinaryIO, *, say: Say) -> None:
 
 
 def _export(settings: Settings, target: BinaryIO) -> tuple[Heads, Heads]:
-    """Write the house to `target`; return what its ledgers come to in the database, and in what was written."""
+    """Write the house to `target`; return the ledger heads of the database, and of what was written."""
 
     def write(tx: Transaction, progress: Progress, look: Look) -> tuple[Heads, Heads]:
         transfer.freeze(tx)
@@ -68,7 +68,8 @@ def _export(settings: Settings, target: BinaryIO) -> tuple[Heads, Heads]:
             )
         before = transfer.heads(tx)
         refuse_faults(
-            ledger_check.check(tx, progress).faults, "the house is not what its ledgers say; nothing is exported"
+            ledger_check.check(tx, progress.report).faults,
+            "nothing is exported: the database does not agree with its ledgers",
         )
         total, done = transfer.count(tx), 0
 
@@ -77,7 +78,7 @@ def _export(settings: Settings, target: BinaryIO) -> tuple[Heads, Heads]:
             look()
             target.write(written)
             done += 1
-            progress("exporting", done, total)
+            progress.report("exporting", done, total)
 
         after = transfer.export(tx, line)
         target.flush()
@@ -87,16 +88,16 @@ def _export(settings: Settings, target: BinaryIO) -> tuple[Heads, Heads]:
 
 
 def _import(settings: Settings, source: BinaryIO, size: int) -> tuple[Heads, Heads]:
-    """Read the house in `source`; return what its ledgers come to there, and in the database."""
+    """Read the house in `source`; return its ledger heads, and those of the database."""
 
     def read(tx: Transaction, progress: Progress, look: Look) -> tuple[Heads, Heads]:
         def taken(done: int) -> None:
             look()
-            progress("importing", done, size)
+            progress.report("importing", done, size)
 
         before = transfer.load(tx, source, taken)
         refuse_faults(
-            ledger_check.check(tx, progress).faults, "nothing is imported: the ledgers in the file do not verify"
+            ledger_check.check(tx, progress.report).faults, "nothing is imported: the ledgers in the file do not verify"
         )
         return before, transfer.heads(tx)
 
@@ -106,10 +107,10 @@ def _import(settings: Settings, source: BinaryIO, size: int) -> tuple[Heads, Hea
 async def _once(
     transact: Callable[[Callable[[Transaction], R]], Awaitable[R]], work: Callable[[Transaction, Progress, Look], R]
 ) -> R:
-    """Run `work` in one transaction and never anew, as a stream cannot be read or written twice.
+    """Run `work` in one transaction and never retry it, because a stream cannot be read or written twice.
 
-    It is given a function to call now and then, which ends it once the command has been told to stop: a thread has to be
-    asked, and what it does must not be committed after that.
+    `work` runs in a thread, which nobody can end from outside. It therefore calls `look` now and then, which raises once the
+    command is told to stop, so that nothing is committed after that.
     """
     begun = stopped = False
 
@@ -120,9 +121,9 @@ async def _once(
     def work_once(tx: Transaction) -> R:
         nonlocal begun
         if begun:
-            raise Refused("the connection to the database was lost; nothing is done, begin again")
+            raise Refused("the connection to the database was lost; nothing is done, try again")
         begun = True
-        with shown() as progress:
+        with Progress() as progress:
             answer = work(tx, progress, look)
         look()
         return answer
@@ -131,17 +132,17 @@ async def _once(
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
-        # Said before the transaction is cancelled: that waits for its thread, which ends at its next look.
+        # Set before the transaction is cancelled, which waits for its thread to call look().
         stopped = True
         running.cancel()
         await asyncio.wait({running})
-        running.cancelled() or running.exception()  # nobody else asks for it
+        running.cancelled() or running.exception()  # fetches the exception, which asyncio otherwise reports as never retrieved
         raise
 
 
 def _say_both(before: Heads, after: Heads, source: str, target: str, say: Say) -> None:
-    """Say what came out and what went in, and raise Refused where it is not the same: then something here is wrong."""
-    say(f"{told(before)} (in {source})")
-    say(f"{told(after)} (in {target})")
+    """Say what is on both sides. Raises Refused if it is not the same, which would be a bug."""
+    say(f"{summary_line(before)} (in {source})")
+    say(f"{summary_line(after)} (in {target})")
     if before != after:
         raise Refused(f"{target} has other ledgers than {source}")

@@ -1,4 +1,4 @@
-"""Users from the command line: added, listed, given passwords."""
+"""`saleroom users`: add and list users, set passwords."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 def add(settings: Settings, name: str, password: str) -> str:
-    """Add a user, also where registration is closed, and return a line that says so. Raises Refused."""
+    """Add a user, even while registration is closed, and return a line that says so. Raises Refused."""
     username, password = _well_formed(parse_username(name)), _well_formed(parse_password(password))
     account = _with_accounts(settings, lambda accounts: accounts.add(username, password))
     return f"Added {account.username}."
@@ -33,7 +33,7 @@ def set_password(settings: Settings, name: str, password: str) -> str:
 
 
 def everyone(settings: Settings) -> Sequence[tuple[str, str]]:
-    """Return every user's name and the instant of registration, by name. Raises Refused."""
+    """Return the name and the time of registration of every user, sorted by name. Raises Refused."""
 
     async def work(database: Database) -> list[Account]:
         await with_tables(database)

@@ -1,24 +1,31 @@
-"""Text from outside, made fit for a terminal: from a ledger, a database, a house, or an error that repeats any of them."""
+"""Text from outside, made fit for a terminal: from a ledger, a database, a house, or an error that quotes any of them."""
 
 from __future__ import annotations
 
 import unicodedata
 
 TEXT_LENGTH_MAX = 400
+PRINTABLE_LENGTH_MAX = 200
 
 
 def plain(text: str, length_max: int = TEXT_LENGTH_MAX) -> str:
-    """Return `text` with each mark that could steer a terminal or deceive a reader written as its escape: it is evidence.
+    """Return `text` as evidence: each character that could steer a terminal or deceive a reader becomes its escape.
 
-    Those are control and format characters, line ends, half characters and private ones.
+    Those are control and format characters, line ends, surrogates, and private and unassigned characters.
     """
-    kept = "".join(_shown(mark) for mark in text[:length_max])
-    return kept if len(text) <= length_max else f"{kept}…"
+    escaped = "".join(_escaped(mark) if _steers(mark) else mark for mark in text[:length_max])
+    return escaped if len(text) <= length_max else f"{escaped}…"
 
 
-def _shown(mark: str) -> str:
-    steers = unicodedata.category(mark)[0] == "C" or mark in "\u2028\u2029"
-    if not steers:
-        return mark
+def printable(text: str) -> str:
+    """Return `text` for display: the characters that `plain` escapes are left out, and it is cut to PRINTABLE_LENGTH_MAX."""
+    return "".join(mark for mark in text[:PRINTABLE_LENGTH_MAX] if not _steers(mark))
+
+
+def _steers(mark: str) -> bool:
+    return unicodedata.category(mark)[0] == "C" or mark in "\u2028\u2029"
+
+
+def _escaped(mark: str) -> str:
     code = ord(mark)
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

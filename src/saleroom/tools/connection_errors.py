@@ -1,16 +1,21 @@
-"""Why there is no answer over HTTP, in words for a terminal."""
+"""Why a house or a broker cannot be reached, in words for a terminal."""
 
 from __future__ import annotations
 
 import os
+import re
+from typing import TYPE_CHECKING
 
 import aiohttp
 
-from saleroom.tools.http_client import TooMuch
+if TYPE_CHECKING:
+    import aiomqtt
+
+BROKEN_OFF = "the connection broke off"
 
 
 def why(error: Exception) -> str:
-    """Say in a few words why a request of aiohttp had no answer."""
+    """Return in a few words why a request of aiohttp got no answer."""
     match error:
         case aiohttp.ClientConnectorDNSError():
             text = "there is no such host"
@@ -20,10 +25,21 @@ def why(error: Exception) -> str:
             text = os.strerror(error.errno).lower()
         case TimeoutError():
             text = "no answer in time"
-        case TooMuch():
-            text = f"its answer is {error}, which no house's is"
         case aiohttp.ServerDisconnectedError() | aiohttp.ClientPayloadError():
-            text = "the connection broke off"
+            text = BROKEN_OFF
         case _:
             text = type(error).__name__
     return text
+
+
+def why_mqtt(error: aiomqtt.MqttError) -> str:
+    """Return in a few words why there is no connection to a broker."""
+    from aiomqtt import MqttCodeError
+    from paho.mqtt.reasoncodes import ReasonCode
+
+    if isinstance(error, MqttCodeError):
+        # A refused connection has a ReasonCode; a lost connection has one of the library's own numbers.
+        return str(error.rc).lower() if isinstance(error.rc, ReasonCode) else BROKEN_OFF
+    if "isconnected" in str(error):
+        return BROKEN_OFF
+    return re.sub(r"^\[[^\]]*\] | \(_ssl.*\)$", "", str(error)).lower() or "no connection"

@@ -6,12 +6,12 @@ from typing import TypeVar
 from hypothesis import assume
 from msgspec import structs
 
-from saleroom.tools.load.record import Attempt, Bid, Lot, Read, Record, Reply
+from saleroom.tools.load.record import Attempt, Bid, Look, LotRecord, Record, Reply
 from saleroom.tools.load.violations import Kind
 from tests.tools.load.simulated import START, STEP
 
 T = TypeVar("T")
-Plant = Callable[[Record, Lot], None]
+Plant = Callable[[Record, LotRecord], None]
 PLANTS: list[tuple[Kind, Plant]] = []
 
 
@@ -36,7 +36,7 @@ def some(candidates: list[T]) -> list[T]:
     return candidates
 
 
-def own_rows(lot: Lot) -> list[int]:
+def own_rows(lot: LotRecord) -> list[int]:
     """Return the places of the bids in the history that are not automatic."""
     return some([place for place, bid in enumerate(lot.history) if not bid.automatic])
 
@@ -52,21 +52,21 @@ def refused(record: Record, code: str) -> tuple[Attempt, int]:
     return attempt, next(place for place, reply in enumerate(attempt.replies) if reply.code == code)
 
 
-def change_final(lot: Lot, **changes: object) -> None:
+def change_final(lot: LotRecord, **changes: object) -> None:
     """Alter the closed lot."""
     assert lot.final is not None
     lot.final = structs.replace(lot.final, **changes)
 
 
-def look_again(record: Record, lot: Lot, after: float = 1.0, **changes: object) -> None:
+def look_again(record: Record, lot: LotRecord, after: float = 1.0, **changes: object) -> None:
     """Add a look at the end of all, in the final state but for `changes`."""
     assert lot.final is not None
-    last = max(read.received for read in record.reads) + after
-    record.reads.append(Read("gid", last, last + 0.1, structs.replace(lot.final, **changes)))
+    last = max(read.received for read in record.looks) + after
+    record.looks.append(Look("gid", last, last + 0.1, structs.replace(lot.final, **changes)))
 
 
 @planted(Kind.LOST_BID)
-def a_row_is_missing(record: Record, lot: Lot) -> None:
+def a_row_is_missing(record: Record, lot: LotRecord) -> None:
     """An acknowledged bid is taken out of the history."""
     assert accepted(record)
     told = {(reply.bid.bidder, reply.bid.amount) for a in record.attempts for reply in a.accepted if reply.bid}
@@ -75,7 +75,7 @@ def a_row_is_missing(record: Record, lot: Lot) -> None:
 
 
 @planted(Kind.DOUBLED_BID)
-def a_row_stands_twice(record: Record, lot: Lot) -> None:
+def a_row_stands_twice(record: Record, lot: LotRecord) -> None:
     """An acknowledged bid is recorded once more."""
     bid = accepted(record)[0].accepted[0].bid
     assert bid is not None
@@ -83,13 +83,13 @@ def a_row_stands_twice(record: Record, lot: Lot) -> None:
 
 
 @planted(Kind.INVENTED_BID)
-def nobody_placed_it(record: Record, lot: Lot) -> None:
+def nobody_placed_it(record: Record, lot: LotRecord) -> None:
     """One of ours is said to have bid what nobody would."""
     lot.history.append(Bid(10**9, "test.0", 0))
 
 
 @planted(Kind.NOT_RISING)
-def two_rows_change_places(record: Record, lot: Lot) -> None:
+def two_rows_change_places(record: Record, lot: LotRecord) -> None:
     """The history goes down once."""
     places = [n for n in range(1, len(lot.history)) if lot.history[n].amount > lot.history[n - 1].amount]
     place = some(places)[-1]
@@ -97,7 +97,7 @@ def two_rows_change_places(record: Record, lot: Lot) -> None:
 
 
 @planted(Kind.EQUAL_PRICES)
-def two_rows_are_alike(record: Record, lot: Lot) -> None:
+def two_rows_are_alike(record: Record, lot: LotRecord) -> None:
     """A bid has the price of the one before, though neither is automatic."""
     some(lot.history)
     lot.history.append(structs.replace(lot.history[-1], bidder="test.4", automatic=False))
@@ -105,34 +105,34 @@ def two_rows_are_alike(record: Record, lot: Lot) -> None:
 
 
 @planted(Kind.WRONG_PRICE)
-def an_automatic_bid_goes_too_far(record: Record, lot: Lot) -> None:
+def an_automatic_bid_goes_too_far(record: Record, lot: LotRecord) -> None:
     """The house bids above a maximum."""
     lot.history.append(Bid(10**9, "test.0", 0, automatic=True))
 
 
 @planted(Kind.WRONG_PRICE)
-def it_is_recorded_dearer(record: Record, lot: Lot) -> None:
+def it_is_recorded_dearer(record: Record, lot: LotRecord) -> None:
     """The recorded price is more than was asked."""
     attempt = some([attempt for attempt in accepted(record) if attempt.maximum is None])[0]
     attempt.amount = attempt.ask - 1
 
 
 @planted(Kind.UNKNOWN_STATE)
-def a_state_that_never_was(record: Record, lot: Lot) -> None:
+def a_state_that_never_was(record: Record, lot: LotRecord) -> None:
     """A look shows a price that the history does not have."""
-    read = some([read for read in record.reads if read.view.price])[0]
+    read = some([read for read in record.looks if read.view.price])[0]
     view = structs.replace(read.view, price=(read.view.price or 0) - 1, minimum=None)
-    record.reads[record.reads.index(read)] = structs.replace(read, view=view)
+    record.looks[record.looks.index(read)] = structs.replace(read, view=view)
 
 
 @planted(Kind.UNKNOWN_STATE)
-def a_leader_who_never_led(record: Record, lot: Lot) -> None:
+def a_leader_who_never_led(record: Record, lot: LotRecord) -> None:
     """A look names another leader."""
     look_again(record, lot, bidder="somebody")
 
 
 @planted(Kind.PRICE_FELL)
-def an_old_state_is_shown(record: Record, lot: Lot) -> None:
+def an_old_state_is_shown(record: Record, lot: LotRecord) -> None:
     """A late look shows the state after the first bid, as from a copy that lags."""
     places = some([n for n in range(1, len(lot.history)) if lot.history[n].amount > lot.history[0].amount])
     assert places
@@ -141,32 +141,32 @@ def an_old_state_is_shown(record: Record, lot: Lot) -> None:
 
 
 @planted(Kind.PRICE_FELL)
-def a_bid_is_forgotten(record: Record, lot: Lot) -> None:
+def a_bid_is_forgotten(record: Record, lot: LotRecord) -> None:
     """A late look shows one bid less, at the same price."""
     look_again(record, lot, count=len(some(lot.history)) - 1)
 
 
 @planted(Kind.WRONG_WINNER)
-def the_lot_goes_to_another(record: Record, lot: Lot) -> None:
+def the_lot_goes_to_another(record: Record, lot: LotRecord) -> None:
     """The closed lot names somebody who does not lead."""
     change_final(lot, bidder="test.9")
 
 
 @planted(Kind.WRONG_WINNER)
-def it_is_sold_for_less(record: Record, lot: Lot) -> None:
+def it_is_sold_for_less(record: Record, lot: LotRecord) -> None:
     """The closed lot has a price that is not the last one."""
     some(lot.history)
     change_final(lot, price=lot.history[-1].amount - 1)
 
 
 @planted(Kind.WRONG_WINNER)
-def the_winner_is_not_told(record: Record, lot: Lot) -> None:
+def the_winner_is_not_told(record: Record, lot: LotRecord) -> None:
     """Nobody is told to have won."""
     some(lot.winners).clear()
 
 
 @planted(Kind.WRONG_WINNER)
-def a_higher_maximum_loses(record: Record, lot: Lot) -> None:
+def a_higher_maximum_loses(record: Record, lot: LotRecord) -> None:
     """Somebody's accepted limit was above everything that the winner ever offered."""
     winner = some(lot.winners)[0]
     loser = some([attempt for attempt in accepted(record) if attempt.bidder != winner])[0]
@@ -174,53 +174,53 @@ def a_higher_maximum_loses(record: Record, lot: Lot) -> None:
 
 
 @planted(Kind.SEVERAL_WINNERS)
-def two_are_told(record: Record, lot: Lot) -> None:
+def two_are_told(record: Record, lot: LotRecord) -> None:
     """Two bidders are told to have won."""
     lot.winners.append("test.9")
 
 
 @planted(Kind.SEVERAL_WINNERS)
-def the_result_changes(record: Record, lot: Lot) -> None:
+def the_result_changes(record: Record, lot: LotRecord) -> None:
     """A closed lot shows another winner later."""
     look_again(record, lot, bidder="test.9")
 
 
 @planted(Kind.LATE_BID)
-def the_last_bid_is_late(record: Record, lot: Lot) -> None:
+def the_last_bid_is_late(record: Record, lot: LotRecord) -> None:
     """A bid is dated at the very end."""
     some(lot.history)
     change_final(lot, ends=lot.history[-1].placed)
 
 
 @planted(Kind.LATE_BID)
-def a_bid_is_taken_after_the_close(record: Record, lot: Lot) -> None:
+def a_bid_is_taken_after_the_close(record: Record, lot: LotRecord) -> None:
     """A bid that was sent after somebody had seen the lot closed is accepted."""
     attempt = accepted(record)[-1]
-    sent = 100.0 + max(read.received for read in record.reads)
+    sent = 100.0 + max(read.received for read in record.looks)
     attempt.replies = [structs.replace(attempt.accepted[0], sent=sent, received=sent + 1)]
 
 
 @planted(Kind.NOT_CLOSED)
-def it_never_closes(record: Record, lot: Lot) -> None:
+def it_never_closes(record: Record, lot: LotRecord) -> None:
     """The lot stays open."""
     change_final(lot, status="open")
 
 
 @planted(Kind.NOT_CLOSED)
-def it_closes_late(record: Record, lot: Lot) -> None:
+def it_closes_late(record: Record, lot: LotRecord) -> None:
     """A look more than five seconds after the end finds it open."""
     look_again(record, lot, after=6.0, status="open")
 
 
 @planted(Kind.END_MOVED_BACK)
-def the_end_comes_nearer(record: Record, lot: Lot) -> None:
+def the_end_comes_nearer(record: Record, lot: LotRecord) -> None:
     """A later look shows an earlier end."""
     assert lot.final is not None and lot.final.ends is not None
     look_again(record, lot, ends=lot.final.ends - 1)
 
 
 @planted(Kind.TAKEN_TOO_LOW)
-def too_little_is_enough(record: Record, lot: Lot) -> None:
+def too_little_is_enough(record: Record, lot: LotRecord) -> None:
     """A bid at a price that was known to stand already is accepted."""
     attempt = accepted(record)[-1]
     attempt.amount = START - STEP
@@ -228,30 +228,30 @@ def too_little_is_enough(record: Record, lot: Lot) -> None:
 
 
 @planted(Kind.WRONG_REFUSAL)
-def enough_is_refused(record: Record, lot: Lot) -> None:
+def enough_is_refused(record: Record, lot: LotRecord) -> None:
     """A bid is refused with a least that it reaches."""
     attempt, place = refused(record, "bid_too_low")
     change_reply(attempt, place, minimum=attempt.ask)
 
 
 @planted(Kind.WRONG_REFUSAL)
-def the_least_follows_no_price(record: Record, lot: Lot) -> None:
+def the_least_follows_no_price(record: Record, lot: LotRecord) -> None:
     """A refusal names a least that no price leads to."""
     attempt, place = refused(record, "bid_too_low")
     change_reply(attempt, place, minimum=10**9)
 
 
 @planted(Kind.WRONG_REFUSAL)
-def the_least_is_out_of_date(record: Record, lot: Lot) -> None:
+def the_least_is_out_of_date(record: Record, lot: LotRecord) -> None:
     """A late refusal names the least of long ago."""
     some(lot.history)
-    last = max(read.received for read in record.reads)
+    last = max(read.received for read in record.looks)
     reply = Reply(sent=last + 1, received=last + 2, status=409, code="bid_too_low", minimum=START)
     record.attempts.append(Attempt("gid", "test.0", START - 1, None, "key", [reply]))
 
 
 @planted(Kind.WRONG_REFUSAL)
-def one_who_never_bid_leads(record: Record, lot: Lot) -> None:
+def one_who_never_bid_leads(record: Record, lot: LotRecord) -> None:
     """Somebody who has not bid is told to lead."""
     record.attempts.append(
         Attempt("gid", "test.9", 10**9, None, "key", [Reply(sent=0, received=1, status=409, code="already_leading")])
@@ -259,21 +259,21 @@ def one_who_never_bid_leads(record: Record, lot: Lot) -> None:
 
 
 @planted(Kind.WRONG_REFUSAL)
-def it_closes_too_early(record: Record, lot: Lot) -> None:
+def it_closes_too_early(record: Record, lot: LotRecord) -> None:
     """A bid is refused for an end that had been moved since."""
     attempt, place = refused(record, "auction_closed")
     change_reply(attempt, place, ends=(attempt.replies[place].ends or 0) - 1)
 
 
 @planted(Kind.REPEAT_DIFFERS)
-def a_repeat_gets_other_words(record: Record, lot: Lot) -> None:
+def a_repeat_gets_other_words(record: Record, lot: LotRecord) -> None:
     """The same key gets another accepted answer."""
     attempt = accepted(record)[0]
     attempt.replies.append(structs.replace(attempt.accepted[0], body=-1))
 
 
 @planted(Kind.REPEAT_DIFFERS)
-def a_repeat_is_refused(record: Record, lot: Lot) -> None:
+def a_repeat_is_refused(record: Record, lot: LotRecord) -> None:
     """The same key is refused after it was accepted."""
     attempt = accepted(record)[0]
     told = attempt.accepted[-1].received
@@ -281,7 +281,7 @@ def a_repeat_is_refused(record: Record, lot: Lot) -> None:
 
 
 @planted(Kind.REPEAT_DIFFERS)
-def two_at_once_are_told_apart(record: Record, lot: Lot) -> None:
+def two_at_once_are_told_apart(record: Record, lot: LotRecord) -> None:
     """Of two requests at once with one key one is accepted, and the other too low."""
     attempt = some([attempt for attempt in accepted(record) if attempt.maximum is None])[0]
     told = attempt.accepted[0]
@@ -289,7 +289,7 @@ def two_at_once_are_told_apart(record: Record, lot: Lot) -> None:
 
 
 @planted(Kind.CONTRADICTION)
-def leading_without_leading(record: Record, lot: Lot) -> None:
+def leading_without_leading(record: Record, lot: LotRecord) -> None:
     """An answer says that one leads and names another leader."""
     attempt = accepted(record)[0]
     place = attempt.replies.index(attempt.accepted[0])
@@ -297,21 +297,21 @@ def leading_without_leading(record: Record, lot: Lot) -> None:
 
 
 @planted(Kind.CONTRADICTION)
-def the_least_does_not_follow(record: Record, lot: Lot) -> None:
+def the_least_does_not_follow(record: Record, lot: LotRecord) -> None:
     """An open lot shows a least that is not its price and a step."""
-    read = some([read for read in record.reads if read.view.status == "open"])[0]
+    read = some([read for read in record.looks if read.view.status == "open"])[0]
     view = structs.replace(read.view, minimum=(read.view.minimum or 0) + 1)
-    record.reads[record.reads.index(read)] = structs.replace(read, view=view)
+    record.looks[record.looks.index(read)] = structs.replace(read, view=view)
 
 
 @planted(Kind.MONEY_FORM)
-def a_price_has_two_decimals(record: Record, lot: Lot) -> None:
+def a_price_has_two_decimals(record: Record, lot: LotRecord) -> None:
     """A price came in another form."""
     record.malformed.append("gid: currentBid is '1.00'")
 
 
 @planted(Kind.UNEXPECTED_ANSWER)
-def an_internal_error(record: Record, lot: Lot) -> None:
+def an_internal_error(record: Record, lot: LotRecord) -> None:
     """A bid is answered 500."""
     attempt = some(record.attempts)[0]
     attempt.replies.append(Reply(sent=0, received=1, status=500, code="internal_error"))

@@ -17,7 +17,7 @@ from saleroom.bidding.domain.selling import Draft
 from saleroom.kernel.errors import Refused
 from saleroom.kernel.parties import Party
 from saleroom.tools.load.answers import microseconds
-from saleroom.tools.load.record import Attempt, Bid, Lot, Read, Record, Reply, Tick, View
+from saleroom.tools.load.record import Attempt, Bid, ClockReading, Look, LotRecord, Record, Reply, View
 from tests.bidding.domain.playing import T0
 
 SELLER = Party(1, "test.seller")
@@ -38,7 +38,7 @@ class _Simulation:
         self.random = random
         soft = SoftClose(4, 2, T0 + timedelta(seconds=CAP_SECONDS))
         draft = Draft(
-            name="Lot",
+            name="LotRecord",
             starting_price=_decimal(START),
             increment=fixed(_decimal(STEP)),
             ends_at=T0 + timedelta(seconds=SECONDS),
@@ -48,8 +48,8 @@ class _Simulation:
         self.people = [Party(10 + number, f"test.{number}") for number in range(5)]
         self.bidding = [*self.people, STRANGER] if strangers else self.people
         self.record = Record(bidders={person.name for person in self.people})
-        self.record.lots["gid"] = Lot("gid", START, STEP)
-        self.record.ticks.append(Tick(-0.1, 0.1, microseconds(T0)))
+        self.record.lots["gid"] = LotRecord("gid", START, STEP)
+        self.record.clock_readings.append(ClockReading(-0.1, 0.1, microseconds(T0)))
         self.kept: dict[str, Reply] = {}
         self.log: list[Event] = []
         self.due: list[tuple[float, int, Callable[[float], None]]] = []
@@ -86,7 +86,7 @@ class _Simulation:
         self.log += events
 
     def _look(self, at: float) -> None:
-        self.record.reads.append(Read("gid", *self._around(at), _seen(self.auction)))
+        self.record.looks.append(Look("gid", *self._around(at), _seen(self.auction)))
 
     def _around(self, at: float) -> tuple[float, float]:
         """When a request was sent that was decided `at`, and when its answer came."""

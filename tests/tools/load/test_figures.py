@@ -2,10 +2,13 @@
 
 import io
 import math
+import re
 import time
 
+import pytest
 from rich.console import Console
 
+from saleroom.tools.errors import NoAnswer
 from saleroom.tools.load import report
 from saleroom.tools.load.bidders import Floor
 from saleroom.tools.load.checking import check
@@ -13,7 +16,9 @@ from saleroom.tools.load.client import Client
 from saleroom.tools.load.display import Display
 from saleroom.tools.load.figures import Figures, histogram, summary
 from saleroom.tools.load.record import Record
-from saleroom.tools.load.run import Plan, Result
+from saleroom.tools.load.run import LoadOptions, Result
+
+TIMEOUT = NoAnswer("no answer in time", "TimeoutError")
 
 
 def test_percentiles_are_values_that_occurred() -> None:
@@ -34,16 +39,16 @@ def test_buckets_are_log_spaced_and_hold_everything() -> None:
 def test_answers_are_counted_by_kind() -> None:
     """Accepted, refused and lost bids are told apart, and only answers have a latency."""
     counted = Figures()
-    counted.bid(0.001, 201, "", "")
-    counted.bid(0.002, 409, "bid_too_low", "")
-    counted.bid(0.003, 503, "", "")
-    counted.bid(0.004, 0, "", "TimeoutError")
-    counted.read(0.005, 200, "")
+    counted.bid(0.001, 201, "", None)
+    counted.bid(0.002, 409, "bid_too_low", None)
+    counted.bid(0.003, 503, "", None)
+    counted.bid(0.004, 0, "", TIMEOUT)
+    counted.look(0.005, 200, None)
     assert (1, 1, 2) == (counted.accepted, counted.refused, counted.errors)
     assert {"bid 201": 1, "bid 409 bid_too_low": 1, "bid 503": 1, "bid lost: TimeoutError": 1, "read 200": 1} == dict(
         counted.answers
     )
-    assert [3, 1] == [len(counted.bids), len(counted.reads)]
+    assert [3, 1] == [len(counted.bids), len(counted.looks)]
 
 
 def told(processor: float) -> str:
@@ -54,7 +59,9 @@ def told(processor: float) -> str:
     verdict = check(Record(malformed=["gid: currentBid is '1.00'"]))
     verdict.strangers, verdict.unsettled = 3, 2
     file = io.StringIO()
-    report.show(Result(Plan(url="http://house"), counted, verdict, ["a lot is left"]), Console(file=file, width=100))
+    report.show(
+        Result(LoadOptions(url="http://house"), counted, verdict, ["a lot is left"]), Console(file=file, width=100)
+    )
     return file.getvalue()
 
 
@@ -64,28 +71,49 @@ def test_the_client_says_when_it_was_the_limit() -> None:
     assert "the limit" not in told(0.5) and "This client used 50% of one processor." in told(0.5)
 
 
-async def test_the_live_panel_has_every_figure_with_its_name() -> None:
-    """On a terminal a bar shows the time, below it each figure stands above its name; elsewhere all are in one line."""
+@pytest.fixture
+def bidding() -> tuple[Figures, Floor]:
+    """A run in its 99th second: one answer is lost, seven requests are under way, one of two lots is closed."""
     counted = Figures()
-    client = Client("http://house", 1, Record(), counted)
     now = int(time.monotonic() * 1e6)
-    floor = Floor(client, {"ada": "token"}, {"first": now + 99_400_000, "second": now}, None)
+    floor = Floor(
+        Client("http://house", 1, Record(), counted),
+        {"ada": "token"},
+        {"first": now + 99_400_000, "second": now},
+        rate=None,
+    )
     floor.closed.add("second")
-    counted.bid(0, 0, "", "TimeoutError")
+    counted.bid(0, 0, "", TIMEOUT)
     counted.in_flight = 7
     counted.began -= 99
+    return counted, floor
+
+
+def shown(bidding: tuple[Figures, Floor], *, terminal: bool) -> str:
+    """Return what the display writes."""
+    figures, floor = bidding
     file = io.StringIO()
-    screen = Console(file=file, force_terminal=True, width=120, color_system=None)
-    shown = Display(screen)
-    shown.bidding(counted, floor, 0.0)
-    screen.print(shown._panel())
-    bar, *rows = file.getvalue().splitlines()
-    assert 59 <= bar.count("━") <= 80  # half of it is over, or a little more on a slow machine
-    [values, names] = rows
+    display = Display(Console(file=file, force_terminal=terminal, width=120, color_system=None))
+    with display.progress:
+        display.show(figures, floor, clock=0.0)
+        return file.getvalue()
+
+
+def test_a_terminal_has_a_bar_and_every_figure_above_its_name(bidding: tuple[Figures, Floor]) -> None:
+    """The bar shows how much of the time is over; below it are the figures and their names."""
+    bar, values, names = shown(bidding, terminal=True).splitlines()[-3:]
+    share = re.search(r"━ +(\d+)%", bar)
+    assert share is not None and 49 <= int(share[1]) <= 70  # half of the time is over, or more on a slow machine
     left, *others = values.split()
-    assert (True, ["0", "0", "1", "0.0", "0.0", "7", "1"]) == (60 < int(left) < 100, others)
+    assert 60 < int(left) < 100
+    assert ["0", "0", "1", "0.0", "0.0", "7", "1"] == others
     assert "s left accepted/s refused/s errors ms p50 ms p99 in flight of 2 lots closed" == " ".join(names.split())
-    assert " s left, 0 accepted/s, 0 refused/s, 1 errors, 0.0 ms p50" in shown.line()
+
+
+def test_a_pipe_has_the_figures_in_a_line(bidding: tuple[Figures, Floor]) -> None:
+    """Without a terminal all figures are in one line."""
+    [line] = shown(bidding, terminal=False).splitlines()
+    assert " s left, 0 accepted/s, 0 refused/s, 1 errors, 0.0 ms p50" in line
 
 
 def test_violations_strangers_and_what_is_left_are_told() -> None:

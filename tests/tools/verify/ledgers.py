@@ -10,7 +10,7 @@ from saleroom.bidding.domain.auction import begin
 from saleroom.bidding.domain.events import AuctionCancelled, AuctionClosed, AuctionCreated, Event
 from saleroom.bidding.domain.ledger import LedgerEvent, LedgerWriter, commitment, enter
 from saleroom.kernel.chain import ZERO, canonical, link
-from saleroom.tools.verify.reading import Damaged, Ledger, read
+from saleroom.tools.verify.reading import Breakage, Ledger, read
 
 SEED = "5eed" * 16
 
@@ -35,7 +35,7 @@ def lines_of(log: Iterable[Event], *, opened: bool | None = None) -> list[bytes]
 
 
 def verified(raw: bytes) -> Ledger:
-    """A ledger, read. Raises Damaged."""
+    """A ledger, read. Raises Breakage."""
     return read(BytesIO(raw))
 
 
@@ -43,7 +43,7 @@ def broken(raw: bytes | list[bytes]) -> tuple[int, str] | None:
     """The line at which a ledger breaks and why, or None."""
     try:
         verified(raw if isinstance(raw, bytes) else b"".join(raw))
-    except Damaged as error:
+    except Breakage as error:
         return error.line, error.reason
     return None
 

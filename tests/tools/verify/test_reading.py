@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 from saleroom.bidding.domain.closing import settle
 from saleroom.bidding.domain.events import AuctionCancelled, AuctionClosed, SoftClose
-from saleroom.tools.verify.reading import Damaged
+from saleroom.tools.verify.reading import Breakage
 from tests.bidding.domain.examples import after
 from tests.bidding.domain.playing import play
 from tests.bidding.domain.test_retrace import Story
@@ -120,7 +120,10 @@ def test_a_ledger_that_was_cut_is_found() -> None:
         (lambda line: line[:-1] + b"\r\n", "it is not in canonical form (RFC 8785)"),
         (lambda line: line.replace(b'"event":', b'"event":1,"event":', 1), "it is not in canonical form (RFC 8785)"),
         (lambda line: line.replace(b"Longcase", b"\\u004congcase"), "it is not in canonical form (RFC 8785)"),
-        (lambda line: b"[1]\n", "it is no line of a ledger: that has event, and opened where the auction is over"),
+        (
+            lambda line: b"[1]\n",
+            "it is no line of a ledger: a line has event, and also opened once the auction is over",
+        ),
         (lambda line: b'{"event":[]}\n', "its members are not objects"),
         (lambda line: b'{"event":{}}\n', "its sequence is None, but 1 comes next"),
         (lambda line: b"[" * 100_000 + b"\n", "it is not JSON"),
@@ -285,7 +288,7 @@ def test_a_ledger_that_is_over_must_be_opened() -> None:
     """Whoever keeps limits sealed after the end cannot be verified, and that is said."""
     log = story().then(settle, after(2000)).log
     assert isinstance(log[-1], AuctionClosed)
-    assert (LAST, "the auction is over, but its ledger is not opened: read it anew from the house") == broken(
+    assert (LAST, "the auction is over, but its ledger is not opened: read it again from the house") == broken(
         lines_of(log, opened=False)
     )
 
@@ -309,7 +312,7 @@ def test_a_cancelled_auction_has_a_ledger_too() -> None:
 def test_size_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file without an end fills no memory."""
     monkeypatch.setattr("saleroom.tools.verify.reading.LINE_BYTES_MAX", 1000)
-    with pytest.raises(Damaged, match="larger than any ledger"):
+    with pytest.raises(Breakage, match="larger than any ledger"):
         verified(b" " * 2000)
     monkeypatch.setattr("saleroom.tools.verify.reading.LINE_BYTES_MAX", 100_000)
     monkeypatch.setattr("saleroom.tools.verify.reading.LEDGER_BYTES_MAX", 3000)

@@ -15,10 +15,9 @@ from saleroom.bidding.domain.closing import settle
 from saleroom.cli import main
 from saleroom.kernel.terminal import plain
 from saleroom.storage.database import Transaction
+from saleroom.tools.http_client import SMALL_BYTES_MAX
 from saleroom.tools.verify import display, http
-from saleroom.tools.verify.command import Plan, plan
-from saleroom.tools.verify.progress import Progress
-from saleroom.tools.verify.source import SMALL_BYTES_MAX
+from saleroom.tools.verify.command import VerifyOptions, read_options
 from tests.bidding.domain.examples import after
 from tests.bidding.domain.test_retrace import Story
 from tests.fixtures_database import FakeClock
@@ -242,13 +241,13 @@ JSON = {"Content-Type": "application/json"}
         ((200, {**JSON, "Content-Encoding": "gzip"}, b"{}"), "answers, but not as an auction house does"),
         ((404, JSON, b"{}"), "the house knows no such auction"),
         ((503, JSON, b"{}"), "try again in a moment"),
-        ((302, {"Location": "http://localhost:9/auctions/gid"}, b""), "sends us to another host"),
-        ((302, {"Location": "file:///etc/passwd"}, b""), "sends us to another host"),
-        ((302, {"Location": "//127.0.0.2/x"}, b""), "sends us to another host"),
-        ((302, {"Location": "http://127.0.0.1/x"}, b""), "sends us to another host"),
+        ((302, {"Location": "http://localhost:9/auctions/gid"}, b""), "redirects to another host"),
+        ((302, {"Location": "file:///etc/passwd"}, b""), "redirects to another host"),
+        ((302, {"Location": "//127.0.0.2/x"}, b""), "redirects to another host"),
+        ((302, {"Location": "http://127.0.0.1/x"}, b""), "redirects to another host"),
         ((302, {"Location": "http://[/x"}, b""), "cannot be read"),
-        ((302, {}, b""), "sends us to another host"),
-        ((302, {"Location": "/auctions/gid"}, b""), "sends us on without end"),
+        ((302, {}, b""), "redirects to another host"),
+        ((302, {"Location": "/auctions/gid"}, b""), "redirects without end"),
         ((200, {**JSON, "Content-Length": "100"}, b"{"), "the connection broke off"),
     ],
 )
@@ -291,24 +290,7 @@ def test_keys_that_are_none_are_said(verify: Verify, tmp_path: Path) -> None:
     receipt = f"{'a' * 20}.{'b' * 20}.{'c' * 86}"
     done = verify(file(tmp_path, LEDGER), "--receipt", receipt, "--key", "keys.json")
     assert "keys.json has no keys" in done.err
-    assert Plan("x", None, receipt, "keys.json") == plan("x", receipt, "keys.json")
-
-
-def test_progress_is_for_those_who_wait() -> None:
-    """Nothing is said of what is quick, or where nobody looks; the line is gone at the end."""
-    out = Terminal()
-    with Progress(out) as progress:
-        progress.say("read 1.0 MB")
-        assert "" == out.getvalue()
-        progress._next = 0
-        progress.say("read 2.0 MB")
-        assert "\rread 2.0 MB" == out.getvalue()
-    assert out.getvalue().endswith("\r")
-    pipe = io.StringIO()
-    with Progress(pipe) as progress:
-        progress._next = 0
-        progress.say("read 2.0 MB")
-    assert "" == pipe.getvalue()
+    assert VerifyOptions("x", None, receipt, "keys.json") == read_options("x", receipt, "keys.json")
 
 
 def test_a_house_that_serves_is_verified(verify: Verify, clocked_house: House) -> None:

@@ -10,26 +10,27 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from saleroom.kernel.terminal import printable
+from saleroom.tools.clock import HouseClock
 from saleroom.tools.watch.channel import Pauses
-from saleroom.tools.watch.clock import Clock
 from saleroom.tools.watch.display import EVENTS_SHOWN_MAX, Lines, View
-from saleroom.tools.watch.lots import Happening, Lot, read_event, read_lot
+from saleroom.tools.watch.messages import LotEvent, LotState, read_event, read_lot
 from saleroom.tools.watch.sale import ENDED_SHOWN_MAX, Sale
-from saleroom.tools.watch.words import left, plain
+from saleroom.tools.watch.words import left
 from tests.fixtures_house import House
 
 EVIL = "\x1b]0;owned\x07Clock\r\n\x9b31m\u202ekcolc\u2028"
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
-class Told:
+class MemoryDisplay:
     """A display that remembers."""
 
     def __init__(self) -> None:
-        self.events: list[tuple[str, Lot | None]] = []
+        self.events: list[tuple[str, LotState | None]] = []
         self.notices: list[str] = []
 
-    def event(self, payload: str, event: Happening, lot: Lot | None) -> None:
+    def event(self, payload: str, event: LotEvent, lot: LotState | None) -> None:
         """Note an event."""
         self.events.append((event.id, lot))
 
@@ -38,9 +39,9 @@ class Told:
         self.notices.append(text)
 
 
-def event(kind: str, sequence: int = 1, gid: str = "abc", **data: Any) -> Happening:
+def event(kind: str, sequence: int = 1, gid: str = "abc", **data: Any) -> LotEvent:
     """Return an event."""
-    return Happening(f"{gid}/{sequence}", f"/auctions/{gid}", kind, NOW, sequence, data)
+    return LotEvent(f"{gid}/{sequence}", f"/auctions/{gid}", kind, NOW, sequence, data)
 
 
 def streamed(house: House, gid: str) -> list[str]:
@@ -66,25 +67,25 @@ def test_events_alone_give_the_lot(sqlite_house: House) -> None:
     cancelled = ada.auction(endsAt=ends)
     ada.json("DELETE", f"/auctions/{cancelled}")
     for gid in (sold, cancelled, extended):
-        told = Told()
-        sale = Sale(gid, told)
+        display = MemoryDisplay()
+        sale = Sale(gid, display)
         payloads = streamed(sqlite_house, gid)
         for payload in payloads:
             sale.event(payload, read_event(payload))
         shown = read_lot(sqlite_house.plain.get(f"/auctions/{gid}").content)
-        assert (shown, len(payloads)) == (sale.lots[gid], len(told.events))
-        assert (gid != extended) is sale.over and [] == told.notices
+        assert (shown, len(payloads)) == (sale.lots[gid], len(display.events))
+        assert (gid != extended) is sale.over and [] == display.notices
         assert gid != extended or shown.ends_at is not None
 
 
 def test_a_state_never_turns_events_back() -> None:
-    """A state that is older than what the events have told changes nothing, and an event that it tells of counts once."""
-    sale = Sale(None, Told())
-    sale.state(Lot("abc", "Clock", "open", 3, current_bid="10.000", bid_count=1))
+    """A state that is older than what the events have display changes nothing, and an event that it tells of counts once."""
+    sale = Sale(None, MemoryDisplay())
+    sale.state(LotState("abc", "Clock", "open", 3, current_bid="10.000", bid_count=1))
     sale.event("", event("bid.placed", 4, amount="11.000", bidder="ben", leading=True, minimumBid="12.000"))
-    sale.state(Lot("abc", "Clock", "open", 3, current_bid="10.000", bid_count=1))
+    sale.state(LotState("abc", "Clock", "open", 3, current_bid="10.000", bid_count=1))
     assert ("11.000", "ben", 2) == _price(sale)
-    sale.state(Lot("abc", "Clock", "open", 5, current_bid="12.000", current_bidder="cyd", bid_count=3))
+    sale.state(LotState("abc", "Clock", "open", 5, current_bid="12.000", current_bidder="cyd", bid_count=3))
     sale.event("", event("bid.placed", 5, amount="12.000", bidder="cyd", leading=True, minimumBid="13.000"))
     assert ("12.000", "cyd", 3) == _price(sale)
 
@@ -95,18 +96,18 @@ def _price(sale: Sale) -> tuple[str | None, str | None, int]:
 
 
 def test_what_is_missing_is_said_before_what_comes() -> None:
-    """A gap is named with the lot's name and the events, and told to whoever can fetch the state."""
-    told = Told()
-    sale = Sale(None, told)
+    """A gap is named with the lot's name and the events, and display to whoever can fetch the state."""
+    display = MemoryDisplay()
+    sale = Sale(None, display)
     assert sale.event("", event("auction.created", 1, name="Clock"))
     assert not sale.event("", event("auction.extended", 4))
     assert not sale.event("", event("auction.extended", 6))
-    assert ["missed: events 2 to 3 of abc (Clock)", "missed: event 5 of abc (Clock)"] == told.notices
+    assert ["missed: events 2 to 3 of abc (Clock)", "missed: event 5 of abc (Clock)"] == display.notices
 
 
 def test_lots_that_are_over_leave_in_time() -> None:
     """However long a house is watched, only the last lots that closed are kept."""
-    sale = Sale(None, Told())
+    sale = Sale(None, MemoryDisplay())
     for number in range(ENDED_SHOWN_MAX + 20):
         sale.event("", event("auction.created", 1, gid=f"g{number}", name="Clock", status="open"))
         sale.event("", event("auction.closed", 2, gid=f"g{number}", outcome="no_bids"))
@@ -116,8 +117,8 @@ def test_lots_that_are_over_leave_in_time() -> None:
 
 def test_no_text_steers_a_terminal() -> None:
     """Control characters, line ends and marks that turn the writing direction are left out; the rest stays."""
-    assert "]0;ownedClock31mkcolc" == plain(EVIL)
-    assert "Pendule d'officier, 18½ cm, 時計" == plain("Pendule d'officier, 18½ cm, 時計")
+    assert "]0;ownedClock31mkcolc" == printable(EVIL)
+    assert "Pendule d'officier, 18½ cm, 時計" == printable("Pendule d'officier, 18½ cm, 時計")
 
 
 @pytest.mark.parametrize("json_wanted", [False, True])
@@ -130,7 +131,7 @@ def test_lines_are_plain(json_wanted: bool) -> None:
 
     out, err = Terminal(), io.StringIO()
     payload = json.dumps({"name": EVIL}, ensure_ascii=False)
-    lot = Lot("abc", EVIL, "open", 1)
+    lot = LotState("abc", EVIL, "open", 1)
     lines = Lines(out, err, json=json_wanted)
     lines.event(payload, event("bid.placed", bidder=EVIL, amount="1.000", leading=True), lot)
     lines.notice(EVIL)
@@ -140,7 +141,7 @@ def test_lines_are_plain(json_wanted: bool) -> None:
     if json_wanted:
         assert json.loads(payload) == json.loads(written)
     else:
-        assert f"abc/1 {plain(EVIL)}: {plain(EVIL)} bids 1.000, leads" in written
+        assert f"abc/1 {printable(EVIL)}: {printable(EVIL)} bids 1.000, leads" in written
 
 
 def test_the_view_fits_the_terminal() -> None:
@@ -151,7 +152,7 @@ def test_the_view_fits_the_terminal() -> None:
     ends_first = sale.clock.now() + timedelta(seconds=61)
     for number in range(1000):
         ends = None if number % 2 else ends_first + timedelta(seconds=number)
-        sale.state(Lot(f"g{number}", f"{EVIL} {number}", "open", 1, "1.000", "ada", "2.000", 1, None, None, ends))
+        sale.state(LotState(f"g{number}", f"{EVIL} {number}", "open", 1, "1.000", "ada", "2.000", 1, None, None, ends))
     for number in range(2, EVENTS_SHOWN_MAX + 5):
         bid = {"bidder": "ben" * 40, "amount": "9.000", "leading": True, "endsAt": ends_first.isoformat()}
         sale.event("", event("bid.placed", number, gid="g0", **bid))
@@ -179,9 +180,9 @@ def test_the_time_left_is_read_at_a_glance(seconds: float, said: str) -> None:
 
 def test_the_clock_is_the_houses() -> None:
     """Once the house has said what time it is, that counts, however wrong this machine's clock is."""
-    clock = Clock()
+    clock = HouseClock()
     assert abs(clock.now() - datetime.now(UTC)) < timedelta(seconds=5)
-    clock.heard(NOW)
+    clock.set(NOW)
     assert NOW <= clock.now() < NOW + timedelta(seconds=60)
 
 

@@ -1,4 +1,4 @@
-"""Who bids: people with a name, a purse and a temperament. They go by the rules, and by what anyone can see."""
+"""The bidders: people with a name, a budget and a temperament. They know only what anyone can see."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from random import Random
 
 import structlog
 
-from saleroom.tools.demo.house import CannotGoOn, House, Refusal
+from saleroom.tools.demo.client import Client, Refusal
 from saleroom.tools.demo.market import Lot, Market
+from saleroom.tools.errors import ToolError
 
 log = structlog.get_logger()
 
 
 class Temperament(Enum):
-    """How somebody bids."""
+    """The way in which a person bids."""
 
-    EARLY = "names a limit soon, and lets the house bid"
+    EARLY = "sets a maximum soon, and lets the house bid"
     STEADY = "answers each rival with the least next bid, up to a limit"
     LATE = "comes in the last seconds"
 
@@ -31,12 +32,12 @@ PEOPLE = (
     ("p.nair", Temperament.EARLY), ("o.brien", Temperament.LATE), ("falk", Temperament.STEADY),
 )  # fmt: skip
 _PAUSES = {Temperament.EARLY: 9.0, Temperament.STEADY: 5.0, Temperament.LATE: 2.5}
-"""Seconds between two looks round, on average."""
+"""The average seconds between two looks at the market."""
 _LATE_SECONDS = 14.0
 _SHARES = ((25.0, 1.0), (60.0, 0.85), (180.0, 0.7), (math.inf, 0.5))
-"""Until so many seconds before the end, which share of its worth people bid: a sale is decided in its last minute."""
+"""Within so many seconds of the end, the share of its worth that people bid: most bids come in the last minute."""
 _KEEN = 1.15
-"""Who waits for the end wants the lot more than others."""
+"""People who wait for the end value a lot so much higher."""
 _PASSING = frozenset(
     {
         "bid_too_low",
@@ -50,29 +51,29 @@ _PASSING = frozenset(
         "unavailable",
     }
 )
-"""What the house may say to somebody who was a moment too late, or came when it was busy."""
+"""The refusals of a bid that was a moment too late, or came while the house was busy."""
 
 
 class Bidder:
-    """Somebody who bids for as long as the demo runs, `speed` times as often as people do."""
+    """A person who bids as long as the demo runs, `speed` times as often as real people."""
 
     def __init__(
-        self, name: str, temperament: Temperament, token: str, house: House, market: Market, seed: int, speed: float
+        self, name: str, temperament: Temperament, token: str, client: Client, market: Market, seed: int, speed: float
     ) -> None:
         self.name = name
         self._temperament = temperament
         self._token = token
-        self._house = house
+        self._client = client
         self._market = market
         self._seed = seed
         self._speed = speed
         self._keenness = _KEEN if temperament is Temperament.LATE else 1.0
         self._chance = Random(f"{name} {seed}")
         self._limits: dict[str, float] = {}
-        """On which lots a limit has been named, and at what share of their worth."""
+        """The share of its worth at which the maximum on a lot was set, by gid."""
 
     async def run(self) -> None:
-        """Look round, bid, wait, without end. Raises CannotGoOn, or Refusal for what no bidder should meet."""
+        """Look at the market, bid and wait, without end. Raises Refusal for a refusal that no bidder should get."""
         while True:
             await asyncio.sleep(self._chance.expovariate(1 / _PAUSES[self._temperament]) / self._speed)
             wanted = [(lot, limit) for lot in self._market.lots.values() if (limit := self._limit(lot)) is not None]
@@ -85,12 +86,12 @@ class Bidder:
             except Refusal as refusal:
                 if refusal.code not in _PASSING:
                     raise
-            except CannotGoOn as error:
-                # An answer that was lost costs a bid; that the house is gone is noticed by who started it.
+            except ToolError as error:
+                # A lost answer costs one bid. The demo itself notices if the house is gone.
                 log.info("a bid had no answer", bidder=self.name, error=str(error))
 
     def worth(self, lot: Lot) -> Decimal | None:
-        """Return what a lot is worth to this person, the same whenever asked; None where they do not want it."""
+        """Return what a lot is worth to this person, the same each time; None if they do not want it."""
         chance = Random(f"{self.name} {lot.name} {self._seed}")
         if lot.estimate is None or chance.random() < 0.4:
             return None
@@ -99,7 +100,7 @@ class Bidder:
         return tidy(low + (high - low) * share)
 
     def _limit(self, lot: Lot) -> Decimal | None:
-        """Return how far this person would go on a lot now; None where they would not bid."""
+        """Return how much this person would bid on a lot now, None for no bid."""
         worth = self.worth(lot)
         if (
             worth is None
@@ -120,10 +121,10 @@ class Bidder:
         return limit if limit >= lot.minimum else None
 
     async def _bid(self, lot: Lot, limit: Decimal) -> None:
-        assert lot.minimum is not None, "or there is no limit"
+        assert lot.minimum is not None, "_limit returns None without a minimum"
         if lot.buy_now is not None and lot.buy_now <= limit and self._chance.random() < 0.1:
             body = {"price": f"{lot.buy_now}", "seenVersion": lot.version}
-            await self._house.ask("POST", f"/auctions/{lot.gid}/buy", self._token, body)
+            await self._client.ask("POST", f"/auctions/{lot.gid}/buy", self._token, body)
         elif self._temperament is Temperament.STEADY:
             await self._ask(lot, {"amount": f"{lot.minimum}"})
         else:
@@ -131,15 +132,15 @@ class Bidder:
             await self._ask(lot, {"maximum": f"{limit}"})
 
     async def _ask(self, lot: Lot, bid: dict[str, str]) -> None:
-        await self._house.ask("POST", f"/auctions/{lot.gid}/bids", self._token, {**bid, "seenVersion": lot.version})
+        await self._client.ask("POST", f"/auctions/{lot.gid}/bids", self._token, {**bid, "seenVersion": lot.version})
 
     def _left(self, lot: Lot) -> float:
-        left = lot.left(self._house.now())
+        left = lot.left(self._client.now())
         return 3600 if left is None else max(0.0, left) * self._speed
 
 
 def tidy(amount: Decimal) -> Decimal:
-    """Return an amount as people name it: a multiple of 1, 5, 10 or 50, after its size."""
+    """Return a round amount: a multiple of 1, 5, 10 or 50, by its size."""
     for below, step in ((50, 1), (200, 5), (1000, 10)):
         if amount < below:
             return amount // step * step

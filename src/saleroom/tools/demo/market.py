@@ -1,4 +1,4 @@
-"""What is on sale, as far as anyone can see: kept up to date by the house's events."""
+"""The market: the lots on sale as anyone can see them, kept up to date by the house's events."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 import msgspec
 
-from saleroom.tools.demo.house import House, Refusal
+from saleroom.tools.demo.client import Client, Refusal
 
 
 @dataclass
 class Lot:
-    """A lot that is not over. `estimate` is what it may bring, from and to; `ready` is whether it may be bid on."""
+    """A lot that is not over. `estimate` is its expected price range; bidders wait until it is `ready`."""
 
     gid: str
     name: str
@@ -34,13 +34,13 @@ class Lot:
     ready: bool = True
 
     def left(self, now: datetime) -> float | None:
-        """Return the seconds that are left; None where it has no end."""
+        """Return the seconds left, None if the lot has no end."""
         return None if self.ends_at is None else (self.ends_at - now).total_seconds()
 
 
 @dataclass(frozen=True)
-class Closed:
-    """How a lot ended."""
+class LotResult:
+    """The result of a lot that is over."""
 
     lot: Lot
     outcome: str
@@ -49,21 +49,24 @@ class Closed:
 
 
 class Market:
-    """The lots that were added and are not over, by gid. `on_created` hears of each new one, `on_closed` of each end."""
+    """The lots that were added and are not over, by gid.
+
+    `on_created` is called with the gid and the author of each new lot of the house, `on_closed` with each result.
+    """
 
     def __init__(
-        self, house: House, on_created: Callable[[str, str], None], on_closed: Callable[[Closed], None]
+        self, client: Client, on_created: Callable[[str, str], None], on_closed: Callable[[LotResult], None]
     ) -> None:
         self.lots: dict[str, Lot] = {}
         self.bid = asyncio.Event()
-        """Set once there is a bid."""
-        self._house = house
+        """Set once a bid has come."""
+        self._client = client
         self._on_created = on_created
         self._on_closed = on_closed
 
     async def add(self, gid: str, estimate: tuple[Decimal, Decimal] | None = None, *, ready: bool = True) -> Lot:
-        """Take in a lot as it is now, and return it."""
-        answer = await self._house.ask("GET", f"/auctions/{gid}")
+        """Add a lot as it is now, and return it."""
+        answer = await self._client.ask("GET", f"/auctions/{gid}")
         found = Lot(
             gid=gid,
             name=answer["name"],
@@ -84,17 +87,17 @@ class Market:
         return found
 
     async def follow(self) -> None:
-        """Keep the lots as the house tells, without end."""
-        async for event in self._house.events():
+        """Keep the lots up to date by the events of the house, without end."""
+        async for event in self._client.events():
             gid = event["source"].rpartition("/")[2]
             lot = self.lots.get(gid)
             if event["type"] == "auction.created":
                 self._on_created(gid, event["data"]["author"])
             elif lot is not None and event["sequence"] > lot.version:
                 lot.version = event["sequence"]
-                await self._take(lot, event["type"], event["data"])
+                await self._apply(lot, event["type"], event["data"])
 
-    async def _take(self, lot: Lot, kind: str, data: dict[str, Any]) -> None:
+    async def _apply(self, lot: Lot, kind: str, data: dict[str, Any]) -> None:
         match kind:
             case "bid.placed":
                 lot.bids += 1
@@ -107,17 +110,17 @@ class Market:
             case "auction.opened":
                 lot.open = True
             case "auction.amended":
-                await self._again(lot)
+                await self._read_again(lot)
             case "auction.closed":
                 del self.lots[lot.gid]
-                self._on_closed(Closed(lot, data["outcome"], data["winner"], _money(data["price"])))
+                self._on_closed(LotResult(lot, data["outcome"], data["winner"], _money(data["price"])))
             case "auction.cancelled":
                 del self.lots[lot.gid]
             case _:
                 pass
 
-    async def _again(self, lot: Lot) -> None:
-        """Read a lot anew, whose terms have changed."""
+    async def _read_again(self, lot: Lot) -> None:
+        """Read a lot whose terms have changed."""
         try:
             await self.add(lot.gid, lot.estimate, ready=lot.ready)
         except Refusal:

@@ -1,4 +1,4 @@
-"""The sale: lots are put up, with photos; each that closes is followed by a new one."""
+"""The sale: lots with photos are put up, and a new one follows each that closes."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from typing import Any
 
 from saleroom.tools.demo.bidders import tidy
 from saleroom.tools.demo.catalogue import VIEWS, Piece
-from saleroom.tools.demo.house import House, Refusal
+from saleroom.tools.demo.client import Client, Refusal
 from saleroom.tools.demo.market import Market
 
 SELLERS = ("atelier.nord", "castellan", "hollerbach")
 FIRST_SECONDS, EVERY_SECONDS = 45.0, 60.0
-"""When the first lot closes, and how often one does."""
+"""When the first lot closes, and the time between two closes."""
 AFTER_ALL = 0.0
-"""In terms: to close after all others."""
+"""As the end in Terms: to close after all other lots."""
 SOFT_SECONDS, SOFT_SECONDS_MAX = 15, 90
 """The soft close, and how far it can move an end."""
 AT_ONCE = 3
 COMPLETE = 2
-"""How many lots, of those that close first, have all of their photos before the doors open; others get them afterwards."""
+"""How many lots, of those that close first, get all of their photos at once. The others get them later."""
 
 
 @dataclass(frozen=True)
 class Terms:
-    """How a lot is sold: seconds from now until it opens and ends, None for at once and for never by itself."""
+    """The terms of a lot. It opens and ends in so many seconds; None stands for at once, and for never by itself."""
 
     opens: float | None = None
     ends: float | None = None
@@ -38,8 +38,8 @@ class Terms:
     buy_now: bool = False
 
 
-def plan(number: int, lots: int) -> Terms:
-    """Return the terms of the lot `number` of the first `lots`: most close one after the other, some are special."""
+def terms_of(number: int, lots: int) -> Terms:
+    """Return the terms of one of the first `lots`: most close one after the other, some are special."""
     special = {
         lots - 1: Terms(ends=86_400.0),
         lots - 2: Terms(),
@@ -53,7 +53,7 @@ def plan(number: int, lots: int) -> Terms:
 
 
 def views(number: int) -> int:
-    """Return how many photos the lot `number` has when the doors open."""
+    """Return how many photos the lot `number` gets at first."""
     return len(VIEWS) if number < COMPLETE else 1
 
 
@@ -61,9 +61,9 @@ class Sale:
     """Lots from one catalogue, put up by their sellers (name to token)."""
 
     def __init__(
-        self, house: House, market: Market, pieces: Iterator[Piece], sellers: dict[str, str], seed: int, speed: float
+        self, client: Client, market: Market, pieces: Iterator[Piece], sellers: dict[str, str], seed: int, speed: float
     ) -> None:
-        self._house = house
+        self._client = client
         self._market = market
         self._pieces = pieces
         self._sellers = sellers
@@ -73,14 +73,14 @@ class Sale:
         self._incomplete: list[tuple[str, str, Piece, list[str]]] = []
 
     async def furnish(self, lots: int, progress: Callable[[int], None]) -> None:
-        """Put up the first lots, the one that closes first before all others; `progress` is told how many there are."""
+        """Put up the first lots in the order in which they close; `progress` is called with their count."""
         turns = asyncio.Semaphore(AT_ONCE)
         ready = 0
 
         async def put_up(number: int, piece: Piece) -> None:
             nonlocal ready
             async with turns:
-                await self.put_up(piece, plan(number, lots), views(number))
+                await self.put_up(piece, terms_of(number, lots), views(number))
             ready += 1
             progress(ready)
 
@@ -89,12 +89,12 @@ class Sale:
                 tasks.create_task(put_up(number, piece))
 
     async def complete(self) -> None:
-        """Give the lots the photos that they lack, and let people bid on them."""
+        """Add the missing photos to the lots, and let people bid on them."""
         while self._incomplete:
             gid, token, piece, photos = self._incomplete.pop(0)
             photos += [await self._photo(token, piece, view) for view in range(1, len(VIEWS))]
             try:
-                await self._house.ask("PUT", f"/auctions/{gid}/photos", token, {"photos": photos})
+                await self._client.ask("PUT", f"/auctions/{gid}/photos", token, {"photos": photos})
             except Refusal as refusal:
                 if refusal.code not in ("has_bids", "auction_closed"):
                     raise
@@ -115,9 +115,9 @@ class Sale:
         """Create a lot with its first `photos`, and return its gid."""
         token = self._sellers[self._chance.choice(SELLERS)]
         ids = [await self._photo(token, piece, view) for view in range(photos)]
-        made = await self._house.ask("POST", "/auctions", token, self._draft(piece, terms))
+        made = await self._client.ask("POST", "/auctions", token, self._draft(piece, terms))
         gid = str(made["gid"])
-        await self._house.ask("PUT", f"/auctions/{gid}/photos", token, {"photos": ids})
+        await self._client.ask("PUT", f"/auctions/{gid}/photos", token, {"photos": ids})
         low, high = piece.estimate
         await self._market.add(gid, (Decimal(low), Decimal(high)), ready=photos == len(VIEWS))
         if photos < len(VIEWS):
@@ -125,15 +125,15 @@ class Sale:
         return gid
 
     async def _photo(self, token: str, piece: Piece, view: int) -> str:
-        """Hand a picture in, and return the photo's id."""
-        return str((await self._house.ask("POST", "/photos", token, piece.picture(view)))["id"])
+        """Upload a picture, and return the photo's id."""
+        return str((await self._client.ask("POST", "/photos", token, piece.picture(view)))["id"])
 
     def _draft(self, piece: Piece, terms: Terms) -> dict[str, Any]:
         """Return the body of a request for a lot."""
         low, high = map(Decimal, piece.estimate)
         starting = tidy(low * Decimal(self._chance.randrange(30, 55)) / 100)
         draft: dict[str, Any] = {"name": piece.name, "description": piece.description, "startingPrice": f"{starting}"}
-        now = self._house.now()
+        now = self._client.now()
         if terms.opens is not None:
             draft["startsAt"] = (now + timedelta(seconds=terms.opens / self._speed)).isoformat()
         if terms.ends is not None:
@@ -151,7 +151,7 @@ class Sale:
                 "cap": (end + timedelta(seconds=SOFT_SECONDS_MAX / self._speed)).isoformat(),
             }
         if terms.reserve:
-            # One in three reserves is more than anybody will give: such lots close unsold.
+            # One in three reserves is more than anybody bids, so that some lots close unsold.
             share = Decimal("1.6") if self._chance.random() < 0.3 else Decimal("0.9")
             draft["reservePrice"] = f"{tidy(low * share)}"
         if terms.buy_now:

@@ -1,6 +1,6 @@
-"""From the bytes of an answer to what it says.
+"""The answers of the API that a load test decodes.
 
-A price in another form than the house promises is noted, and read if it can be.
+A price in another form than the API promises is recorded as malformed, and read if possible.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class AuctionAnswer(Struct, rename="camel"):
-    """An auction on the wire; money stays as it was written."""
+    """An auction; money of any form."""
 
     gid: str
     current_bid: Any
@@ -37,7 +37,7 @@ class AuctionAnswer(Struct, rename="camel"):
 
 
 class BidAnswer(Struct, rename="camel"):
-    """A bid on the wire."""
+    """A bid."""
 
     amount: Any
     bidder: str
@@ -70,14 +70,14 @@ class HistoryAnswer(Struct):
 
 
 class StandingAnswer(Struct):
-    """One of my bids: an auction and how I stand in it."""
+    """An auction in which the asker has bid, and whether the asker leads or has won."""
 
     auction: AuctionAnswer
     standing: str
 
 
 class StandingsAnswer(Struct):
-    """A page of my bids."""
+    """A page of the asker's bids."""
 
     bids: list[StandingAnswer]
     next: str | None
@@ -97,7 +97,7 @@ class UsersAnswer(Struct):
 
 
 class MeAnswer(Struct, rename="camel"):
-    """Who I am."""
+    """The asker's own account."""
 
     created_at: datetime
 
@@ -109,7 +109,7 @@ ANSWERS: Mapping[Any, msgspec.json.Decoder[Any]] = {
 
 
 def view(answer: AuctionAnswer, malformed: list[str]) -> View:
-    """Return the state of a lot that an answer tells."""
+    """Return the state of a lot in an answer."""
     where = answer.gid
     return View(
         price=amount(answer.current_bid, f"{where}: currentBid", malformed),
@@ -124,13 +124,13 @@ def view(answer: AuctionAnswer, malformed: list[str]) -> View:
 
 
 def bid(answer: BidAnswer, where: str, malformed: list[str]) -> Bid:
-    """Return a bid that an answer tells; -1 for an amount that cannot be read."""
+    """Return a bid in an answer; its amount is -1 if it cannot be read."""
     read = amount(answer.amount, f"{where}: amount", malformed)
     return Bid(-1 if read is None else read, answer.bidder, microseconds(answer.placed_at), answer.automatic)
 
 
 def amount(value: object, where: str, malformed: list[str]) -> int | None:
-    """Return money in thousandths; None for null and for what is no money at all."""
+    """Return money in thousandths; None for null and for anything that is no number."""
     if value is None:
         return None
     if isinstance(value, str) and _MONEY.fullmatch(value):

@@ -1,4 +1,4 @@
-"""Who bids: they look, bid the least or more, set limits, come too low on purpose, send twice, and do not stop at the end."""
+"""The bidders: they look, bid the least or more, set maximums, bid too low on purpose, send twice, and bid past the end."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from saleroom.tools.load.record import Attempt, Reply, View
 START, STEP = 10_000, 1_000
 """Every lot's starting price and fixed increment, in thousandths."""
 TOO_LOW, LIMITED, BOTH = 0.1, 0.2, 0.05
-"""The parts of all bids that are too low on purpose, have a maximum alone, and have an amount and a maximum."""
+"""The shares of bids that are too low on purpose, that have only a maximum, and that have an amount and a maximum."""
 TWICE_AT_ONCE, TWICE = 0.05, 0.05
-"""The parts of all bids that are sent twice with one key: both at once, or one after the other."""
+"""The shares of bids that are sent twice with one key: both at once, or one after the other."""
 TRIES_MAX = 6
-"""How often a bid without an answer is sent again before it is left for the end."""
+"""How often a bid without an answer is repeated before it is left for the end."""
 VISITS_MAX = 5
-"""At how many lots one looks before the turn is over, where one leads and has nothing to bid."""
+"""At how many lots a bidder looks in one turn if there is nothing to bid, such as on a lot where the bidder leads."""
 WATCH_SECONDS = 0.2
 OVERDUE_SECONDS_MAX = 7.0
-"""A lot that is open so long after its end is given up; the judge has seen enough."""
+"""A lot that is open so long after its end is given up, because the judge has its evidence by then."""
 
 
 class Floor:
-    """What all bidders share: the lots that still take bids, when each ends, and the pace."""
+    """What all bidders share: the lots that still take bids, their ends, and the pace."""
 
     def __init__(self, client: Client, tokens: dict[str, str], ends: dict[str, int], rate: float | None) -> None:
-        """`ends`: the lots with their ends, by the house's clock; `rate`: bids a second over all, None for no limit."""
+        """`ends` has the end of each lot by the house's clock; `rate` is bids per second by all bidders, None for no limit."""
         self.client = client
         self.tokens = tokens
         self.ends = ends
@@ -40,10 +40,10 @@ class Floor:
         self._planned = time.monotonic()
         self._numbers = count(1)
         self._versions: dict[str, int] = {}
-        """What was seen last of each lot: no house may take a bid as resting on anything else."""
+        """The version of each lot that was seen last; a bid says that it rests on it."""
 
     async def turn(self) -> float:
-        """Wait for one's turn, and return by how many seconds it comes too late."""
+        """Wait for the next turn, and return by how many seconds it is late."""
         if self._interval is None:
             return 0.0
         planned = max(self._planned, self.client.figures.began)
@@ -60,7 +60,7 @@ class Floor:
         return attempt
 
     def saw(self, gid: str, view: View) -> None:
-        """Learn from a look: the end may have moved, or come."""
+        """Note what a look shows: the end may have moved, or come."""
         self._versions[gid] = max(view.version, self._versions.get(gid, 0))
         if view.ends is not None:
             self.ends[gid] = max(self.ends[gid], view.ends)
@@ -70,13 +70,13 @@ class Floor:
             self.over(gid)
 
     def over(self, gid: str) -> None:
-        """Bid no more on a lot."""
+        """Stop to bid on a lot."""
         if gid in self.taking:
             self.taking.remove(gid)
 
 
 class Bidder:
-    """Somebody who goes from lot to lot."""
+    """A bidder, who goes from lot to lot."""
 
     def __init__(self, name: str, floor: Floor, random: Random) -> None:
         self._name = name
@@ -92,7 +92,7 @@ class Bidder:
                     break
 
     async def _visit(self, gid: str, waited: float) -> bool:
-        """Look at a lot and mostly bid on it; return whether that took the turn."""
+        """Look at a lot and usually bid on it; return whether that used the turn."""
         view = await self._floor.client.look(gid)
         if view is None:
             await asyncio.sleep(WATCH_SECONDS)
@@ -107,7 +107,7 @@ class Bidder:
             return True
         reply = await self.place(self._floor.attempt(gid, self._name, *self._ask(view.minimum)), waited)
         if reply.code == "bid_too_low" and reply.minimum is not None and self._random.random() < 0.5:
-            # Outbid meanwhile: the answer says what would do, and there is no need to look.
+            # Another bid came first. The answer has the new least, so there is no need to look.
             waited = await self._floor.turn()
             await self.place(self._floor.attempt(gid, self._name, *self._ask(reply.minimum)), waited)
         return True
@@ -121,7 +121,7 @@ class Bidder:
         return amount, limit if chance < LIMITED + BOTH else None
 
     async def _as_leader(self, gid: str, minimum: int, waited: float) -> bool:
-        """Raise one's limit, or try to outbid oneself, or leave it; return whether there was a bid."""
+        """Raise the maximum, or try to outbid oneself, or do nothing; return whether there was a bid."""
         chance = self._random.random()
         if chance < 0.3:
             limit = minimum + STEP * self._random.randint(0, 20)
@@ -151,9 +151,9 @@ class Bidder:
 
 
 async def watch(floor: Floor, clock: float, random: Random) -> None:
-    """Look at every lot from its end on until it is closed, and bid on it once more then: too late.
+    """Look at every lot from its end on until it is closed, and then bid on it once more, too late.
 
-    `clock`: by how many seconds the house's clock is ahead at least. A lot that stays open too long is given up.
+    `clock` is a lower bound of the seconds by which the house's clock is ahead. A lot that stays open too long is given up.
     """
     some = asyncio.Semaphore(20)
 
@@ -180,7 +180,7 @@ async def watch(floor: Floor, clock: float, random: Random) -> None:
 
 
 async def settle(floor: Floor, random: Random) -> None:
-    """Send every bid whose answers were all lost once more: its key gets the first answer, or a refusal."""
+    """Send every bid whose answers were all lost once more, to get the first answer of its key, or a refusal."""
     some = asyncio.Semaphore(20)
 
     async def again(attempt: Attempt) -> None:

@@ -1,7 +1,7 @@
-"""The judge: what was seen of a house goes in, what is provably wrong comes out. No I/O and no clock.
+"""The judge finds in the record of a load test what is provably wrong. It has no I/O and no clock.
 
-Only what holds for every order in which the house can have decided is claimed. Of two requests the order is known where the
-answer to one had come before the other was sent; of any others it is not. See docs/load.md for the reasoning.
+It reports only what is wrong for every order in which the house can have decided. The order of two requests is known only if
+the answer to one had come before the other was sent. docs/load.md has the reasoning.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from itertools import pairwise
 from msgspec import Struct
 
 from saleroom.tools.load import order
-from saleroom.tools.load.record import ACCEPTED, Attempt, Bid, Lot, Read, Record, Reply, View
+from saleroom.tools.load.record import ACCEPTED, Attempt, Bid, Look, LotRecord, Record, Reply, View
 from saleroom.tools.load.violations import Kind, Violations
 
 CLOSING_SECONDS_MAX = 5.0
 REFUSALS = frozenset({"bid_too_low", "already_leading", "auction_closed"})
-"""What a well-formed bid on a lot that there is, by a bidder who does not sell it, can meet."""
+"""The refusals that a well-formed bid on an existing lot of another seller can get."""
 
 
 class Verdict(Struct):
-    """What the judge says. `strangers` are bids of others in our lots, `unsettled` ones of ours that nobody knows of."""
+    """What the judge found. `strangers` counts bids of others in our lots, `unsettled` our bids of unknown effect."""
 
     violations: Violations
     strangers: int = 0
@@ -37,20 +37,20 @@ def check(record: Record) -> Verdict:
     for example in record.unexpected:
         verdict.violations.add(Kind.UNEXPECTED_ANSWER, example)
     attempts: defaultdict[str, list[Attempt]] = defaultdict(list)
-    reads: defaultdict[str, list[Read]] = defaultdict(list)
+    looks: defaultdict[str, list[Look]] = defaultdict(list)
     for attempt in record.attempts:
         attempts[attempt.gid].append(attempt)
-    for read in record.reads:
-        reads[read.gid].append(read)
+    for look in record.looks:
+        looks[look.gid].append(look)
     clock = order.clock_offset(record)
     for lot in record.lots.values():
-        judge = _Judge(lot, attempts[lot.gid], reads[lot.gid], record.bidders, verdict)
+        judge = _Judge(lot, attempts[lot.gid], looks[lot.gid], record.bidders, verdict)
         judge.history()
         judge.recorded()
         judge.attempts_one_by_one()
         judge.states()
         judge.end(clock)
-        order.check(lot, attempts[lot.gid], reads[lot.gid], verdict.violations)
+        order.check(lot, attempts[lot.gid], looks[lot.gid], verdict.violations)
     verdict.unsettled = sum(attempt.unsettled for attempt in record.attempts)
     return verdict
 
@@ -59,27 +59,27 @@ class _Judge:
     """The checks of one lot."""
 
     def __init__(
-        self, lot: Lot, attempts: Sequence[Attempt], reads: Sequence[Read], ours: set[str], verdict: Verdict
+        self, lot: LotRecord, attempts: Sequence[Attempt], looks: Sequence[Look], ours: set[str], verdict: Verdict
     ) -> None:
         self._lot = lot
         self._attempts = attempts
-        self._reads = reads
+        self._looks = looks
         self._ours = ours
         self._verdict = verdict
         self._prices = {bid.amount for bid in lot.history}
 
     def history(self) -> None:
-        """It rises strictly, but for the one tie that there is: a maximum met exactly, the automatic bid first."""
+        """Check that prices rise strictly, except for a tie: a maximum met exactly, with the automatic bid first."""
         for before, after in pairwise(self._lot.history):
             if after.amount > before.amount or _tie(before, after):
                 continue
             kind = Kind.EQUAL_PRICES if after.amount == before.amount else Kind.NOT_RISING
-            self._add(kind, f"{_said(before)}, then {_said(after)}")
+            self._add(kind, f"{_bid_text(before)}, then {_bid_text(after)}")
         for bid in self._lot.history:
             self._verdict.strangers += bid.bidder not in self._ours
 
     def recorded(self) -> None:
-        """Each acknowledged bid stands in the history once, and no bid of ours stands there that we did not place."""
+        """Check that each accepted bid is in the history once, and no bid of ours that we did not place."""
         in_history = Counter(_identity(bid) for bid in self._lot.history if not bid.automatic)
         acknowledged: Counter[tuple[str, int, int]] = Counter()
         for attempt in self._attempts:
@@ -91,7 +91,7 @@ class _Judge:
                 self._add(Kind.DOUBLED_BID, f"{identity[0]} at {money(identity[1])}")
         unknown = [attempt for attempt in self._attempts if attempt.unsettled]
         for who, amount, _ in in_history.keys() - acknowledged.keys():
-            explained = next((a for a in unknown if a.bidder == who and _asked_for(a, amount)), None)
+            explained = next((a for a in unknown if a.bidder == who and _allows(a, amount)), None)
             if explained is not None:
                 unknown.remove(explained)
             elif who in self._ours:
@@ -105,10 +105,10 @@ class _Judge:
                 limits[attempt.bidder] = max(limits[attempt.bidder], attempt.limit)
         for bid in self._lot.history:
             if bid.automatic and bid.bidder in self._ours and bid.amount > limits[bid.bidder]:
-                self._add(Kind.WRONG_PRICE, f"{_said(bid)}, above the maximum {money(limits[bid.bidder])}")
+                self._add(Kind.WRONG_PRICE, f"{_bid_text(bid)}, above the maximum {money(limits[bid.bidder])}")
 
     def attempts_one_by_one(self) -> None:
-        """Each answer fits what was asked, and each repeat the answer before."""
+        """Check that each answer fits its bid, and each repeat the answer before."""
         has_bid: dict[str, float] = {}
         for attempt in self._attempts:
             if attempt.accepted or attempt.unsettled:
@@ -122,35 +122,39 @@ class _Judge:
                 elif reply.code in REFUSALS and reply.status == 409:
                     self._refused(attempt, reply, has_bid.get(attempt.bidder))
                 elif not reply.passing:
-                    self._add(Kind.UNEXPECTED_ANSWER, f"{_asked(attempt)}: {reply.status} {reply.code}".strip())
+                    self._add(Kind.UNEXPECTED_ANSWER, f"{_attempt_text(attempt)}: {reply.status} {reply.code}".strip())
 
     def _repeats(self, attempt: Attempt) -> None:
         accepted = attempt.accepted
         if not accepted:
             return
         if len({reply.body for reply in accepted}) > 1:
-            self._add(Kind.REPEAT_DIFFERS, f"{_asked(attempt)}: accepted with different answers")
-        told = min(reply.received for reply in accepted)
+            self._add(Kind.REPEAT_DIFFERS, f"{_attempt_text(attempt)}: accepted with different answers")
+        accepted_at = min(reply.received for reply in accepted)
         for reply in attempt.replies:
-            # A final refusal and an acceptance exclude each other whichever came first, any other only where it came later.
-            if reply.code in REFUSALS and (reply.sent >= told or attempt.is_final(reply)):
-                self._add(Kind.REPEAT_DIFFERS, f"{_asked(attempt)}: accepted, and {reply.code}")
+            # A final refusal and an acceptance exclude each other in either order, any other refusal only after the acceptance.
+            if reply.code in REFUSALS and (reply.sent >= accepted_at or attempt.is_final(reply)):
+                self._add(Kind.REPEAT_DIFFERS, f"{_attempt_text(attempt)}: accepted, and {reply.code}")
 
     def _accepted(self, attempt: Attempt, reply: Reply) -> None:
         bid, view = reply.bid, reply.view
         if view is None or (bid is None and attempt.maximum is None):
-            self._add(Kind.CONTRADICTION, f"{_asked(attempt)}: accepted without saying what became of it")
+            self._add(
+                Kind.CONTRADICTION, f"{_attempt_text(attempt)}: accepted without a bid or an auction in the answer"
+            )
             return
         if reply.leading != (view.bidder == attempt.bidder):
-            self._add(Kind.CONTRADICTION, f"{_asked(attempt)}: leading is {reply.leading}, leader is {view.bidder}")
-        if bid is not None and (bid.bidder != attempt.bidder or not _asked_for(attempt, bid.amount)):
-            self._add(Kind.WRONG_PRICE, f"{_asked(attempt)}: recorded as {_said(bid)}")
+            self._add(
+                Kind.CONTRADICTION, f"{_attempt_text(attempt)}: leading is {reply.leading}, leader is {view.bidder}"
+            )
+        if bid is not None and (bid.bidder != attempt.bidder or not _allows(attempt, bid.amount)):
+            self._add(Kind.WRONG_PRICE, f"{_attempt_text(attempt)}: recorded as {_bid_text(bid)}")
         if bid is not None and view.ends is not None and bid.placed >= view.ends:
-            self._add(Kind.LATE_BID, f"{_said(bid)}, {_seconds(bid.placed - view.ends)} after the end it was told")
+            self._add(Kind.LATE_BID, f"{_bid_text(bid)}, {_seconds(bid.placed - view.ends)} after the end it was told")
 
     def _refused(self, attempt: Attempt, reply: Reply, has_bid: float | None) -> None:
         lot, final = self._lot, self._lot.final
-        about = f"{_asked(attempt)}: {reply.code}"
+        about = f"{_attempt_text(attempt)}: {reply.code}"
         if reply.code == "already_leading":
             if has_bid is None or has_bid >= reply.received:
                 self._add(Kind.WRONG_REFUSAL, f"{about}, to one who had not bid")
@@ -163,8 +167,8 @@ class _Judge:
             self._add(Kind.WRONG_REFUSAL, f"{about}, minimumBid {money(reply.minimum)} follows no price of the history")
 
     def states(self) -> None:
-        """Every state that was shown is one that the history has, and does not contradict itself."""
-        views = [read.view for read in self._reads]
+        """Check that every state shown is one of the history, and does not contradict itself."""
+        views = [look.view for look in self._looks]
         views += [reply.view for attempt in self._attempts for reply in attempt.accepted if reply.view is not None]
         for view in views:
             if view.status == "open" and view.minimum != _least(self._lot, view.price):
@@ -175,7 +179,7 @@ class _Judge:
                 self._add(Kind.UNKNOWN_STATE, f"{view.bidder} leads at {money(view.price)} after {view.count} bids")
 
     def end(self, clock: float | None) -> None:
-        """It closed in time, once, and the last leading bid won. `clock`: the house's is at least so far ahead."""
+        """Check that the lot closed once, in time, and to the last leading bid. `clock`: how far the house is ahead."""
         lot, final = self._lot, self._lot.final
         if final is None or final.status != "closed":
             self._add(Kind.NOT_CLOSED, "never" if final is None else f"it is {final.status}")
@@ -183,18 +187,18 @@ class _Judge:
         standing = _standing(lot.history, len(lot.history))
         outcome = "sold" if lot.history else "no_bids"
         if (*standing, len(lot.history), outcome) != (final.price, final.bidder, final.count, final.outcome):
-            told = f"{final.outcome} to {final.bidder} at {money(final.price)} after {final.count} bids"
-            self._add(Kind.WRONG_WINNER, f"{told}; the history has {len(lot.history)} and ends with {standing[0]}")
+            shown = f"{final.outcome} to {final.bidder} at {money(final.price)} after {final.count} bids"
+            self._add(Kind.WRONG_WINNER, f"{shown}; the history has {len(lot.history)} and ends with {standing[0]}")
         self._winners(final)
         for bid in lot.history:
             if final.ends is not None and bid.placed >= final.ends:
-                self._add(Kind.LATE_BID, f"{_said(bid)}, {_seconds(bid.placed - final.ends)} after the end")
-        for read in self._reads:
-            view = read.view
+                self._add(Kind.LATE_BID, f"{_bid_text(bid)}, {_seconds(bid.placed - final.ends)} after the end")
+        for look in self._looks:
+            view = look.view
             if view.status == "closed" and (view.price, view.bidder) != (final.price, final.bidder):
                 self._add(Kind.SEVERAL_WINNERS, f"{view.bidder} at {money(view.price)}, later {final.bidder}")
             if view.status == "open" and view.ends is not None and clock is not None:
-                overdue = read.sent + clock - view.ends / 1e6
+                overdue = look.sent + clock - view.ends / 1e6
                 if overdue > CLOSING_SECONDS_MAX:
                     self._add(Kind.NOT_CLOSED, f"still open {overdue:.1f} s after its end")
 
@@ -208,7 +212,7 @@ class _Judge:
         best = [a.limit for a in self._attempts if a.bidder == final.bidder and (a.accepted or a.unsettled)]
         for attempt in self._attempts:
             if expected and attempt.accepted and attempt.limit > max(best, default=0):
-                self._add(Kind.WRONG_WINNER, f"{_asked(attempt)} was accepted, but {final.bidder} won with less")
+                self._add(Kind.WRONG_WINNER, f"{_attempt_text(attempt)} was accepted, but {final.bidder} won with less")
 
     def _add(self, kind: Kind, example: str) -> None:
         self._verdict.violations.add(kind, f"{self._lot.gid}: {example}")
@@ -219,18 +223,18 @@ def money(amount: int | None) -> str:
     return "none" if amount is None else f"{amount // 1000}.{amount % 1000:03}"
 
 
-def _least(lot: Lot, price: int | None) -> int:
+def _least(lot: LotRecord, price: int | None) -> int:
     return lot.start if price is None else price + lot.step
 
 
 def _tie(before: Bid, after: Bid) -> bool:
-    """Whether a challenger met the leader's maximum exactly: both are recorded at it, the leader's bid first."""
+    """Whether a bid met the leader's maximum exactly: both are recorded at that price, the leader's first."""
     same = before.amount == after.amount and before.placed == after.placed and before.bidder != after.bidder
     return same and before.automatic and not after.automatic
 
 
 def _standing(history: Sequence[Bid], count: int) -> tuple[int | None, str | None]:
-    """Return price and leader after the first `count` bids; no such state has a price below 0."""
+    """Return price and leader after the first `count` bids; the price is -1 if there is no such state."""
     if count == 0:
         return None, None
     if not 0 < count <= len(history):
@@ -240,7 +244,8 @@ def _standing(history: Sequence[Bid], count: int) -> tuple[int | None, str | Non
     return last.amount, history[count - 2].bidder if tied else last.bidder
 
 
-def _asked_for(attempt: Attempt, amount: int) -> bool:
+def _allows(attempt: Attempt, amount: int) -> bool:
+    """Whether the bid can be recorded at this price."""
     if attempt.maximum is None:
         return amount == attempt.amount
     return (attempt.amount or 0) <= amount <= attempt.maximum
@@ -250,11 +255,11 @@ def _identity(bid: Bid) -> tuple[str, int, int]:
     return bid.bidder, bid.amount, bid.placed
 
 
-def _said(bid: Bid) -> str:
+def _bid_text(bid: Bid) -> str:
     return f"{bid.bidder} at {money(bid.amount)}" + (" (automatic)" if bid.automatic else "")
 
 
-def _asked(attempt: Attempt) -> str:
+def _attempt_text(attempt: Attempt) -> str:
     amount = "" if attempt.amount is None else f" {money(attempt.amount)}"
     maximum = "" if attempt.maximum is None else f" up to {money(attempt.maximum)}"
     return f"{attempt.bidder} bids{amount}{maximum}"

@@ -1,101 +1,84 @@
-"""One house over HTTP: requests over kept connections, when they were sent and answered, and what the answers say."""
+"""A house as the load test asks it: every request timed, every answer decoded and recorded."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from contextlib import suppress
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
-import aiohttp
 import msgspec
 from msgspec import Struct
-from yarl import URL
 
-from saleroom.tools import http_client
+from saleroom.tools.errors import NoAnswer, ToolError
+from saleroom.tools.http_client import HttpClient
 from saleroom.tools.load import answers
 from saleroom.tools.load.answers import ANSWERS, AuctionAnswer, PlacedAnswer, RefusalAnswer
 from saleroom.tools.load.checking import money
 from saleroom.tools.load.figures import Figures
-from saleroom.tools.load.record import ACCEPTED, LOST, PASSING, Attempt, Read, Record, Reply, View
+from saleroom.tools.load.record import ACCEPTED, LOST, PASSING, Attempt, Look, Record, Reply, View
 
 T = TypeVar("T")
 
 REQUEST_SECONDS_MAX = 30.0
 INSIST_SECONDS_MAX = 20.0
-"""How long a request that the test cannot do without is tried again."""
+"""How long a request that the test needs is repeated."""
 PAUSE_SECONDS_MAX = 2.0
 
 
-class CannotRun(Exception):
-    """The run cannot be done; the message says why and what would help."""
-
-
-class Answer(Struct, frozen=True):
-    """An answer as it came. `status` is 0 where none did, and `error` says why."""
+class TimedAnswer(Struct, frozen=True):
+    """One answer, timed by the client's monotonic clock. Without one `status` is LOST and `error` says why."""
 
     sent: float
     received: float
     status: int
     body: bytes = b""
-    error: str = ""
+    error: NoAnswer | None = None
     retry_after: float | None = None
 
 
 class Client:
-    """Everybody's connections to the house. What is seen goes into `record`, what is measured into `figures`."""
+    """The connections of all bidders. Answers go into `record`, counts and latencies into `figures`."""
 
     def __init__(self, url: str, connections: int, record: Record, figures: Figures) -> None:
-        self._base = URL(url)
-        self._urls: dict[str, URL] = {}
-        self._connections = connections
+        self._http = HttpClient(
+            url,
+            "saleroom load",
+            total_seconds_max=REQUEST_SECONDS_MAX,
+            connect_seconds_max=REQUEST_SECONDS_MAX,
+            connections_max=connections,
+            follow_redirects=False,
+        )
         self.record = record
         self.figures = figures
 
     async def __aenter__(self) -> Self:
-        """Open nothing yet: connections come with the first requests."""
-        self._http = http_client.session(
-            aiohttp.ClientTimeout(total=REQUEST_SECONDS_MAX),
-            aiohttp.TCPConnector(limit=self._connections),
-            {"X-Requested-With": "saleroom load"},
-        )
+        """Prepare the connections."""
+        await self._http.__aenter__()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Close all connections."""
-        await self._http.close()
+        await self._http.__aexit__()
 
     async def ask(
         self, method: str, path: str, token: str | None = None, body: Any = None, key: str | None = None
-    ) -> Answer:
-        """Send one request and return whatever comes of it; nothing is raised."""
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        data = None
-        if body is not None:
-            data = msgspec.json.encode(body)
-            headers["Content-Type"] = "application/json"
-        if key is not None:
-            headers["Idempotency-Key"] = key
+    ) -> TimedAnswer:
+        """Send one request and return its answer, or why there is none. Raises nothing."""
         self.figures.in_flight += 1
         sent = time.monotonic()
         try:
-            async with self._http.request(
-                method, self._url(path), headers=headers, data=data, allow_redirects=False
-            ) as response:
-                content = await http_client.body(response, http_client.LIST_BYTES_MAX)
-                return Answer(sent, time.monotonic(), response.status, content, "", http_client.retry_after(response))
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            return Answer(sent, time.monotonic(), LOST, b"", type(error).__name__)
+            answer = await self._http.ask(method, path, token, body, key)
+            return TimedAnswer(sent, time.monotonic(), answer.status, answer.body, None, answer.retry_after)
+        except NoAnswer as error:
+            return TimedAnswer(sent, time.monotonic(), LOST, b"", error)
         finally:
             self.figures.in_flight -= 1
 
     async def insist(
         self, kind: type[T], method: str, path: str, token: str | None = None, body: Any = None, key: str | None = None
-    ) -> tuple[T, Answer]:
-        """Return what the house answers, read as a `kind`, trying again while it is busy. Raises CannotRun."""
+    ) -> tuple[T, TimedAnswer]:
+        """Return an answer decoded as a `kind`, and ask again while the house is busy. Raises ToolError."""
         deadline = time.monotonic() + INSIST_SECONDS_MAX
         pause = 0.1
         while True:
@@ -105,25 +88,25 @@ class Client:
                     decoded: T = ANSWERS[kind].decode(answer.body)
                     return decoded, answer
             if answer.status not in PASSING or time.monotonic() > deadline:
-                raise CannotRun(f"{method} {path}: {said(answer)}")
+                raise ToolError(f"{method} {path}: {in_words(answer)}")
             await asyncio.sleep(min(answer.retry_after or pause, PAUSE_SECONDS_MAX))
             pause *= 2
 
     async def look(self, gid: str, token: str | None = None) -> View | None:
-        """Return a lot as it is; None where the house does not say."""
+        """Return the state of a lot, None if the house does not tell it."""
         answer = await self.ask("GET", f"/auctions/{gid}", token)
-        self.figures.read(answer.received - answer.sent, answer.status, answer.error)
+        self.figures.look(answer.received - answer.sent, answer.status, answer.error)
         if answer.status in PASSING:
             return None
         decoded = self._decoded(AuctionAnswer, answer, f"GET /auctions/{gid}", 200)
         if decoded is None:
             return None
         view = answers.view(decoded, self.record.malformed)
-        self.record.reads.append(Read(gid, answer.sent, answer.received, view))
+        self.record.looks.append(Look(gid, answer.sent, answer.received, view))
         return view
 
     async def bid(self, attempt: Attempt, token: str, waited: float = 0.0) -> Reply:
-        """Send a bid once, note the answer, and return it. `waited` seconds count as part of the latency."""
+        """Send a bid once, record the answer, and return it. `waited` seconds count as part of the latency."""
         body: dict[str, Any] = {
             name: money(amount)
             for name, amount in (("amount", attempt.amount), ("maximum", attempt.maximum))
@@ -139,7 +122,7 @@ class Client:
             await asyncio.sleep(min(answer.retry_after or 0.2, PAUSE_SECONDS_MAX))
         return reply
 
-    def _reply(self, gid: str, answer: Answer) -> Reply:
+    def _reply(self, gid: str, answer: TimedAnswer) -> Reply:
         facts: dict[str, Any] = {"sent": answer.sent, "received": answer.received, "status": answer.status}
         where = f"POST /auctions/{gid}/bids"
         malformed = self.record.malformed
@@ -157,25 +140,18 @@ class Client:
                 facts["ends"] = None if refusal.ends_at is None else answers.microseconds(refusal.ends_at)
         return Reply(body=hash(answer.body), **facts)
 
-    def _decoded(self, kind: type[T], answer: Answer, where: str, status: int) -> T | None:
-        """Read an answer that must be a `kind` with this status, or note that it is not."""
+    def _decoded(self, kind: type[T], answer: TimedAnswer, where: str, status: int) -> T | None:
+        """Decode an answer that must be a `kind` with this status; otherwise record it as unexpected and return None."""
         if answer.status == status:
             with suppress(msgspec.DecodeError):
                 decoded: T = ANSWERS[kind].decode(answer.body)
                 return decoded
-        self.record.unexpected.append(f"{where}: {said(answer)}")
+        self.record.unexpected.append(f"{where}: {in_words(answer)}")
         return None
 
-    def _url(self, path: str) -> URL:
-        url = self._urls.get(path)
-        if url is None:
-            # Joined by hand: a house may be below a path of its host.
-            url = self._urls[path] = URL(f"{str(self._base).rstrip('/')}{path}", encoded=True)
-        return url
 
-
-def said(answer: Answer) -> str:
-    """Return what came, in a few words."""
-    if answer.status == LOST:
+def in_words(answer: TimedAnswer) -> str:
+    """Return an answer in a few words."""
+    if answer.error is not None:
         return f"no answer ({answer.error})"
     return f"{answer.status} {answer.body[:200].decode(errors='replace')}".strip()

@@ -1,4 +1,4 @@
-"""What the command line calls: from words to a plan, and from a result to an exit code."""
+"""The command: from its arguments to a test, and from a result to an exit code."""
 
 from __future__ import annotations
 
@@ -10,21 +10,16 @@ from urllib.parse import urlsplit
 import msgspec
 from rich.console import Console
 
+from saleroom.tools.errors import WrongUsage
 from saleroom.tools.load import report
-from saleroom.tools.load.client import CannotRun
 from saleroom.tools.load.display import Display
-from saleroom.tools.load.run import Plan, Stopped, load
+from saleroom.tools.load.run import LoadOptions, load
 
-FAILED = (CannotRun, Stopped)
 KEY_VARIABLE = "SALEROOM_LOAD_KEY"
 
 
-class WrongUsage(Exception):
-    """What was given cannot be used; the message names it."""
-
-
 def read_key(environ: Mapping[str, str], file: str | None) -> str | None:
-    """Return the key from the file, else from the environment, else None. Raises WrongUsage for a file without one."""
+    """Return the key from the file, otherwise from the environment. Raises WrongUsage for a file without a key."""
     if file is None:
         return environ.get(KEY_VARIABLE) or None
     try:
@@ -36,19 +31,19 @@ def read_key(environ: Mapping[str, str], file: str | None) -> str | None:
     return lines[0].strip()
 
 
-def run(url: str, key: str, json_file: str | None, **plan: Any) -> int:
-    """Run, print, and return the exit code: 1 where there is a violation. Raises WrongUsage, CannotRun or Stopped."""
+def run(url: str, key: str, json_file: str | None, **options: Any) -> int:
+    """Run a test, print its result, and return the exit code: 1 for a violation. Raises WrongUsage, ToolError."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise WrongUsage(f"{url} is no address of a house: write http://host:port or https://host")
     if parts.username is not None:
         raise WrongUsage("leave user and password out of the URL: a house takes neither")
     if not (key.isascii() and key.isprintable() and " " not in key):
-        raise WrongUsage("the key is no load_key: those are ASCII, without spaces")
+        raise WrongUsage("this cannot be a load_key: a load_key has only ASCII characters and no spaces")
     console = Console()
-    result = load(Plan(url=url.rstrip("/"), **plan), key, Display(console))
+    result = load(LoadOptions(url=url.rstrip("/"), **options), key, Display(console))
     report.show(result, console)
     if json_file is not None:
-        # Raises OSError, which the command line says in a line: the figures have been printed.
+        # It may raise OSError; the figures are printed by then.
         Path(json_file).write_bytes(msgspec.json.format(msgspec.json.encode(report.plain(result)), indent=2) + b"\n")
     return 1 if result.verdict.violations.total else 0

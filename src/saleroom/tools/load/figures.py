@@ -1,4 +1,4 @@
-"""What is counted and measured while a load test runs."""
+"""The counts and latencies of a load test."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from saleroom.tools.errors import NoAnswer
+
 WINDOW_SECONDS = 3
-"""The live figures are those of the last seconds."""
+"""The live figures cover so many full seconds."""
 BOUNDS_MS = tuple(digit * 10**power for power in range(-1, 5) for digit in (1, 2, 5))
 """Upper bounds of the histogram's buckets, evenly spaced on a logarithmic scale."""
 
@@ -28,7 +30,7 @@ class Summary(Struct):
 
 
 class _Second(Struct):
-    """What was answered within one second."""
+    """The answers of one second."""
 
     number: int
     accepted: int = 0
@@ -37,25 +39,25 @@ class _Second(Struct):
 
 
 class Figures:
-    """All counts and latencies of one run. Latencies are in seconds, as long as they are kept."""
+    """All counts and latencies of one run. Latencies are in seconds."""
 
     def __init__(self) -> None:
         self.bids = array("d")
-        self.reads = array("d")
+        self.looks = array("d")
         self.answers: Counter[str] = Counter()
-        """How often each kind of answer came: `bid 201`, `bid 409 bid_too_low`, `read 200`, `bid lost: TimeoutError`."""
+        """How often each answer came: `bid 201`, `bid 409 bid_too_low`, `read 200`, `bid lost: TimeoutError`."""
         self.accepted = self.refused = self.errors = self.in_flight = 0
         self._recent: deque[_Second] = deque(maxlen=WINDOW_SECONDS + 1)
         self.began = self.ended = time.monotonic()
         self._cpu_began = self._cpu_ended = time.process_time()
 
     def start(self) -> None:
-        """Begin to measure the time and the processor that the bidding takes."""
+        """Start to measure the time and the processor time of the bidding."""
         self.began = self.ended = time.monotonic()
         self._cpu_began = self._cpu_ended = time.process_time()
 
     def stop(self) -> None:
-        """End it."""
+        """Stop to measure them."""
         self.ended, self._cpu_ended = time.monotonic(), time.process_time()
 
     @property
@@ -65,10 +67,10 @@ class Figures:
 
     @property
     def processor(self) -> float:
-        """The part of one processor that this client used while it bid."""
+        """The share of one processor that this client used while it bid."""
         return (self._cpu_ended - self._cpu_began) / self.seconds
 
-    def bid(self, latency: float, status: int, code: str, error: str) -> None:
+    def bid(self, latency: float, status: int, code: str, error: NoAnswer | None) -> None:
         """Count an answer to a bid."""
         second = self._second()
         if status == 201:
@@ -77,28 +79,28 @@ class Figures:
         elif status == 409:
             self.refused += 1
             second.refused += 1
-        self._answered("bid", status, code, error)
+        self._count("bid", status, code, error)
         if status:
             self.bids.append(latency)
             second.latencies.append(latency)
 
-    def read(self, latency: float, status: int, error: str) -> None:
+    def look(self, latency: float, status: int, error: NoAnswer | None) -> None:
         """Count an answer to a look."""
-        self._answered("read", status, "", error)
+        self._count("read", status, "", error)
         if status:
-            self.reads.append(latency)
+            self.looks.append(latency)
 
     def recent(self) -> tuple[float, float, Summary]:
-        """Return accepted and refused bids a second, and the latencies, of the last full seconds."""
+        """Return accepted and refused bids per second and the latencies, over the last full seconds."""
         now = int(time.monotonic())
         full = [one for one in self._recent if now - WINDOW_SECONDS <= one.number < now]
         over = max(1, min(WINDOW_SECONDS, now - int(self.began)))
         latencies = [latency for one in full for latency in one.latencies]
         return sum(o.accepted for o in full) / over, sum(o.refused for o in full) / over, summary(latencies)
 
-    def _answered(self, what: str, status: int, code: str, error: str) -> None:
-        if status == 0:
-            self.answers[f"{what} lost: {error}"] += 1
+    def _count(self, what: str, status: int, code: str, error: NoAnswer | None) -> None:
+        if error is not None:
+            self.answers[f"{what} lost: {error.kind}"] += 1
         else:
             self.answers[f"{what} {status} {code}".strip()] += 1
         if status in (0, 429) or status >= 500:
@@ -112,7 +114,7 @@ class Figures:
 
 
 def summary(latencies: Sequence[float]) -> Summary:
-    """Return the percentiles of latencies in seconds: the least value that so many are at or below."""
+    """Return the percentiles of latencies in seconds. A percentile is the least value that so many latencies do not exceed."""
     ordered = sorted(latencies)
     if not ordered:
         return Summary(0, 0.0, 0.0, 0.0, 0.0)
@@ -124,7 +126,7 @@ def summary(latencies: Sequence[float]) -> Summary:
 
 
 def histogram(latencies: Sequence[float]) -> list[tuple[float, int]]:
-    """Return (upper bound in milliseconds, count) from the first bucket with anything in it to the last."""
+    """Return (upper bound in milliseconds, count) from the first bucket that is not empty to the last one."""
     counts = [0] * (len(BOUNDS_MS) + 1)
     for latency in latencies:
         counts[bisect_left(BOUNDS_MS, latency * 1000)] += 1

@@ -1,7 +1,7 @@
-"""What the order of requests proves: a later answer never shows an earlier state.
+"""Violations that the order of requests proves: a later answer never shows an earlier state.
 
-A request is later than another where it was sent when the other's answer had come. A bid that was sent more than once counts
-from its first sending to its first acknowledgement, as a repeat tells the first answer again.
+A request is later than another if it was sent after the other's answer had come. A bid that was sent several times counts
+from its first sending to its first acceptance, because a repeat gets the first answer again.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from saleroom.tools.load.record import Attempt, Lot, Read, Record
+from saleroom.tools.load.record import Attempt, Look, LotRecord, Record
 from saleroom.tools.load.violations import Kind, Violations
 
 
 class Sighting(Struct, frozen=True, kw_only=True, gc=False):
-    """A state of a lot that held at some moment between `start` and `end`; None and -1 where the answer did not tell."""
+    """A state of a lot that was true at some moment between `start` and `end`; None and -1 if the answer does not tell it."""
 
     start: float
     end: float
@@ -24,15 +24,15 @@ class Sighting(Struct, frozen=True, kw_only=True, gc=False):
     ends: int = -1
     closed: bool = False
     over: bool = False
-    """Refused as closed, or shown so: from its end on a lot takes no bid, and the closer comes by a moment later."""
+    """Whether the lot is past its end: from then on it takes no bid, even if the house closes it a moment later."""
     ask: int | None = None
-    """Of an accepted bid: what the least next bid is held against; 0 where only a maximum rose."""
+    """Of an accepted bid: the amount that is compared with the least next bid; 0 if only a maximum rose."""
     refusal: bool = False
     about: str
 
 
 class _Known(Struct):
-    """The furthest state that is known to have been reached; `refused` says that a refusal told the price."""
+    """The latest state that the lot has certainly reached; `refused` says that the price comes from a refusal."""
 
     price: int = -1
     count: int = -1
@@ -50,9 +50,9 @@ class _Known(Struct):
         self.over = self.over or seen.over or seen.closed
 
 
-def check(lot: Lot, attempts: Sequence[Attempt], reads: Sequence[Read], violations: Violations) -> None:
-    """Hold every sighting of a lot against all that was known when its request was sent."""
-    sightings = [*_reads(reads), *_attempts(lot, attempts)]
+def check(lot: LotRecord, attempts: Sequence[Attempt], looks: Sequence[Look], violations: Violations) -> None:
+    """Compare every sighting of a lot with all that was known when its request was sent."""
+    sightings = [*_looks(looks), *_attempts(lot, attempts)]
     by_end = iter(sorted(sightings, key=lambda seen: seen.end))
     waiting = next(by_end, None)
     known = _Known()
@@ -65,8 +65,11 @@ def check(lot: Lot, attempts: Sequence[Attempt], reads: Sequence[Read], violatio
 
 
 def clock_offset(record: Record) -> float | None:
-    """Return by how many seconds the house's clock is ahead of the client's at least; None where nothing tells."""
-    bounds = [(tick.house / 1e6 - tick.received, tick.house / 1e6 - tick.sent) for tick in record.ticks]
+    """Return a lower bound of the seconds by which the house's clock is ahead of the client's; None if nothing tells."""
+    bounds = [
+        (reading.house / 1e6 - reading.received, reading.house / 1e6 - reading.sent)
+        for reading in record.clock_readings
+    ]
     for attempt in record.attempts:
         for reply in attempt.accepted[:1]:
             if reply.bid is not None:
@@ -74,16 +77,16 @@ def clock_offset(record: Record) -> float | None:
                 bounds.append((reply.bid.placed / 1e6 - end, reply.bid.placed / 1e6 - start))
     if not bounds:
         return None
-    # Where clocks drift apart the bounds cross, and the lower one claims less.
+    # If the clocks drift apart, the bounds cross, and the lower one claims less.
     return min(max(low for low, _ in bounds), *(high for _, high in bounds))
 
 
-def _faults(lot: Lot, seen: Sighting, known: _Known) -> Iterator[tuple[Kind, str]]:
+def _faults(lot: LotRecord, seen: Sighting, known: _Known) -> Iterator[tuple[Kind, str]]:
     if -1 < seen.price < known.price:
         kind = Kind.WRONG_REFUSAL if seen.refusal or known.refused else Kind.PRICE_FELL
-        yield kind, f"price {seen.price / 1000:.3f} where {known.price / 1000:.3f} was known"
+        yield kind, f"price {seen.price / 1000:.3f} after {known.price / 1000:.3f} was known"
     if -1 < seen.count < known.count:
-        yield Kind.PRICE_FELL, f"{seen.count} bids where {known.count} were known"
+        yield Kind.PRICE_FELL, f"{seen.count} bids after {known.count} were known"
     if -1 < seen.ends < known.ends:
         yield Kind.END_MOVED_BACK, f"by {(known.ends - seen.ends) / 1e6:.6f} s"
     if known.over and seen.ask is not None:
@@ -92,15 +95,15 @@ def _faults(lot: Lot, seen: Sighting, known: _Known) -> Iterator[tuple[Kind, str
         yield Kind.CONTRADICTION, "open again when it was known to be closed"
     least = lot.start if known.price <= 0 else known.price + lot.step
     if seen.ask and seen.ask < least:
-        yield Kind.TAKEN_TOO_LOW, f"accepted where {least / 1000:.3f} was known to be the least"
+        yield Kind.TAKEN_TOO_LOW, f"accepted after {least / 1000:.3f} was known to be the least"
 
 
-def _reads(reads: Sequence[Read]) -> Iterator[Sighting]:
-    for read in reads:
-        view = read.view
+def _looks(looks: Sequence[Look]) -> Iterator[Sighting]:
+    for look in looks:
+        view = look.view
         yield Sighting(
-            start=read.sent,
-            end=read.received,
+            start=look.sent,
+            end=look.received,
             price=view.price or 0,
             count=view.count,
             ends=-1 if view.ends is None else view.ends,
@@ -109,7 +112,7 @@ def _reads(reads: Sequence[Read]) -> Iterator[Sighting]:
         )
 
 
-def _attempts(lot: Lot, attempts: Sequence[Attempt]) -> Iterator[Sighting]:
+def _attempts(lot: LotRecord, attempts: Sequence[Attempt]) -> Iterator[Sighting]:
     for attempt in attempts:
         about = f"a bid of {attempt.bidder} at {attempt.ask / 1000:.3f}"
         for reply in attempt.accepted[:1]:
@@ -134,5 +137,5 @@ def _attempts(lot: Lot, attempts: Sequence[Attempt]) -> Iterator[Sighting]:
 
 
 def _span(attempt: Attempt) -> tuple[float, float]:
-    """Return the seconds between which an accepted bid took effect."""
+    """Return the times between which an accepted bid took effect."""
     return min(r.sent for r in attempt.replies), min(r.received for r in attempt.accepted)

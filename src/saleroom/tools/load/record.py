@@ -1,7 +1,7 @@
-"""What a load test has seen of a house: every bid with its answers, every look at a lot, and how the lots ended.
+"""The record of a load test: every bid with its answers, every look at a lot, and how the lots ended.
 
-Money is in thousandths and a house's instants in microseconds since 1970: exact, small, and quick to compare. What the
-client measures itself (`sent`, `received`) is in seconds of its monotonic clock.
+Money is in thousandths and the house's instants are in microseconds since 1970: exact, small, and quick to compare. The times
+that the client measures (`sent`, `received`) are in seconds of its monotonic clock.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from msgspec import Struct
 
 ACCEPTED = 201
 LOST = 0
-"""The status of a request that got no answer."""
+"""The status of a request without an answer."""
 PASSING = frozenset({LOST, 429, 502, 503, 504})
-"""Answers that decide nothing: whether the bid took effect is known only when its key is sent again."""
+"""Answers that decide nothing: only a repeat with the same key tells whether the bid took effect."""
 
 
 class View(Struct, frozen=True, gc=False):
-    """A lot as one answer told it."""
+    """The state of a lot in one answer."""
 
     price: int | None
     bidder: str | None
@@ -29,7 +29,7 @@ class View(Struct, frozen=True, gc=False):
 
 
 class Bid(Struct, frozen=True, gc=False):
-    """A bid as an answer or the history told it."""
+    """A bid in an answer or in the history."""
 
     amount: int
     bidder: str
@@ -38,7 +38,7 @@ class Bid(Struct, frozen=True, gc=False):
 
 
 class Reply(Struct, frozen=True, kw_only=True):
-    """One answer to a bid. `minimum` and `ends` are the facts of a refusal, `body` is a hash of its bytes."""
+    """One answer to a bid. `minimum` and `ends` come from a refusal; `body` is a hash of the bytes."""
 
     sent: float
     received: float
@@ -53,12 +53,12 @@ class Reply(Struct, frozen=True, kw_only=True):
 
     @property
     def passing(self) -> bool:
-        """Whether it leaves open what became of the bid."""
+        """Whether it leaves open if the bid took effect."""
         return self.status in PASSING
 
 
 class Attempt(Struct):
-    """A bid that somebody meant to place, and every answer to it: it may have been sent more than once with its key.
+    """A bid and every answer to it; it may be sent several times with its key.
 
     `seen` is the version of the lot that the bidder saw.
     """
@@ -73,7 +73,7 @@ class Attempt(Struct):
 
     @property
     def ask(self) -> int:
-        """What the least next bid is held against: the amount, else the maximum."""
+        """The amount, otherwise the maximum: the least next bid is compared with it."""
         asked = self.amount if self.amount is not None else self.maximum
         assert asked is not None, "every bid has one of the two"
         return asked
@@ -85,25 +85,25 @@ class Attempt(Struct):
 
     @property
     def accepted(self) -> list[Reply]:
-        """The answers that acknowledged it."""
+        """The answers that accept it."""
         return [reply for reply in self.replies if reply.status == ACCEPTED]
 
     @property
     def unsettled(self) -> bool:
-        """Whether it may have taken effect without anybody having been told."""
+        """Whether it may have taken effect although no answer says so."""
         lost = any(reply.passing for reply in self.replies)
         return lost and not any(reply.status == ACCEPTED or self.is_final(reply) for reply in self.replies)
 
     def is_final(self, reply: Reply) -> bool:
-        """Whether it can never be accepted once it was refused so: closed is closed, and prices only rise.
+        """Whether the bid can never be accepted after this refusal: closed lots stay closed, and prices only rise.
 
-        What has both an amount and a maximum can be too low and, once its bidder leads, still raise their limit.
+        A bid with an amount and a maximum can be too low and still raise the bidder's maximum later, once the bidder leads.
         """
         both = self.amount is not None and self.maximum is not None
         return reply.code == "auction_closed" or (reply.code == "bid_too_low" and not both)
 
 
-class Read(Struct, frozen=True):
+class Look(Struct, frozen=True):
     """One look at a lot."""
 
     gid: str
@@ -112,8 +112,8 @@ class Read(Struct, frozen=True):
     view: View
 
 
-class Lot(Struct):
-    """A lot of the test: its terms, and what the house says of it once it is over; `history` is oldest first."""
+class LotRecord(Struct):
+    """A lot of the test: its terms, and its history (oldest first), final state and winners after its end."""
 
     gid: str
     start: int
@@ -121,11 +121,11 @@ class Lot(Struct):
     history: list[Bid] = []
     final: View | None = None
     winners: list[str] = []
-    """Who was told to have won it."""
+    """The bidders to whom the house says that they won."""
 
 
-class Tick(Struct, frozen=True):
-    """The house's clock (microseconds) read at some moment between two of the client's (seconds)."""
+class ClockReading(Struct, frozen=True):
+    """A time of the house (microseconds) that lies between two times of the client (seconds)."""
 
     sent: float
     received: float
@@ -133,14 +133,14 @@ class Tick(Struct, frozen=True):
 
 
 class Record(Struct):
-    """All that was seen. `bidders` are the test's own."""
+    """Everything that a load test saw. `bidders` are the test's own."""
 
     bidders: set[str] = set()
-    lots: dict[str, Lot] = {}
+    lots: dict[str, LotRecord] = {}
     attempts: list[Attempt] = []
-    reads: list[Read] = []
-    ticks: list[Tick] = []
+    looks: list[Look] = []
+    clock_readings: list[ClockReading] = []
     malformed: list[str] = []
-    """Prices that are no strings with exactly three decimals, each with where it stood."""
+    """Prices that are not strings with exactly three decimals, each with its place."""
     unexpected: list[str] = []
     """Answers that no well-formed request should get."""

@@ -17,14 +17,14 @@ from saleroom.tools.load.violations import SENTENCES
 
 BAR_WIDTH = 40
 CLIENT_LIMIT = 0.85
-"""From this part of a processor on the client, which has one, may be what limits the figures."""
+"""From this share of its one processor on, the client may be what limits the figures."""
 
 
 def plain(result: Result) -> dict[str, Any]:
     """Return all figures and violations for JSON."""
     figures, verdict = result.figures, result.verdict
     return {
-        "plan": msgspec.to_builtins(result.plan),
+        "plan": msgspec.to_builtins(result.options),
         "seconds": round(figures.seconds, 3),
         "requests": sum(figures.answers.values()),
         "requestsPerSecond": round(sum(figures.answers.values()) / figures.seconds, 1),
@@ -34,7 +34,7 @@ def plain(result: Result) -> dict[str, Any]:
         "errors": figures.errors,
         "answers": dict(sorted(figures.answers.items())),
         "bids": msgspec.to_builtins(summary(figures.bids)),
-        "reads": msgspec.to_builtins(summary(figures.reads)),
+        "reads": msgspec.to_builtins(summary(figures.looks)),
         "histogram": [
             {"atMostMs": None if math.isinf(bound) else bound, "bids": count}
             for bound, count in histogram(figures.bids)
@@ -53,7 +53,7 @@ def show(result: Result, console: Console) -> None:
     """Print the result for people."""
     figures, verdict = result.figures, result.verdict
     shown = plain(result)
-    console.print(f"\n{figures.seconds:.1f} s of bidding at {result.plan.url}", highlight=False)
+    console.print(f"\n{figures.seconds:.1f} s of bidding at {result.options.url}", highlight=False)
     console.print(
         f"{shown['requests']} requests ({shown['requestsPerSecond']:.0f}/s), "
         f"{figures.accepted} bids accepted ({shown['acceptedPerSecond']:.0f}/s), "
@@ -80,7 +80,7 @@ def _latencies(result: Result) -> Table:
     table = Table("", "p50 ms", "p90 ms", "p99 ms", "max ms", "answers", box=None, header_style="dim")
     for column in table.columns[1:]:
         column.justify = "right"
-    for name, latencies in (("bids", result.figures.bids), ("looks", result.figures.reads)):
+    for name, latencies in (("bids", result.figures.bids), ("looks", result.figures.looks)):
         found = summary(latencies)
         values = (found.p50_ms, found.p90_ms, found.p99_ms, found.max_ms)
         table.add_row(name, *(f"{value:.1f}" for value in values), str(found.count))

@@ -1,4 +1,4 @@
-"""One load test from the first request to the verdict: users, lots, bidding, the close, the history, and the log-out."""
+"""One load test, from its users and lots over the bidding to the verdict and the clean-up."""
 
 from __future__ import annotations
 
@@ -15,28 +15,29 @@ from typing import Any
 import uvloop
 from msgspec import Struct
 
+from saleroom.tools.errors import ToolError
 from saleroom.tools.load import answers, checking
 from saleroom.tools.load.answers import AuctionAnswer, HistoryAnswer, MeAnswer, StandingsAnswer, UserAnswer, UsersAnswer
 from saleroom.tools.load.bidders import START, STEP, Bidder, Floor, settle, watch
 from saleroom.tools.load.checking import Verdict, money
-from saleroom.tools.load.client import Answer, CannotRun, Client, said
+from saleroom.tools.load.client import Client, TimedAnswer, in_words
 from saleroom.tools.load.display import Display
 from saleroom.tools.load.figures import Figures
 from saleroom.tools.load.order import clock_offset
-from saleroom.tools.load.record import LOST, Lot, Record, Tick
+from saleroom.tools.load.record import LOST, ClockReading, LotRecord, Record
 
 USERS_CHUNK = 1000
 AT_ONCE = 16
-"""Requests under way while nobody bids: preparing, reading the history, logging out."""
+"""How many requests are under way at a time while nobody bids."""
 PAGES_MAX = 20_000
-"""Pages of a list that are read: two million bids."""
+"""The most pages of a list that are read: two million bids."""
 SOFT_CLOSE_SECONDS, CAP_SECONDS = 1, 3
 LOT_SECONDS = 0.01
-"""What each lot is allowed to take to be created, before the bidding begins."""
+"""The time allowed for creating each lot before the bidding starts."""
 
 
-class Plan(Struct, frozen=True, kw_only=True):
-    """What is to be tried; `rate` is bids a second over all, None as fast as answers come."""
+class LoadOptions(Struct, frozen=True, kw_only=True):
+    """The size of the test. `rate` is bids per second by all bidders together, None for as fast as answers come."""
 
     url: str
     bidders: int = 50
@@ -46,29 +47,25 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 class Result(Struct):
-    """What came of it. `left` says what is left in the house, a line each."""
+    """The result of a test. `left` has a line for each thing that it leaves in the house."""
 
-    plan: Plan
+    options: LoadOptions
     figures: Figures
     verdict: Verdict
     left: list[str]
 
 
-class Stopped(Exception):
-    """The run was stopped by Ctrl-C or SIGTERM, and has cleaned up; its text says what is left."""
-
-
-def load(plan: Plan, key: str, display: Display) -> Result:
-    """Run a load test. Raises CannotRun where it cannot be done, and Stopped; both have cleaned up."""
-    _allow_files(plan.bidders + 64)
+def load(options: LoadOptions, key: str, display: Display) -> Result:
+    """Run a load test. Raises ToolError, after a clean-up, if it cannot be done or is stopped by SIGINT or SIGTERM."""
+    _allow_files(options.bidders + 64)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(_stoppable(plan, key, display))
+        return runner.run(_stoppable(options, key, display))
 
 
-async def _stoppable(plan: Plan, key: str, display: Display) -> Result:
-    """Run, and at the first signal stop and clean up; the second one ends it on the spot."""
+async def _stoppable(options: LoadOptions, key: str, display: Display) -> Result:
+    """Run. The first signal stops the test and cleans up; the second one ends the process at once."""
     loop = asyncio.get_running_loop()
-    trial = _Trial(plan, key, display)
+    trial = _Trial(options, key, display)
     work = asyncio.ensure_future(trial.run())
     signals = (signal.SIGINT, signal.SIGTERM)
 
@@ -82,16 +79,16 @@ async def _stoppable(plan: Plan, key: str, display: Display) -> Result:
     try:
         return await work
     except asyncio.CancelledError:
-        raise Stopped("\n".join(["stopped", *trial.left])) from None
-    except CannotRun as error:
-        raise CannotRun("\n".join([str(error), *trial.left])) from None
+        raise ToolError("\n".join(["stopped", *trial.left])) from None
+    except ToolError as error:
+        raise ToolError("\n".join([str(error), *trial.left])) from None
 
 
 class _Trial:
-    """The steps of one run, and what has to be undone."""
+    """The steps of one test, and what must be cleaned up."""
 
-    def __init__(self, plan: Plan, key: str, display: Display) -> None:
-        self._plan = plan
+    def __init__(self, options: LoadOptions, key: str, display: Display) -> None:
+        self._options = options
         self._key = key
         self._display = display
         self._record = Record()
@@ -103,65 +100,69 @@ class _Trial:
         self.left: list[str] = []
 
     async def run(self) -> Result:
-        async with Client(self._plan.url, self._plan.bidders + AT_ONCE, self._record, self._figures) as client:
-            with self._display:
+        async with Client(self._options.url, self._options.bidders + AT_ONCE, self._record, self._figures) as client:
+            with self._display.progress:
                 try:
                     return await self._all(client)
                 finally:
-                    # Also where the work was cancelled: what follows is awaited to its end.
+                    # Also after a cancellation: the clean-up is awaited to its end.
                     await self._clean(client)
 
     async def _all(self, client: Client) -> Result:
         floor = await self._prepare(client)
         await self._bid(floor)
-        self._display.phase("settling bids without an answer")
+        self._display.step("settling bids without an answer")
         await settle(floor, self._random)
         await self._collect(client)
-        self._display.phase("checking")
+        self._display.step("checking")
         verdict = await asyncio.to_thread(checking.check, self._record)
         self._done = True
-        return Result(self._plan, self._figures, verdict, self.left)
+        return Result(self._options, self._figures, verdict, self.left)
 
     async def _prepare(self, client: Client) -> Floor:
-        plan = self._plan
-        self._display.phase(f"making {plan.bidders + 1} test users")
-        asked = Tick(0.0, 0.0, 0)
-        while (missing := plan.bidders + 1 - len(self._users)) > 0:
+        options = self._options
+        self._display.step(f"creating {options.bidders + 1} test users")
+        asked = ClockReading(0.0, 0.0, 0)
+        while (missing := options.bidders + 1 - len(self._users)) > 0:
             made, answer = await self._make_users(client, min(USERS_CHUNK, missing))
             self._users += made.users
-            asked = Tick(answer.sent, answer.received, 0)
-        seller, *bidders = self._users[::-1]  # the last one was made just now: its age tells the house's clock
+            asked = ClockReading(answer.sent, answer.received, 0)
+        seller, *bidders = self._users[
+            ::-1
+        ]  # the last user was created just now, so that its age tells the house's clock
         me, _ = await client.insist(MeAnswer, "GET", "/me", seller.token)
-        self._record.ticks.append(Tick(asked.sent, asked.received, answers.microseconds(me.created_at)))
+        self._record.clock_readings.append(
+            ClockReading(asked.sent, asked.received, answers.microseconds(me.created_at))
+        )
         self._record.bidders = {user.username for user in bidders}
-        self._display.phase(f"creating {plan.lots} lots")
+        self._display.step(f"creating {options.lots} lots")
         ends = await self._create_lots(client, seller.token)
-        return Floor(client, {user.username: user.token for user in bidders}, ends, plan.rate)
+        return Floor(client, {user.username: user.token for user in bidders}, ends, options.rate)
 
-    async def _make_users(self, client: Client, count: int) -> tuple[UsersAnswer, Answer]:
+    async def _make_users(self, client: Client, count: int) -> tuple[UsersAnswer, TimedAnswer]:
         answer = await client.ask("POST", "/test-users", self._key, {"count": count})
         if answer.status == LOST:
-            raise CannotRun(f"{self._plan.url} does not answer ({answer.error}): is a house served there?")
+            raise ToolError(f"{self._options.url} does not answer ({answer.error}): is a house served there?")
         if answer.status == 401:
-            raise CannotRun("the house refuses the key: it is not the one of its setting load_key")
+            raise ToolError("the house refuses the key: its setting load_key has another one")
         if answer.status == 404:
-            raise CannotRun(
-                f"there are no test users at {self._plan.url}: the house needs the setting load_key (docs/load.md)"
+            raise ToolError(
+                f"there are no test users at {self._options.url}: the house needs the setting load_key (docs/load.md)"
             )
         if answer.status == 201:
             return answers.ANSWERS[UsersAnswer].decode(answer.body), answer
         return await client.insist(UsersAnswer, "POST", "/test-users", self._key, {"count": count})
 
     async def _create_lots(self, client: Client, token: str) -> dict[str, int]:
-        plan = self._plan
+        options = self._options
         clock = clock_offset(self._record) or 0.0
         house_now = datetime.fromtimestamp(time.monotonic() + clock, UTC)
-        end = house_now + timedelta(seconds=plan.seconds + 1 + plan.lots * LOT_SECONDS)
+        end = house_now + timedelta(seconds=options.seconds + 1 + options.lots * LOT_SECONDS)
         ends: dict[str, int] = {}
 
         async def create(number: int) -> None:
             draft = {
-                "name": f"Load test lot {number} of {plan.lots}, saleroom load",
+                "name": f"Load test lot {number} of {options.lots}, saleroom load",
                 "startingPrice": money(START),
                 "increment": money(STEP),
                 "endsAt": end.isoformat(),
@@ -172,20 +173,21 @@ class _Trial:
                 },
             }
             made, answer = await client.insist(AuctionAnswer, "POST", "/auctions", token, draft, f"lot-{number}")
-            self._record.lots[made.gid] = Lot(made.gid, START, STEP)
-            self._record.ticks.append(Tick(answer.sent, answer.received, answers.microseconds(made.created_at)))
+            self._record.lots[made.gid] = LotRecord(made.gid, START, STEP)
+            self._record.clock_readings.append(
+                ClockReading(answer.sent, answer.received, answers.microseconds(made.created_at))
+            )
             ends[made.gid] = answers.microseconds(end)
 
-        await _each(create, range(1, plan.lots + 1))
+        await _each(create, range(1, options.lots + 1))
         return ends
 
     async def _bid(self, floor: Floor) -> None:
         clock = clock_offset(self._record) or 0.0
         self._figures.start()
-        self._display.bidding(self._figures, floor, clock)
         seeds = Random(self._random.random())
         async with asyncio.TaskGroup() as tasks:
-            ticker = tasks.create_task(self._display.run())
+            ticker = tasks.create_task(self._display.show_bidding(self._figures, floor, clock))
             async with asyncio.TaskGroup() as bidding:
                 for name in floor.tokens:
                     bidding.create_task(Bidder(name, floor, Random(seeds.random())).run())
@@ -194,9 +196,9 @@ class _Trial:
             ticker.cancel()
 
     async def _collect(self, client: Client) -> None:
-        self._display.phase("reading the lots and their histories")
+        self._display.step("reading the lots and their histories")
         await _each(partial(self._read_lot, client), list(self._record.lots.values()))
-        self._display.phase("asking the bidders what they have won")
+        self._display.step("reading what the bidders have won")
         await _each(partial(self._read_wins, client), [user for user in self._users if self._bids(user)])
         for lot in self._record.lots.values():
             lot.winners.sort()
@@ -204,7 +206,7 @@ class _Trial:
     def _bids(self, user: UserAnswer) -> bool:
         return user.username in self._record.bidders
 
-    async def _read_lot(self, client: Client, lot: Lot) -> None:
+    async def _read_lot(self, client: Client, lot: LotRecord) -> None:
         auction, _ = await client.insist(AuctionAnswer, "GET", f"/auctions/{lot.gid}")
         lot.final = answers.view(auction, self._record.malformed)
         cursor = ""
@@ -228,18 +230,18 @@ class _Trial:
             cursor = f"&cursor={page.next}"
 
     async def _clean(self, client: Client) -> None:
-        """Cancel what can be cancelled where the run was cut short, and log everybody out; say what is left."""
+        """Cancel the lots of a test that was cut short, log all users out, and note what is left."""
         going: list[datetime] = []
         unknown: list[str] = []
         if self._record.lots and not self._done:
-            self._display.phase("cancelling lots without bids")
+            self._display.step("cancelling lots without bids")
             await _each(partial(self._cancel, client, self._users[-1].token, going, unknown), list(self._record.lots))
         if going:
             when = f"{max(going):%Y-%m-%d %H:%M:%S} UTC"
             self.left.append(f"{len(going)} lots have bids; they close by themselves, the last one at {when}")
         if unknown:
             self.left.append(f"{len(unknown)} lots may still be open, such as {unknown[0]}")
-        self._display.phase("logging the test users out")
+        self._display.step("logging the test users out")
         await _each(partial(self._log_out, client), self._users)
         if self._logged_in:
             self.left.append(f"{len(self._logged_in)} test users are not logged out, such as {self._logged_in[0]}")
@@ -250,34 +252,33 @@ class _Trial:
             return
         lot = await client.ask("GET", f"/auctions/{gid}")
         if lot.status != 200:
-            unknown.append(f"{gid} ({said(answer)})")
+            unknown.append(f"{gid} ({in_words(answer)})")
             return
-        told = answers.ANSWERS[AuctionAnswer].decode(lot.body)
-        if told.status != "closed" and told.ends_at is not None:
-            going.append(told.ends_at)
+        auction = answers.ANSWERS[AuctionAnswer].decode(lot.body)
+        if auction.status != "closed" and auction.ends_at is not None:
+            going.append(auction.ends_at)
 
     async def _log_out(self, client: Client, user: UserAnswer) -> None:
         answer = await client.ask("DELETE", "/logout", user.token)
         if answer.status != 204:
-            self._logged_in.append(f"{user.username} ({said(answer)})")
+            self._logged_in.append(f"{user.username} ({in_words(answer)})")
 
 
 async def _each(work: Callable[[Any], Awaitable[None]], items: Iterable[Any]) -> None:
-    """Do `work` for all items, a few at once. Raises the first error, when the others have come to their end."""
+    """Do `work` for all items, AT_ONCE at a time. Raises the first error after all have ended."""
     some = asyncio.Semaphore(AT_ONCE)
 
     async def one(item: Any) -> None:
         async with some:
             await work(item)
 
-    done = await asyncio.gather(*(one(item) for item in items), return_exceptions=True)
-    for outcome in done:
+    for outcome in await asyncio.gather(*(one(item) for item in items), return_exceptions=True):
         if isinstance(outcome, BaseException):
             raise outcome
 
 
 def _allow_files(needed: int) -> None:
-    """Let this process have a connection for each bidder, as far as the system allows."""
+    """Allow this process a connection for each bidder, as far as the system permits."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < needed <= hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

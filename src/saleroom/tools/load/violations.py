@@ -1,4 +1,4 @@
-"""The kinds of violations, and the count and first examples of each."""
+"""The kinds of violations, with the count and the first examples of each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EXAMPLES_MAX = 5
 
 
 class Kind(StrEnum):
-    """What can be wrong with a house, as far as it can be proven from outside."""
+    """A fault of a house that can be proven from outside."""
 
     LOST_BID = "lost_bid"
     DOUBLED_BID = "doubled_bid"
@@ -36,10 +36,10 @@ class Kind(StrEnum):
 
 SENTENCES = {
     Kind.LOST_BID: "An acknowledged bid is missing from the history.",
-    Kind.DOUBLED_BID: "An acknowledged bid stands in the history twice.",
+    Kind.DOUBLED_BID: "An acknowledged bid is in the history twice.",
     Kind.INVENTED_BID: "The history has a bid of one of our bidders that was never placed.",
     Kind.NOT_RISING: "The history does not rise.",
-    Kind.EQUAL_PRICES: "Two bids of the history have the same price, and it is no tie with an automatic bid.",
+    Kind.EQUAL_PRICES: "Two bids of the history have the same price, and are no tie with an automatic bid.",
     Kind.WRONG_PRICE: "A bid was recorded at a price that its bidder did not ask for.",
     Kind.UNKNOWN_STATE: "A lot was shown in a state that its history does not have.",
     Kind.PRICE_FELL: "A later look showed a lower price or fewer bids.",
@@ -52,26 +52,26 @@ SENTENCES = {
     Kind.WRONG_REFUSAL: "A bid was refused wrongly.",
     Kind.REPEAT_DIFFERS: "A request repeated with its Idempotency-Key got another answer.",
     Kind.CONTRADICTION: "An answer contradicts itself.",
-    Kind.MONEY_FORM: "A price is no string with exactly three decimals.",
+    Kind.MONEY_FORM: "A price is not a string with exactly three decimals.",
     Kind.UNEXPECTED_ANSWER: "A well-formed request got an answer that it should not get.",
 }
 
 
 class Finding(Struct):
-    """How often a violation was found, and the first few."""
+    """The count of one kind, and its first examples."""
 
     count: int = 0
     examples: list[str] = []
 
 
 class Violations:
-    """What was found, by kind, in the order of `Kind`."""
+    """The findings by kind, in the order of `Kind`."""
 
     def __init__(self) -> None:
         self._found: dict[Kind, Finding] = {}
 
     def add(self, kind: Kind, example: str) -> None:
-        """Count one."""
+        """Count a violation."""
         finding = self._found.setdefault(kind, Finding())
         finding.count += 1
         if len(finding.examples) < EXAMPLES_MAX:
@@ -79,15 +79,15 @@ class Violations:
 
     @property
     def total(self) -> int:
-        """How many there are in all."""
+        """The number of all violations."""
         return sum(finding.count for finding in self._found.values())
 
     def by_kind(self) -> dict[Kind, Finding]:
-        """Return the findings of each kind that was found."""
+        """Return the kinds that were found, with their findings."""
         return {kind: self._found[kind] for kind in Kind if kind in self._found}
 
     def plain(self) -> dict[str, Any]:
-        """Return them for JSON."""
+        """Return the findings for JSON."""
         return {
             kind: {"says": SENTENCES[kind], "count": finding.count, "examples": finding.examples}
             for kind, finding in self.by_kind().items()

@@ -1,4 +1,4 @@
-"""What the command line calls: from words to a plan, and from a ledger to an exit code."""
+"""The command: from its arguments to options, and from a ledger to an exit code."""
 
 from __future__ import annotations
 
@@ -13,59 +13,51 @@ import msgspec
 from msgspec import Struct
 
 from saleroom.kernel.terminal import plain
+from saleroom.tools.errors import ToolError, WrongUsage
+from saleroom.tools.progress import Progress
 from saleroom.tools.verify import display, receipts, source
-from saleroom.tools.verify.progress import Progress
-from saleroom.tools.verify.reading import Damaged, Ledger, read
-from saleroom.tools.verify.receipts import FORM, Keys, Receipt, Refuted
-from saleroom.tools.verify.source import CannotRead, Lot, WrongUsage
-
-__all__ = ["FAILED", "Plan", "WrongUsage", "plan", "run"]
+from saleroom.tools.verify.reading import Breakage, Ledger, read
+from saleroom.tools.verify.receipts import FORM, InvalidReceipt, Keys, Receipt
+from saleroom.tools.verify.source import AuctionAddress
 
 
-class Failed(Exception):
-    """The ledger or the receipt is not in order, or cannot be read. The message is fit for a terminal."""
-
-
-FAILED = (Failed,)
-
-
-class Plan(Struct, frozen=True):
-    """What to verify: a `file` (`-` is standard input) or a `lot` in a house; a `receipt` as it was given, and a `key`."""
+class VerifyOptions(Struct, frozen=True):
+    """The ledger in a `file` (`-` is standard input) or of an `auction` in a house; a `receipt` and a `key` as options."""
 
     file: str | None
-    lot: Lot | None
+    auction: AuctionAddress | None
     receipt: str | None
     key: str | None
 
 
-class _AnswerToABid(Struct):
-    """What a house answers to a bid, as far as it matters here."""
+class _BidAnswer(Struct):
+    """The receipt in the answer to a bid."""
 
     receipt: str
 
 
-def plan(target: str, receipt: str | None, key: str | None) -> Plan:
-    """Read what was given. Raises WrongUsage."""
-    lot = source.lot(target) if source.is_url(target) else None
-    if receipt is not None and key is None and lot is None:
+def read_options(target: str, receipt: str | None, key: str | None) -> VerifyOptions:
+    """Return the options that the arguments stand for. Raises WrongUsage."""
+    auction = source.auction_address(target) if source.is_url(target) else None
+    if receipt is not None and key is None and auction is None:
         raise WrongUsage("a receipt needs the house's key: give --key with its address, or a file with its keys")
     if key is not None and receipt is None:
         raise WrongUsage("--key is for a --receipt, and there is none")
     if key is not None and source.is_url(key):
         source.split(key)
-    return Plan(target if lot is None else None, lot, receipt, key)
+    return VerifyOptions(target if auction is None else None, auction, receipt, key)
 
 
-def run(given: Plan, *, json: bool) -> int:
-    """Verify, and show what was found. Raises Failed."""
+def run(options: VerifyOptions, *, json: bool) -> int:
+    """Verify, show the result, and return the exit code. Raises ToolError with a message fit for a terminal."""
     try:
         with Progress() as progress:
-            ledger, notes = _verified(given, lambda size: progress.say(f"read {size / 1e6:,.1f} MB"))
-    except Damaged as error:
+            ledger, notes = _verified(options, lambda size: progress.report(f"read {size / 1e6:,.1f} MB"))
+    except Breakage as error:
         return _failed(json, error.line, error.reason)
-    except Refuted as error:
+    except InvalidReceipt as error:
         return _failed(json, None, f"the receipt: {error}")
-    except CannotRead as error:
+    except ToolError as error:
         return _failed(json, None, str(error))
     try:
         if json:
@@ -74,15 +66,15 @@ def run(given: Plan, *, json: bool) -> int:
             display.show(ledger, notes)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read has seen enough. Python would complain of it once more at its own end.
+        # The reader, such as `head`, has seen enough. Otherwise Python reports the closed output once more when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
 def _failed(json: bool, line: int | None, reason: str) -> int:
     if json:
-        _print(display.as_json_broken(line, reason))
-    raise Failed(plain(reason if line is None else f"line {line}: {reason}"))
+        _print(display.failure_as_json(line, reason))
+    raise ToolError(plain(reason if line is None else f"line {line}: {reason}"))
 
 
 def _print(raw: bytes) -> None:
@@ -90,56 +82,54 @@ def _print(raw: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def _verified(given: Plan, progress: Callable[[int], None]) -> tuple[Ledger, list[str]]:
-    """Return a ledger that is in order, and what else is to be said. Raises Damaged, Refuted or CannotRead."""
-    receipt = None if given.receipt is None else _receipt(given)
+def _verified(options: VerifyOptions, progress: Callable[[int], None]) -> tuple[Ledger, list[str]]:
+    """Return a ledger that is in order, and notes about it. Raises Breakage, InvalidReceipt, ToolError."""
+    receipt = None if options.receipt is None else _receipt(options)
     notes = []
-    if given.lot is None:
-        with _opened(given.file or "-") as file:
+    if options.auction is None:
+        with _open(options.file or "-") as file:
             ledger = read(file, progress)
     else:
         from saleroom.tools.verify.http import fetch_lot
 
-        standing, fetched = fetch_lot(given.lot, progress)
+        head, fetched = fetch_lot(options.auction, progress)
         with fetched as file:
             ledger = read(file, progress)
-        if (given.lot.gid, standing.gid) != (ledger.gid, ledger.gid):
-            raise Damaged(1, f"it is the ledger of {ledger.gid!r}, and not of {given.lot.gid!r}")
-        if standing.version > len(ledger.hashes):
-            raise Damaged(
-                len(ledger.hashes) + 1, f"the ledger ends here, but the auction has {standing.version} events"
-            )
-        if standing.version < 1 or ledger.hashes[standing.version - 1] != standing.head:
-            raise Damaged(standing.version, "its hash is not the head that the house shows for the auction")
-        notes.append(f"event {standing.version} has the hash that the house shows as the auction's head")
+        if (options.auction.gid, head.gid) != (ledger.gid, ledger.gid):
+            raise Breakage(1, f"it is the ledger of {ledger.gid!r}, and not of {options.auction.gid!r}")
+        if head.version > len(ledger.hashes):
+            raise Breakage(len(ledger.hashes) + 1, f"the ledger ends here, but the auction has {head.version} events")
+        if head.version < 1 or ledger.hashes[head.version - 1] != head.head:
+            raise Breakage(head.version, "its hash is not the head that the house shows for the auction")
+        notes.append(f"event {head.version} has the hash that the house shows as the auction's head")
     if receipt is not None:
-        notes.append(f"receipt: {receipts.stands(receipt, ledger)}")
+        notes.append(f"receipt: {receipts.find(receipt, ledger)}")
     return ledger, notes
 
 
-def _opened(file: str) -> BinaryIO:
+def _open(file: str) -> BinaryIO:
     if file == "-":
         return sys.stdin.buffer
     try:
         return Path(file).open("rb")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise CannotRead(f"cannot read {file}: {reason}; give a ledger's file or an auction's address") from None
+        raise ToolError(f"cannot read {file}: {reason}; give a ledger's file or an auction's address") from None
 
 
-def _receipt(given: Plan) -> Receipt:
-    """Return the receipt that was given as text, in a file, or in a file within the answer to a bid."""
-    text = (given.receipt or "").strip()
+def _receipt(options: VerifyOptions) -> Receipt:
+    """Return the receipt, which is given as text, in a file, or in a file with the answer to a bid."""
+    text = (options.receipt or "").strip()
     if not FORM.fullmatch(text):
         raw = source.small_file(text)
         text = raw.decode("ascii", "replace").strip()
         with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            text = msgspec.json.decode(raw, type=_AnswerToABid).receipt
-    return receipts.opened(text, _keys(given))
+            text = msgspec.json.decode(raw, type=_BidAnswer).receipt
+    return receipts.check(text, _keys(options))
 
 
-def _keys(given: Plan) -> Keys:
-    where = given.key or (given.lot.base if given.lot is not None else "")
+def _keys(options: VerifyOptions) -> Keys:
+    where = options.key or (options.auction.base if options.auction is not None else "")
     if source.is_url(where):
         from saleroom.tools.verify.http import fetch_keys
 

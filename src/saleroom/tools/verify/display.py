@@ -1,4 +1,4 @@
-"""What a ledger says, for people and for machines."""
+"""The result of a ledger, for people and for programs."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from saleroom.tools.verify.reading import Ledger
 SEALED = "sealed until the auction is over"
 
 
-class Row(Struct, frozen=True, rename="camel"):
-    """A bid as it is shown; `amount` None for a raise that nobody saw, `maximum` None while it is sealed."""
+class BidRow(Struct, frozen=True, rename="camel"):
+    """A bid for display. `amount` is None for a hidden raise, `maximum` while it is sealed."""
 
     sequence: int
     at: str
@@ -36,17 +36,17 @@ class Row(Struct, frozen=True, rename="camel"):
     why: str
 
 
-def rows(ledger: Ledger) -> Iterator[Row]:
+def rows(ledger: Ledger) -> Iterator[BidRow]:
     """Yield the bids of a ledger, in order."""
     if ledger.trace is None:
         for placed in ledger.events:
             bid = placed.event
             if isinstance(bid, BidPlaced):
-                told = (placed.sequence, instant(bid.at), maybe_instant(bid.received_at), bid.bidder, str(bid.amount))
-                yield Row(*told, None, bid.automatic, bid.leading, SEALED)
+                public = (placed.sequence, instant(bid.at), maybe_instant(bid.received_at), bid.bidder, str(bid.amount))
+                yield BidRow(*public, None, bid.automatic, bid.leading, SEALED)
         return
     for why in ledger.trace.bids:
-        yield Row(
+        yield BidRow(
             ledger.events[why.index].sequence,
             instant(why.at),
             maybe_instant(why.received_at),
@@ -60,7 +60,7 @@ def rows(ledger: Ledger) -> Iterator[Row]:
 
 
 def result(ledger: Ledger) -> str:
-    """Return in a line how the auction ended, or where it stands."""
+    """Return in a line how the auction ended, or who leads."""
     if ledger.trace is not None:
         return conclusion(ledger.trace.auction)
     price, leader = _standing(ledger)
@@ -80,7 +80,7 @@ def _standing(ledger: Ledger) -> tuple[Decimal | None, str]:
 
 
 def as_json(ledger: Ledger, notes: list[str]) -> bytes:
-    """Return all that was found out, for machines."""
+    """Return the result as JSON."""
     trace = ledger.trace
     auction = None if trace is None else trace.auction
     sold = auction is not None and auction.outcome == "sold" and auction.leader is not None
@@ -104,14 +104,14 @@ def as_json(ledger: Ledger, notes: list[str]) -> bytes:
     )
 
 
-def as_json_broken(line: int | None, reason: str) -> bytes:
-    """Return where a ledger breaks and why, for machines; `line` None where it is something else that is wrong."""
+def failure_as_json(line: int | None, reason: str) -> bytes:
+    """Return the line at which a ledger breaks and the reason as JSON; `line` is None if the ledger is not at fault."""
     broken: dict[str, Any] = {"ok": False, "line": line, "reason": reason}
     return msgspec.json.encode(broken)
 
 
 def show(ledger: Ledger, notes: list[str], out: TextIO | None = None) -> None:
-    """Show all that was found out on `out`, by default standard output: a table on a terminal, else a line for each bid."""
+    """Print the result on `out`, by default standard output: a table on a terminal, otherwise a line for each bid."""
     out = sys.stdout if out is None else out
     console = Console(file=out, highlight=False, soft_wrap=not out.isatty())
     console.print(Text(plain(f"{ledger.name} ({ledger.gid})"), style="bold"))
@@ -140,9 +140,9 @@ def _table(ledger: Ledger) -> Table:
     return table
 
 
-def _amount(row: Row) -> str:
+def _amount(row: BidRow) -> str:
     return "(hidden)" if row.amount is None else row.amount
 
 
-def _limit(row: Row) -> str:
+def _limit(row: BidRow) -> str:
     return "" if row.maximum is None else f" up to {row.maximum}"

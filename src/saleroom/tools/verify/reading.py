@@ -27,14 +27,14 @@ from saleroom.bidding.domain.views import cloud_event, event_from_parts, event_p
 from saleroom.kernel.chain import ZERO, canonical, link
 
 LINE_BYTES_MAX = 64 * 1024 * 1024
-"""A line holds every raise of the leader's own limit since the line before it; so many nobody has ever sent."""
+"""A line has every raise of the leader's own maximum since the line before, and can therefore be long."""
 LEDGER_BYTES_MAX = 1024 * 1024 * 1024
 _HASH = re.compile(r"[0-9a-f]{64}")
 _LAST = (AuctionClosed, AuctionCancelled)
 
 
-class Damaged(Exception):
-    """A ledger breaks at `line` (1 is the first) for a `reason`. What it quotes of the ledger is not fit for a terminal."""
+class Breakage(Exception):
+    """A ledger breaks at `line`, counted from 1, for a `reason`, which may quote the ledger and is not fit for a terminal."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(f"line {line}: {reason}")
@@ -42,8 +42,8 @@ class Damaged(Exception):
         self.reason = reason
 
 
-class Placed(Struct, frozen=True):
-    """An event of a ledger, the line in which it stands, and its public number, or for a hidden one that of the one before."""
+class LedgerEvent(Struct, frozen=True):
+    """An event of a ledger, its line, and its public number; a hidden event has the number of the event before it."""
 
     line: int
     sequence: int
@@ -51,11 +51,11 @@ class Placed(Struct, frozen=True):
 
 
 class Ledger(Struct):
-    """A ledger that is in order. `trace` is there where it was opened: then all of it follows from the rules, too."""
+    """A ledger that is in order. If it is opened, `trace` has all decisions, which then follow from the rules."""
 
     gid: str = ""
     name: str = ""
-    events: list[Placed] = field(default_factory=list)
+    events: list[LedgerEvent] = field(default_factory=list)
     hashes: list[str] = field(default_factory=list)
     opened: bool = False
     trace: Trace | None = None
@@ -67,69 +67,69 @@ class Ledger(Struct):
 
 
 def read(file: BinaryIO, progress: Callable[[int], None] = lambda _: None) -> Ledger:
-    """Return the ledger in `file` once it has been checked; `progress` is told of the bytes read. Raises Damaged."""
+    """Return the ledger in `file` after checking it; `progress` is called with the bytes read. Raises Breakage."""
     ledger, size, reader = Ledger(), 0, _Reader()
     while raw := file.readline(LINE_BYTES_MAX + 1):
         size += len(raw)
         number = len(ledger.hashes) + 1
         if len(raw) > LINE_BYTES_MAX or size > LEDGER_BYTES_MAX:
-            raise Damaged(number, "it is larger than any ledger: is this the file?")
+            raise Breakage(number, "it is larger than any ledger: is this the file?")
         reader.take(ledger, number, raw)
         progress(size)
     if not ledger.hashes:
-        raise Damaged(1, "there is none: the ledger is empty")
+        raise Breakage(1, "there is none: the ledger is empty")
     _conclude(ledger)
     return ledger
 
 
 def _conclude(ledger: Ledger) -> None:
-    """Check what can only be told of the whole. Raises Damaged."""
+    """Check what takes the whole ledger. Raises Breakage."""
     last = ledger.events[-1]
     over = isinstance(last.event, _LAST)
     if ledger.opened:
         try:
-            ledger.trace = retrace(placed.event for placed in ledger.events)
+            ledger.trace = retrace(entry.event for entry in ledger.events)
         except RuleViolation as error:
             beyond = error.index == len(ledger.events)
-            raise Damaged(last.line + 1 if beyond else ledger.events[error.index].line, error.reason) from None
+            raise Breakage(last.line + 1 if beyond else ledger.events[error.index].line, error.reason) from None
         if not over:
-            raise Damaged(
+            raise Breakage(
                 last.line + 1,
                 "the ledger ends here, but it is opened, so its auction is over, and its last event is missing",
             )
         return
     if over:
-        raise Damaged(last.line, "the auction is over, but its ledger is not opened: read it anew from the house")
+        raise Breakage(last.line, "the auction is over, but its ledger is not opened: read it again from the house")
     _check_public(ledger)
 
 
 def _check_public(ledger: Ledger) -> None:
-    """Check what the rules say of what is public of a running auction: the order of times, and that the price rises."""
+    """Check the public events of a running auction: their times are in order, and the price rises."""
     price, before = Decimal(-1), ledger.events[0].event.at
-    for index, placed in enumerate(ledger.events):
-        event = placed.event
+    for index, entry in enumerate(ledger.events):
+        event = entry.event
         if isinstance(event, AuctionCreated) != (index == 0):
-            raise Damaged(placed.line, f"an auction begins with {AuctionCreated.TYPE}, and only begins with it")
+            raise Breakage(entry.line, f"an auction begins with {AuctionCreated.TYPE}, and only begins with it")
         if isinstance(event, _LAST):
-            raise Damaged(placed.line + 1, "the auction is over, and nothing happens any more")
+            raise Breakage(entry.line + 1, "the auction is over, and nothing happens any more")
         if event.at < before:
-            raise Damaged(placed.line, "it is earlier than the event before it")
+            raise Breakage(entry.line, "it is earlier than the event before it")
         if isinstance(event, ReserveMet) or (isinstance(event, BidPlaced) and event.leading):
             if not event.amount > price:
-                raise Damaged(placed.line, f"the price rises with each bid that leads, and was {price} before")
+                raise Breakage(entry.line, f"the price rises with each bid that leads, and was {price} before")
             price = event.amount
         before = event.at
 
 
 class _Reader:
-    """Takes lines, one after the other."""
+    """Checks lines one after the other."""
 
     def __init__(self) -> None:
         self._head = ZERO
         self._numbers: dict[str, int] = {}
 
     def take(self, ledger: Ledger, number: int, raw: bytes) -> None:
-        """Add line `number` to `ledger`. Raises Damaged."""
+        """Add line `number` to `ledger`. Raises Breakage."""
         try:
             event, opened = _form(raw)
             ledger.opened = ledger.opened or (number == 1 and opened is not None)
@@ -137,50 +137,50 @@ class _Reader:
             ledger.gid = ledger.gid or _gid(event)
             hidden = [] if opened is None else self._check_commitment(event, opened)
             public = self._event(ledger.gid, number, event, opened)
-        except _Wrong as error:
-            raise Damaged(number, str(error)) from None
+        except _Fault as error:
+            raise Breakage(number, str(error)) from None
         if isinstance(public, AuctionCreated):
             ledger.name = ledger.name or public.name
-        ledger.events += [Placed(number, number - 1, each) for each in hidden]
-        ledger.events.append(Placed(number, number, public))
+        ledger.events += [LedgerEvent(number, number - 1, each) for each in hidden]
+        ledger.events.append(LedgerEvent(number, number, public))
         ledger.hashes.append(self._head)
 
     def _chain(self, event: dict[str, Any], number: int, *, both: bool) -> None:
-        """Check number and hash, and that all lines are opened, or none."""
+        """Check the number and the hash, and that either all lines are opened or none."""
         if not both:
-            raise _Wrong("some lines are opened and some are not")
+            raise _Fault("some lines are opened and some are not")
         if event.get("sequence") != number:
-            raise _Wrong(f"its sequence is {event.get('sequence')!r}, but {number} comes next")
+            raise _Fault(f"its sequence is {event.get('sequence')!r}, but {number} comes next")
         bare = {name: value for name, value in event.items() if name != "hash"}
         if event.get("hash") != link(self._head, bare):
-            raise _Wrong("its hash is not that of the event after the one before it")
+            raise _Fault("its hash is not that of the event after the one before it")
         self._head = event["hash"]
 
     def _check_commitment(self, event: dict[str, Any], opened: dict[str, Any]) -> list[Event]:
-        """Return the hidden events, if all that is opened is what was committed to."""
+        """Return the hidden events, after checking that the commitment covers all that is opened."""
         if set(opened) != {"data", "hidden", "salt"} or not isinstance(opened["data"], dict):
-            raise _Wrong("what is opened has the members data, hidden and salt")
+            raise _Fault("what is opened has the members data, hidden and salt")
         if not isinstance(opened["salt"], str) or not _HASH.fullmatch(opened["salt"]):
-            raise _Wrong("its salt is not 64 hexadecimal digits")
+            raise _Fault("its salt is not 64 hexadecimal digits")
         if not isinstance(opened["hidden"], list):
-            raise _Wrong("its hidden events are not a list")
+            raise _Fault("its hidden events are not a list")
         hidden = ZERO
         for each in opened["hidden"]:
             hidden = link(hidden, each)
         if event.get("commitment") != commitment(opened["salt"], opened["data"], hidden):
-            raise _Wrong("what is opened is not what the event has committed to")
+            raise _Fault("what is opened is not what the event has committed to")
         return [_hidden(each) for each in opened["hidden"]]
 
     def _event(self, gid: str, number: int, wire: dict[str, Any], opened: dict[str, Any] | None) -> Event:
-        """Return the event of a line, if each member is written as the house writes it and there is no other."""
+        """Return the event of a line, after checking that its members are exactly those that a house writes."""
         kind = _kind(wire)
         if not kind.PUBLIC:
-            raise _Wrong(f"{kind.TYPE} is no public event")
+            raise _Fault(f"{kind.TYPE} is no public event")
         data = wire.get("data")
         if not isinstance(data, dict):
-            raise _Wrong("its data is not an object")
+            raise _Fault("its data is not an object")
         numbers = {"bidderId": self._number(data.get("bidder")), "authorId": self._number(data.get("author"))}
-        private = _unknown(data) if opened is None else opened["data"]
+        private = _stand_ins(data) if opened is None else opened["data"]
         event = _converted(kind, wire.get("time"), {**data, **private}, numbers)
         public, known = event_parts(event)
         rebuilt = cloud_event(gid, number, event, public)
@@ -191,30 +191,30 @@ class _Reader:
         return event
 
     def _number(self, name: Any) -> int:
-        """Return a number for a user, as numbers are in no ledger."""
+        """Return a number for a user, because ledgers have only names."""
         return self._numbers.setdefault(name, len(self._numbers) + 1) if isinstance(name, str) else 0
 
 
-class _Wrong(Exception):
-    """What is wrong with a line."""
+class _Fault(Exception):
+    """A line is wrong; the message says how."""
 
 
 def _form(raw: bytes) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """Return what a line says, if it is written in the one way in which it may be."""
+    """Return the members `event` and `opened` of a line, after checking that it is in canonical form."""
     if not raw.endswith(b"\n"):
-        raise _Wrong("it does not end with a line feed: the ledger was cut within it")
+        raise _Fault("it does not end with a line feed: the ledger was cut within it")
     try:
         line = msgspec.json.decode(raw[:-1])
         form = canonical(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise _Wrong("it is not JSON") from None
+        raise _Fault("it is not JSON") from None
     if form != raw[:-1]:
-        raise _Wrong("it is not in canonical form (RFC 8785)")
+        raise _Fault("it is not in canonical form (RFC 8785)")
     if not isinstance(line, dict) or not {"event"} <= set(line) <= {"event", "opened"}:
-        raise _Wrong("it is no line of a ledger: that has event, and opened where the auction is over")
+        raise _Fault("it is no line of a ledger: a line has event, and also opened once the auction is over")
     event, opened = line["event"], line.get("opened")
     if not isinstance(event, dict) or ("opened" in line and not isinstance(opened, dict)):
-        raise _Wrong("its members are not objects")
+        raise _Fault("its members are not objects")
     return event, opened
 
 
@@ -222,21 +222,21 @@ def _gid(event: dict[str, Any]) -> str:
     data = event.get("data")
     gid = data.get("gid") if isinstance(data, dict) else None
     if not isinstance(gid, str):
-        raise _Wrong(f"an auction begins with {AuctionCreated.TYPE}, which has its gid")
+        raise _Fault(f"an auction begins with {AuctionCreated.TYPE}, which has its gid")
     return gid
 
 
 def _kind(wire: dict[str, Any]) -> type[Event]:
     kind = EVENTS.get(wire["type"]) if isinstance(wire.get("type"), str) else None
     if kind is None:
-        raise _Wrong(f"its type {wire.get('type')!r} is not known; a newer saleroom may know it")
+        raise _Fault(f"its type {wire.get('type')!r} is not known; a newer saleroom may know it")
     return kind
 
 
 def _hidden(wire: Any) -> Event:
-    """Return a hidden event, if it is written as the house writes it."""
+    """Return a hidden event, after checking that it is written as a house writes it."""
     if not isinstance(wire, dict) or wire.get("type") != MaximumRaised.TYPE or not isinstance(wire.get("data"), dict):
-        raise _Wrong(f"a hidden event is {MaximumRaised.TYPE}")
+        raise _Fault(f"a hidden event is {MaximumRaised.TYPE}")
     event = _converted(MaximumRaised, wire.get("time"), wire["data"], {})
     _same(wire, hidden_event(MaximumRaised, event.at, sealed_part(MaximumRaised, event_parts(event)[1])))
     return event
@@ -248,30 +248,30 @@ def _converted(kind: type[Event], time: Any, members: dict[str, Any], numbers: d
         event = event_from_parts(kind.TYPE, at, members, {**numbers, "seed": ""})
         check_form(0, event)
     except RuleViolation as error:
-        raise _Wrong(error.reason) from None
+        raise _Fault(error.reason) from None
     except (msgspec.ValidationError, ValueError, OverflowError, TypeError) as error:
-        raise _Wrong(f"it is no {kind.TYPE}: {error}") from None
+        raise _Fault(f"it is no {kind.TYPE}: {error}") from None
     return event
 
 
-def _unknown(data: dict[str, Any]) -> dict[str, Any]:
-    """Return what stands for the sealed members while they are sealed."""
+def _stand_ins(data: dict[str, Any]) -> dict[str, Any]:
+    """Return stand-ins for the sealed members of an event."""
     return {"reservePrice": None, "maximum": data.get("amount")}
 
 
 def _same(wire: dict[str, Any], rebuilt: dict[str, Any]) -> None:
-    """Raise _Wrong where what was read is not what the house writes of such an event.
+    """Raise _Fault if the event is not what a house writes.
 
-    A member that came with a later version of the house, and says nothing here, may be absent: hashes are for good.
+    A member that a later version of the house added may be absent if it is null, because old hashes stay valid.
     """
     if canonical(wire) == canonical(rebuilt):
         return
-    data, told = wire.get("data"), rebuilt.get("data")
-    if isinstance(data, dict) and isinstance(told, dict):
-        _same(data, told)
+    data, expected = wire.get("data"), rebuilt.get("data")
+    if isinstance(data, dict) and isinstance(expected, dict):
+        _same(data, expected)
     names = [name for name in sorted({**wire, **rebuilt}) if not _agree(wire, rebuilt, name) and name != "data"]
     if names:
-        raise _Wrong(f"its member {names[0]!r} is not as a house writes it, or should not be there")
+        raise _Fault(f"its member {names[0]!r} is not as a house writes it, or should not be there")
 
 
 def _agree(wire: dict[str, Any], rebuilt: dict[str, Any], name: str) -> bool:

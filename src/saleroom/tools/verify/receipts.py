@@ -1,4 +1,4 @@
-"""Receipts: a signature checked by the house's public key, and what was signed looked up in the ledger (docs/ledger.md).
+"""Receipts: the signature is checked by the house's public key, the signed bid by the ledger (docs/ledger.md).
 
 A receipt is a JSON Web Signature in compact form (RFC 7515) with Ed25519 (RFC 8037).
 """
@@ -22,11 +22,11 @@ _T = TypeVar("_T", bound=Struct)
 
 TYPE = "saleroom-receipt"
 FORM = re.compile(r"[A-Za-z0-9_-]{1,4096}\.[A-Za-z0-9_-]{1,16384}\.[A-Za-z0-9_-]{86}")
-"""Three parts of base64url; a signature of 64 bytes is the last."""
+"""Three parts of base64url, of which the last one is a signature of 64 bytes."""
 
 
-class Refuted(Exception):
-    """The receipt does not prove what it says; the message says why."""
+class InvalidReceipt(Exception):
+    """The receipt proves nothing; the message says why."""
 
 
 class Key(Struct, frozen=True):
@@ -39,7 +39,7 @@ class Key(Struct, frozen=True):
 
 
 class Keys(Struct, frozen=True):
-    """The keys of a house, as `/.well-known/saleroom.json` has them."""
+    """The keys of a house, as in `/.well-known/saleroom.json`."""
 
     keys: list[Key]
 
@@ -51,7 +51,7 @@ class _Header(Struct, frozen=True):
 
 
 class Receipt(Struct, frozen=True, rename="camel"):
-    """What was signed. `amount` is None where only the bidder's own maximum rose, `asked` for a purchase."""
+    """The signed bid. `amount` is None if only the bidder's own maximum rose; `asked` is None for a purchase."""
 
     gid: str
     sequence: int
@@ -65,36 +65,38 @@ class Receipt(Struct, frozen=True, rename="camel"):
     decided_at: datetime
 
 
-def opened(text: str, keys: Keys) -> Receipt:
-    """Return what the receipt `text` says, if one of `keys` has signed it. Raises Refuted."""
+def check(text: str, keys: Keys) -> Receipt:
+    """Return the receipt in `text`, after checking that one of `keys` has signed it. Raises InvalidReceipt."""
     if not FORM.fullmatch(text):
-        raise Refuted("this is no receipt: that is three parts of base64url with dots between")
+        raise InvalidReceipt("this is no receipt: a receipt is three parts of base64url with dots between them")
     header, payload, signature = (_bytes(part) for part in text.split("."))
     head = _read(header, _Header)
     if (head.alg, head.typ) != ("EdDSA", TYPE):
-        raise Refuted(f"this is no receipt: its header does not say alg EdDSA and typ {TYPE}")
+        raise InvalidReceipt(f"this is no receipt: its header does not say alg EdDSA and typ {TYPE}")
     key = next((key for key in keys.keys if (key.kid, key.kty, key.crv) == (head.kid, "OKP", "Ed25519")), None)
     if key is None:
-        raise Refuted(f"it is signed with the key {head.kid!r}, which is none of the house's: is this its house?")
+        raise InvalidReceipt(
+            f"it is signed with the key {head.kid!r}, which the house does not have: is this its house?"
+        )
     if not _signed(_bytes(key.x), signature, text.rpartition(".")[0].encode()):
-        raise Refuted("its signature is not that of the house: it was changed, or forged")
+        raise InvalidReceipt("its signature is not that of the house: it was changed or forged")
     return _read(payload, Receipt)
 
 
-def stands(receipt: Receipt, ledger: Ledger) -> str:
-    """Return in words where the bid of `receipt` stands in `ledger`. Raises Refuted where it does not."""
+def find(receipt: Receipt, ledger: Ledger) -> str:
+    """Return in words where the bid of `receipt` is in `ledger`. Raises InvalidReceipt if it is not there."""
     if receipt.gid != ledger.gid:
-        raise Refuted(f"it is for the auction {receipt.gid!r}, and the ledger is that of {ledger.gid!r}")
+        raise InvalidReceipt(f"it is for the auction {receipt.gid!r}, and the ledger is that of {ledger.gid!r}")
     if not 1 <= receipt.sequence <= len(ledger.hashes):
-        raise Refuted(f"it is for event {receipt.sequence}, and the ledger has only {len(ledger.hashes)}")
+        raise InvalidReceipt(f"it is for event {receipt.sequence}, and the ledger has only {len(ledger.hashes)}")
     if ledger.hashes[receipt.sequence - 1] != receipt.hash:
-        raise Refuted(f"another ledger was signed for: event {receipt.sequence} had another hash then")
+        raise InvalidReceipt(f"another ledger was signed for: event {receipt.sequence} had another hash then")
     if receipt.amount is None:
         return _raise(receipt, ledger)
     requests = [p for p in ledger.events if isinstance(p.event, BidPlaced) and not p.event.automatic]
     last = next((p for p in reversed(requests) if p.sequence <= receipt.sequence), None)
     if last is None or not isinstance(last.event, BidPlaced) or not _same(receipt, last.event, opened=ledger.opened):
-        raise Refuted(f"the bid that was signed for is not in the ledger at event {receipt.sequence}")
+        raise InvalidReceipt(f"the bid that was signed for is not in the ledger at event {receipt.sequence}")
     return f"the bid of {receipt.amount} by {receipt.bidder} stands at event {last.sequence}"
 
 
@@ -106,9 +108,11 @@ def _same(receipt: Receipt, bid: BidPlaced, *, opened: bool) -> bool:
 
 
 def _raise(receipt: Receipt, ledger: Ledger) -> str:
-    """Say where the raise of a bidder's own maximum stands, if it can be seen by now."""
+    """Return in words where the raise of a bidder's own maximum is, if the ledger is opened."""
     if ledger.trace is None:
-        return f"event {receipt.sequence} is as it was signed for; the raise itself is sealed until the auction is over"
+        return (
+            f"event {receipt.sequence} is the one that was signed; the raise itself is sealed until the auction is over"
+        )
     for bid in ledger.trace.bids:
         placed = ledger.events[bid.index]
         told = (bid.bidder, bid.limit, bid.received_at, bid.at)
@@ -116,7 +120,7 @@ def _raise(receipt: Receipt, ledger: Ledger) -> str:
         asked = (receipt.bidder, receipt.maximum, receipt.received_at, receipt.decided_at)
         if isinstance(placed.event, MaximumRaised) and near and told == asked:
             return f"the maximum of {receipt.maximum} by {receipt.bidder} stands hidden after event {placed.sequence}"
-    raise Refuted(f"the raise that was signed for is not in the ledger after event {receipt.sequence}")
+    raise InvalidReceipt(f"the raise that was signed for is not in the ledger after event {receipt.sequence}")
 
 
 def _signed(public: bytes, signature: bytes, signed: bytes) -> bool:
@@ -126,7 +130,7 @@ def _signed(public: bytes, signature: bytes, signed: bytes) -> bool:
     try:
         Ed25519PublicKey.from_public_bytes(public).verify(signature, signed)
     except ValueError:
-        raise Refuted("the key is no Ed25519 key") from None
+        raise InvalidReceipt("the key is no Ed25519 key") from None
     except InvalidSignature:
         return False
     return True
@@ -136,15 +140,15 @@ def _read(raw: bytes, kind: type[_T]) -> _T:
     try:
         return msgspec.json.decode(raw, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Refuted(f"this is no receipt: {error}") from None
+        raise InvalidReceipt(f"this is no receipt: {error}") from None
 
 
 def _bytes(text: str) -> bytes:
-    """Return what base64url without padding stands for. One text stands for one thing: no unused bits."""
+    """Return the bytes of base64url without padding. Unused bits must be 0, so that one text stands for one value."""
     try:
         raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
         raw = b""
     if not raw or base64.urlsafe_b64encode(raw).rstrip(b"=").decode() != text:
-        raise Refuted("a part of it is not base64url (RFC 7515)")
+        raise InvalidReceipt("a part of it is not base64url (RFC 7515)")
     return raw

@@ -1,4 +1,4 @@
-"""What both ways to a house share: the plan, the way to fail, and the pauses between tries."""
+"""What both ways to a house share: the options, and the pauses between tries."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import ssl
 
 from msgspec import Struct
 
+from saleroom.tools.errors import ToolError
+
 RETRY_SECONDS = 1.0
 RETRY_SECONDS_MAX = 10.0
 
 
-class Plan(Struct, frozen=True, kw_only=True):
-    """What to watch. `url` holds no account; `password` goes nowhere but to the broker."""
+class WatchOptions(Struct, frozen=True, kw_only=True):
+    """The sale to watch. `url` holds no account; `password` is sent to the broker only."""
 
     url: str
     gid: str | None = None
@@ -25,33 +27,29 @@ class Plan(Struct, frozen=True, kw_only=True):
     ca_file: str | None = None
 
 
-class CannotWatch(Exception):
-    """It cannot be watched; the message says why and what would help."""
-
-
 class Pauses:
-    """How long to wait before the next try: longer each time, and never in step with others."""
+    """How long to wait before the next try: longer each time, and never in step with other clients."""
 
     def __init__(self) -> None:
         self.least = RETRY_SECONDS
-        """Seconds, as the server asks for."""
-        self._failed = 0
+        """Seconds that the server asks for."""
+        self._failures = 0
 
     def reset(self) -> None:
-        """It worked."""
-        self._failed = 0
+        """Start again from the shortest pause, after a success."""
+        self._failures = 0
 
     def next(self, at_least: float = 0.0) -> float:
         """Return the seconds to wait."""
-        spread = min(RETRY_SECONDS_MAX, self.least * 2 ** min(self._failed, 10))
-        self._failed += 1
+        spread = min(RETRY_SECONDS_MAX, self.least * 2 ** min(self._failures, 10))
+        self._failures += 1
         return max(self.least, at_least) + random.uniform(0, spread)
 
 
 def tls_context(ca_file: str | None) -> ssl.SSLContext:
-    """Make a context that trusts the system's authorities, or those in the file. Raises CannotWatch."""
+    """Return a context that trusts the system's authorities, or those in the file. Raises ToolError."""
     try:
         return ssl.create_default_context(cafile=ca_file)
     except OSError as error:
         reason = error.strerror or "it holds no certificate in PEM form"
-        raise CannotWatch(f"the authority file {ca_file} cannot be used: {reason}") from None
+        raise ToolError(f"the authority file {ca_file} cannot be used: {reason}") from None

@@ -1,4 +1,4 @@
-"""What the command line calls: from words to a plan, and from a watch to an exit code."""
+"""The command: from its arguments to options, and from a watch to an exit code."""
 
 from __future__ import annotations
 
@@ -11,24 +11,20 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from saleroom.tools.watch.channel import CannotWatch, Plan
-from saleroom.tools.watch.display import NobodyReads, Shown, display
+from saleroom.tools.errors import WrongUsage
+from saleroom.tools.watch.channel import WatchOptions
+from saleroom.tools.watch.display import Lines, OutputClosed, View, display
 from saleroom.tools.watch.http import HttpWatch
 from saleroom.tools.watch.mqtt import MqttWatch
 from saleroom.tools.watch.sale import Sale
 
-FAILED = (CannotWatch,)
 _FORM = "write http://host:port, https://host, or mqtt://user:password@host:port"
 GID_LENGTH = 12
-"""A gid may begin with hyphens, as a misspelt option does."""
+"""A gid may begin with hyphens like an option; its length tells it from a misspelt option."""
 _GID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-class WrongUsage(Exception):
-    """What was given cannot be used; the message names it, and never an account."""
-
-
-def plan(
+def read_options(
     url: str,
     gid: str | None,
     *,
@@ -37,8 +33,8 @@ def plan(
     prefix: str | None = None,
     ca_file: str | None = None,
     password_file: str | None = None,
-) -> Plan:
-    """Read what was given. Raises WrongUsage."""
+) -> WatchOptions:
+    """Return the options that the arguments stand for. Raises WrongUsage."""
     parts = _split(url)
     if gid is not None and gid.startswith("--") and len(gid) != GID_LENGTH:
         raise WrongUsage(f"no such option: {gid}")
@@ -57,7 +53,7 @@ def plan(
     if not prefix.endswith("/") or re.search(r"[+#\0]", prefix):
         raise WrongUsage("a prefix ends with / and holds no +, # or NUL")
     password = _decoded(parts.password) if password_file is None else _password(password_file)
-    return Plan(
+    return WatchOptions(
         url=f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}",
         gid=gid,
         after=after,
@@ -69,20 +65,20 @@ def plan(
     )
 
 
-def run(plan: Plan, *, json: bool, screen: bool) -> int:
-    """Watch until the end or until Ctrl-C; return the exit code. Raises CannotWatch."""
+def run(options: WatchOptions, *, json: bool, screen: bool) -> int:
+    """Watch until the end or until Ctrl-C; return the exit code. Raises ToolError."""
     try:
-        asyncio.run(watch(plan, display(json=json, screen=screen)))
-    except NobodyReads:
-        # Python would complain of it once more at its own end.
+        asyncio.run(watch(options, display(json=json, screen=screen)))
+    except OutputClosed:
+        # Otherwise Python reports the closed output once more when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
-async def watch(plan: Plan, shown: Shown) -> None:
-    """Show what the plan says until its lot is over, or SIGINT or SIGTERM. Raises CannotWatch."""
-    sale = Sale(plan.gid, shown)
-    channel = MqttWatch(plan, sale) if plan.url.startswith("mqtt") else HttpWatch(plan, sale)
+async def watch(options: WatchOptions, shown: Lines | View) -> None:
+    """Show the sale until its lot is over, or until SIGINT or SIGTERM. Raises ToolError."""
+    sale = Sale(options.gid, shown)
+    channel = MqttWatch(options, sale) if options.url.startswith("mqtt") else HttpWatch(options, sale)
     with shown:
         duties = [asyncio.ensure_future(channel.run()), asyncio.ensure_future(shown.run(sale))]
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -100,7 +96,7 @@ async def watch(plan: Plan, shown: Shown) -> None:
 
 
 def _split(url: str) -> SplitResult:
-    """Take a URL apart. The library's own errors may show the password, so they are not passed on."""
+    """Split a URL. The library's own errors may quote the password, so they are not passed on."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -110,7 +106,7 @@ def _split(url: str) -> SplitResult:
     if parts.scheme not in ("http", "https", "mqtt", "mqtts") or not parts.hostname or port == 0:
         raise WrongUsage(f"this is no address of a house or a broker; {_FORM}")
     if parts.query or parts.fragment or (parts.scheme.startswith("mqtt") and parts.path.strip("/")):
-        raise WrongUsage(f"the URL goes on after the address; {_FORM}")
+        raise WrongUsage(f"the URL has more than the address; {_FORM}")
     return parts
 
 

@@ -1,4 +1,4 @@
-"""Where a sale is shown: a live view on a terminal, else a line for each event, or the events themselves."""
+"""The displays of a sale: a live view on a terminal, otherwise a line for each event, in words or as JSON."""
 
 from __future__ import annotations
 
@@ -8,69 +8,46 @@ import select
 import sys
 from collections import deque
 from datetime import UTC, datetime, timedelta
-from types import TracebackType
-from typing import Protocol, TextIO
+from typing import TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from saleroom.tools.watch.channel import CannotWatch
-from saleroom.tools.watch.lots import Happening, Lot
+from saleroom.kernel.terminal import printable
+from saleroom.tools.errors import ToolError
+from saleroom.tools.watch.messages import LotEvent, LotState
 from saleroom.tools.watch.sale import Sale
-from saleroom.tools.watch.words import left, plain, standing, words
+from saleroom.tools.watch.words import left, standing, words
 
 PAINT_SECONDS = 0.25
 READER_SECONDS = 1.0
 EVENTS_SHOWN_MAX = 10
 HEAD_LINES = 6
-"""Lines of the view that are neither a lot nor an event."""
+"""Lines of the view that show neither a lot nor an event."""
 SOON = timedelta(minutes=1)
 _FAR = datetime.max.replace(tzinfo=UTC)
 _NO_TERMINAL = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 
-class NobodyReads(Exception):
-    """Standard output is closed: whoever read has seen enough, such as `head`."""
-
-
-class Shown(Protocol):
-    """A display, from its beginning to its end."""
-
-    def __enter__(self) -> object:
-        """Begin to show."""
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Leave the terminal as it was."""
-
-    def event(self, payload: str, event: Happening, lot: Lot | None) -> None:
-        """Show an event."""
-
-    def notice(self, text: str) -> None:
-        """Say something about the watch itself."""
-
-    async def run(self, sale: Sale) -> None:
-        """Show the sale anew every moment, until cancelled."""
+class OutputClosed(Exception):
+    """Standard output is closed, because its reader, such as `head`, has seen enough."""
 
 
 class Lines:
-    """A line on `out` for each event, in words or as JSON; what is said about the watch itself goes to `err`."""
+    """A line on `out` for each event, in words or as JSON; sentences about the watch itself go to `err`."""
 
     def __init__(self, out: TextIO, err: TextIO, *, json: bool) -> None:
         self._out, self._err, self._json = out, err, json
 
     def __enter__(self) -> None:
-        """Nothing is prepared."""
+        """There is nothing to prepare."""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Nothing is left behind."""
+    def __exit__(self, *_: object) -> None:
+        """There is nothing to put in order."""
 
-    def event(self, payload: str, event: Happening, lot: Lot | None) -> None:
+    def event(self, payload: str, event: LotEvent, lot: LotState | None) -> None:
         """Write the event, at once."""
         if self._json:
             line = _NO_TERMINAL.sub(lambda mark: f"\\u{ord(mark[0]):04x}", payload) if self._out.isatty() else payload
@@ -80,27 +57,27 @@ class Lines:
             self._out.write(f"{line}\n")
             self._out.flush()
         except BrokenPipeError:
-            raise NobodyReads from None
+            raise OutputClosed from None
         except OSError as error:
-            # It must not pass for an error of the connection, which would be tried again.
-            raise CannotWatch(f"standard output cannot be written: {error.strerror}") from None
+            # It must not look like an error of the connection, which would be tried again.
+            raise ToolError(f"standard output cannot be written: {error.strerror}") from None
 
     def notice(self, text: str) -> None:
-        """Write it beside the events."""
-        self._err.write(f"saleroom: {plain(text)}\n")
+        """Write the sentence."""
+        self._err.write(f"saleroom: {printable(text)}\n")
         self._err.flush()
 
     async def run(self, sale: Sale) -> None:
-        """Notice that nobody reads any more, also while there is nothing to write. Raises NobodyReads."""
+        """Watch for the reader to go, even while there is nothing to write. Raises OutputClosed."""
         reader = select.poll()
-        reader.register(self._out.fileno(), 0)  # asks for nothing but a closed pipe, which is always told
-        while not reader.poll(0):  # noqa: ASYNC110  # no event loop tells it of a pipe that is only written to
+        reader.register(self._out.fileno(), 0)  # poll always reports a closed pipe, without being asked to
+        while not reader.poll(0):  # noqa: ASYNC110  # no event loop reports it for a pipe that is only written to
             await asyncio.sleep(READER_SECONDS)
-        raise NobodyReads
+        raise OutputClosed
 
 
 class View:
-    """The lots, the time that is left, and the last events. It is painted in place, or with `screen` over all the terminal."""
+    """The lots, the time left, and the last events, painted in place, or with `screen` over the whole terminal."""
 
     def __init__(self, console: Console, *, screen: bool) -> None:
         self._console = console
@@ -108,25 +85,23 @@ class View:
         self._events: deque[Text] = deque(maxlen=EVENTS_SHOWN_MAX)
 
     def __enter__(self) -> None:
-        """Take the terminal."""
+        """Start to paint."""
         self._live.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Leave the last view standing."""
+    def __exit__(self, *_: object) -> None:
+        """Stop, and leave the last view on the terminal."""
         self._live.stop()
 
-    def event(self, payload: str, event: Happening, lot: Lot | None) -> None:
-        """Have it among the last events at the next painting."""
+    def event(self, payload: str, event: LotEvent, lot: LotState | None) -> None:
+        """Add a line to the last events."""
         self._say(f"{event.time.astimezone():%H:%M:%S} {in_words(event, lot)}")
 
     def notice(self, text: str) -> None:
-        """Have it among the last events at the next painting."""
-        self._say(plain(text), "yellow")
+        """Add a line to the last events."""
+        self._say(printable(text), "yellow")
 
     async def run(self, sale: Sale) -> None:
-        """Paint every moment, and once more at the end."""
+        """Paint several times a second, and once more at the end."""
         try:
             while True:
                 self._paint(sale)
@@ -141,7 +116,7 @@ class View:
         self._live.update(self.picture(sale), refresh=True)
 
     def picture(self, sale: Sale) -> RenderableType:
-        """Return what there is to be seen, no higher than the terminal."""
+        """Return the view, no higher than the terminal."""
         now = sale.clock.now()
         shown = sorted(sale.lots.values(), key=lambda lot: (lot.over, lot.ends_at or _FAR, lot.gid))
         room = max(1, self._console.height - HEAD_LINES - len(self._events))
@@ -158,7 +133,7 @@ class View:
         more = f", {len(shown) - room} more not shown" if len(shown) > room else ""
         count = sum(not lot.over for lot in shown)
         head = Text(
-            f"{plain(sale.link)} · {now:%H:%M:%S} UTC · {count} open{more}",
+            f"{printable(sale.link)} · {now:%H:%M:%S} UTC · {count} open{more}",
             style="bold",
             no_wrap=True,
             overflow="ellipsis",
@@ -166,19 +141,19 @@ class View:
         return Group(head, "", table, "", *self._events)
 
 
-def in_words(event: Happening, lot: Lot | None) -> str:
-    """Return the line for an event: its id, its lot, and what happened."""
-    name = f" {plain(lot.name)}:" if lot is not None else ""
-    return f"{plain(event.id)}{name} {words(event)}"
+def in_words(event: LotEvent, lot: LotState | None) -> str:
+    """Return the line for an event: its id, its lot, and its words."""
+    name = f" {printable(lot.name)}:" if lot is not None else ""
+    return f"{printable(event.id)}{name} {words(event)}"
 
 
-def _style(lot: Lot, now: datetime) -> str:
+def _style(lot: LotState, now: datetime) -> str:
     if lot.over:
         return "dim"
     return "bold red" if lot.ends_at is not None and lot.ends_at - now < SOON else ""
 
 
-def _row(lot: Lot, now: datetime) -> list[Text]:
+def _row(lot: LotState, now: datetime) -> list[Text]:
     scheduled = lot.status == "scheduled"
     until = None if lot.over else lot.starts_at if scheduled else lot.ends_at
     cells = [
@@ -190,11 +165,11 @@ def _row(lot: Lot, now: datetime) -> list[Text]:
         left(until, now),
         standing(lot),
     ]
-    return [Text(plain(cell)) for cell in cells]
+    return [Text(printable(cell)) for cell in cells]
 
 
-def display(*, json: bool, screen: bool) -> Shown:
-    """Return the display for this standard output."""
+def display(*, json: bool, screen: bool) -> Lines | View:
+    """Return the display that fits standard output."""
     console = Console()
     if json or not console.is_terminal:
         return Lines(sys.stdout, sys.stderr, json=json)

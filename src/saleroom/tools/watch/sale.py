@@ -1,29 +1,29 @@
-"""What is known of a sale, put together from states and events as they come."""
+"""A sale as it is known from outside, from the states and events that have come."""
 
 from __future__ import annotations
 
 from collections import deque
 from typing import Protocol
 
-from saleroom.tools.watch.clock import Clock
-from saleroom.tools.watch.lots import Happening, Lot, first_lot
+from saleroom.tools.clock import HouseClock
+from saleroom.tools.watch.messages import LotEvent, LotState, first_lot
 from saleroom.tools.watch.sequence import Gap, Sequences
 from saleroom.tools.watch.words import standing
 
 ENDED_SHOWN_MAX = 100
-"""Lots that are over and still shown, the latest ones."""
+"""How many lots that are over stay shown; the latest ones do."""
 LOTS_MAX = 20_000
-"""Lots that are known at a time; with more, those that were seen first are forgotten."""
+"""How many lots are kept at a time. Beyond that, the lots that were seen first are dropped."""
 
 
 class Display(Protocol):
-    """Where it is shown."""
+    """Shows the events of a sale."""
 
-    def event(self, payload: str, event: Happening, lot: Lot | None) -> None:
-        """Show an event: its JSON on one line, what it says, and its lot after it, where that is known."""
+    def event(self, payload: str, event: LotEvent, lot: LotState | None) -> None:
+        """Show an event: its JSON on one line, the event itself, and its lot after it if that is known."""
 
     def notice(self, text: str) -> None:
-        """Say something about the watch itself."""
+        """Show a sentence about the watch itself."""
 
 
 class Sale:
@@ -31,28 +31,28 @@ class Sale:
 
     def __init__(self, gid: str | None, display: Display) -> None:
         self.gid = gid
-        self.lots: dict[str, Lot] = {}
-        self.clock = Clock()
+        self.lots: dict[str, LotState] = {}
+        self.clock = HouseClock()
         self.sequences = Sequences()
         self.link = "connecting"
-        """How the connection is."""
+        """The state of the connection, in words."""
         self._display = display
         self._ended: deque[str] = deque()
 
     @property
     def over(self) -> bool:
-        """Whether this is the watch of one lot, and that is over."""
+        """Whether one lot is watched, and it is over."""
         lot = self.lots.get(self.gid or "")
         return lot is not None and lot.over
 
-    def state(self, lot: Lot) -> None:
-        """Take a lot as the house shows it, unless events have told more."""
+    def state(self, lot: LotState) -> None:
+        """Take a lot as the house shows it, unless events that came are later."""
         known = self.lots.get(lot.gid)
         if known is None or lot.version >= known.version:
             self._keep(lot)
 
-    def event(self, payload: str, event: Happening) -> bool:
-        """Take an event in and show it, unless it came before. Return False where some are missing before it."""
+    def event(self, payload: str, event: LotEvent) -> bool:
+        """Take an event in and show it, unless it came before. Return False if events before it are missing."""
         gap = self.sequences.gap(event.gid, event.sequence)
         if gap is not None:
             self.missing(gap)
@@ -67,40 +67,40 @@ class Sale:
         return gap is None
 
     def missing(self, gap: Gap) -> None:
-        """Say that events did not come."""
+        """Show which events did not come."""
         lot = self.lots.get(gap.gid)
         which = f"event {gap.first}" if gap.first == gap.last else f"events {gap.first} to {gap.last}"
         name = f" ({lot.name})" if lot is not None else ""
         self._display.notice(f"missed: {which} of {gap.gid}{name}")
 
     def gone(self, gid: str) -> None:
-        """Drop a lot that the house shows no more."""
+        """Drop a lot that the house no longer shows."""
         self.lots.pop(gid, None)
         self.sequences.forget(gid)
 
     def connected(self, text: str) -> None:
-        """Say that it is live, or live again."""
+        """Show that the connection is live, or live again."""
         self.link = text
         self._display.notice(text)
 
     def lost(self, reason: str, seconds: float) -> None:
-        """Say that the connection is lost, and when the next try is."""
+        """Show that the connection is lost, and when the next try is."""
         self.sequences.lost()
         self.link = f"connection lost ({reason}); next try in {seconds:.1f} s"
         self._display.notice(self.link)
 
     def conclude(self) -> None:
-        """Say how the one lot has ended."""
+        """Show how the one lot ended."""
         lot = self.lots.get(self.gid or "")
         if lot is not None:
             self.link = f"{lot.gid} ({lot.name}) is over: {standing(lot)}"
             self._display.notice(self.link)
 
     def notice(self, text: str) -> None:
-        """Say something about the watch itself."""
+        """Show a sentence about the watch itself."""
         self._display.notice(text)
 
-    def _keep(self, lot: Lot) -> None:
+    def _keep(self, lot: LotState) -> None:
         if lot.over and lot.gid not in self._ended:
             self._ended.append(lot.gid)
             if len(self._ended) > ENDED_SHOWN_MAX:

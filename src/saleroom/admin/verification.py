@@ -1,4 +1,4 @@
-"""`saleroom verify --database`: the database held against its own ledgers."""
+"""`saleroom verify --database`: the database is compared with its own ledgers."""
 
 from __future__ import annotations
 
@@ -7,44 +7,44 @@ from collections.abc import Callable
 
 import msgspec
 
-from saleroom.admin.backups import sqlite_file, told
-from saleroom.admin.ledger_check import House, check
-from saleroom.admin.progress import Progress, shown
+from saleroom.admin.backups import sqlite_file, summary_line
+from saleroom.admin.ledger_check import CheckResult, check
 from saleroom.kernel.errors import Refused
 from saleroom.opening import run
 from saleroom.settings import Settings
 from saleroom.storage import transfer
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.migrations import current_revision, newest_revision
+from saleroom.tools.progress import Progress
 
 FAULTS_CODE = 1
 
 
 def verify(settings: Settings, *, json: bool, say: Callable[[str], None]) -> int:
-    """Say what the database holds and everything that is wrong with it; return the exit code. Raises Refused."""
+    """Say what the database contains and every fault in it; return the exit code. Raises Refused."""
     file = sqlite_file(settings)
     if file is not None and not file.exists():
         raise Refused(f"there is no database {file}")
-    house = run(settings, _checked)
+    result = run(settings, _check)
     if json:
-        say(msgspec.json.encode({"ok": not house.faults, **msgspec.structs.asdict(house)}).decode())
+        say(msgspec.json.encode({"ok": not result.faults, **msgspec.structs.asdict(result)}).decode())
     else:
-        say(f"{told(house)}, events: {house.events}, bids: {house.bids}")
-        for fault in house.faults:
+        say(f"{summary_line(result)}, events: {result.events}, bids: {result.bids}")
+        for fault in result.faults:
             say(fault)
-        say("Nothing is out of order." if not house.faults else f"Faults: {len(house.faults)}.")
-    return FAULTS_CODE if house.faults else 0
+        say("Nothing is out of order." if not result.faults else f"Faults: {len(result.faults)}.")
+    return FAULTS_CODE if result.faults else 0
 
 
-async def _checked(database: Database) -> House:
-    """Check it as it is now. A thread has to be asked to stop."""
+async def _check(database: Database) -> CheckResult:
+    """Check the database as it is now. The work runs in a thread, which ends at its next report once `stopped` is set."""
     stopped = False
 
-    def work(tx: Transaction, progress: Progress) -> House:
-        def tell(what: str, done: int, total: int) -> None:
+    def work(tx: Transaction, progress: Progress) -> CheckResult:
+        def report(what: str, done: int, total: int) -> None:
             if stopped:
                 raise InterruptedError("stopped")
-            progress(what, done, total)
+            progress.report(what, done, total)
 
         transfer.freeze(tx)
         reached, newest = current_revision(tx), newest_revision()
@@ -52,10 +52,10 @@ async def _checked(database: Database) -> House:
             raise Refused(
                 f"the tables are at revision {reached}, not at {newest}: bring them there by saleroom migrate"
             )
-        return check(tx, tell)
+        return check(tx, report)
 
     try:
-        with shown() as progress:
+        with Progress() as progress:
             return await database.read(work, progress)
     except asyncio.CancelledError:
         stopped = True

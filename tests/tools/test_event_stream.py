@@ -2,7 +2,7 @@
 
 import pytest
 
-from saleroom.tools.watch.sse import LINE_BYTES_MAX, Comment, Message, Parser, TooLong
+from saleroom.tools.event_stream import LINE_BYTES_MAX, Comment, Message, NotAnEventStream, Parser
 
 RECORDED = (
     b"retry: 2755\n: time 2026-11-21T19:44:30.701122Z\n\n"
@@ -66,5 +66,5 @@ def test_a_line_without_an_end_is_not_kept() -> None:
     """What never ends is refused before it fills the memory."""
     parser = Parser()
     list(parser.feed(b"x" * LINE_BYTES_MAX))
-    with pytest.raises(TooLong):
+    with pytest.raises(NotAnEventStream):
         list(parser.feed(b"x"))

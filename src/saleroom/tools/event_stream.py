@@ -1,4 +1,4 @@
-"""Server-sent events, read from bytes as they come: the HTML Standard, section 9.2, "Server-sent events"."""
+"""A parser of server-sent events (HTML Standard, section 9.2, "Server-sent events")."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 LINE_BYTES_MAX = 1 << 20
-"""An event of a house has a few hundred bytes; one with a long description 40 KiB. Its lines together are no longer."""
+"""The longest line, and the longest event. An event of a house has a few hundred bytes, or with a long description 40 KiB."""
 RETRY_DIGITS_MAX = 9
-"""Eleven days, in milliseconds; a number without an end is none."""
+"""Eleven days in milliseconds. A longer number is ignored."""
 
 
 @dataclass(frozen=True)
 class Message:
-    """An event. `id` is the last event id, None where there was none so far; `data` is empty where only an id was given.
+    """An event. `id` is the last event id, None before the first; `data` is empty if only an id came.
 
-    `name` is what `event` said, and empty for the events of the log.
+    `name` is the value of the field `event`, which the events of the log leave out.
     """
 
     id: str | None
@@ -25,17 +25,17 @@ class Message:
 
 @dataclass(frozen=True)
 class Comment:
-    """A comment without its colon. Browsers drop it; a house tells its clock by it."""
+    """A comment without its colon. Browsers ignore comments; a house sends its time in them."""
 
     text: str
 
 
-class TooLong(Exception):
-    """A line or an event has no end: this is no stream of events."""
+class NotAnEventStream(Exception):
+    """A line or an event is longer than LINE_BYTES_MAX."""
 
 
 class Parser:
-    """From chunks of bytes, wherever they are cut, to messages and comments. `retry_ms` is the server's word, or None."""
+    """Parses one stream from chunks of bytes, wherever they are cut. `retry_ms` is the last valid value of `retry`, or None."""
 
     def __init__(self) -> None:
         self.retry_ms: int | None = None
@@ -48,7 +48,7 @@ class Parser:
         self._first = True
 
     def feed(self, chunk: bytes) -> Iterator[Message | Comment]:
-        """Yield what is complete with `chunk`. Raises TooLong."""
+        """Yield the items that `chunk` completes. Raises NotAnEventStream."""
         for line in self._lines(chunk):
             if line.startswith(":"):
                 yield Comment(line[1:].removeprefix(" "))
@@ -65,7 +65,7 @@ class Parser:
         *lines, rest = data.removesuffix(held).replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
         self._rest = rest + held
         if len(self._rest) > LINE_BYTES_MAX:
-            raise TooLong
+            raise NotAnEventStream
         for raw in lines:
             line = raw.decode(errors="replace")
             if self._first:
@@ -79,14 +79,14 @@ class Parser:
                 self._data.append(value)
                 self._size += len(value) + 1
                 if self._size > LINE_BYTES_MAX:
-                    raise TooLong
+                    raise NotAnEventStream
             case "id" if "\0" not in value:
                 self._id, self._has_id = value, True
             case "retry" if value.isascii() and value.isdigit() and len(value) <= RETRY_DIGITS_MAX:
                 self.retry_ms = int(value)
             case "event":
                 self._name = value
-            case _:  # what the standard says to ignore
+            case _:  # the standard says to ignore it
                 pass
 
     def _dispatch(self) -> Iterator[Message]:

@@ -1,4 +1,4 @@
-"""What the house says, read: lots and events; and what each event makes of a lot."""
+"""The messages of a house: lots, events, and the change that each event makes to a lot."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from saleroom.tools.clock import Instant
+
 T = TypeVar("T")
-Instant = Annotated[datetime, Meta(tz=True)]
-"""An instant that says its offset, as all of a house's do; others cannot be held against a clock."""
-
-
 TEXT_LENGTH_MAX = 1000
-"""Far more than the longest name of a house."""
+"""Far longer than the longest name of a house."""
 
 
-class Lot(Struct, frozen=True, rename="camel"):
-    """An auction as the house shows it (docs/api.md); money stays as it was written. `version` is its last event's number."""
+class LotState(Struct, frozen=True, rename="camel"):
+    """An auction as the house shows it (docs/api.md). Money is text; `version` is the number of the last event."""
 
     gid: Annotated[str, Meta(max_length=64)]
     name: Annotated[str, Meta(max_length=TEXT_LENGTH_MAX)]
@@ -36,15 +34,15 @@ class Lot(Struct, frozen=True, rename="camel"):
 
     @property
     def over(self) -> bool:
-        """Whether nothing more can happen to it."""
+        """Whether nothing more can happen to the lot."""
         return self.status in ("closed", "cancelled")
 
-    def after(self, event: Happening) -> Lot:
-        """Return the lot as it is after its next event. What an event does not say stays; unknown types change nothing."""
+    def after(self, event: LotEvent) -> LotState:
+        """Return the lot after its next event. Events of unknown types change nothing."""
         return replace(self, version=event.sequence, **_changes(event, self))
 
 
-class Happening(Struct, frozen=True):
+class LotEvent(Struct, frozen=True):
     """An event (docs/events.md): a CloudEvent."""
 
     id: str
@@ -56,46 +54,46 @@ class Happening(Struct, frozen=True):
 
     @property
     def gid(self) -> str:
-        """The auction that it happened to."""
+        """The gid of the auction."""
         return self.source.rpartition("/")[2]
 
     @property
     def ends(self) -> bool:
-        """Whether it is the last one of its auction."""
+        """Whether it is the last event of its auction."""
         return self.type in ("auction.closed", "auction.cancelled")
 
 
 class LotPage(Struct, frozen=True):
     """A page of `GET /auctions`."""
 
-    auctions: list[Lot]
+    auctions: list[LotState]
     next: str | None
 
 
 def _reader(kind: type[T]) -> Callable[[bytes | str], T]:
-    """Return what reads a `kind`, and raises msgspec.DecodeError for anything else."""
+    """Return a function that decodes a `kind`, and raises msgspec.DecodeError for anything else."""
     decode = msgspec.json.Decoder(kind).decode
 
-    def read(said: bytes | str) -> T:
+    def read(message: bytes | str) -> T:
         try:
-            return decode(said)
+            return decode(message)
         except (UnicodeDecodeError, RecursionError) as error:
             raise msgspec.DecodeError(type(error).__name__) from None
 
     return read
 
 
-read_lot = _reader(Lot)
+read_lot = _reader(LotState)
 read_page = _reader(LotPage)
-read_event = _reader(Happening)
+read_event = _reader(LotEvent)
 
 
-def first_lot(event: Happening) -> Lot | None:
-    """Return a lot from its own first event; None from any other."""
-    return Lot(event.gid, "", "open", 0).after(event) if event.type == "auction.created" else None
+def first_lot(event: LotEvent) -> LotState | None:
+    """Return the lot that an event creates; None for any other event."""
+    return LotState(event.gid, "", "open", 0).after(event) if event.type == "auction.created" else None
 
 
-def _changes(event: Happening, lot: Lot) -> Mapping[str, Any]:
+def _changes(event: LotEvent, lot: LotState) -> Mapping[str, Any]:
     data = event.data
     changes: dict[str, Any]
     match event.type:

@@ -1,0 +1,102 @@
+"""A house as the demo's people ask it: requests that are repeated while the house is busy, and its events without end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from datetime import datetime
+from typing import Any, Self
+
+import msgspec
+
+from saleroom.tools.clock import HouseClock
+from saleroom.tools.errors import NoAnswer, ToolError
+from saleroom.tools.event_stream import Comment, Parser
+from saleroom.tools.http_client import HttpClient
+
+REQUEST_SECONDS_MAX = 30.0
+TRIES_MAX = 6
+"""How often a busy house is asked again."""
+PAUSE_SECONDS_MAX = 2.0
+RECONNECT_SECONDS = 0.5
+
+
+class Refusal(ToolError):
+    """The house refused a request, for a reason that `code` names."""
+
+    def __init__(self, status: int, code: str, text: str) -> None:
+        super().__init__(f"the house refuses with {status}: {text}")
+        self.code = code
+
+
+class Client:
+    """A client of the house at `url`."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.clock_set = asyncio.Event()
+        """Set once the house has told its time."""
+        self._clock = HouseClock()
+        self._http = HttpClient(url, "saleroom demo", total_seconds_max=REQUEST_SECONDS_MAX)
+
+    async def __aenter__(self) -> Self:
+        """Prepare the connections."""
+        await self._http.__aenter__()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close all connections."""
+        await self._http.__aexit__()
+
+    def now(self) -> datetime:
+        """Return the time by the house's clock."""
+        return self._clock.now()
+
+    async def ask(self, method: str, path: str, token: str | None = None, body: Any = None) -> Any:
+        """Return the JSON of the answer, None if it is empty. `body` is sent as JSON, or if it is bytes, as a WebP picture.
+
+        Raises Refusal, or ToolError if there is no answer.
+        """
+        try:
+            answer = await self._http.ask(method, path, token, body)
+            for _ in range(TRIES_MAX):
+                if answer.status not in (429, 503):
+                    break
+                await asyncio.sleep(min(PAUSE_SECONDS_MAX, answer.retry_after or 1.0))
+                answer = await self._http.ask(method, path, token, body)
+        except NoAnswer as error:
+            raise ToolError(f"{method} {path}: no answer ({error})") from None
+        if answer.status >= 400:
+            raise Refusal(answer.status, _code(answer.body), answer.body[:300].decode(errors="replace"))
+        return msgspec.json.decode(answer.body) if answer.body else None
+
+    async def enter(self, name: str, password: str) -> str:
+        """Register a user, log in, and return the token."""
+        account = {"username": name, "password": password}
+        await self.ask("POST", "/users", body=account)
+        return str((await self.ask("POST", "/login", body=account))["token"])
+
+    async def events(self) -> AsyncIterator[dict[str, Any]]:
+        """Yield each event of the house as it happens, without end: a new connection resumes after the last event."""
+        last = "0"
+        while True:
+            with suppress(NoAnswer):
+                async with self._http.open("GET", f"/events?after={last}", endless=True) as response:
+                    async for items in response.events(Parser()):
+                        for item in items:
+                            if isinstance(item, Comment):
+                                if self._clock.hear(item.text):
+                                    self.clock_set.set()
+                            elif item.data and not item.name:
+                                yield msgspec.json.decode(item.data)
+                                last = item.id or last
+            await asyncio.sleep(RECONNECT_SECONDS)
+
+
+def _code(content: bytes) -> str:
+    with suppress(msgspec.DecodeError):
+        answer = msgspec.json.decode(content)
+        if isinstance(answer, dict):
+            return str(answer.get("code", ""))
+    return ""
