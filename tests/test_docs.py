@@ -192,12 +192,11 @@ def test_every_named_file_exists() -> None:
 def references() -> list[tuple[str, str, str]]:
     """Return each reference to a document in the source and the tests: the file, the document, and a section or ""."""
     found = []
-    for file in sorted(
-        file for folder in ("src", "tests", "bench", "examples") for file in (ROOT / folder).rglob("*.py")
-    ):
+    files = [file for folder in ("src", "tests", "bench", "examples") for file in (ROOT / folder).rglob("*")]
+    for file in [ROOT / "Makefile", *(file for file in files if file.suffix in (".py", ".html", ".po"))]:
         text = " ".join(re.sub(r"^ *# ", "", file.read_text("utf-8"), flags=re.MULTILINE).split())
         for name, section in re.findall(r"(?<![\w/.-])([\w/.-]+\.md)\b(?:, \\?\"([^\"\\]+)\\?\")?", text):
-            found.append((str(file.relative_to(ROOT)), name, section))
+            found.append((named(file), name, section))
     return found
 
 
