@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from saleroom.bidding.api import devices
-from saleroom.bidding.api.fields import COMMAND_ID_MAX
+from saleroom.bidding.api.devices import COMMAND_ID_MAX
 from saleroom.broker.embedded import CONNECTIONS_MAX
 from saleroom.http import asyncapi
 from saleroom.http.problems import status_of

@@ -14,7 +14,7 @@ import click
 import pytest
 
 from saleroom import settings
-from saleroom.bidding.api.fields import COMMAND
+from saleroom.bidding.api.devices import COMMAND
 from saleroom.bidding.domain.events import EVENTS, BidPlaced
 from saleroom.bidding.domain.views import cloud_event, event_from_parts, event_parts
 from saleroom.cli import cli

@@ -18,14 +18,16 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from saleroom import logs, opening, serving
-from saleroom.accounts.api.account_rows import ACCOUNTS, TEST_USERS
+from saleroom.accounts import api as accounts_api
+from saleroom.accounts.api.test_users import ENDPOINTS as TEST_USERS
 from saleroom.accounts.service.accounts import Accounts
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.service.throttle import FailedLogins, Registrations
 from saleroom.accounts.service.tokens import Tokens
 from saleroom.accounts.services import AccountServices
+from saleroom.bidding import api as bidding_api
+from saleroom.bidding.api.conditions import EXPLANATIONS
 from saleroom.bidding.api.devices import Commands
-from saleroom.bidding.api.endpoints import BIDDING, EVENTS, EXPLANATIONS
 from saleroom.bidding.service import reading, signing
 from saleroom.bidding.service.closing import Closer
 from saleroom.bidding.service.desk import Desk
@@ -57,7 +59,13 @@ from saleroom.storage.notices import Notices
 
 log = structlog.get_logger()
 
-ENDPOINTS: tuple[Endpoint[Any], ...] = (*ACCOUNTS, *BIDDING, *EVENTS, *HEALTH, TEST_USERS)
+ENDPOINTS: tuple[Endpoint[Any], ...] = (
+    *accounts_api.ENDPOINTS,
+    *bidding_api.ENDPOINTS,
+    *bidding_api.STREAMS,
+    *HEALTH,
+    *TEST_USERS,
+)
 """The table of routes: every endpoint of the API."""
 PUBLIC_FOLDER = Path(__file__).parent / "site" / "static"
 RESTART_SECONDS = 1.0
@@ -66,7 +74,7 @@ _WORKER_SETTINGS = "SALEROOM_INTERNAL_SETTINGS"
 
 def offered(*, test_users: bool) -> tuple[Endpoint[Any], ...]:
     """Return the endpoints of a house. Without `test_users` that address is unknown like any other."""
-    return ENDPOINTS if test_users else tuple(one for one in ENDPOINTS if one is not TEST_USERS)
+    return ENDPOINTS if test_users else tuple(one for one in ENDPOINTS if one not in TEST_USERS)
 
 
 def application(settings: Settings, broker: MqttSettings | None = None, database: Database | None = None) -> ASGIApp:
@@ -158,9 +166,10 @@ def _resources(
     """Return the routes of the API, each with the services of its area."""
     routes = partial(endpoints.routes, cursors=bidding.cursors, body_bytes_max=settings.body_bytes_max)
     return [
-        *routes(accounts, ACCOUNTS if accounts.load_key is None else (*ACCOUNTS, TEST_USERS)),
-        *routes(bidding, BIDDING, explanations=EXPLANATIONS),
-        *routes(bidding.feed, EVENTS),
+        *routes(accounts, accounts_api.ENDPOINTS),
+        *routes(accounts, () if accounts.load_key is None else TEST_USERS),
+        *routes(bidding, bidding_api.ENDPOINTS, explanations=EXPLANATIONS),
+        *routes(bidding.feed, bidding_api.STREAMS),
         *routes(health, HEALTH),
     ]
 

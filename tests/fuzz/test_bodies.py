@@ -10,11 +10,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from saleroom.bidding.api import fields
+from saleroom.bidding.api import devices
+from saleroom.bidding.api.terms import CREATE
 from saleroom.bidding.domain.events import SoftClose
 from saleroom.bidding.domain.increments import Ladder
 from saleroom.bidding.storage.listing import Mark
-from saleroom.feed import streams
+from saleroom.compose import ENDPOINTS
 from saleroom.http.cursors import AUCTIONS, BIDS, Sealed
 from saleroom.http.forms import Field, Form, read_fields
 from saleroom.kernel.errors import Fault, Invalid
@@ -25,8 +26,8 @@ from tests.sealing import cursors, sealed
 
 FAULTS_MAX = 80
 """Of all fields together, whatever was sent."""
-FORMS = [form for form in vars(fields).values() if isinstance(form, Form)]
-QUERIES = {"AFTER": streams.AFTER, "BY_BID": fields.BY_BID, "BY_WATCHED": fields.BY_WATCHED, "LIST": fields.LIST}
+FORMS = [*(endpoint.form for endpoint in ENDPOINTS if endpoint.form is not None), devices.COMMAND]
+QUERIES = {endpoint.name: endpoint.query for endpoint in ENDPOINTS if endpoint.query}
 
 amounts = st.decimals(ZERO, LIMIT, places=3).map(str) | st.sampled_from(["0", "12.5", "100", "0.001"])
 instants = st.datetimes(datetime(1970, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC)).map(instant)  # noqa: DTZ001  # hypothesis wants them naive
@@ -121,22 +122,22 @@ def test_a_body_is_read_or_refused(form: Form, data: st.DataObject) -> None:
 @example(b'{"increment": [{"\xff": 1}]}')
 @example(b'{"increment": ' + b"[" * 100_000)
 @example(b'{"softClose": {"window": ' + b"9" * 5_000 + b"}}")
-@given(mangled(members(fields.CREATE.fields).map(written)))
+@given(mangled(members(CREATE.fields).map(written)))
 def test_terms_are_read_or_refused(body: bytes) -> None:
     """The form with objects inside of objects, where a fault lies deep."""
     with bounded():
         try:
-            fields.CREATE.read(body)
+            CREATE.read(body)
         except Invalid as refused:
             checked(refused)
 
 
-@given(mangled(members(fields.COMMAND.fields).map(written)))
+@given(mangled(members(devices.COMMAND.fields).map(written)))
 def test_an_id_is_found_or_not(body: bytes) -> None:
     """The id of a command is read from whatever a device sends, as there is nowhere else to send the answer."""
     with bounded():
-        found = fields.COMMAND.read_one(body, "id")
-    assert found is None or isinstance(fields.command_id(str(found)), str)
+        found = devices.COMMAND.read_one(body, "id")
+    assert found is None or isinstance(devices.command_id(str(found)), str)
 
 
 @pytest.mark.parametrize("query", QUERIES)

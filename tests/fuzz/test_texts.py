@@ -13,9 +13,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from starlette.requests import HTTPConnection
 
-from saleroom.accounts.api.agents import agent
 from saleroom.accounts.domain.accounts import parse_password, parse_username
-from saleroom.bidding.api.fields import BY_MARK, command_id, photo_ids
+from saleroom.accounts.domain.agents import agent
+from saleroom.bidding.api.auctions import BY_MARK
+from saleroom.bidding.api.devices import command_id
+from saleroom.bidding.api.photos import photo_ids
 from saleroom.http import forms, guard
 from saleroom.http.cursors import Sealed
 from saleroom.kernel.errors import Fault
@@ -163,7 +165,7 @@ def test_headers_are_read(headers: dict[str, str]) -> None:
         assert isinstance(guard.bearer_token(asked.scope), str | None)
         assert isinstance(guard.session_token(asked), str | None)
         assert guard.media_type(asked.scope) == guard.media_type(asked.scope).lower()
-        called = agent(asked)
+        called = agent(asked.headers.get("user-agent", ""))
     assert len(called) <= 40
     assert called.isprintable()
 

@@ -9,7 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, FormatChecker
 
-from saleroom.bidding.api import fields
+from saleroom.bidding.api.bids import BID
+from saleroom.bidding.api.photos import PHOTOS
+from saleroom.bidding.api.terms import CREATE
 from saleroom.compose import ENDPOINTS
 from saleroom.http.endpoints import Endpoint
 from saleroom.http.forms import Form
@@ -77,24 +79,24 @@ NO_INSTANTS = [
 ]
 DRAFT = {"name": "Longcase clock", "startingPrice": "100"}
 BODIES: list[tuple[str, Form, dict[str, Any], bool]] = [
-    *(("BidRequest", fields.BID, {"maximum": one}, True) for one in AMOUNTS),
-    *(("BidRequest", fields.BID, {"maximum": one}, False) for one in NO_AMOUNTS if one is not None),
-    *(("AuctionDraft", fields.CREATE, {**DRAFT, "startingPrice": one}, False) for one in NO_AMOUNTS),
-    *(("AuctionDraft", fields.CREATE, {**DRAFT, "buyNowPrice": one}, str(one).strip("0.") != "") for one in AMOUNTS),
-    *(("AuctionDraft", fields.CREATE, {**DRAFT, "increment": one}, str(one).strip("0.") != "") for one in AMOUNTS),
-    *(("AuctionDraft", fields.CREATE, {**DRAFT, "endsAt": one}, True) for one in INSTANTS),
-    *(("AuctionDraft", fields.CREATE, {**DRAFT, "endsAt": one}, False) for one in NO_INSTANTS),
-    ("AuctionDraft", fields.CREATE, {**DRAFT, "increment": [{"from": "0", "step": "0.000"}]}, False),
-    ("AuctionDraft", fields.CREATE, {**DRAFT, "increment": []}, False),
-    ("AuctionDraft", fields.CREATE, {**DRAFT, "softClose": {"window": 0, "extension": 1}}, False),
-    ("AuctionDraft", fields.CREATE, {**DRAFT, "softClose": {"window": 1, "extension": 86_401}}, False),
-    ("AuctionDraft", fields.CREATE, {**DRAFT, "softClose": {"window": 1, "extension": 86_400, "cap": None}}, True),
-    ("AuctionDraft", fields.CREATE, {**DRAFT, "name": ""}, False),
-    ("AuctionDraft", fields.CREATE, {**DRAFT, "name": "x" * 201}, False),
-    ("AuctionDraft", fields.CREATE, {"name": "x"}, False),
-    ("AuctionDraft", fields.CREATE, {**DRAFT, "authorId": 1}, False),
-    ("BidRequest", fields.BID, {}, False),
-    ("PhotoList", fields.PHOTOS, {"photos": ["a b"]}, False),
+    *(("BidRequest", BID, {"maximum": one}, True) for one in AMOUNTS),
+    *(("BidRequest", BID, {"maximum": one}, False) for one in NO_AMOUNTS if one is not None),
+    *(("AuctionDraft", CREATE, {**DRAFT, "startingPrice": one}, False) for one in NO_AMOUNTS),
+    *(("AuctionDraft", CREATE, {**DRAFT, "buyNowPrice": one}, str(one).strip("0.") != "") for one in AMOUNTS),
+    *(("AuctionDraft", CREATE, {**DRAFT, "increment": one}, str(one).strip("0.") != "") for one in AMOUNTS),
+    *(("AuctionDraft", CREATE, {**DRAFT, "endsAt": one}, True) for one in INSTANTS),
+    *(("AuctionDraft", CREATE, {**DRAFT, "endsAt": one}, False) for one in NO_INSTANTS),
+    ("AuctionDraft", CREATE, {**DRAFT, "increment": [{"from": "0", "step": "0.000"}]}, False),
+    ("AuctionDraft", CREATE, {**DRAFT, "increment": []}, False),
+    ("AuctionDraft", CREATE, {**DRAFT, "softClose": {"window": 0, "extension": 1}}, False),
+    ("AuctionDraft", CREATE, {**DRAFT, "softClose": {"window": 1, "extension": 86_401}}, False),
+    ("AuctionDraft", CREATE, {**DRAFT, "softClose": {"window": 1, "extension": 86_400, "cap": None}}, True),
+    ("AuctionDraft", CREATE, {**DRAFT, "name": ""}, False),
+    ("AuctionDraft", CREATE, {**DRAFT, "name": "x" * 201}, False),
+    ("AuctionDraft", CREATE, {"name": "x"}, False),
+    ("AuctionDraft", CREATE, {**DRAFT, "authorId": 1}, False),
+    ("BidRequest", BID, {}, False),
+    ("PhotoList", PHOTOS, {"photos": ["a b"]}, False),
 ]
 
 
@@ -110,7 +112,7 @@ def test_house_and_schema_agree_at_the_edges(name: str, form: Form, body: dict[s
 def test_an_amount_above_zero_is_an_amount(text: str) -> None:
     """The pattern of what must be above 0 is that of an amount, without zero."""
     step = body_schema("AuctionDraft")["properties"]["increment"]["anyOf"][0]
-    assert allows(step, text) == (faults(fields.CREATE, {**DRAFT, "increment": text}) == set())
+    assert allows(step, text) == (faults(CREATE, {**DRAFT, "increment": text}) == set())
 
 
 @pytest.mark.parametrize("query", ["cursor=", "limit=0", "limit=101", "q=", "sort=size", "status=sold", "author=a"])

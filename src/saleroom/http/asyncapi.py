@@ -10,10 +10,8 @@ import msgspec
 from msgspec import Struct
 
 from saleroom import __version__
-from saleroom.bidding.api import messages
-from saleroom.bidding.api.devices import PAYLOAD_BYTES_MAX
-from saleroom.bidding.api.endpoints import BIDDING
-from saleroom.bidding.api.fields import COMMAND
+from saleroom.bidding.api import ENDPOINTS, messages
+from saleroom.bidding.api.devices import COMMAND, PAYLOAD_BYTES_MAX
 from saleroom.bidding.api.messages import GID
 from saleroom.feed.streams import AFTER, STARTED
 from saleroom.http import problems, schemas
@@ -261,7 +259,7 @@ def _reply(channel: str, of: Iterable[str]) -> dict[str, Any]:
 
 
 _REPLIES = ("accepted", "refused")
-_PLACE = next(endpoint for endpoint in BIDDING if endpoint.name == "placeBid")
+_PLACE = next(endpoint for endpoint in ENDPOINTS if endpoint.name == "placeBid")
 
 
 def _messages() -> dict[str, Any]:
@@ -273,7 +271,7 @@ def _messages() -> dict[str, Any]:
     statuses = [msgspec.json.decode(each) for each in (ONLINE, OFFLINE)]
     said = {"enum": [each["status"] for each in statuses], "description": "Whether the house is connected."}
     status = {"type": "object", "properties": {"status": said}, "required": ["status"]}
-    answers = schemas.components(BIDDING)
+    answers = schemas.components(ENDPOINTS)
     accepted = messages.reply_schema(answers["BidAnswer"], "BidReply", _PLACE.status)
     refused = [
         messages.reply_schema(answers[error_name(one)], error_name(one), problems.status_of(one)) for one in _refusals()
@@ -348,7 +346,7 @@ def _refusals() -> list[type[Refused]]:
 
 def _needed(found: Mapping[str, Any]) -> dict[str, Schema]:
     """Return the schemas that the messages refer to, and those that these refer to."""
-    known, needed = schemas.components(BIDDING), {}
+    known, needed = schemas.components(ENDPOINTS), {}
     wanted = _referred(found)
     while wanted:
         name = wanted.pop()

@@ -9,8 +9,8 @@ import msgspec
 
 from saleroom import __version__
 from saleroom.bidding.api import photos
-from saleroom.bidding.api.fields import CREATE
-from saleroom.bidding.api.wire import PhotosView
+from saleroom.bidding.api.photos import PhotosView
+from saleroom.bidding.api.terms import CREATE
 from saleroom.bidding.domain.errors import PreconditionFailed, UnknownPhoto
 from saleroom.http import problems, schemas
 from saleroom.http.endpoints import KEY_LENGTH_MAX, Access, Endpoint

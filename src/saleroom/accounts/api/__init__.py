@@ -1,1 +1,7 @@
-"""Accounts over the HTTP API."""
+"""Accounts over the HTTP API. `ENDPOINTS` are those of every house."""
+
+from __future__ import annotations
+
+from saleroom.accounts.api import accounts, sessions
+
+ENDPOINTS = (*accounts.ENDPOINTS, *sessions.ENDPOINTS)

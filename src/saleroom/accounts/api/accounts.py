@@ -1,36 +1,91 @@
-"""Accounts: register, log in, log out, who am I, another password, and where else am I logged in."""
+"""Accounts: register, log in, log out, show one's account, change one's password."""
 
 from __future__ import annotations
 
-import hmac
-
+from msgspec import Struct
 from starlette.responses import Response
 
-from saleroom.accounts.api.agents import agent
-from saleroom.accounts.api.wire import SessionsView, SessionView, TokenView, UserTokensView, UserTokenView, account_view
+from saleroom.accounts.domain.accounts import (
+    PASSWORD_MAX,
+    PASSWORD_MIN,
+    USERNAME_PATTERN,
+    Account,
+    parse_password,
+    parse_username,
+)
+from saleroom.accounts.domain.agents import agent
+from saleroom.accounts.domain.errors import InvalidAuthentication, RegistrationClosed, UsernameTaken, WrongPassword
 from saleroom.accounts.service import accounts
 from saleroom.accounts.services import AccountServices
-from saleroom.http.endpoints import Call
+from saleroom.http.endpoints import Access, Call, Endpoint
+from saleroom.http.forms import Field, Form, checked, string
 from saleroom.http.guard import client_address
 from saleroom.http.responses import json_response
-from saleroom.kernel.errors import Unauthenticated
+from saleroom.kernel.errors import Busy, TooManyRequests
 from saleroom.kernel.instants import instant
 
 PRIVATE = {"Cache-Control": "no-store"}
+
+
+class AccountView(Struct, frozen=True, rename="camel"):
+    """An account as its owner sees it."""
+
+    username: str
+    created_at: str
+
+
+class TokenView(Struct, frozen=True, rename="camel"):
+    """A new token; the value is shown this once."""
+
+    token: str
+    created_at: str
+    expires_at: str
+
+
+def _new_password(name: str, to: str) -> Field:
+    schema = {"type": "string", "minLength": PASSWORD_MIN, "maxLength": PASSWORD_MAX}
+    return Field(
+        name=name, to=to, parse=checked(parse_password), schema=schema, required=True, about="Used unmodified."
+    )
+
+
+def _any_string(name: str, to: str) -> Field:
+    return Field(name=name, to=to, parse=string, schema={"type": "string"}, required=True)
+
+
+_REGISTRATION = Form(
+    name="Registration",
+    fields=(
+        Field(
+            name="username",
+            to="username",
+            parse=checked(parse_username),
+            schema={"type": "string", "pattern": f"^{USERNAME_PATTERN}$"},
+            required=True,
+            about="Case does not tell two names apart; it is kept in lower case.",
+        ),
+        _new_password("password", "password"),
+    ),
+)
+_LOGIN = Form(
+    name="Login", strict=False, fields=(_any_string("username", "username"), _any_string("password", "password"))
+)
+_PASSWORD_CHANGE = Form(
+    name="PasswordChange", fields=(_any_string("currentPassword", "current"), _new_password("newPassword", "new"))
+)
 
 
 async def register(call: Call[AccountServices]) -> Response:
     """POST /users."""
     address = client_address(call.request)
     account = await call.services.accounts.register(call.values["username"], call.values["password"], address)
-    return json_response(account_view(account), 201, PRIVATE)
+    return json_response(_view(account), 201, PRIVATE)
 
 
 async def log_in(call: Call[AccountServices]) -> Response:
     """POST /login."""
-    address = client_address(call.request)
-    username, password = call.values["username"], call.values["password"]
-    token = await call.services.accounts.log_in(username, password, address, agent(call.request))
+    address, device = client_address(call.request), agent(call.request.headers.get("user-agent", ""))
+    token = await call.services.accounts.log_in(call.values["username"], call.values["password"], address, device)
     view = TokenView(token.value, instant(token.created_at), instant(token.expires_at))
     return json_response(view, 200, PRIVATE)
 
@@ -44,44 +99,80 @@ async def log_out(call: Call[AccountServices]) -> Response:
 async def me(call: Call[AccountServices]) -> Response:
     """GET /me."""
     account = await call.services.database.read(accounts.authenticate, call.token)
-    return json_response(account_view(account), 200, PRIVATE)
+    return json_response(_view(account), 200, PRIVATE)
 
 
 async def change_password(call: Call[AccountServices]) -> Response:
     """PUT /me/password."""
-    address = client_address(call.request)
     current, new = call.values["current"], call.values["new"]
-    await call.services.accounts.change_password(call.token, current, new, address)
+    await call.services.accounts.change_password(call.token, current, new, client_address(call.request))
     return Response(status_code=204)
 
 
-async def sessions(call: Call[AccountServices]) -> Response:
-    """GET /me/sessions."""
-    found = await call.services.database.read(accounts.sessions, call.token)
-    views = [
-        SessionView(one.id, instant(one.created_at), instant(one.expires_at), one.agent, one.current) for one in found
-    ]
-    return json_response(SessionsView(views), 200, PRIVATE)
+def _view(account: Account) -> AccountView:
+    return AccountView(account.username, instant(account.created_at))
 
 
-async def end_session(call: Call[AccountServices]) -> Response:
-    """DELETE /me/sessions/{id}."""
-    await call.services.tokens.write(accounts.end_session, call.token, int(call.identifier))
-    return Response(status_code=204)
-
-
-async def end_all(call: Call[AccountServices]) -> Response:
-    """DELETE /me/sessions."""
-    await call.services.tokens.write(accounts.end_all, call.token)
-    return Response(status_code=204)
-
-
-async def make_test_users(call: Call[AccountServices]) -> Response:
-    """POST /test-users."""
-    key = call.services.load_key
-    # A header is latin-1 on the wire; the comparison takes the same time wherever the two differ.
-    if key is None or not hmac.compare_digest(call.token.encode("latin-1"), key.encode()):
-        raise Unauthenticated
-    made = await call.services.database.write(accounts.make_test_users, call.values["count"])
-    views = [UserTokenView(user.username, user.token.value, instant(user.token.expires_at)) for user in made]
-    return json_response(UserTokensView(views), 201, PRIVATE)
+ENDPOINTS: tuple[Endpoint[AccountServices], ...] = (
+    Endpoint(
+        method="POST",
+        path="/users",
+        name="register",
+        summary="Register",
+        handler=register,
+        tag="accounts",
+        form=_REGISTRATION,
+        status=201,
+        answer=AccountView,
+        errors=(UsernameTaken, RegistrationClosed, TooManyRequests, Busy),
+        about="A house may be closed to newcomers; then the command line adds users.",
+    ),
+    Endpoint(
+        method="POST",
+        path="/login",
+        name="logIn",
+        summary="Log in and obtain a token, good for 30 days",
+        handler=log_in,
+        tag="accounts",
+        form=_LOGIN,
+        answer=TokenView,
+        errors=(InvalidAuthentication, TooManyRequests, Busy),
+        bare=True,
+        about="The token is shown this once. Members other than `username` and `password` are ignored.",
+    ),
+    Endpoint(
+        method="DELETE",
+        path="/logout",
+        name="logOut",
+        summary="Log out: the token is dead at once",
+        handler=log_out,
+        tag="accounts",
+        access=Access.TOKEN,
+        status=204,
+        about="Other sessions of the user stay alive.",
+    ),
+    Endpoint(
+        method="GET",
+        path="/me",
+        name="me",
+        summary="Who am I",
+        handler=me,
+        tag="accounts",
+        access=Access.TOKEN,
+        answer=AccountView,
+        about="The account that the token stands for.",
+    ),
+    Endpoint(
+        method="PUT",
+        path="/me/password",
+        name="changePassword",
+        summary="Change my password: all my other tokens are dead at once",
+        handler=change_password,
+        tag="accounts",
+        access=Access.TOKEN,
+        form=_PASSWORD_CHANGE,
+        status=204,
+        errors=(WrongPassword, TooManyRequests, Busy),
+        about="The token that was sent stays alive. A wrong current password counts as a failed login.",
+    ),
+)

@@ -7,8 +7,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from saleroom.accounts.api.agents import agent
 from saleroom.accounts.domain.accounts import PASSWORD_MIN, TOKEN_LIFETIME, parse_password, parse_username
+from saleroom.accounts.domain.agents import agent
 from saleroom.accounts.domain.errors import WrongPassword
 from saleroom.accounts.service import accounts
 from saleroom.accounts.services import AccountServices
@@ -101,7 +101,9 @@ class AccountForms:
         return self._site.page(request, "password.html", viewer, context, refused=refused)
 
     async def _start_session(self, request: Request, username: str, password: str, then: str | None) -> Response:
-        issued = await self._services.accounts.log_in(username, password, client_address(request), agent(request))
+        issued = await self._services.accounts.log_in(
+            username, password, client_address(request), agent(request.headers.get("user-agent", ""))
+        )
         return self._with_session(go_to(local(then)), issued.value, int(TOKEN_LIFETIME.total_seconds()))
 
     def _with_session(self, response: Response, token: str, seconds: int) -> Response:

@@ -1,1 +1,11 @@
-"""Auctions and bids over the HTTP API, and bids from devices over MQTT."""
+"""Auctions and bids over the HTTP API, and bids from devices over MQTT.
+
+`STREAMS` are the endpoints that the feed answers, `ENDPOINTS` all others.
+"""
+
+from __future__ import annotations
+
+from saleroom.bidding.api import auctions, bids, evidence, photos, streams, watching
+
+ENDPOINTS = (*auctions.ENDPOINTS, *photos.ENDPOINTS, *bids.ENDPOINTS, *watching.ENDPOINTS, *evidence.ENDPOINTS)
+STREAMS = streams.ENDPOINTS

@@ -5,19 +5,83 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 from starlette.responses import Response
 
+from saleroom.accounts.domain.accounts import USERNAME_PATTERN, parse_username
+from saleroom.accounts.domain.errors import IdempotencyMismatch
 from saleroom.bidding.api.conditions import seen
+from saleroom.bidding.api.fields import AUCTION, paging
+from saleroom.bidding.api.terms import AMEND, CLOSE, CREATE
+from saleroom.bidding.domain.auction import Status
+from saleroom.bidding.domain.errors import (
+    AuctionNotStarted,
+    AuctionOver,
+    AuctionStarted,
+    EndsByItself,
+    HasBids,
+    NotAuthor,
+    TooManyAuctions,
+    UnknownAuction,
+)
 from saleroom.bidding.domain.selling import Draft
+from saleroom.bidding.domain.views import AuctionView
 from saleroom.bidding.service import auctions, reading
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.listing import Filter, Mark, Sort
 from saleroom.http.cursors import AUCTIONS, BAD_CURSOR
-from saleroom.http.endpoints import Call
+from saleroom.http.endpoints import Access, Call, Endpoint
+from saleroom.http.forms import (
+    Field,
+    checked,
+    one_of,
+    text,
+)
 from saleroom.http.guard import header
 from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
 from saleroom.kernel.errors import Invalid
+
+QUERY_MAX = 200
+AUTHOR_REFUSALS = (UnknownAuction, NotAuthor, AuctionOver)
+BY_MARK = paging(AUCTIONS)
+LIST = (
+    Field(
+        name="status",
+        to="status",
+        parse=one_of(tuple(Status)),
+        schema={"type": "string", "enum": list(Status)},
+        about="Only auctions in this state.",
+    ),
+    Field(
+        name="author",
+        to="author",
+        parse=checked(parse_username),
+        schema={"type": "string", "pattern": f"^{USERNAME_PATTERN}$"},
+        about="Only this author's.",
+    ),
+    Field(
+        name="q",
+        to="q",
+        parse=text(1, QUERY_MAX),
+        schema={"type": "string", "minLength": 1, "maxLength": QUERY_MAX},
+        about="Only those with this text in name or description, without case and accents.",
+    ),
+    Field(
+        name="sort",
+        to="sort",
+        parse=one_of(tuple(Sort)),
+        schema={"type": "string", "enum": list(Sort), "default": Sort.ENDING.value},
+        about="The order: soonest end, newest, or lowest price first.",
+    ),
+    *BY_MARK,
+)
+
+
+class AuctionPage(Struct, frozen=True):
+    """A page of auctions; `next` is the cursor of the next page, or null at the end."""
+
+    auctions: list[AuctionView]
+    next: str | None
 
 
 async def create(call: Call[BiddingServices]) -> Response:
@@ -93,3 +157,106 @@ class _Gid(msgspec.Struct):
 
 def _gid(body: bytes) -> str:
     return msgspec.json.decode(body, type=_Gid).gid
+
+
+ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
+    Endpoint(
+        method="GET",
+        path="/me/auctions",
+        name="myAuctions",
+        summary="My auctions, newest first",
+        handler=mine,
+        tag="accounts",
+        access=Access.TOKEN,
+        query=BY_MARK,
+        answer=AuctionPage,
+        about="Each as its author sees it, with its reserve.",
+    ),
+    Endpoint(
+        method="GET",
+        path="/auctions",
+        name="listAuctions",
+        summary="List auctions by page",
+        handler=listed,
+        tag="auctions",
+        access=Access.TOKEN_OPTIONAL,
+        query=LIST,
+        answer=AuctionPage,
+        about="A list stands as it was when its first page was read: pages neither skip nor repeat while auctions change.",
+    ),
+    Endpoint(
+        method="POST",
+        path="/auctions",
+        name="createAuction",
+        summary="Create an auction",
+        handler=create,
+        tag="auctions",
+        access=Access.TOKEN,
+        form=CREATE,
+        status=201,
+        answer=AuctionView,
+        errors=(TooManyAuctions, IdempotencyMismatch),
+        once=True,
+        about="It is `scheduled` until `startsAt`, otherwise open at once. The answer is the auction as its author sees it.",
+    ),
+    Endpoint(
+        method="GET",
+        path="/auctions/{gid}",
+        name="getAuction",
+        summary="Show an auction",
+        handler=show,
+        tag="auctions",
+        identifier=AUCTION,
+        access=Access.TOKEN_OPTIONAL,
+        answer=AuctionView,
+        errors=(UnknownAuction,),
+        about="`reservePrice` is there for its author only. `ETag` comes from `version` and `head`; 304 on `If-None-Match`.",
+    ),
+    Endpoint(
+        method="PATCH",
+        path="/auctions/{gid}",
+        name="amendAuction",
+        summary="Change an auction before its first bid",
+        handler=amend,
+        tag="auctions",
+        identifier=AUCTION,
+        access=Access.TOKEN,
+        form=AMEND,
+        answer=AuctionView,
+        errors=(*AUTHOR_REFUSALS, HasBids, AuctionStarted),
+        match=True,
+        about="The increment is fixed when the auction is created.",
+    ),
+    Endpoint(
+        method="DELETE",
+        path="/auctions/{gid}",
+        name="cancelAuction",
+        summary="Cancel an auction before its first bid",
+        handler=cancel,
+        tag="auctions",
+        identifier=AUCTION,
+        access=Access.TOKEN,
+        status=204,
+        errors=(*AUTHOR_REFUSALS, HasBids),
+        match=True,
+        about="It stays, with its history, as `cancelled`.",
+    ),
+    Endpoint(
+        method="POST",
+        path="/auctions/{gid}/close",
+        name="closeAuction",
+        summary="Close an auction without an end now, or announce its end",
+        handler=close,
+        tag="auctions",
+        identifier=AUCTION,
+        access=Access.TOKEN,
+        form=CLOSE,
+        body_optional=True,
+        answer=AuctionView,
+        errors=(*AUTHOR_REFUSALS, EndsByItself, AuctionNotStarted, IdempotencyMismatch),
+        match=True,
+        once=True,
+        about="With `endsAt` it announces the end of an auction that has none. Without it, or without a body, the auction is "
+        "closed now. One with an end closes by itself.",
+    ),
+)

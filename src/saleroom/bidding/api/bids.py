@@ -2,17 +2,80 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
 from starlette.responses import Response
 
-from saleroom.bidding.api.conditions import seen
-from saleroom.bidding.api.wire import BidPage, MyBidPage
+from saleroom.accounts.domain.errors import IdempotencyMismatch
+from saleroom.bidding.api.conditions import SEEN_VERSION, seen
+from saleroom.bidding.api.fields import AUCTION, money_field, paging
 from saleroom.bidding.domain.bidding import BidRequest
+from saleroom.bidding.domain.errors import (
+    AlreadyLeading,
+    AuctionNotStarted,
+    AuctionOver,
+    BidTooLow,
+    BuyNowUnavailable,
+    OwnAuction,
+    TermsChanged,
+    UnknownAuction,
+)
+from saleroom.bidding.domain.views import BidAnswer, BidView
 from saleroom.bidding.service import bidding, reading
 from saleroom.bidding.service.bidding import BidCommand
+from saleroom.bidding.service.reading import MyBid
 from saleroom.bidding.services import BiddingServices
 from saleroom.http.cursors import BID_ON, BIDS
-from saleroom.http.endpoints import Call
+from saleroom.http.endpoints import Access, Call, Endpoint
+from saleroom.http.forms import (
+    Form,
+)
 from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
+from saleroom.kernel.errors import Fault
+
+
+class BidPage(Struct, frozen=True):
+    """A page of an auction's bids, newest first."""
+
+    bids: list[BidView]
+    next: str | None
+
+
+class MyBidPage(Struct, frozen=True):
+    """A page of the auctions on which one has bid."""
+
+    bids: list[MyBid]
+    next: str | None
+
+
+def bid_faults(values: dict[str, Any]) -> Mapping[str, list[Fault]]:
+    """Return the faults of amount and maximum together."""
+    amount, maximum = values.get("amount"), values.get("maximum")
+    if amount is None and maximum is None:
+        return {"body": [Fault("required", "must have an amount, a maximum, or both")]}
+    if amount is not None and maximum is not None and amount > maximum:
+        return {"amount": [Fault("above_maximum", "must be at most the maximum")]}
+    return {}
+
+
+BID = Form(
+    name="BidRequest",
+    fields=(
+        money_field("amount", "amount", "This very price is shown.", nullable=True),
+        money_field("maximum", "maximum", "The service bids for you as little as needed, up to this.", nullable=True),
+        SEEN_VERSION,
+    ),
+    check=bid_faults,
+)
+BUY = Form(
+    name="BuyRequest",
+    fields=(
+        money_field("price", "price", "What you have seen that it costs: refused where it costs anything else."),
+        SEEN_VERSION,
+    ),
+)
 
 
 async def place(call: Call[BiddingServices]) -> Response:
@@ -49,3 +112,72 @@ async def mine(call: Call[BiddingServices]) -> Response:
     rows, mark = await call.services.database.read(reading.my_bids, call.token, limit, call.query.get("cursor"))
     cursor = None if mark is None else call.services.cursors.write(BID_ON, mark)
     return page_response(call.request, MyBidPage(rows, cursor), cursor)
+
+
+_REFUSALS = (UnknownAuction, OwnAuction, AuctionOver, AuctionNotStarted, TermsChanged)
+
+
+ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
+    Endpoint(
+        method="GET",
+        path="/me/bids",
+        name="myBids",
+        summary="The auctions I have bid on, newest first, and how I stand: leading, outbid, won or lost",
+        handler=mine,
+        tag="accounts",
+        access=Access.TOKEN,
+        query=paging(BID_ON),
+        answer=MyBidPage,
+        about="`standing` says how the caller stands in each.",
+    ),
+    Endpoint(
+        method="POST",
+        path="/auctions/{gid}/bids",
+        name="placeBid",
+        summary="Place a bid, or raise your maximum",
+        handler=place,
+        tag="bids",
+        identifier=AUCTION,
+        access=Access.TOKEN,
+        form=BID,
+        status=201,
+        answer=BidAnswer,
+        errors=(*_REFUSALS, BidTooLow, AlreadyLeading, IdempotencyMismatch),
+        once=True,
+        match=True,
+        about="`bid` is null where only your own maximum rose.",
+    ),
+    Endpoint(
+        method="GET",
+        path="/auctions/{gid}/bids",
+        name="bidHistory",
+        summary="The history of bids, newest first",
+        handler=history,
+        tag="bids",
+        identifier=AUCTION,
+        access=Access.TOKEN_OPTIONAL,
+        query=paging(BIDS),
+        answer=BidPage,
+        errors=(UnknownAuction,),
+        about="`maximum` is there on your own bids only.",
+    ),
+    Endpoint(
+        method="POST",
+        path="/auctions/{gid}/buy",
+        name="buyNow",
+        summary="Buy at the buy-now price, while there is no bid",
+        handler=buy,
+        tag="bids",
+        identifier=AUCTION,
+        access=Access.TOKEN,
+        form=BUY,
+        body_optional=True,
+        status=201,
+        answer=BidAnswer,
+        errors=(*_REFUSALS, BuyNowUnavailable, IdempotencyMismatch),
+        once=True,
+        match=True,
+        about="It needs no body. The purchase is recorded as a bid at the buy-now price, which closes the auction: the answer "
+        "is 201, as that of `POST /auctions/{gid}/bids`.",
+    ),
+)

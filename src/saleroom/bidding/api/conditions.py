@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-from saleroom.bidding.domain.errors import AuctionChanged
+from saleroom.bidding.domain.errors import AuctionChanged, PreconditionFailed, TermsChanged
 from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.service import reading
 from saleroom.bidding.services import BiddingServices
-from saleroom.http.endpoints import Call
+from saleroom.http.endpoints import Call, Explain
+from saleroom.http.forms import Field, json_whole
+from saleroom.kernel.errors import Refused
+from saleroom.kernel.identifiers import VERSION_MAX
 
+SEEN_VERSION = Field(
+    name="seenVersion",
+    to="seen_version",
+    parse=json_whole(1, VERSION_MAX),
+    schema={"type": "integer", "minimum": 1, "maximum": VERSION_MAX},
+    nullable=True,
+    about="The `version` of the auction that you have seen: refused where what is offered has changed since.",
+)
 _TAG = re.compile(r'"([1-9][0-9]{0,9}-[0-9a-f]{16})(?:-own)?"')
 
 
@@ -37,3 +49,7 @@ async def explained(services: BiddingServices, gid: str, refused: AuctionChanged
         return refused
     version, changes = await services.shared_reads.ask((reading.changed_since, gid, refused.seen))
     return type(refused)(refused.message, seen=refused.seen, changes=changes, version=version)
+
+
+EXPLANATIONS: Mapping[type[Refused], Explain[BiddingServices]] = {TermsChanged: explain, PreconditionFailed: explain}
+"""The refusals that tell what has changed in the auction since it was seen."""

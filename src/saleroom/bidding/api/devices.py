@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -9,8 +10,8 @@ import structlog
 
 from saleroom.accounts.service.accounts import token_digest
 from saleroom.accounts.service.throttle import TokenRates
+from saleroom.bidding.api.bids import BID, bid_faults
 from saleroom.bidding.api.conditions import explained
-from saleroom.bidding.api.fields import COMMAND
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.errors import AuctionChanged, UnknownAuction
 from saleroom.bidding.domain.preconditions import Precondition
@@ -18,6 +19,7 @@ from saleroom.bidding.service.bidding import BidCommand
 from saleroom.bidding.services import BiddingServices
 from saleroom.http import problems
 from saleroom.http.endpoints import digest
+from saleroom.http.forms import Field, Form, checked, string
 from saleroom.http.front import Outage
 from saleroom.kernel.errors import Busy, Fault, Invalid, Refused
 from saleroom.kernel.identifiers import GID, IdempotencyKey
@@ -32,6 +34,8 @@ RATE_PER_SECOND = 20
 RATE_BURST = 40
 RESPONSE_TOPIC_MAX = 256
 """The longest response topic below the prefix, in characters."""
+COMMAND_ID_MAX = 128
+COMMAND_ID_PATTERN = "[A-Za-z0-9._~:-]+(?:/[A-Za-z0-9._~:-]+)*"
 
 _CREATED = b'{"status":201,'
 _BIDS = ("POST", "/auctions/{gid}/bids")
@@ -40,6 +44,41 @@ _RESPONSE_TOPIC = Fault("response_topic", "must be below replies/ of this house,
 
 log = structlog.get_logger(__name__)
 _encode = msgspec.json.Encoder().encode
+
+
+def command_id(text: str) -> str | Fault:
+    """Return the id of a command, or the fault in it: it names the topic on which the answer comes."""
+    if len(text) > COMMAND_ID_MAX or re.fullmatch(COMMAND_ID_PATTERN, text) is None:
+        return Fault(
+            "command_id", f"must have 1 to {COMMAND_ID_MAX} characters of A-Z a-z 0-9 . _ ~ : / -, no part empty"
+        )
+    return text
+
+
+COMMAND = Form(
+    name="BidCommand",
+    fields=(
+        Field(
+            name="token",
+            to="token",
+            parse=string,
+            schema={"type": "string"},
+            required=True,
+            about="What POST /login answered: who bids.",
+        ),
+        Field(
+            name="id",
+            to="id",
+            parse=checked(command_id),
+            schema={"type": "string", "pattern": f"^{COMMAND_ID_PATTERN}$", "maxLength": COMMAND_ID_MAX},
+            required=True,
+            about="Chosen anew for each bid, at random; the same again for a repeat. It is the Idempotency-Key.",
+        ),
+        *BID.fields,
+    ),
+    check=bid_faults,
+)
+"""A bid over MQTT: what HTTP has in the headers `Authorization` and `Idempotency-Key` is in the object."""
 
 
 class Commands:

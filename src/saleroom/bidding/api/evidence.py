@@ -4,19 +4,49 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+from msgspec import Struct
 from starlette.responses import Response, StreamingResponse
 
 from saleroom import __version__
-from saleroom.bidding.api.wire import HouseView, KeyView, TimeView
+from saleroom.bidding.api.fields import AUCTION
+from saleroom.bidding.domain.errors import (
+    UnknownAuction,
+)
 from saleroom.bidding.service import ledgers, signing
 from saleroom.bidding.services import BiddingServices
-from saleroom.http.endpoints import Call
+from saleroom.http.endpoints import Call, Endpoint
 from saleroom.http.responses import json_response
 from saleroom.kernel.instants import instant
 from saleroom.storage.database import Transaction
 
 LEDGER_FORMAT = 1
 NDJSON = "application/x-ndjson"
+
+
+class TimeView(Struct, frozen=True):
+    """What the clock of the house says."""
+
+    time: str
+
+
+class KeyView(Struct, frozen=True):
+    """A public key as a JSON Web Key (RFC 7517, RFC 8037)."""
+
+    kty: str
+    crv: str
+    alg: str
+    use: str
+    kid: str
+    x: str
+
+
+class HouseView(Struct, frozen=True, rename="camel"):
+    """What the house says of itself to whoever checks it."""
+
+    service: str
+    service_version: str
+    ledger_format: int
+    keys: list[KeyView]
 
 
 async def ledger(call: Call[BiddingServices]) -> Response:
@@ -47,3 +77,39 @@ async def _nothing() -> AsyncIterator[bytes]:
     """The body that HEAD leaves out."""
     for nothing in tuple[bytes, ...]():
         yield nothing
+
+
+ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
+    Endpoint(
+        method="GET",
+        path="/auctions/{gid}/ledger",
+        name="auctionLedger",
+        summary="The ledger of an auction: its events, chained, for anyone to verify",
+        handler=ledger,
+        tag="evidence",
+        identifier=AUCTION,
+        lines=True,
+        errors=(UnknownAuction,),
+        about="Once the auction is over, limits and the reserve are opened.",
+    ),
+    Endpoint(
+        method="GET",
+        path="/time",
+        name="time",
+        summary="The clock of the house, by which everything is decided",
+        handler=time,
+        tag="evidence",
+        answer=TimeView,
+        about="Instants in answers and events are by this clock, and so is every end.",
+    ),
+    Endpoint(
+        method="GET",
+        path="/.well-known/saleroom.json",
+        name="wellKnown",
+        summary="The public keys that receipts are signed with",
+        handler=well_known,
+        tag="evidence",
+        answer=HouseView,
+        about="As JSON Web Keys, the newest first; a receipt names its key by `kid`.",
+    ),
+)

@@ -2,22 +2,95 @@
 
 from __future__ import annotations
 
+import re
+
+import msgspec
+from msgspec import Struct
 from starlette.responses import Response
 
+from saleroom.bidding.api.auctions import AUTHOR_REFUSALS
 from saleroom.bidding.api.conditions import seen
-from saleroom.bidding.api.wire import PhotoFileView, PhotosView, PhotoView
-from saleroom.bidding.domain.photos import Photo
+from saleroom.bidding.api.fields import AUCTION
+from saleroom.bidding.domain.errors import (
+    HasBids,
+    TooManyPhotos,
+    UnknownAuction,
+)
+from saleroom.bidding.domain.photos import PER_LOT_MAX, Photo
 from saleroom.bidding.service import photos
 from saleroom.bidding.service.photos import LotPhotos
 from saleroom.bidding.services import BiddingServices
 from saleroom.http import uploads
-from saleroom.http.endpoints import Call
+from saleroom.http.endpoints import Access, Call, Endpoint
+from saleroom.http.forms import (
+    Field,
+    Form,
+)
 from saleroom.http.guard import client_address, media_type
 from saleroom.http.problems import NotAnImage
 from saleroom.http.responses import json_response
+from saleroom.kernel.errors import Busy, Fault, Invalid, TooManyRequests
 
 OCTETS = "application/octet-stream"
 """The only type by which many generated clients send bytes."""
+PHOTO_IDS_MAX = 100
+"""How many are looked at; a lot has fewer."""
+PHOTO_ID_PATTERN = "[A-Za-z0-9_-]{1,64}"
+_decode_texts = msgspec.json.Decoder(list[str]).decode
+
+
+def photo_ids(raw: bytes) -> list[str] | Fault:
+    """Read a list of the ids of photos; how many they may be is the domain's to say."""
+    try:
+        ids = _decode_texts(raw)
+    except ValueError:
+        return Fault("not_a_list", "must be a list of the ids of photos")
+    if len(ids) > PHOTO_IDS_MAX:
+        return Fault("too_many_photos", f"must be at most {PER_LOT_MAX}", most=PER_LOT_MAX)
+    well_formed = all(re.fullmatch(PHOTO_ID_PATTERN, one) for one in ids)
+    return ids if well_formed else Fault("photo_id", "must be ids as POST /photos answers them")
+
+
+PHOTOS = Form(
+    name="PhotoList",
+    fields=(
+        Field(
+            name="photos",
+            to="photos",
+            parse=photo_ids,
+            schema={
+                "type": "array",
+                "items": {"type": "string", "pattern": f"^{PHOTO_ID_PATTERN}$"},
+                "maxItems": PER_LOT_MAX,
+                "uniqueItems": True,
+            },
+            required=True,
+            about="The ids of all photos that the auction is to have, in their order.",
+        ),
+    ),
+)
+
+
+class PhotoFileView(Struct, frozen=True):
+    """A photo in one width."""
+
+    width: int
+    url: str
+
+
+class PhotoView(Struct, frozen=True):
+    """A photo; its size is that of the widest file."""
+
+    id: str
+    width: int
+    height: int
+    files: list[PhotoFileView]
+
+
+class PhotosView(Struct, frozen=True):
+    """An auction's photos, in their order; the first one stands for the lot in lists."""
+
+    photos: list[PhotoView]
 
 
 async def upload(call: Call[BiddingServices]) -> Response:
@@ -47,3 +120,49 @@ def _list(found: LotPhotos) -> Response:
 def _view(one: Photo) -> PhotoView:
     files = [PhotoFileView(width, one.url(width)) for width in one.widths]
     return PhotoView(one.id, one.width, one.height, files)
+
+
+ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
+    Endpoint(
+        method="POST",
+        path="/photos",
+        name="sendPhoto",
+        summary="Send a photo, to be put on an auction",
+        handler=upload,
+        tag="auctions",
+        access=Access.TOKEN,
+        picture=True,
+        status=201,
+        answer=PhotoView,
+        errors=(Invalid, TooManyPhotos, TooManyRequests, Busy),
+        about="Kept are three widths of it as WebP, upright and without what a camera writes beside it. "
+        "A photo that is on no auction is kept for a day.",
+    ),
+    Endpoint(
+        method="GET",
+        path="/auctions/{gid}/photos",
+        name="listPhotos",
+        summary="The photos of an auction, in their order",
+        handler=of_auction,
+        tag="auctions",
+        identifier=AUCTION,
+        answer=PhotosView,
+        errors=(UnknownAuction,),
+        about="Each photo comes with its files, the narrowest first.",
+    ),
+    Endpoint(
+        method="PUT",
+        path="/auctions/{gid}/photos",
+        name="arrangePhotos",
+        summary="Say which photos an auction has, and in which order, before its first bid",
+        handler=arrange,
+        tag="auctions",
+        identifier=AUCTION,
+        access=Access.TOKEN,
+        form=PHOTOS,
+        answer=PhotosView,
+        errors=(*AUTHOR_REFUSALS, HasBids),
+        match=True,
+        about="What is left out is on no auction from then on.",
+    ),
+)

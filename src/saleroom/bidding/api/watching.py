@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from saleroom.bidding.api.wire import AuctionPage
+from saleroom.bidding.api.auctions import AuctionPage
+from saleroom.bidding.api.fields import AUCTION, paging
+from saleroom.bidding.domain.errors import (
+    TooManyWatched,
+    UnknownAuction,
+)
 from saleroom.bidding.service import watching
 from saleroom.bidding.services import BiddingServices
 from saleroom.http.cursors import WATCHED
-from saleroom.http.endpoints import Call
+from saleroom.http.endpoints import Access, Call, Endpoint
 from saleroom.http.responses import LIMIT_DEFAULT, page_response
 
 
@@ -30,3 +35,45 @@ async def mine(call: Call[BiddingServices]) -> Response:
     found, mark = await call.services.database.read(watching.watched, call.token, limit, call.query.get("cursor"))
     cursor = None if mark is None else call.services.cursors.write(WATCHED, mark)
     return page_response(call.request, AuctionPage(found, cursor), cursor)
+
+
+ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
+    Endpoint(
+        method="GET",
+        path="/me/watching",
+        name="myWatching",
+        summary="The auctions I watch, the latest put on the list first",
+        handler=mine,
+        tag="accounts",
+        access=Access.TOKEN,
+        query=paging(WATCHED),
+        answer=AuctionPage,
+        about="They stay on the list when they are over.",
+    ),
+    Endpoint(
+        method="PUT",
+        path="/auctions/{gid}/watch",
+        name="watchAuction",
+        summary="Put an auction on my list",
+        handler=watch,
+        tag="auctions",
+        identifier=AUCTION,
+        access=Access.TOKEN,
+        status=204,
+        errors=(UnknownAuction, TooManyWatched),
+        about="One that is on the list already stays where it is.",
+    ),
+    Endpoint(
+        method="DELETE",
+        path="/auctions/{gid}/watch",
+        name="unwatchAuction",
+        summary="Take an auction off my list",
+        handler=unwatch,
+        tag="auctions",
+        identifier=AUCTION,
+        access=Access.TOKEN,
+        status=204,
+        errors=(UnknownAuction,),
+        about="One that is not on the list is no error.",
+    ),
+)

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from saleroom.bidding.api.fields import SECONDS_MAX
+from saleroom.bidding.api.terms import SECONDS_MAX
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.errors import TermsChanged
 from saleroom.bidding.domain.increments import DEFAULT_LADDER, TIERS_MAX, Tier

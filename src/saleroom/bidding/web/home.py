@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.accounts.domain.accounts import parse_username
-from saleroom.bidding.api.fields import QUERY_MAX
+from saleroom.bidding.api.auctions import QUERY_MAX
 from saleroom.bidding.domain.auction import Status
 from saleroom.bidding.service import reading
 from saleroom.bidding.service.catalogue import COUNT_MAX, Catalogue, catalogue

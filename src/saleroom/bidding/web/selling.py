@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.accounts import Account
 from saleroom.bidding.api.conditions import explained
-from saleroom.bidding.api.fields import AMEND, CLOSE, CREATE
+from saleroom.bidding.api.terms import AMEND, CLOSE, CREATE
 from saleroom.bidding.domain.errors import AuctionChanged, TermsChanged
 from saleroom.bidding.domain.increments import DEFAULT_LADDER
 from saleroom.bidding.domain.photos import PER_LOT_MAX, Photo

@@ -3,9 +3,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starlette.requests import HTTPConnection
 
-from saleroom.accounts.api.agents import agent
+from saleroom.accounts.domain.agents import agent
 
 WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko)"
 SAID = {
@@ -40,21 +39,15 @@ SAID = {
 }
 
 
-def named(said: str) -> str:
-    """Return what a device with this User-Agent is called."""
-    headers = [(b"user-agent", said.encode("latin-1"))] if said else []
-    return agent(HTTPConnection({"type": "http", "headers": headers}))
-
-
 @pytest.mark.parametrize(("said", "name"), SAID.items(), ids=range(len(SAID)))
 def test_devices_are_called_as_people_call_them(said: str, name: str) -> None:
     """A browser is named with its system, a program by its own name, and nothing by what means nothing to people."""
-    assert name == named(said)
+    assert name == agent(said)
 
 
 @given(st.text(st.characters(max_codepoint=255, exclude_characters="\r\n\0")))
 def test_a_name_is_short_and_harmless(said: str) -> None:
     """Whatever is sent, the name is at most 80 plain characters."""
-    name = named(said)
+    name = agent(said)
     assert len(name) <= 80
     assert name.isascii() and all(character.isalnum() or character in " _.-" for character in name)

@@ -1,0 +1,100 @@
+"""Sessions: list one's own, end one, end all."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+from starlette.responses import Response
+
+from saleroom.accounts.api.accounts import PRIVATE
+from saleroom.accounts.domain.errors import UnknownSession
+from saleroom.accounts.service import accounts
+from saleroom.accounts.services import AccountServices
+from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
+from saleroom.http.responses import json_response
+from saleroom.kernel.instants import instant
+
+_SESSION = PathIdentifier(
+    name="id",
+    pattern=re.compile(r"[1-9][0-9]{0,17}"),
+    unknown=UnknownSession,
+    schema={"type": "integer", "minimum": 1, "maximum": 10**18 - 1},
+    about="The session.",
+)
+
+
+class SessionView(Struct, frozen=True, rename="camel"):
+    """A session of one's own: a live token, without its value."""
+
+    id: int
+    created_at: str
+    expires_at: str
+    agent: str
+    current: bool
+
+
+class SessionsView(Struct, frozen=True):
+    """Where one is logged in, the latest login first."""
+
+    sessions: list[SessionView]
+
+
+async def list_sessions(call: Call[AccountServices]) -> Response:
+    """GET /me/sessions."""
+    found = await call.services.database.read(accounts.sessions, call.token)
+    views = [
+        SessionView(one.id, instant(one.created_at), instant(one.expires_at), one.agent, one.current) for one in found
+    ]
+    return json_response(SessionsView(views), 200, PRIVATE)
+
+
+async def end_session(call: Call[AccountServices]) -> Response:
+    """DELETE /me/sessions/{id}."""
+    await call.services.tokens.write(accounts.end_session, call.token, int(call.identifier))
+    return Response(status_code=204)
+
+
+async def end_all(call: Call[AccountServices]) -> Response:
+    """DELETE /me/sessions."""
+    await call.services.tokens.write(accounts.end_all, call.token)
+    return Response(status_code=204)
+
+
+ENDPOINTS: tuple[Endpoint[AccountServices], ...] = (
+    Endpoint(
+        method="GET",
+        path="/me/sessions",
+        name="mySessions",
+        summary="Where I am logged in, the latest login first",
+        handler=list_sessions,
+        tag="accounts",
+        access=Access.TOKEN,
+        answer=SessionsView,
+        about="Tokens are not shown, only since when they are and on which device.",
+    ),
+    Endpoint(
+        method="DELETE",
+        path="/me/sessions/{id}",
+        name="endSession",
+        summary="End one of my sessions: its token is dead at once",
+        handler=end_session,
+        tag="accounts",
+        identifier=_SESSION,
+        access=Access.TOKEN,
+        status=204,
+        errors=(UnknownSession,),
+        about="`id` is that of `GET /me/sessions`.",
+    ),
+    Endpoint(
+        method="DELETE",
+        path="/me/sessions",
+        name="endAllSessions",
+        summary="Log out everywhere: all my tokens are dead at once, this one too",
+        handler=end_all,
+        tag="accounts",
+        access=Access.TOKEN,
+        status=204,
+        about="For a device that was lost: log in again afterwards.",
+    ),
+)
