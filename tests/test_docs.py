@@ -11,16 +11,18 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import click
+import msgspec
 import pytest
 
 from saleroom import settings
 from saleroom.bidding.api.devices import COMMAND
 from saleroom.bidding.domain.events import EVENTS, BidPlaced
-from saleroom.bidding.domain.views import cloud_event, event_from_parts, event_parts
+from saleroom.bidding.domain.increments import fixed
+from saleroom.bidding.domain.views import auction_view, cloud_event, event_from_parts, event_parts
 from saleroom.cli import cli
 from saleroom.compose import ENDPOINTS
 from saleroom.http.problems import statuses
-from tests.bidding.domain.examples import an_auction, place, shown
+from tests.bidding.domain.examples import an_auction, eur, place, shown
 from tests.page_routes import page_routes
 
 ROOT = Path(__file__).parents[1]
@@ -230,6 +232,16 @@ def test_the_example_of_the_rules_is_right() -> None:
         assert auction.leader is not None
         after = [auction.leader.name, f"{auction.current_bid:.0f}", f"{auction.minimum_bid:.0f}"]
         assert [", ".join(bids) or "none", *after] == row
+
+
+def test_the_example_of_an_auction_is_right() -> None:
+    """The auction shown in docs/api.md is, member by member, what the house shows."""
+    [shown] = [
+        auction for name, block in code("json") if name == "docs/api.md" and "gid" in (auction := json.loads(block))
+    ]
+    view = auction_view(an_auction(increment=fixed(eur("10"))))
+    made = json.loads(msgspec.json.encode(view)) | {name: shown[name] for name in ("gid", "head")}
+    assert list(made.items()) == list(shown.items())
 
 
 def test_every_decision_is_listed() -> None:

@@ -222,7 +222,7 @@ class Resource(Generic[S]):
 
 
 PAGE_METHODS = {"/login": ("GET", "HEAD")}
-"""The one path that a page shares with the API (contract, "Pages"): the form of the login."""
+"""The one path that a page shares with the API (docs/pages.md, "Addresses"): the form of the login."""
 
 
 def routes(

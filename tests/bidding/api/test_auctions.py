@@ -42,7 +42,7 @@ def shown(user: User, gid: str) -> Any:
 
 
 def test_create(house: House) -> None:
-    """POST /auctions is 201 with Location and the auction, just as the contract shows it, and GET gives the same."""
+    """POST /auctions is 201 with Location and the auction, just as docs/api.md shows it, and GET gives the same."""
     ada = house.user("ada")
     answer = ada.post("/auctions", json=DRAFT)
     body = answer.json()

@@ -30,7 +30,7 @@ def seen(auction: Auction, *, own: bool = False) -> dict[str, Any]:
 
 
 def test_a_new_auction_is_the_contracts_example() -> None:
-    """An auction is shown as in the contract, member by member and in its order."""
+    """An auction is shown as in docs/api.md, member by member and in its order."""
     expected = {
         "gid": "gid",
         "name": "Longcase clock",
