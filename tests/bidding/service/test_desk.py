@@ -18,7 +18,7 @@ from saleroom.bidding.domain.views import BidAnswer
 from saleroom.bidding.service import auctions, desk
 from saleroom.bidding.service.bidding import BidCommand, place_bids
 from saleroom.bidding.service.desk import Desk
-from saleroom.bidding.service.recording import lock_one
+from saleroom.bidding.service.lookup import lock_one
 from saleroom.bidding.service.signing import SigningKey
 from saleroom.bidding.storage import auctions as rows
 from saleroom.kernel.errors import Busy, Refused, Unauthenticated

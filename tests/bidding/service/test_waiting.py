@@ -9,7 +9,7 @@ from sqlalchemy.util import await_only
 from saleroom.bidding.domain.events import SoftClose
 from saleroom.bidding.service.bidding import place_bids
 from saleroom.bidding.service.closing import settle_due
-from saleroom.bidding.service.recording import lock_one
+from saleroom.bidding.service.lookup import lock_one
 from saleroom.storage.database import Transaction
 from tests.bidding.domain.examples import after, eur
 from tests.bidding.service.people import bid, outcome, person, sells, stored

@@ -12,7 +12,7 @@ from saleroom.bidding.api.fields import AUCTION
 from saleroom.bidding.domain.errors import (
     UnknownAuction,
 )
-from saleroom.bidding.service import ledgers, signing
+from saleroom.bidding.service import ledgers, lookup, signing
 from saleroom.bidding.services import BiddingServices
 from saleroom.http.endpoints import Call, Endpoint
 from saleroom.http.responses import json_response
@@ -51,7 +51,7 @@ class HouseView(Struct, frozen=True, rename="camel"):
 
 async def ledger(call: Call[BiddingServices]) -> Response:
     """GET /auctions/{gid}/ledger."""
-    auction = await call.services.database.read(ledgers.standing, call.identifier)
+    auction = await call.services.database.read(lookup.get_one, call.identifier)
     headers = {
         "Cache-Control": "no-cache",
         "Content-Disposition": f'attachment; filename="{auction.gid}.ndjson"',

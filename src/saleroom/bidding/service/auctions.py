@@ -19,8 +19,9 @@ from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.domain.views import auction_view
+from saleroom.bidding.service.lookup import lock_one
 from saleroom.bidding.service.photos import put_on
-from saleroom.bidding.service.recording import advance, lock_one, start
+from saleroom.bidding.service.recording import advance, start
 from saleroom.bidding.storage import auctions
 from saleroom.kernel.chain import SEED_BYTES
 from saleroom.kernel.identifiers import GID_BYTES, IdempotencyKey

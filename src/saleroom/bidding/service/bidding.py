@@ -13,12 +13,12 @@ from saleroom.accounts.service.idempotency import first_answer, once
 from saleroom.accounts.storage import accounts, idempotency
 from saleroom.accounts.storage.idempotency import AcceptedRequest
 from saleroom.bidding.domain import bidding
-from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.bidding import PURCHASE, BidRequest
 from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.events import BidPlaced
 from saleroom.bidding.domain.views import BidAnswer, BidView, auction_view
-from saleroom.bidding.service.recording import Step, lock_one, record, steps
+from saleroom.bidding.service.lookup import known, lock_one
+from saleroom.bidding.service.recording import Step, record, steps
 from saleroom.bidding.service.signing import SigningKey, statement
 from saleroom.bidding.storage import auctions
 from saleroom.kernel.errors import Refused, Unauthenticated
@@ -52,7 +52,7 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand], key: SigningKey 
     standing = auctions.lock(tx, (command.gid for command in commands))
     now = tx.now()
     bidders = accounts.parties_by_token(tx, digests, now)
-    known = idempotency.find(
+    earlier = idempotency.find(
         tx, ((bidders[d].id, c.once.key) for d, c in zip(digests, commands, strict=True) if c.once and d in bidders)
     )
     key = key or SigningKey()
@@ -61,13 +61,13 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand], key: SigningKey 
     kept: list[AcceptedRequest] = []
     for digest, command in zip(digests, commands, strict=True):
         try:
-            bidder = _known(bidders.get(digest))
+            bidder = _authenticated(bidders.get(digest))
             asked = command.once
-            before = None if asked is None else known.get((bidder.id, asked.key))
+            before = None if asked is None else earlier.get((bidder.id, asked.key))
             if asked is not None and before is not None:
                 answers.append(first_answer(before, asked))
                 continue
-            auction = _found(standing.get(command.gid))
+            auction = known(standing.get(command.gid))
             request = _received(command.request, now)
             made = steps(auction, bidding.place_bid(auction, bidder, request, now))
         except Refused as refusal:
@@ -78,8 +78,8 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand], key: SigningKey 
         answer = _answer(tx, key, bidder, request, made)
         answers.append(answer)
         if asked is not None:
-            known[bidder.id, asked.key] = AcceptedRequest(bidder.id, asked.key, asked.request, answer)
-            kept.append(known[bidder.id, asked.key])
+            earlier[bidder.id, asked.key] = AcceptedRequest(bidder.id, asked.key, asked.request, answer)
+            kept.append(earlier[bidder.id, asked.key])
     record(tx, taken)
     idempotency.add(tx, kept, now)
     return answers
@@ -149,13 +149,7 @@ def _answer(tx: Transaction, key: SigningKey, bidder: Party, request: BidRequest
     return _encode(BidAnswer(bid=bid, auction=auction_view(auction), leading=leading, receipt=signed))
 
 
-def _known(bidder: Party | None) -> Party:
+def _authenticated(bidder: Party | None) -> Party:
     if bidder is None:
         raise Unauthenticated
     return bidder
-
-
-def _found(auction: Auction | None) -> Auction:
-    if auction is None:
-        raise UnknownAuction
-    return auction

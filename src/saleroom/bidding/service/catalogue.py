@@ -5,12 +5,12 @@ from __future__ import annotations
 from msgspec import Struct
 
 from saleroom.bidding.domain.auction import Status
-from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.photos import Photo
 from saleroom.bidding.domain.views import AuctionView, BidView, auction_view
 from saleroom.bidding.service import photos
+from saleroom.bidding.service.lookup import get_one
 from saleroom.bidding.service.reading import history
-from saleroom.bidding.storage import auctions, listing
+from saleroom.bidding.storage import listing
 from saleroom.bidding.storage.listing import Filter, Mark, Sort
 from saleroom.storage.database import Transaction
 
@@ -57,9 +57,7 @@ def catalogue(tx: Transaction, which: Filter, sort: Sort, limit: int, after: Mar
 
 def screen(tx: Transaction, token: str | None, gid: str, author: str | None) -> Screen:
     """Return a lot for the hall, where only what anyone may see is shown. Raises UnknownAuction."""
-    found = auctions.get(tx, gid)
-    if found is None:
-        raise UnknownAuction
+    found = get_one(tx, gid)
     bids, _ = history(tx, found, None, SCREEN_BIDS, None)
     return Screen(
         auction=auction_view(found),
@@ -74,7 +72,6 @@ def after(tx: Transaction, token: str | None, gid: str, author: str | None) -> A
 
     Raises UnknownAuction where there is no `gid`.
     """
-    if auctions.get(tx, gid) is None:
-        raise UnknownAuction
+    get_one(tx, gid)
     found, _ = listing.page(tx, Filter(status=Status.OPEN, author=author), Sort.ENDING, 2, None)
     return next((auction_view(one) for one in found if one.gid != gid), None)

@@ -6,9 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from saleroom.bidding.domain.auction import Auction
-from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.ledger import LedgerEvent, LedgerWriter
-from saleroom.bidding.storage import auctions
 from saleroom.kernel.errors import Busy
 from saleroom.log import store
 from saleroom.storage.database import Database, Transaction
@@ -18,14 +16,6 @@ PAGE = 500
 BUSY_SECONDS = 0.5
 
 Read = Callable[[Transaction, int, int, int], Sequence[LedgerEvent]]
-
-
-def standing(tx: Transaction, gid: str) -> Auction:
-    """Return the auction as it is. Raises UnknownAuction."""
-    auction = auctions.get(tx, gid)
-    if auction is None:
-        raise UnknownAuction
-    return auction
 
 
 async def lines(database: Database, auction: Auction) -> AsyncIterator[bytes]:

@@ -9,13 +9,13 @@ from msgspec import Struct
 from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain.auction import Auction
-from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.events import SoftClose
 from saleroom.bidding.domain.photos import Photo
 from saleroom.bidding.domain.views import AuctionView, BidView, auction_view
 from saleroom.bidding.service import photos, watching
+from saleroom.bidding.service.lookup import get_one
 from saleroom.bidding.service.reading import Standing, history, standing
-from saleroom.bidding.storage import auctions, bids
+from saleroom.bidding.storage import bids
 from saleroom.storage.database import Transaction
 
 
@@ -42,9 +42,7 @@ class LotDetails(Struct, frozen=True, kw_only=True):
 def show(tx: Transaction, token: str | None, gid: str, limit: int, before: int | None) -> LotDetails:
     """Return a lot with a page of its bids. Raises UnknownAuction, or Unauthenticated for a dead token."""
     viewer = None if token is None else authenticate(tx, token)
-    found = auctions.get(tx, gid)
-    if found is None:
-        raise UnknownAuction
+    found = get_one(tx, gid)
     own = viewer is not None and viewer.id == found.author.id
     page, older = history(tx, found, viewer, limit, before)
     highest = None if viewer is None or own else _limit(tx, found, viewer)

@@ -16,7 +16,7 @@ from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.storage import accounts
 from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.auction import Auction
-from saleroom.bidding.domain.errors import TooManyPhotos, UnknownAuction, UnknownPhoto
+from saleroom.bidding.domain.errors import TooManyPhotos, UnknownPhoto
 from saleroom.bidding.domain.events import ShownFile, ShownPhoto
 from saleroom.bidding.domain.photos import (
     PHOTO_ID_BYTES,
@@ -28,10 +28,11 @@ from saleroom.bidding.domain.photos import (
 )
 from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.service.decoder import Decoder
+from saleroom.bidding.service.lookup import get_one, lock_one
 from saleroom.bidding.service.places import Places, Sender
-from saleroom.bidding.service.recording import advance, lock_one
+from saleroom.bidding.service.recording import advance
 from saleroom.bidding.service.renditions import FIELD, Renditions
-from saleroom.bidding.storage import auctions, photos
+from saleroom.bidding.storage import photos
 from saleroom.bidding.storage.photos import PhotoFile
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.parties import Party
@@ -164,9 +165,7 @@ def of_lot(tx: Transaction, gid: str) -> list[Photo]:
 
 def shown(tx: Transaction, gid: str) -> LotPhotos:
     """Return a lot's photos in their order, and its tag. Raises UnknownAuction."""
-    auction = auctions.get(tx, gid)
-    if auction is None:
-        raise UnknownAuction
+    auction = get_one(tx, gid)
     return LotPhotos(auction.tag, photos.of_auction(tx, auction.id))
 
 

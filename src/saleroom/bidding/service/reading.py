@@ -17,6 +17,7 @@ from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.events import AuctionAmended, AuctionCreated, Outcome, PhotosArranged, Terms
 from saleroom.bidding.domain.preconditions import changes
 from saleroom.bidding.domain.views import AuctionView, BidView, auction_view
+from saleroom.bidding.service.lookup import get_one
 from saleroom.bidding.storage import auctions, bids, listing
 from saleroom.bidding.storage.listing import Filter, Mark, Sort
 from saleroom.kernel.errors import Change, Refused, Unauthenticated
@@ -118,7 +119,7 @@ def bid_history(
     A maximum is shown on one's own bids only. Raises UnknownAuction, or Unauthenticated for a dead token.
     """
     viewer = _viewer(tx, token)
-    return history(tx, _found(tx, gid), viewer, limit, before)
+    return history(tx, get_one(tx, gid), viewer, limit, before)
 
 
 def history(
@@ -157,7 +158,7 @@ def my_bids(tx: Transaction, token: str, limit: int, before: int | None) -> tupl
 
 def has_bid(tx: Transaction, token: str | None, gid: str) -> bool:
     """Return whether the caller has bid on an auction. Raises UnknownAuction, or Unauthenticated for a dead token."""
-    one, viewer = _found(tx, gid), _viewer(tx, token)
+    one, viewer = get_one(tx, gid), _viewer(tx, token)
     return viewer is not None and bids.highest_limit(tx, one.id, viewer.id) is not None
 
 
@@ -166,7 +167,7 @@ def changed_since(tx: Transaction, gid: str, seen: int | None) -> tuple[int, tup
 
     Raises UnknownAuction.
     """
-    one = _found(tx, gid)
+    one = get_one(tx, gid)
     if seen is None or seen > one.version:
         return one.version, ()
     before = store.last_public(tx, one.id, (AuctionCreated, AuctionAmended), seen)
@@ -187,13 +188,6 @@ def standing(one: Auction, user_id: int) -> Standing:
 
 def _viewer(tx: Transaction, token: str | None) -> Account | None:
     return None if token is None else authenticate(tx, token)
-
-
-def _found(tx: Transaction, gid: str) -> Auction:
-    found = auctions.get(tx, gid)
-    if found is None:
-        raise UnknownAuction
-    return found
 
 
 def _json(tx: Transaction, one: Auction, viewer: Account | None) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from saleroom.bidding.domain.auction import Auction, begin
-from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.events import AuctionAmended, AuctionCreated, BidPlaced, Event, PhotosArranged
 from saleroom.bidding.domain.ledger import Entry, enter
 from saleroom.bidding.storage import auctions, bids
@@ -39,14 +38,6 @@ def record(tx: Transaction, taken: Sequence[Step]) -> None:
     auctions.save(tx, (auction for auction, _, _ in taken), terms=amended)
     store.append(tx, taken)
     bids.add(tx, [(auction, event) for auction, event, _ in taken if isinstance(event, BidPlaced)])
-
-
-def lock_one(tx: Transaction, gid: str) -> Auction:
-    """Return the auction, locked. Raises UnknownAuction."""
-    found = auctions.lock(tx, [gid]).get(gid)
-    if found is None:
-        raise UnknownAuction
-    return found
 
 
 def advance(tx: Transaction, auction: Auction, events: Iterable[Event]) -> Auction:

@@ -11,14 +11,14 @@ from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.auction import Auction, begin
-from saleroom.bidding.domain.errors import NotAuthor, UnknownAuction
+from saleroom.bidding.domain.errors import NotAuthor
 from saleroom.bidding.domain.photos import Photo
 from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.domain.views import AuctionView, auction_view
 from saleroom.bidding.service import auctions as use_cases
 from saleroom.bidding.service import photos
-from saleroom.bidding.storage import auctions
+from saleroom.bidding.service.lookup import get_one
 from saleroom.kernel.parties import Party
 from saleroom.storage.database import Transaction
 
@@ -48,7 +48,7 @@ def preview_amended(
 ) -> Offer:
     """Return the lot that `changes` would make of this one. Raises as `service.auctions.amend`."""
     account = authenticate(tx, token)
-    found = _found(tx, gid)
+    found = get_one(tx, gid)
     events = selling.amend(found, _party(account), changes, tx.now(), seen)
     return _offer(found.after_all(events), photos.own(tx, token or "", photo_ids))
 
@@ -56,7 +56,7 @@ def preview_amended(
 def offered(tx: Transaction, token: str | None, gid: str) -> Offer:
     """Return one's own lot. Raises Unauthenticated, UnknownAuction or NotAuthor."""
     account = authenticate(tx, token)
-    found = _found(tx, gid)
+    found = get_one(tx, gid)
     if found.author.id != account.id:
         raise NotAuthor
     return _offer(found, photos.of_lot(tx, gid))
@@ -64,7 +64,7 @@ def offered(tx: Transaction, token: str | None, gid: str) -> Offer:
 
 def refuse_unless_amendable(tx: Transaction, token: str | None, gid: str) -> None:
     """Raise what keeps the holder of `token` from changing or cancelling the lot, as `domain.selling.amend` would."""
-    selling.refuse_unless_amendable(_found(tx, gid), _party(authenticate(tx, token)), tx.now())
+    selling.refuse_unless_amendable(get_one(tx, gid), _party(authenticate(tx, token)), tx.now())
 
 
 def amend(
@@ -78,13 +78,6 @@ def amend(
     """Change a lot's terms and its photos, both or neither. Raises as `service.auctions.amend` and `photos.arrange`."""
     use_cases.amend(tx, token, gid, changes, seen)
     photos.arrange(tx, token, gid, photo_ids)
-
-
-def _found(tx: Transaction, gid: str) -> Auction:
-    found = auctions.get(tx, gid)
-    if found is None:
-        raise UnknownAuction
-    return found
 
 
 def _offer(auction: Auction, pictures: list[Photo]) -> Offer:

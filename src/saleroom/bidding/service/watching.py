@@ -6,8 +6,9 @@ from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.storage import accounts
 from saleroom.bidding.domain.auction import Auction
-from saleroom.bidding.domain.errors import TooManyWatched, UnknownAuction
+from saleroom.bidding.domain.errors import TooManyWatched
 from saleroom.bidding.domain.views import AuctionView, auction_view
+from saleroom.bidding.service.lookup import get_one
 from saleroom.bidding.storage import auctions, watches
 from saleroom.storage.database import Transaction, brief
 
@@ -54,10 +55,7 @@ def is_watched(tx: Transaction, token: str | None, gid: str) -> bool:
 
 
 def _both(tx: Transaction, token: str, gid: str) -> tuple[Account, Auction]:
-    account, auction = authenticate(tx, token), auctions.get(tx, gid)
-    if auction is None:
-        raise UnknownAuction
-    return account, auction
+    return authenticate(tx, token), get_one(tx, gid)
 
 
 def _view(one: Auction, account: Account) -> AuctionView:
