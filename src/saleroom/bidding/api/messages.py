@@ -19,11 +19,12 @@ from saleroom.bidding.domain import bidding, closing, selling
 from saleroom.bidding.domain.auction import Auction, Status, begin
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.events import EVENTS, BidPlaced, Event, ShownFile, ShownPhoto
-from saleroom.bidding.domain.ledger import Entry, enter
+from saleroom.bidding.domain.ledger import enter
+from saleroom.bidding.domain.receipts import receipt_of
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.domain.views import BidAnswer, BidView, auction_view
 from saleroom.bidding.service.recording import Step, steps
-from saleroom.bidding.service.signing import Signer, statement
+from saleroom.bidding.service.signing import Signer
 from saleroom.feed.streams import STARTED, started
 from saleroom.http import problems, schemas
 from saleroom.http.schemas import GID_PATTERN, HASH, INSTANT, MONEY, USERNAME, Schema
@@ -206,7 +207,7 @@ def state_example() -> Any:
 
 def accepted_example() -> Any:
     """Return the reply to a bid that was accepted."""
-    step = auction, bid = _after_first_bid()
+    auction, bid = _after_first_bid()
     shown = BidView(
         amount=str(bid.amount),
         bidder=bid.bidder,
@@ -215,7 +216,7 @@ def accepted_example() -> Any:
         automatic=bid.automatic,
     )
     asked = BidRequest(None, bid.maximum, received_at=bid.received_at)
-    receipt = _SIGNER.sign(statement(Party(bid.bidder_id, bid.bidder), asked, [(*step, Entry(None, b""))]))
+    receipt = _SIGNER.sign(receipt_of(auction, Party(bid.bidder_id, bid.bidder), asked, bid, bid.at).payload())
     answer = BidAnswer(bid=shown, auction=auction_view(auction), leading=bid.leading, receipt=receipt)
     return {"status": 201, **msgspec.to_builtins(answer)}
 

@@ -16,10 +16,11 @@ from saleroom.bidding.domain import bidding
 from saleroom.bidding.domain.bidding import PURCHASE, BidRequest
 from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.events import BidPlaced
+from saleroom.bidding.domain.receipts import receipt_of
 from saleroom.bidding.domain.views import BidAnswer, BidView, auction_view
 from saleroom.bidding.service.lookup import known, lock_one
 from saleroom.bidding.service.recording import Step, record, steps
-from saleroom.bidding.service.signing import SigningKey, statement
+from saleroom.bidding.service.signing import SigningKey
 from saleroom.bidding.storage import auctions
 from saleroom.kernel.errors import Refused, Unauthenticated
 from saleroom.kernel.identifiers import IdempotencyKey
@@ -131,22 +132,23 @@ def _received(request: BidRequest, now: datetime) -> BidRequest:
 
 
 def _answer(tx: Transaction, key: SigningKey, bidder: Party, request: BidRequest, made: Sequence[Step]) -> bytes:
-    """What became of the bid: its own row of the history, the auction after it, and whether the bidder leads."""
-    auction = made[-1][0]
-    own = [e for _, e, _ in made if isinstance(e, BidPlaced) and e.bidder_id == bidder.id]
-    bid = None
-    if own:
-        placed = own[-1]
-        bid = BidView(
+    """Return the answer to a bid that brought about `made`: its own row of the history, the auction, and the receipt."""
+    auction, last, _ = made[-1]
+    placed = next((e for _, e, _ in reversed(made) if isinstance(e, BidPlaced) and e.bidder_id == bidder.id), None)
+    bid = (
+        None
+        if placed is None
+        else BidView(
             amount=str(placed.amount),
             bidder=placed.bidder,
             received_at=maybe_instant(placed.received_at),
             placed_at=instant(placed.at),
             automatic=placed.automatic,
         )
-    leading = auction.leader is not None and auction.leader.id == bidder.id
-    signed = key.signer(tx).sign(statement(bidder, request, made))
-    return _encode(BidAnswer(bid=bid, auction=auction_view(auction), leading=leading, receipt=signed))
+    )
+    receipt = receipt_of(auction, bidder, request, placed, last.at)
+    signed = key.signer(tx).sign(receipt.payload())
+    return _encode(BidAnswer(bid=bid, auction=auction_view(auction), leading=receipt.leading, receipt=signed))
 
 
 def _authenticated(bidder: Party | None) -> Party:

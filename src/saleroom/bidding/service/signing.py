@@ -1,4 +1,4 @@
-"""Receipts: what the house signs, and with which key (docs/ledger.md).
+"""Signing receipts, and the keys for it (docs/ledger.md).
 
 A receipt is a JSON Web Signature in compact form (RFC 7515) with Ed25519 (RFC 8037).
 """
@@ -9,25 +9,19 @@ import base64
 import binascii
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from saleroom.bidding.domain.bidding import BidRequest
-from saleroom.bidding.domain.events import BidPlaced
-from saleroom.bidding.service.recording import Step
+from saleroom.bidding.domain.receipts import ALGORITHM, TYPE, Header
 from saleroom.bidding.storage import signing_keys
 from saleroom.bidding.storage.signing_keys import KeyRow
 from saleroom.kernel.chain import canonical
 from saleroom.kernel.errors import Refused
-from saleroom.kernel.instants import maybe_instant
-from saleroom.kernel.parties import Party
 from saleroom.storage.database import Transaction
-
-TYPE = "saleroom-receipt"
 
 
 class Signer:
@@ -37,9 +31,9 @@ class Signer:
         self._private = private
         self.public = _text(private.public_key().public_bytes_raw())
         self.kid = thumbprint(self.public)
-        self._header = _text(canonical({"alg": "EdDSA", "kid": self.kid, "typ": TYPE})).encode() + b"."
+        self._header = _text(canonical(Header(ALGORITHM, self.kid, TYPE))).encode() + b"."
 
-    def sign(self, payload: dict[str, Any]) -> str:
+    def sign(self, payload: Mapping[str, Any]) -> str:
         """Return `payload` signed: three parts of base64url with dots between."""
         signed = self._header + _base64(canonical(payload))
         return (signed + b"." + _base64(self._private.sign(signed))).decode()
@@ -88,28 +82,8 @@ def make_alone(tx: Transaction, own: Signer) -> None:
 
 def public_keys(tx: Transaction) -> list[dict[str, str]]:
     """Return every key that receipts may be signed with, as JSON Web Keys, the newest first."""
-    common = {"kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "use": "sig"}
+    common = {"kty": "OKP", "crv": "Ed25519", "alg": ALGORITHM, "use": "sig"}
     return [common | {"kid": row.kid, "x": row.public} for row in signing_keys.all_keys(tx)]
-
-
-def statement(bidder: Party, request: BidRequest, made: Sequence[Step]) -> dict[str, Any]:
-    """Return what a receipt says of a bid that was taken: `made` is what it brought about."""
-    auction, last, _ = made[-1]
-    own = [event for _, event, _ in made if isinstance(event, BidPlaced) and event.bidder_id == bidder.id]
-    asked = request.asked
-    limit = own[-1].maximum if own else request.maximum
-    return {
-        "gid": auction.gid,
-        "sequence": auction.version,
-        "hash": auction.chain.head,
-        "bidder": bidder.name,
-        "asked": None if asked is None else {"amount": _money(asked.amount), "maximum": _money(asked.maximum)},
-        "amount": _money(own[-1].amount if own else None),
-        "maximum": _money(limit),
-        "leading": auction.leader is not None and auction.leader.id == bidder.id,
-        "receivedAt": maybe_instant(request.received_at),
-        "decidedAt": maybe_instant(last.at),
-    }
 
 
 def thumbprint(public: str) -> str:
@@ -142,10 +116,6 @@ def _made(file: Path) -> Ed25519PrivateKey:
     except OSError as error:
         raise Refused(f"cannot write signing_key_file {file}: {error.strerror}") from error
     return key
-
-
-def _money(amount: object) -> str | None:
-    return None if amount is None else str(amount)
 
 
 def _base64(raw: bytes) -> bytes:

@@ -12,12 +12,13 @@ from typing import BinaryIO
 import msgspec
 from msgspec import Struct
 
+from saleroom.bidding.domain.receipts import Receipt
 from saleroom.kernel.terminal import plain
 from saleroom.tools.errors import ToolError, WrongUsage
 from saleroom.tools.progress import Progress
 from saleroom.tools.verify import display, receipts, source
 from saleroom.tools.verify.reading import Breakage, Ledger, read
-from saleroom.tools.verify.receipts import FORM, InvalidReceipt, Keys, Receipt
+from saleroom.tools.verify.receipts import FORM, InvalidReceipt, Keys
 from saleroom.tools.verify.source import AuctionAddress
 
 

@@ -8,19 +8,17 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from datetime import datetime
-from decimal import Decimal
 from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from saleroom.bidding.domain.events import BidPlaced, BidPrices, MaximumRaised
+from saleroom.bidding.domain.events import BidPlaced, MaximumRaised
+from saleroom.bidding.domain.receipts import ALGORITHM, TYPE, Header, Receipt
 from saleroom.tools.verify.reading import Ledger
 
 _T = TypeVar("_T", bound=Struct)
 
-TYPE = "saleroom-receipt"
 FORM = re.compile(r"[A-Za-z0-9_-]{1,4096}\.[A-Za-z0-9_-]{1,16384}\.[A-Za-z0-9_-]{86}")
 """Three parts of base64url, of which the last one is a signature of 64 bytes."""
 
@@ -44,35 +42,14 @@ class Keys(Struct, frozen=True):
     keys: list[Key]
 
 
-class _Header(Struct, frozen=True):
-    alg: str
-    kid: str
-    typ: str
-
-
-class Receipt(Struct, frozen=True, rename="camel"):
-    """The signed bid. `amount` is None if only the bidder's own maximum rose; `asked` is None for a purchase."""
-
-    gid: str
-    sequence: int
-    hash: str
-    bidder: str
-    asked: BidPrices | None
-    amount: Decimal | None
-    maximum: Decimal
-    leading: bool
-    received_at: datetime | None
-    decided_at: datetime
-
-
 def check(text: str, keys: Keys) -> Receipt:
     """Return the receipt in `text`, after checking that one of `keys` has signed it. Raises InvalidReceipt."""
     if not FORM.fullmatch(text):
         raise InvalidReceipt("this is no receipt: a receipt is three parts of base64url with dots between them")
     header, payload, signature = (_bytes(part) for part in text.split("."))
-    head = _read(header, _Header)
-    if (head.alg, head.typ) != ("EdDSA", TYPE):
-        raise InvalidReceipt(f"this is no receipt: its header does not say alg EdDSA and typ {TYPE}")
+    head = _read(header, Header)
+    if (head.alg, head.typ) != (ALGORITHM, TYPE):
+        raise InvalidReceipt(f"this is no receipt: its header does not say alg {ALGORITHM} and typ {TYPE}")
     key = next((key for key in keys.keys if (key.kid, key.kty, key.crv) == (head.kid, "OKP", "Ed25519")), None)
     if key is None:
         raise InvalidReceipt(

@@ -1,0 +1,74 @@
+"""Receipts: what the house signs for an accepted bid, as the payload of a JSON Web Signature (docs/ledger.md)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from msgspec import Struct, structs
+
+from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.bidding import BidRequest
+from saleroom.bidding.domain.events import BidPlaced, BidPrices
+from saleroom.kernel.instants import instant, maybe_instant
+from saleroom.kernel.parties import Party
+
+TYPE = "saleroom-receipt"
+"""The `typ` of the header (RFC 7515, 4.1.9)."""
+ALGORITHM = "EdDSA"
+"""The `alg` of the header: Ed25519 (RFC 8037)."""
+
+
+class Header(Struct, frozen=True):
+    """The protected header; `kid` is the thumbprint of the key (RFC 7638)."""
+
+    alg: str
+    kid: str
+    typ: str
+
+
+class Receipt(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The payload: the bid, and the place in the ledger where it stands.
+
+    `sequence` and `hash` are those of the auction's last public event. `amount` is None if only the bidder's own maximum
+    rose, `asked` for a purchase.
+    """
+
+    gid: str
+    sequence: int
+    hash: str
+    bidder: str
+    asked: BidPrices | None
+    amount: Decimal | None
+    maximum: Decimal
+    leading: bool
+    received_at: datetime | None
+    decided_at: datetime
+
+    def payload(self) -> dict[str, Any]:
+        """Return the receipt as it is signed, ready for canonical JSON."""
+        members: dict[str, Any] = dict(zip(self.__struct_encode_fields__, structs.astuple(self), strict=True))
+        members["receivedAt"] = maybe_instant(self.received_at)
+        members["decidedAt"] = instant(self.decided_at)
+        return members
+
+
+def receipt_of(
+    auction: Auction, bidder: Party, request: BidRequest, bid: BidPlaced | None, decided_at: datetime
+) -> Receipt:
+    """Return the receipt for `request`, which led to `auction`. `bid` is None if only the bidder's own maximum rose."""
+    limit = request.maximum if bid is None else bid.maximum
+    assert limit is not None, "a request that records no bid raises a maximum"
+    return Receipt(
+        gid=auction.gid,
+        sequence=auction.version,
+        hash=auction.chain.head,
+        bidder=bidder.name,
+        asked=request.asked,
+        amount=None if bid is None else bid.amount,
+        maximum=limit,
+        leading=auction.leader is not None and auction.leader.id == bidder.id,
+        received_at=request.received_at,
+        decided_at=decided_at,
+    )
