@@ -18,7 +18,7 @@ RESULTS = Path(__file__).with_name("results")
 DOCUMENT = ROOT / "docs" / "maintaining" / "performance.md"
 CHARTS = ROOT / "docs" / "maintaining" / "performance"
 WIDTH = 180
-"""Of what is written into a file or a pipe."""
+"""The width of the table in a file or a pipe."""
 EXIT_CODES = "Exit codes: 0 done, 1 a database held a violation, or a measurement failed, 2 wrong usage, 130 stopped."
 
 
@@ -34,20 +34,20 @@ def cli() -> None:
         python -m bench rows
         python -m bench report bench/results/2026-11-21T12-00-00.json
 
-    `make bench` installs what it needs and does the first.
+    `make bench` installs what it needs and runs the first example.
     """
 
 
 @cli.command("run", epilog=EXIT_CODES)
-@click.option("--only", default="", metavar="ROWS", help="Rows of the table, by commas; all without it.")
+@click.option("--only", default="", metavar="ROWS", help="Rows of the table, separated by commas. Default: all.")
 @click.option("--rounds", default=3, show_default=True, type=click.IntRange(1), help="How often each side is measured.")
 @click.option(
     "--seconds", default=5.0, show_default=True, type=click.FloatRange(0.5), help="Length of each measured interval."
 )
 @click.option("--memory-bids", default=1_000_000, show_default=True, help="How many bids the row memory waits for.")
-@click.option("--output", type=click.Path(path_type=Path), help="JSON file to write; else one named by the time.")
+@click.option("--output", type=click.Path(path_type=Path), help="JSON file to write. Default: one named by the time.")
 def run_rows(only: str, rounds: int, seconds: float, memory_bids: int, output: Path | None) -> int:
-    """Measure, print the table, and keep all figures as JSON and the ratios as a chart beside it.
+    """Measure, print the table, and save all figures as JSON and the ratios as a chart beside it.
 
     Examples:
 
@@ -70,7 +70,7 @@ def run_rows(only: str, rounds: int, seconds: float, memory_bids: int, output: P
     ratios([found], file.with_suffix(".svg"))
     console.print(report.terminal(found, rows))
     console.print(f"Violations counted in the databases: {found.violations()}", highlight=False)
-    console.print(f"Kept in {file}", highlight=False, soft_wrap=True)
+    console.print(f"Saved in {file}", highlight=False, soft_wrap=True)
     return 1 if found.violations() or found.failed else 130 if found.stopped else 0
 
 
@@ -82,17 +82,17 @@ def list_rows() -> None:
 
 @cli.command("report", epilog=EXIT_CODES)
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--document", default=DOCUMENT, type=click.Path(path_type=Path), help="Where the table goes.")
+@click.option("--document", default=DOCUMENT, type=click.Path(path_type=Path), help="Document with the table.")
 @click.option("--charts", default=CHARTS, type=click.Path(path_type=Path), help="Folder of the charts.")
 def write_report(files: tuple[Path, ...], document: Path, charts: Path) -> None:
-    """Write the table of kept figures into docs/maintaining/performance.md, and draw its charts.
+    """Write the table of saved figures into docs/maintaining/performance.md, and draw its charts.
 
     Examples:
 
         python -m bench report bench/results/2026-11-21T12-00-00.json
         python -m bench report all.json full-again.json
 
-    Of several files, each line and each curve comes from the last one that has all of it.
+    Each line and each curve comes from the last of the files that has all of it.
     """
     from bench import chart, report, results
 

@@ -23,7 +23,7 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 class Interval(Struct):
-    """The measured part of a load: when it began and ended, and the processor time that it took."""
+    """The measured part of a load: its begin and end, and the processor time used in it."""
 
     server: int
     database: int | None
@@ -32,8 +32,8 @@ class Interval(Struct):
     server_cpu: float = 0.0
     database_cpu: float = 0.0
 
-    def last(self, seconds: float, meanwhile: Callable[[float], None] = time.sleep) -> None:
-        """Measure from now on for `seconds`, which is how long `meanwhile` takes."""
+    def measure(self, seconds: float, meanwhile: Callable[[float], None] = time.sleep) -> None:
+        """Measure for `seconds`, the time that `meanwhile` takes."""
         self.began = datetime.now(UTC)
         server, database = self._cpu()
         meanwhile(seconds)
@@ -43,7 +43,7 @@ class Interval(Struct):
 
     @property
     def seconds(self) -> float:
-        """How long it was."""
+        """The length of the interval."""
         return (self.ended - self.began).total_seconds()
 
     def _cpu(self) -> tuple[float, float]:
@@ -58,7 +58,7 @@ def bids(
     connections: int = CONNECTIONS,
     workers: int = 1,
 ) -> Reading:
-    """Return the accepted bids per second of a house on a fresh database of `kind`, on so many of its auctions."""
+    """Return the accepted bids per second of a house on so many auctions of a fresh database of `kind`."""
     with stage.database(kind) as url:
         return on_database(stage, url, kind, auctions=auctions, connections=connections, workers=workers)
 
@@ -73,15 +73,15 @@ def on_database(
     workers: int = 1,
     since: Since = EVERYTHING,
 ) -> Reading:
-    """Return the same for the database at `url`, which may hold bids already; it stays as the storm leaves it.
+    """Return the same for the database at `url`, which may already hold bids. The new bids stay in it.
 
-    `since` says where to begin to look for violations.
+    The search for violations starts at `since`.
     """
     before = data.on(url, last_bid)
     load = Load(script="bid.lua", tokens=stage.tokens, gids=stage.gids(auctions), connections=connections)
     with House(stage.folder, url, workers=workers) as house:
         interval = Interval(house.pid, stage.server_pid(kind))
-        warm, summary = stormed(stage, house, load, interval)
+        warm, summary = run_load(stage, house, load, interval)
     accepted = data.on(url, lambda connection: recorded(connection, before, interval))
     total = data.on(url, lambda connection: recorded(connection, before))
     found = data.on(url, lambda connection: violations.find(connection, since))
@@ -89,27 +89,27 @@ def on_database(
     return Reading(value=accepted / interval.seconds, figures=figures(summary, interval, accepted), violations=found)
 
 
-def stormed(
+def run_load(
     stage: Stage, program: Program, load: Load, interval: Interval, meanwhile: Callable[[float], None] = time.sleep
 ) -> tuple[wrk.Summary, wrk.Summary]:
-    """Warm `program` up, put `load` on it while `interval` is measured, and return what wrk says of both.
+    """Warm `program` up, put `load` on it while `interval` is measured, and return both summaries of wrk.
 
-    `meanwhile` is what happens in the interval; it takes as many seconds as it is told.
+    `meanwhile` runs during the interval, for the seconds that it is given.
     """
     warm = wrk.run(program.url, rising(load, stage.first_amount()), WARM_UP_SECONDS)
     storm = rising(load, stage.first_amount())
     seconds = wrk.HEAD_SECONDS + stage.seconds + 0.1
-    return warm, wrk.run(program.url, storm, seconds, lambda: interval.last(stage.seconds, meanwhile))
+    return warm, wrk.run(program.url, storm, seconds, lambda: interval.measure(stage.seconds, meanwhile))
 
 
 def rising(load: Load, first: int, pause_ms: float | None = None) -> Load:
-    """Return `load` from another amount on, with another pause."""
+    """Return `load` with another first amount and another pause."""
     return structs.replace(load, first=first, pause_ms=pause_ms)
 
 
 def figures(summary: wrk.Summary, interval: Interval, accepted: int) -> dict[str, float]:
-    """What stands beside a rate: latencies, the share of requests that succeeded, processor time for each bid."""
-    told = {
+    """Return the figures beside a rate: latencies, the share of requests that succeeded, processor time for each bid."""
+    found = {
         "p50_ms": summary.p50_ms,
         "p99_ms": summary.p99_ms,
         "decided_per_s": summary.requests / summary.seconds,
@@ -118,8 +118,8 @@ def figures(summary: wrk.Summary, interval: Interval, accepted: int) -> dict[str
         "server_cpu_us": 1e6 * interval.server_cpu / max(1, accepted),
     }
     if interval.database is not None:
-        told["database_cpu_us"] = 1e6 * interval.database_cpu / max(1, accepted)
-    return told
+        found["database_cpu_us"] = 1e6 * interval.database_cpu / max(1, accepted)
+    return found
 
 
 def last_bid(connection: Connection) -> int:
@@ -128,7 +128,7 @@ def last_bid(connection: Connection) -> int:
 
 
 def recorded(connection: Connection, after: int, interval: Interval | None = None) -> int:
-    """Return how many bids were recorded after the row `after`, and within `interval` by the database's clock."""
+    """Return how many bids were recorded after the row `after`, and if given, within `interval` by the database's clock."""
     statement = select(func.count()).where(bid_rows.c.id > after)
     if interval is not None:
         statement = statement.where(bid_rows.c.placed_at >= interval.began, bid_rows.c.placed_at < interval.ended)

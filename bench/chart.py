@@ -1,4 +1,4 @@
-"""Charts as SVG: the ratios against their targets, and how cost grows. Mid-tone colours on no ground: for light and dark."""
+"""Charts as SVG: the ratios against their targets, and the growth of costs. Their colours fit light and dark pages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INK = "#808890"
 COLOURS = ("#3b8ed0", "#d9822b", "#3fa66b", "#b06ab3")
 MISSED = "#d0553b"
 _STYLE = {
-    "svg.fonttype": "none",  # text stays text
+    "svg.fonttype": "none",  # text stays text, not outlines
     "svg.hashsalt": "saleroom",  # the same figures give the same file
     "font.family": "sans-serif",
     "font.size": 10,
@@ -25,7 +25,7 @@ _STYLE = {
 
 
 def ratios(runs: Sequence[Results], file: Path) -> None:
-    """Draw each ratio in parts of its target: a bar to the right of 1 reaches it."""
+    """Draw each ratio divided by its target: a bar that reaches 1 meets the target."""
     found = [verdict for line in LINES if (verdict := judge(runs, line)) is not None and line.target]
     if not found:
         return
@@ -41,12 +41,12 @@ def ratios(runs: Sequence[Results], file: Path) -> None:
     axes.axvline(1, color=INK, linestyle="--", linewidth=1)
     for place, (verdict, share) in enumerate(zip(found, shares, strict=True)):
         axes.text(share, place, f" {verdict.ratio:.2f} ({verdict.line.target:g})", va="center", fontsize=8)
-    axes.set_xlabel("in parts of the target, which is in brackets")
+    axes.set_xlabel("divided by the target, which is in brackets")
     _save(figure, file)
 
 
 def curves(runs: Sequence[Results], folder: Path) -> None:
-    """Draw a chart for each row that has curves and was measured: rate above, latency or processor time below."""
+    """Draw a chart for each measured row with curves: the rate above, latency or processor time below."""
     for row in dict.fromkeys(curve.row for curve in CURVES):
         drawn = [(c, found) for c in CURVES if c.row == row and len(found := points(runs, c)) > 1]
         if not drawn:
@@ -85,7 +85,7 @@ def _axes(axes: Any, label: str, row: str) -> None:
 
 
 def _pyplot() -> Any:
-    """Return matplotlib's plotting, imported late: only `make bench` installs it."""
+    """Return matplotlib's pyplot, imported here because only `make bench` installs it."""
     importlib.import_module("matplotlib").use("svg")
     pyplot: Any = importlib.import_module("matplotlib.pyplot")
     pyplot.rcParams.update(_STYLE)

@@ -1,4 +1,4 @@
-"""10,000 auctions that end at the same instant: how long until the last one is closed, and whether each is closed once."""
+"""10,000 auctions that end at the same instant: the time until the last one is closed, and whether each is closed once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from saleroom.bidding.storage import tables
 from saleroom.log import tables as log_tables
 
 LEADS_SECONDS = (6.0, 20.0, 60.0)
-"""Until the end comes, for the house to start; the longer ones where it was not up in time."""
+"""The time from the start of the house to the end of the auctions; the longer ones if it did not start in time."""
 POLL_SECONDS = 0.02
 SECONDS_MAX = 120.0
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -45,7 +45,7 @@ def all_at_once(stage: Stage, kind: str) -> Reading:
         if count != AUCTIONS:
             found["closed other than once"] = abs(AUCTIONS - count)
         return Reading(value=(seen - ends_at).total_seconds(), violations=found)
-    raise BenchError("the house was not up before the auctions ended; this machine is too slow for it")
+    raise BenchError("the house did not start before the auctions ended; this machine is too slow for this measurement")
 
 
 def _all_end(connection: Connection, ends_at: datetime) -> None:
@@ -54,7 +54,7 @@ def _all_end(connection: Connection, ends_at: datetime) -> None:
 
 
 def _until_none_is_open(house: House, ends_at: datetime) -> datetime:
-    """Ask again and again from the end on, and return when the last one had gone. Raises BenchError after two minutes."""
+    """Ask from the end on, and return when no auction was open any more. Raises BenchError after two minutes."""
     address = urlsplit(house.url)
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=SECONDS_MAX)
     time.sleep(max(0.0, (ends_at - datetime.now(UTC)).total_seconds()))

@@ -1,4 +1,4 @@
-"""A bid over MQTT until its answer, beside one over HTTP: the same house, the same bids, as many devices."""
+"""The time from a bid to its answer over MQTT and over HTTP: the same house, the same bids, as many devices."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ PREFIX = "saleroom/"
 def answers(stage: Stage, *, over_mqtt: bool, count: int) -> Reading:
     """Return the median (ms) from a bid to its answer, while `count` devices bid on one auction, on PostgreSQL.
 
-    The house publishes its events over Mosquitto in either case. Whoever bids is another person each time.
+    The house publishes its events over Mosquitto in either case. Each bid is by another bidder.
     """
     return _answers(stage, stage.mosquitto, over_mqtt=over_mqtt, count=count)
 
 
 def delayed(stage: Stage) -> Reading:
-    """Return the same for one device over MQTT by a Mosquitto as it comes."""
+    """Return the same for one device over MQTT by a Mosquitto with its default settings."""
     with Mosquitto(stage.folder, delays=True) as broker:
         return _answers(stage, broker, over_mqtt=True, count=1)
 
@@ -48,9 +48,9 @@ def _answers(stage: Stage, broker: Mosquitto, *, over_mqtt: bool, count: int) ->
 async def _bid(
     stage: Stage, house: House, broker: Mosquitto | None, gid: str, count: int
 ) -> tuple[list[float], Counter[int], int]:
-    """Return the times (s) and the statuses of the answers after a warm-up, and how many were accepted in all.
+    """Return the times (s) and the statuses of the answers after a warm-up, and the number accepted in all.
 
-    Over MQTT where there is a `broker`, else over HTTP.
+    The bids go over MQTT if there is a `broker`, otherwise over HTTP.
     """
     begun = await (_on_http(house, gid, count) if broker is None else _on_mqtt(broker, gid, count))
     bids = devices.rising(stage.tokens.read_text().split(), stage.first_amount(), "bench")

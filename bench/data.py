@@ -1,6 +1,6 @@
-"""What a measurement begins with: 10,000 bidders with tokens and 10,000 open auctions, on either database.
+"""The data of a measurement: 10,000 bidders with tokens and 10,000 open auctions, on either database.
 
-They are made once, by the house's own use cases, in a file of SQLite. PostgreSQL gets the same rows by COPY.
+They are created once, by the house's own use cases, in a SQLite file. PostgreSQL gets the same rows by COPY.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from saleroom.storage.schema import metadata
 BIDDERS = 10_000
 AUCTIONS = 10_000
 ENDS_IN = timedelta(days=20)
-"""Far away, and sooner than the tokens expire."""
+"""Long after the run, and before the tokens expire."""
 _CHUNK = 1000
 
 R = TypeVar("R")
 
 
 def on(url: str, work: Callable[[Connection], R]) -> R:
-    """Do `work` in one transaction on the database at `url`, of either kind, and return what it returns."""
+    """Do `work` in one transaction on the database at `url`, of either kind, and return its result."""
     address = parse_url(url)
     if address.get_backend_name() == "sqlite":
         engine = create_engine(address, poolclass=NullPool)
@@ -71,7 +71,7 @@ def fill_sqlite(file: Path, folder: Path) -> None:
         (folder / "gids.txt").write_text("".join(f"{gid}\n" for gid in gids))
 
     asyncio.run(fill())
-    # What it took to make them need not go out to any broker, and one file is easier to copy than three.
+    # The events of the creation need not go to a broker, and one file is easier to copy than three.
     on(f"sqlite:///{file}", _delivered)
     with create_engine(f"sqlite:///{file}").connect() as connection:
         connection.exec_driver_sql("PRAGMA journal_mode=DELETE")
@@ -93,7 +93,7 @@ def fill_postgresql(url: str, file: Path) -> None:
 
 
 def _people(tx: Transaction) -> list[str]:
-    """Store the bidders and, last, one seller; return their tokens. Rows at once, as passwords would take an hour."""
+    """Store the bidders and, last, one seller; return their tokens. Written as rows, as passwords would take an hour."""
     now = tx.now()
     names = [f"bidder-{number:05}" for number in range(1, BIDDERS + 1)] + ["seller"]
     tx.execute(insert(account_tables.users), [{"username": name, "created_at": now} for name in names])
@@ -119,7 +119,7 @@ def _sell(tx: Transaction, seller: str, before: int, count: int) -> list[str]:
     ends_at = datetime.now(UTC) + ENDS_IN
     price, step = Decimal("1.000"), Decimal("0.001")
     for number in range(before + 1, before + count + 1):
-        # An hour's worth of ends, so that lists by end have something to sort.
+        # The ends spread over an hour, so that lists by end have something to sort.
         draft = Draft(
             name=f"Lot {number}",
             description="A thing that somebody has had in the family for long.",
@@ -137,7 +137,7 @@ def _delivered(connection: Connection) -> None:
 
 
 def _contents(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
-    """Return all rows of all tables, in an order in which they can be inserted."""
+    """Return all rows of all tables, in an order that foreign keys allow."""
     return {
         table.name: [tuple(row) for row in connection.execute(select(table).order_by(*table.primary_key.columns))]
         for table in metadata.sorted_tables
@@ -149,9 +149,7 @@ async def _copy(url: str, contents: dict[str, list[tuple[Any, ...]]]) -> None:
     try:
         for name, rows in contents.items():
             columns = [column.name for column in metadata.tables[name].columns]
-            await connection.execute(
-                f"DELETE FROM {name}"
-            )  # what a migration has made, such as the secret of the house
+            await connection.execute(f"DELETE FROM {name}")  # rows of migrations, such as the secret of the house
             await connection.copy_records_to_table(name, records=rows, columns=columns)
             if rows and "id" in columns:
                 await connection.execute(

@@ -1,6 +1,6 @@
-"""Devices that bid, over MQTT 3.1.1 and over HTTP: each sends its next bid when the last one is answered.
+"""Devices that bid, over MQTT 3.1.1 and over HTTP: each sends its next bid after the answer to the last one.
 
-Both are as bare as can be, and of one kind, so that what differs is the way and not the client.
+Both are minimal and alike, so that only the way differs, not the client.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LENGTH = re.compile(rb"content-length: ([0-9]+)\r\n", re.IGNORECASE)
 
 
 class Bid(Struct, frozen=True):
-    """A bid to be sent; `id` names it."""
+    """A bid, with the id that identifies it."""
 
     token: str
     amount: str
@@ -33,7 +33,7 @@ class Bid(Struct, frozen=True):
 
 
 class Device(Protocol):
-    """Whoever bids; one at a time."""
+    """A bidding device, with one bid at a time."""
 
     async def bid(self, bid: Bid) -> int:
         """Send `bid`, and return the status of the answer."""
@@ -42,8 +42,8 @@ class Device(Protocol):
         """Hang up."""
 
 
-class _Talker(asyncio.Protocol):
-    """A connection on which one answer at a time is waited for."""
+class _Connection(asyncio.Protocol):
+    """A connection that waits for one answer at a time."""
 
     def __init__(self) -> None:
         self._received = bytearray()
@@ -70,7 +70,7 @@ class _Talker(asyncio.Protocol):
             self._answer.set_result(status)
 
 
-class HttpDevice(_Talker):
+class HttpDevice(_Connection):
     """Bids by `POST /auctions/{gid}/bids` on one connection."""
 
     def __init__(self, host: str, gid: str) -> None:
@@ -95,8 +95,8 @@ class HttpDevice(_Talker):
             self._answered(status)
 
 
-class MqttDevice(_Talker):
-    """Bids on `auctions/{gid}/bids` at QoS 1. Its ids begin with its name, so the answers are at `replies/{name}/#`."""
+class MqttDevice(_Connection):
+    """Bids on `auctions/{gid}/bids` at QoS 1. Its ids begin with its name, so that answers come on `replies/{name}/#`."""
 
     def __init__(self, prefix: str, gid: str, name: str) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ class MqttDevice(_Talker):
         self._numbers = itertools.cycle(range(1, 2**16))
 
     async def begin(self) -> None:
-        """Connect to the broker, and subscribe. Raises BenchError where it refuses."""
+        """Connect to the broker, and subscribe. Raises BenchError if the broker refuses."""
         connect = _text("MQTT") + bytes((4, 2)) + _KEEPALIVE_SECONDS.to_bytes(2, "big") + _text(self._name)
         subscribe = bytes((0, 1)) + _text(f"{self._prefix}replies/{self._name}/#") + b"\x01"
         for packet in (_packet(_CONNECT, connect), _packet(_SUBSCRIBE, subscribe)):
@@ -135,7 +135,7 @@ class MqttDevice(_Talker):
                 self._answered(body[2] & 0x80)
 
     def _next(self) -> tuple[int, bytes] | None:
-        """Take a whole packet off what was received: its first byte, and what follows its length."""
+        """Remove a complete packet from the received bytes, and return its first byte and its content."""
         length = 0
         for place, byte in enumerate(self._received[1:5]):
             length |= (byte & 0x7F) << (7 * place)
@@ -164,14 +164,14 @@ def _packet(kind: int, body: bytes) -> bytes:
 
 
 def rising(tokens: Sequence[str], first: int, run: str) -> Iterator[Bid]:
-    """Yield bids that rise by a thousandth from `first` on, each by the next of `tokens`; `run` makes their ids new."""
+    """Yield bids that rise by a thousandth from `first` on, each by the next of `tokens`; `run` begins their ids."""
     for number, token in enumerate(itertools.cycle(tokens), 1):
         amount = first + number
         yield Bid(token, f"{amount // 1000}.{amount % 1000:03}", f"{run}-{number}")
 
 
 async def converse(devices: Sequence[Device], bids: Iterator[Bid], seconds: float) -> tuple[list[float], Counter[int]]:
-    """Let each device bid again and again for so long; return how long each answer took (s), and the answers by status."""
+    """Let each device bid for `seconds`; return the time of each answer (s), and the answers by status."""
     until = time.monotonic() + seconds
     times: list[float] = []
     statuses: Counter[int] = Counter()

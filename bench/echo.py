@@ -1,4 +1,4 @@
-"""The echo: what HTTP and JSON alone cost in Python. A bare ASGI callable that reads a bid and answers JSON, no more."""
+"""The echo: a bare ASGI callable that reads a bid and answers JSON, to show what HTTP and JSON alone cost in Python."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Bid(Struct, forbid_unknown_fields=True):
 
 
 class Answer(Struct, rename="camel"):
-    """As much as an answer to a bid tells: some 230 bytes of JSON."""
+    """An answer as long as that to a bid: some 230 bytes of JSON."""
 
     amount: str
     auction: str = "k3X9mQ2vTa1_"
@@ -40,7 +40,7 @@ _JSON = (b"content-type", b"application/json")
 
 
 async def lifespan(receive: Receive, send: Send) -> None:
-    """Start and end, without anything to do."""
+    """Answer the lifespan messages; there is nothing to do."""
     while True:
         message = await receive()
         await send({"type": f"{message['type']}.complete"})

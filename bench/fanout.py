@@ -1,4 +1,4 @@
-"""The fan-out: what it costs anyhow to tell many. A bare ASGI callable: what is posted goes to all who have asked with GET.
+"""The fan-out: a bare ASGI callable that sends the body of a POST to all clients of a GET, to show the least cost of that.
 
 One queue and one task per subscriber, no more: nobody is counted, resumed, bounded, or noticed when they leave.
 """

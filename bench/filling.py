@@ -1,4 +1,4 @@
-"""Bids and events by the million, written by SQL as the house would have left them, to see what a full table costs."""
+"""Millions of bids and events, written by SQL as the house would write them, to show what full tables cost."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from saleroom.storage.schema import Instant, Money
 
 STEPS_AT_ONCE = 50
 BYTES_EACH = 1_200
-"""On disk, with its event and their indexes."""
+"""The bytes of a bid on disk, with its event and their indexes."""
 _SPARE_BYTES = 12 * 2**30
-"""For what PostgreSQL logs ahead, and for the other databases of a run."""
+"""Room for the write-ahead log of PostgreSQL, and for the other databases of a run."""
 _START, _STEP = Decimal("1.000"), Decimal("0.001")
 _BIDDER = f"(a.id * 7 + s.number) % {BIDDERS} + 1"
 
@@ -35,7 +35,7 @@ _steps = Table(
     Column("wire_amount", String, nullable=False),
     Column("wire_minimum", String, nullable=False),
 )
-"""What the bids of one number have in common, whichever auction they are for."""
+"""The columns that the bids of one number share in all auctions."""
 
 _BIDS = f"""
 INSERT INTO bids (auction_id, number, bidder_id, amount, maximum, automatic, placed_at)
@@ -59,7 +59,7 @@ WHERE s.number BETWEEN :low AND :high AND a.id <= :auctions ORDER BY a.id, s.num
 
 
 def filled(stage: Stage, kind: str, *, bids: int) -> Reading:
-    """Return the accepted bids per second on 10,000 auctions that have `bids` behind them, as many events too.
+    """Return the accepted bids per second on 10,000 auctions that already have `bids`, and as many events.
 
     The database is filled once and used in every round. Where the disk is too small, there are fewer, and a note says so.
     """
@@ -80,10 +80,10 @@ def filled(stage: Stage, kind: str, *, bids: int) -> Reading:
 
 
 def fill(stage: Stage, url: str, bids_each: int, *, auctions: int = AUCTIONS, delivered: bool = True) -> None:
-    """Give the first `auctions` of a fresh copy of the template `bids_each` bids; `delivered` says if MQTT has had them."""
+    """Give the first `auctions` of a fresh copy of the template `bids_each` bids; `delivered` marks them as sent to MQTT."""
     base = datetime.now(UTC)
     data.on(url, lambda connection: _prepare(connection, bids_each, base))
-    # Ordered by auction within a window, the indexes are filled a page at a time. The last bids are the last rows.
+    # Rows ordered by auction within a window fill the indexes page by page. The last bids are the last rows.
     windows = [(low, min(bids_each - 1, low + STEPS_AT_ONCE - 1)) for low in range(1, bids_each, STEPS_AT_ONCE)]
     for low, high in (*windows, (bids_each, bids_each)):
         stage.say(f"filling: {(low - 1) * auctions:,} of {bids_each * auctions:,} bids")
@@ -113,7 +113,7 @@ def _prepare(connection: Connection, bids_each: int, base: datetime) -> None:
 def _insert(connection: Connection, window: dict[str, int], *, delivered: bool) -> None:
     postgresql = connection.dialect.name == "postgresql"
     if postgresql:
-        # Foreign keys of rows that were just read need not be looked up by the million.
+        # Foreign keys of rows that were just read need no check.
         connection.execute(text("SET LOCAL session_replication_role = replica"))
     events = _EVENTS.format(
         writer=", written_by" if postgresql else "",
@@ -122,13 +122,13 @@ def _insert(connection: Connection, window: dict[str, int], *, delivered: bool) 
         encoded=", 'UTF8'" if postgresql else " AS BLOB",
         delivered="s.at" if delivered else "NULL",
     )
-    # A colon before a letter would be a parameter to SQLAlchemy's `text`.
+    # SQLAlchemy's `text` takes a colon before a letter for a parameter.
     for statement in (_BIDS, events.replace('":', '"\\:')):
         connection.execute(text(statement), window)
 
 
 def _finish(connection: Connection, bids_each: int, auctions: int, base: datetime) -> None:
-    """Make the auctions agree with their last bids, and let the planner know what there is."""
+    """Make the auctions agree with their last bids, and update the planner's statistics."""
     amount = _START + bids_each * _STEP
     rows = tables.auctions
     connection.execute(
@@ -150,7 +150,7 @@ def _finish(connection: Connection, bids_each: int, auctions: int, base: datetim
 
 
 def _at(base: datetime, bids_each: int, number: int) -> datetime:
-    """A microsecond apart, and all before the house serves."""
+    """The times of the bids: a microsecond apart, and all before the house serves."""
     return base - timedelta(microseconds=bids_each - number)
 
 

@@ -1,4 +1,4 @@
-"""How long a bid takes at half the highest rate."""
+"""The latency of a bid at half the highest rate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CALIBRATIONS, CALIBRATION_SECONDS = 2, 2.0
 
 
 def at_half_rate(stage: Stage, kind: str, *, auctions: int) -> Reading:
-    """Return the rate at which bids were answered, meant to be half the highest one, with p50 and p99 (ms) at it.
+    """Return the rate at which bids were answered, about half the highest one, with p50 and p99 (ms).
 
     The highest rate comes first, on the same house. Then each connection pauses by chance before each bid.
     """
@@ -21,14 +21,14 @@ def at_half_rate(stage: Stage, kind: str, *, auctions: int) -> Reading:
         with House(stage.folder, url) as house:
             interval = Interval(house.pid, stage.server_pid(kind))
             load = Load(script="bid.lua", tokens=stage.tokens, gids=stage.gids(auctions), connections=CONNECTIONS)
-            warm, full = bidding.stormed(stage, house, load, interval)
+            warm, full = bidding.run_load(stage, house, load, interval)
             wanted = full.requests / full.seconds / 2
             summaries = [warm, full]
             pause = 1000 * CONNECTIONS / wanted
             for seconds in (*(CALIBRATION_SECONDS for _ in range(CALIBRATIONS)), stage.seconds):
                 paced = bidding.rising(load, stage.first_amount(), pause)
                 summaries.append(wrk.run(house.url, paced, seconds))
-                # A connection's turn is its pause and its answer; the answers' part is only known once it is seen.
+                # A connection alternates between its pause and its answer, whose time must be measured first.
                 turn = 1000 * CONNECTIONS / (summaries[-1].requests / summaries[-1].seconds)
                 pause = max(1.0, 1000 * CONNECTIONS / wanted - (turn - pause))
         found = data.on(url, violations.find)

@@ -1,4 +1,4 @@
-"""How each measurement of `bench/rows.py` is taken, by its name."""
+"""The function for each measurement of `bench/rows.py`, by its name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Measure = Callable[[Stage], Reading]
 
 
 def measurement(name: str) -> Measure:
-    """Return the measurement called `name`; its words are explained in docs/maintaining/performance.md. Raises KeyError."""
+    """Return the measurement called `name`; docs/maintaining/performance.md explains the names. Raises KeyError."""
     if name in _NAMED:
         return _NAMED[name]
     for pattern, make in _FORMS:

@@ -1,4 +1,4 @@
-"""The resident size of the house: at the start, with 5,000 idle connections, after a million bids."""
+"""The resident size of the house: at its start, with 5,000 idle connections, and after a million bids."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ A_MILLION = 1_000_000
 
 
 def resident(stage: Stage) -> Reading:
-    """Return the resident size (MiB) after all of it; the figures have it at each stage, on PostgreSQL."""
+    """Return the resident size (MiB) at the end, on PostgreSQL; the figures have it at each stage."""
     told: dict[str, float] = {}
     load = Load(script="bid.lua", tokens=stage.tokens, gids=stage.gids(), connections=CONNECTIONS)
     succeeded, storms = 0, 0
     with stage.database("postgresql") as url:
         with House(stage.folder, url) as house:
-            # A first bid and a first page make it load what it loads late.
+            # A first bid and a first page make the house load its late imports.
             succeeded += wrk.run(house.url, bidding.rising(load, stage.first_amount()), 1).succeeded
             told["start_mib"] = _size(house)
             told["idle_mib"], told["idle_connections"] = asyncio.run(_with_idle(house))
@@ -37,7 +37,7 @@ def resident(stage: Stage) -> Reading:
                 storms += 1
                 done = wrk.run(house.url, bidding.rising(load, stage.first_amount()), STORM_SECONDS).succeeded
                 if not done:
-                    raise BenchError(f"the house accepts nothing any more:\n{house.log()[-2000:]}")
+                    raise BenchError(f"the house accepts no bids any more:\n{house.log()[-2000:]}")
                 succeeded += done
             time.sleep(SETTLE_SECONDS)
             told["after_mib"] = _size(house)
@@ -51,7 +51,7 @@ def resident(stage: Stage) -> Reading:
 
 
 async def _with_idle(house: House) -> tuple[float, float]:
-    """Return the size with 5,000 connections that have asked once and are kept, and how many the house has kept."""
+    """Return the size with 5,000 connections after one request each, and how many of them the house has kept open."""
     address = urlsplit(house.url)
     request = f"GET /healthz HTTP/1.1\r\nHost: {address.netloc}\r\n\r\n".encode()
 

@@ -1,4 +1,4 @@
-"""Events on their way to MQTT: how many a second reach a subscriber, and what they cost the bids."""
+"""Events over MQTT: how many per second reach a subscriber, and what they cost the bids."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from saleroom.log import tables as log_tables
 EVENTS = 20_000
 SECONDS_MAX = 300.0
 QUIET_CPU = 0.05
-"""Share of a core below which a house that has just started has done what it had to."""
+"""The share of a core below which a house has finished its start."""
 
 
 class Subscriber:
-    """`mosquitto_sub` on all events of all auctions, at QoS 1, which notes when each one came."""
+    """`mosquitto_sub` on all events of all auctions, at QoS 1, which notes the time of each one."""
 
     def __init__(self, stage: Stage, broker: Mosquitto, count: int | None = None) -> None:
         self._file = stage.folder / "received.txt"
@@ -37,10 +37,10 @@ class Subscriber:
                 stdout=output,
                 start_new_session=True,
             )
-        time.sleep(0.5)  # to be subscribed; it does not say when it is
+        time.sleep(0.5)  # until it is subscribed, which it does not report
 
     def wait(self) -> list[float]:
-        """Return when each event came (Unix time) once all have. Raises BenchError where they do not."""
+        """Wait for all events, and return their times (Unix). Raises BenchError if some do not come."""
         try:
             self._process.wait(SECONDS_MAX)
         except subprocess.TimeoutExpired:
@@ -49,7 +49,7 @@ class Subscriber:
         return self._times()
 
     def stop(self) -> list[float]:
-        """End it, and return when each event came."""
+        """End the subscriber, and return the times of the events."""
         self._process.terminate()
         self._process.wait()
         return self._times()
@@ -59,7 +59,7 @@ class Subscriber:
 
 
 def from_house(stage: Stage, *, auctions: int) -> Reading:
-    """Return how many events per second reach a subscriber while a house owes 20,000, of so many auctions.
+    """Return how many events per second reach a subscriber while a house sends 20,000 owed events of so many auctions.
 
     Between the first and the last, so that no start counts. The house retains the auctions' states beside them.
     """
@@ -97,7 +97,7 @@ def bids(stage: Stage) -> Reading:
             with House(stage.folder, url, mqtt=stage.mosquitto.url) as house:
                 until_quiet(house)
                 interval = Interval(house.pid, stage.server_pid("postgresql"))
-                warm, summary = bidding.stormed(stage, house, load, interval)
+                warm, summary = bidding.run_load(stage, house, load, interval)
         finally:
             times = subscriber.stop()
         accepted = data.on(url, lambda connection: bidding.recorded(connection, 0, interval))
@@ -133,11 +133,11 @@ def _owed(connection: Connection) -> list[bytes]:
 
 
 def until_quiet(house: House) -> None:
-    """Wait until the house has said the state of its 10,000 auctions. Raises BenchError where it never does."""
+    """Wait until the house has sent the states of its 10,000 auctions. Raises BenchError if it takes too long."""
     deadline = time.monotonic() + SECONDS_MAX
     while time.monotonic() < deadline:
         before = cpu_seconds(house.pid)
         time.sleep(1)
         if cpu_seconds(house.pid) - before < QUIET_CPU:
             return
-    raise BenchError("the house never comes to rest after its start")
+    raise BenchError("the house is still busy long after its start")

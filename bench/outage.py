@@ -1,4 +1,4 @@
-"""Bids while the broker is dead: their rate, and whether all that was owed arrives once it is back."""
+"""Bids while the broker is dead: their rate, and whether all owed events arrive once it is back."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SECONDS_MAX = 300.0
 ARRIVE_SECONDS_MAX = 10.0
 POLL_SECONDS = 0.25
 SUBSCRIBE_SECONDS = 0.5
-"""Until mosquitto_sub is subscribed; it does not say when it is."""
+"""The time until mosquitto_sub is subscribed, which it does not report."""
 
 
 def bids(stage: Stage, *, killed: bool) -> Reading:
@@ -48,7 +48,7 @@ def bids(stage: Stage, *, killed: bool) -> Reading:
                 first.kill()
                 time.sleep(seconds)
 
-            warm, summary = bidding.stormed(stage, house, load, interval, dies if killed else time.sleep)
+            warm, summary = bidding.run_load(stage, house, load, interval, dies if killed else time.sleep)
             owed = data.on(url, _owed)
             with ExitStack() as later:
                 with _held(house):
@@ -69,7 +69,7 @@ def bids(stage: Stage, *, killed: bool) -> Reading:
 
 @contextmanager
 def _held(house: House) -> Iterator[None]:
-    """Let the house stand still, so that whoever is to hear it all is there first."""
+    """Suspend the house, so that the subscriber is there before its events."""
     process = psutil.Process(house.pid)
     process.suspend()
     try:
@@ -80,7 +80,7 @@ def _held(house: House) -> Iterator[None]:
 
 @contextmanager
 def _received(folder: Path, port: int) -> Iterator[Path]:
-    """Subscribe to all events by `mosquitto_sub` at QoS 1; yield the file with what comes, a line each."""
+    """Subscribe to all events by `mosquitto_sub` at QoS 1; yield the file with a line for each event."""
     file = folder / "arrived.txt"
     options = ["-h", "127.0.0.1", "-p", str(port), "-q", "1", "-t", "saleroom/auctions/+/events", "-F", "%p"]
     with file.open("wb") as output:
@@ -96,7 +96,7 @@ def _received(folder: Path, port: int) -> Iterator[Path]:
 
 
 def _until_delivered(url: str) -> float:
-    """Wait until the house owes nothing, and return after how many seconds. Raises BenchError where it never is."""
+    """Wait until the house owes no events, and return the seconds. Raises BenchError if it takes too long."""
     began = time.monotonic()
     while data.on(url, _owed):
         if time.monotonic() - began > SECONDS_MAX:
@@ -106,7 +106,7 @@ def _until_delivered(url: str) -> float:
 
 
 def _until_there(file: Path, owed: set[str]) -> set[str]:
-    """Return the ids of the events that came, all of `owed` or as many as come within ten seconds."""
+    """Return the ids of the events that came, all of `owed`, or those that come within ten seconds."""
     deadline = time.monotonic() + ARRIVE_SECONDS_MAX
     while True:
         *lines, _ = file.read_bytes().split(b"\n")

@@ -1,4 +1,4 @@
-"""How long the house works on a page for people, one reader at a time."""
+"""The time of a page for people, with one reader."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DEEP = {"deep": "/", "deep_newest": "/?sort=newest", "deep_price": "/?sort=pric
 
 
 def home(stage: Stage, kind: str) -> Reading:
-    """Return the milliseconds until all of home's first page of 10,000 lots is there, a median.
+    """Return the median milliseconds until the home page of 10,000 lots is complete.
 
     The figures are the same of other pages: other orders, a search that finds one lot or none, and pages far on.
     """

@@ -1,4 +1,4 @@
-"""What the house is compared with: pgbench, the echo, the textbook. Each is measured like the house, beside it."""
+"""The peers of the house: pgbench, the echo, the textbook. Each is measured like the house, in turn with it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bench.stage import Stage
 from bench.wrk import Load
 
 SETTLE_SECONDS = 0.5
-"""Until the server has counted the processor time of connections that have ended."""
+"""The time until the server has counted the processor time of ended connections."""
 _STATEMENT = Path(__file__).with_name("pgbench.sql")
 _TABLES = f"""
 CREATE TABLE auctions (id bigint PRIMARY KEY, gid text NOT NULL UNIQUE, ends_at timestamptz NOT NULL,
@@ -39,7 +39,7 @@ ANALYZE"""
 
 
 def pgbench(stage: Stage, *, auctions: int, clients: int) -> Reading:
-    """Return how many bids per second pgbench records by one prepared statement each, on tables of the least size."""
+    """Return how many bids per second pgbench records by one prepared statement each, on minimal tables."""
     server = stage.postgresql
     url = server.create("bench_pgbench")
     try:
@@ -69,11 +69,11 @@ def _pgbench(stage: Stage, url: str, auctions: int, clients: int, seconds: int) 
 
 
 def echo(stage: Stage) -> Reading:
-    """Return how many requests per second a bare ASGI callable answers that gets the very same bids."""
+    """Return how many requests per second a bare ASGI callable answers that gets the same bids."""
     load = Load(script="bid.lua", tokens=stage.tokens, gids=stage.gids(), connections=CONNECTIONS)
     with Uvicorn(stage.folder, "bench.echo:app") as program:
         interval = Interval(program.pid, None)
-        _, summary = bidding.stormed(stage, program, load, interval)
+        _, summary = bidding.run_load(stage, program, load, interval)
     rate = summary.per_second
     return Reading(
         value=rate, figures=bidding.figures(summary, interval, round(rate * interval.seconds)), violations={}
@@ -91,7 +91,7 @@ def textbook(stage: Stage, *, auctions: int) -> Reading:
         load = Load(script="bid.lua", tokens=stage.tokens, gids=stage.gids(auctions), connections=CONNECTIONS)
         with Uvicorn(stage.folder, "bench.textbook:application", TEXTBOOK_DATABASE=address) as program:
             interval = Interval(program.pid, server.pid)
-            warm, summary = bidding.stormed(stage, program, load, interval)
+            warm, summary = bidding.run_load(stage, program, load, interval)
         accepted, total, unlike = asyncio.run(_count_textbook(url, interval))
     finally:
         server.drop("bench_textbook")
@@ -102,7 +102,7 @@ def textbook(stage: Stage, *, auctions: int) -> Reading:
 
 
 async def _fill_textbook(url: str, tokens: list[str], gids: list[str]) -> None:
-    """Give it the same bidders with the same tokens, and auctions by the same gids."""
+    """Give the textbook the same bidders with the same tokens, and auctions with the same gids."""
     from sqlalchemy.ext.asyncio import create_async_engine
 
     from bench.textbook import ENDS_IN, Base
@@ -134,7 +134,7 @@ async def _fill_textbook(url: str, tokens: list[str], gids: list[str]) -> None:
 
 
 async def _count_textbook(url: str, interval: Interval) -> tuple[int, int, int]:
-    """Return the bids recorded within `interval`, all of them, and how many auctions contradict their bids."""
+    """Return the number of bids within `interval`, of all bids, and of auctions that contradict their bids."""
     connection = await asyncpg.connect(url)
     try:
         counted = await connection.fetchval(

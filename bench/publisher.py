@@ -1,4 +1,4 @@
-"""A bare publisher: lines of a topic, a tab and a payload go out at QoS 1, as many in flight as the house has.
+"""A bare publisher of lines with a topic, a tab and a payload, at QoS 1, with as many in flight as the house.
 
 `python -m bench.publisher HOST PORT FILE`
 """
@@ -14,7 +14,7 @@ import uvloop
 
 IN_FLIGHT = 100
 AT_ONCE = 500
-"""What the house's relay takes from its log at a time."""
+"""How many events the house's relay reads from its log at a time."""
 
 
 async def publish(host: str, port: int, messages: list[tuple[str, bytes]]) -> None:

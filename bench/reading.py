@@ -1,4 +1,4 @@
-"""Answers per second to those who only look: one auction, and a list."""
+"""Answers per second to readers: one auction, and a list."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bench.wrk import Load
 
 
 def shows(stage: Stage, kind: str, *, auctions: int) -> Reading:
-    """Return how many `GET /auctions/{gid}` per second are answered, of the first `auctions` by chance."""
+    """Return how many `GET /auctions/{gid}` per second are answered, of random ones of the first `auctions`."""
     return _answers(stage, kind, Load(script="get.lua", tokens=stage.tokens, gids=stage.gids(auctions)))
 
 
@@ -23,6 +23,6 @@ def lists(stage: Stage, kind: str) -> Reading:
 def _answers(stage: Stage, kind: str, load: Load) -> Reading:
     with stage.database(kind) as url, House(stage.folder, url) as house:
         interval = Interval(house.pid, stage.server_pid(kind))
-        _, summary = bidding.stormed(stage, house, load, interval)
+        _, summary = bidding.run_load(stage, house, load, interval)
     rate = summary.per_second
     return Reading(value=rate, figures=bidding.figures(summary, interval, round(rate * interval.seconds)))

@@ -18,7 +18,7 @@ MARKERS = ("<!-- results: begin -->", "<!-- results: end -->")
 
 
 def cells(runs: Sequence[Results], rows: Iterable[str]) -> list[tuple[str, ...]]:
-    """Return the table's lines for `rows`, each as text by the order of `HEADS`."""
+    """Return the table's lines for `rows`, as text in the order of `HEADS`."""
     chosen = set(rows)
     return [_cells(runs, line) for line in LINES if line.row in chosen]
 
@@ -34,7 +34,7 @@ def terminal(results: Results, rows: Iterable[str]) -> Table:
 
 
 def markdown(runs: Sequence[Results]) -> str:
-    """Return the table, the machine and the processor times as Markdown. Each line is of the last run that has it whole."""
+    """Return the table, the machine and the processor times as Markdown. A line comes from the last run that has it whole."""
     rows = dict.fromkeys(line.row for line in LINES)
     lines = [_origin(results) for results in runs]
     lines += ["", f"| {' | '.join(HEADS)} |", f"|{'---|' * len(HEADS)}"]
@@ -60,7 +60,7 @@ def _origin(results: Results) -> str:
 
 
 def into_document(runs: Sequence[Results], document: Path) -> None:
-    """Write the table between the markers of `document`. Raises BenchError where it has none."""
+    """Write the table between the markers of `document`. Raises BenchError if it has none."""
     text = document.read_text("utf-8")
     between = re.compile(f"{re.escape(MARKERS[0])}.*{re.escape(MARKERS[1])}", re.DOTALL)
     if between.search(text) is None:
@@ -70,7 +70,7 @@ def into_document(runs: Sequence[Results], document: Path) -> None:
 
 
 def number(value: float) -> str:
-    """Return a figure with as many digits as one reads: 12,345, 123, 12.3, 1.23 or 0.012."""
+    """Return a figure with three or more digits: 12,345, 123, 12.3, 1.23 or 0.012."""
     if value >= 1000:
         return f"{value:,.0f}"
     return f"{value:.{0 if value >= 100 else 1 if value >= 10 else 2 if value >= 0.1 else 3}f}"

@@ -1,4 +1,4 @@
-"""What a run has found: readings, lines of the table made of them, and the JSON file that keeps both."""
+"""The results of a run: readings, the lines of the table that come from them, and the JSON file with both."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from bench.rows import Curve, Line
 
 
 class Reading(Struct, kw_only=True):
-    """One measurement, taken once: its `value`, further `figures` by name (unit last), and violations by their kind."""
+    """One measurement of one round: its `value`, further `figures` by name (unit last), and violations by their kind."""
 
     value: float
     figures: dict[str, float] = field(default_factory=dict)
     violations: dict[str, int] = field(default_factory=dict)
     note: str = ""
-    """What a reader of the figure has to know."""
+    """A remark for readers of the figure."""
 
     def named(self, figure: str) -> float:
         """Return the figure of this name; `value` for an empty one."""
@@ -39,25 +39,25 @@ class Results(Struct, kw_only=True):
     machine: dict[str, str]
     readings: dict[str, list[Reading]] = field(default_factory=dict)
     not_measured: dict[str, str] = field(default_factory=dict)
-    """Measurement -> why there is none."""
+    """The reason why a measurement is missing, by its name."""
     failed: int = 0
-    """How many measurements ended in an error of their own, told in `not_measured`."""
+    """How many measurements failed; `not_measured` has the errors."""
     stopped: bool = False
-    """Whether somebody ended it before its end."""
+    """Whether the run was stopped."""
 
     def violations(self) -> int:
-        """Return how many violations all databases of the run held."""
+        """Return the number of violations in all databases of the run."""
         return sum(sum(reading.violations.values()) for each in self.readings.values() for reading in each)
 
     def figure(self, name: str) -> list[float]:
-        """Return what each round found for `measurement` or `measurement.figure`; nothing where it was not measured."""
+        """Return the values of `measurement` or `measurement.figure` by round, none if it was not measured."""
         measurement, _, figure = name.partition(".")
         readings = self.readings.get(measurement, [])
         return [reading.named(figure) for reading in readings if not figure or figure in reading.figures]
 
 
 class Verdict(Struct, kw_only=True, frozen=True):
-    """One line of the table, worked out: medians, their ratio, and the least and the greatest ratio of any one round."""
+    """One line of the table: medians, their ratio, and the least and the greatest ratio of a round."""
 
     line: Line
     numerator: float
@@ -70,7 +70,7 @@ class Verdict(Struct, kw_only=True, frozen=True):
 
     @property
     def met(self) -> bool | None:
-        """Whether the target is reached; None where there is none."""
+        """Whether the target is reached, None without a target."""
         target = self.line.target
         if target is None:
             return None
@@ -78,7 +78,7 @@ class Verdict(Struct, kw_only=True, frozen=True):
 
 
 def judge(runs: Sequence[Results], line: Line) -> Verdict | None:
-    """Work a line out from the last run that has both its sides, or return None: sides of two runs make no ratio."""
+    """Return a line from the last run that has both sides, or None: a ratio of two runs means nothing."""
     found = (_judge(results, line) for results in reversed(runs))
     return next((verdict for verdict in found if verdict is not None), None)
 
@@ -112,7 +112,7 @@ def _judge(results: Results, line: Line) -> Verdict | None:
 
 
 def points(runs: Sequence[Results], curve: Curve) -> list[tuple[float, dict[str, float]]]:
-    """Return the points of a curve in the run that has most of it, the last one of equals.
+    """Return the points of a curve in the run that has the most of them, the last of equals.
 
     A point is x, and the median of the value and of each figure.
     """
@@ -130,7 +130,7 @@ def _points(results: Results, curve: Curve) -> list[tuple[float, dict[str, float
 
 
 def machine() -> dict[str, str]:
-    """Return what the figures depend on and no ratio can take away."""
+    """Return the properties of the machine on which the figures depend."""
     model = next(
         (line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")),
         platform.processor() or platform.machine(),
@@ -146,19 +146,19 @@ def machine() -> dict[str, str]:
 
 
 def new(rounds: int, seconds_each: float) -> Results:
-    """Return the results of a run that begins now."""
+    """Return the empty results of a run that starts now."""
     at = datetime.now(UTC).isoformat(timespec="seconds")
     return Results(at=at, rounds=rounds, seconds_each=seconds_each, machine=machine())
 
 
 def write(results: Results, file: Path) -> None:
-    """Keep `results` as JSON."""
+    """Write `results` as JSON."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(msgspec.json.format(msgspec.json.encode(results), indent=1))
 
 
 def read(file: Path) -> Results:
-    """Return the results that `write` kept. Raises OSError, or msgspec.ValidationError where it holds something else."""
+    """Return the results that `write` wrote. Raises OSError, or msgspec.ValidationError for another file."""
     return msgspec.json.decode(file.read_bytes(), type=Results)
 
 
@@ -166,7 +166,7 @@ def _lines(path: str) -> list[str]:
     try:
         return Path(path).read_text().splitlines()
     except OSError:
-        return []  # another system than Linux has no such file
+        return []  # only Linux has this file
 
 
 def _revision() -> str:

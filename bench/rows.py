@@ -1,4 +1,4 @@
-"""What is measured: the lines of the table by their rows, and the curves that show how cost grows.
+"""The measurements: the lines of the table by their rows, and the curves of growing costs.
 
 Here are only names; `bench/measurements.py` says how each measurement is taken.
 """
@@ -13,7 +13,7 @@ from bench import BenchError
 
 
 class Line(Struct, frozen=True, kw_only=True):
-    """One line: a measurement (or `measurement.figure`) in `unit`, against another one where there is a denominator."""
+    """One line: a measurement (or `measurement.figure`) in `unit`, divided by another one if there is a denominator."""
 
     row: str
     measure: str
@@ -356,13 +356,13 @@ CURVES = (
 )
 
 ONCE = frozenset({"pg-memory"})
-"""Measurements that are taken in the first round only, as they take minutes."""
+"""Measurements of the first round only, because they take minutes."""
 
 ROWS = tuple(dict.fromkeys([line.row for line in LINES] + [curve.row for curve in CURVES]))
 
 
 def chosen(only: str) -> tuple[str, ...]:
-    """Return the rows that `only` names with commas, all of them for an empty one. Raises BenchError for an unknown one."""
+    """Return the rows named in `only`, separated by commas, or if it is empty all rows. Raises BenchError."""
     names = [name.strip() for name in only.split(",") if name.strip()]
     unknown = [name for name in names if name not in ROWS]
     if unknown:

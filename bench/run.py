@@ -1,4 +1,4 @@
-"""A whole run: every measurement once in each round, every second round backwards, so that no side has the quieter time."""
+"""A whole run: every measurement once in each round. Every second round is backwards, so that no side has an advantage."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bench.stage import Stage
 
 
 def run(rows: Sequence[str], rounds: int, seconds_each: float, memory_bids: int, console: Console) -> Results:
-    """Measure what `rows` need, and return it. On Ctrl-C it returns what there is by then, and all servers are stopped."""
+    """Return the results of `rows`. Ctrl-C stops all servers and returns the results so far."""
     results = new(rounds, seconds_each)
     names = needed(rows)
     plan = [
@@ -51,13 +51,13 @@ def run(rows: Sequence[str], rounds: int, seconds_each: float, memory_bids: int,
 
 
 def _measure(stage: Stage, name: str, results: Results, console: Console) -> str:
-    """Take one measurement and say in a line what it found. Whatever fails, the rest of an hour's run goes on."""
+    """Take one measurement and print its result. If it fails, the rest of the run continues."""
     try:
         reading = measurement(name)(stage)
     except BenchError as error:
         results.not_measured[name] = str(error).splitlines()[0]
         return f"not measured: {error}"
-    except Exception as error:  # noqa: BLE001  # shown in full here, counted, and in the exit code
+    except Exception as error:  # noqa: BLE001  # shown here, counted, and part of the exit code
         console.print_exception()
         results.failed += 1
         results.not_measured[name] = f"failed: {type(error).__name__}"

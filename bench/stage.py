@@ -1,4 +1,4 @@
-"""What all measurements of a run share: a folder, the servers, the templates. Made when first needed, gone at the end."""
+"""The parts that all measurements of a run share: a folder, the servers, the templates. They are made on first use."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from bench.servers import Mosquitto, Postgresql
 
 OPEN_FILES = 16_384
 _PRICE_STEP = 10**9
-"""Thousandths between one load's amounts and the next one's: more than any sends bids."""
+"""Thousandths between the first amounts of two loads: more than the number of bids in a load."""
 
 
 class Stage:
-    """The setting of one run. `seconds` is the length of an interval, `say` tells the watcher what is being done.
+    """The setting of one run. `seconds` is the length of an interval, `say` prints the work under way.
 
     `memory_bids` is how many bids the row `memory` waits for.
     """
@@ -44,8 +44,8 @@ class Stage:
         self._names = count(1)
 
     def __enter__(self) -> Self:
-        # The house's file and PostgreSQL's are to be on the same disk; /tmp may be memory.
-        self.folder = Path(tempfile.mkdtemp(prefix="saleroom-bench-", dir="/var/tmp"))  # mkdtemp makes it safe
+        # The files of SQLite and PostgreSQL must be on the same disk; /tmp may be memory.
+        self.folder = Path(tempfile.mkdtemp(prefix="saleroom-bench-", dir="/var/tmp"))  # mkdtemp creates it privately
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
@@ -66,13 +66,13 @@ class Stage:
 
     @cached_property
     def postgresql(self) -> Postgresql:
-        """The server that all of the run's databases of that kind are on."""
+        """The PostgreSQL server of the run."""
         self.say("starting PostgreSQL")
         return Postgresql()
 
     @cached_property
     def mosquitto(self) -> Mosquitto:
-        """The broker. Raises BenchError where Mosquitto is not installed and cannot be."""
+        """The broker. Raises BenchError if Mosquitto is missing and cannot be installed."""
         return Mosquitto(self.folder)
 
     @cached_property
@@ -104,19 +104,19 @@ class Stage:
         return file
 
     def first_amount(self) -> int:
-        """Return an amount, in thousandths, above all that were bid before in this run."""
+        """Return an amount in thousandths above all bids so far in this run."""
         return next(self._prices) * _PRICE_STEP
 
     def server_pid(self, kind: str) -> int | None:
-        """Return the process of the database's server; SQLite has none."""
+        """Return the process of the database's server, None for SQLite."""
         return self.postgresql.pid if kind == "postgresql" else None
 
     def free_bytes(self) -> int:
-        """Return how much room the disk of both kinds of database has left."""
+        """Return the free bytes on the disk of the databases."""
         return shutil.disk_usage(self.folder).free
 
     def has(self, name: str) -> bool:
-        """Return whether `kept` has made the database called so."""
+        """Return whether `kept` has created the database of this name."""
         return name in self._kept
 
     def kept(self, name: str, kind: str, fill: Callable[[str], None]) -> str:
@@ -129,7 +129,7 @@ class Stage:
 
     @contextmanager
     def database(self, kind: str) -> Iterator[str]:
-        """Yield the URL of a copy of the template, which goes away afterwards."""
+        """Yield the URL of a copy of the template, which is removed afterwards."""
         if kind == "postgresql":
             name = f"bench_{next(self._names)}"
             template = self.postgresql_template

@@ -1,4 +1,4 @@
-"""One event to thousands of subscribers: how long until the last one has it, and what those cost who do not read."""
+"""One event to thousands of subscribers: the time until the last one has it, and the cost of those that do not read."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ PAUSE_SECONDS = 0.05
 FILL_SECONDS = 5.0
 SETTLE_SECONDS = 1.0
 BIDDERS = 64
-"""Connections that bid on the auction that all follow."""
+"""Connections that bid on the auction with the subscribers."""
 _SECONDS_MAX = 60.0
 _KIB = 2**10
 
 
 class Publisher:
-    """One connection that makes one event after the other."""
+    """A connection that causes one event after the other."""
 
     def __init__(self, url: str, path: str, request: Callable[[str], tuple[bytes, dict[str, str]]]) -> None:
-        """Take in `request` what says the body and the headers for an amount."""
+        """`request` returns the body and the headers for an amount."""
         address = urlsplit(url)
         self._connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=_SECONDS_MAX)
         self._path, self._request = path, request
 
     def tell(self, subscribers: Subscribers, thousandths: int) -> list[float]:
-        """Make an event that tells this amount; return after how many seconds each subscriber had it, in order.
+        """Cause an event with this amount; return the seconds until each subscriber had it, sorted.
 
         Raises BenchError where it is not accepted, or does not reach them.
         """
@@ -75,7 +75,7 @@ def to_all(stage: Stage) -> Reading:
     with stage.database("postgresql") as url:
         with (
             House(stage.folder, url) as house,
-            # It ends nobody's stream by itself, so that uvicorn would wait for ever.
+            # It never ends a stream by itself, so that uvicorn would wait without end.
             Uvicorn(stage.folder, "bench.fanout:app", UVICORN_TIMEOUT_GRACEFUL_SHUTDOWN="1") as bare,
             closing(_bidder(stage, house, gid)) as bidder,
             closing(Publisher(bare.url, "/", lambda amount: (frame(gid, amount), {}))) as publisher,
@@ -91,7 +91,7 @@ def to_all(stage: Stage) -> Reading:
 
 
 def bids(stage: Stage, *, living: int, stalled: int = 0) -> Reading:
-    """Return the accepted bids per second on an auction that `living` subscribers read, and `stalled` others do not read.
+    """Return the accepted bids per second on an auction with `living` subscribers that read and `stalled` ones that do not.
 
     In the figures stands how long it took until those who read had all of it, and how long one event takes to the last one.
     """
@@ -105,13 +105,13 @@ def bids(stage: Stage, *, living: int, stalled: int = 0) -> Reading:
             closing(_bidder(stage, house, gid)) as publisher,
         ):
             storm = partial(wrk.run, house.url)
-            # Until the buffers of those who do not read are full they cost what the others do.
+            # Stalled subscribers cost as much as others until their buffers are full.
             storm(bidding.rising(load, stage.first_amount()), FILL_SECONDS, lambda: subscribers.read_for(FILL_SECONDS))
             interval = Interval(house.pid, stage.server_pid("postgresql"))
             seconds = math.ceil(wrk.HEAD_SECONDS + stage.seconds)
 
             def read() -> None:
-                interval.last(stage.seconds, subscribers.read_for)
+                interval.measure(stage.seconds, subscribers.read_for)
                 subscribers.read_for(seconds - wrk.HEAD_SECONDS - stage.seconds)
 
             summary = storm(bidding.rising(load, stage.first_amount()), seconds, read)
@@ -130,7 +130,7 @@ Side = tuple[Program, Subscribers, Publisher]
 
 
 def _in_turn(stage: Stage, seconds: float, sides: dict[str, Side]) -> dict[str, float]:
-    """Let each side make an event in turn, for so long.
+    """Let both sides cause events in turn, for `seconds`.
 
     Return the medians until the first and until the last subscriber had it, and the program's processor time for it (ms).
     """
@@ -159,7 +159,7 @@ def _in_turn(stage: Stage, seconds: float, sides: dict[str, Side]) -> dict[str, 
 
 @contextmanager
 def _subscribed(program: Program, path: str) -> Iterator[tuple[Subscribers, float]]:
-    """Yield 5,000 subscribers, and by how much (KiB) each of them made the program grow."""
+    """Yield 5,000 subscribers, and the memory (KiB) that each of them costs the program."""
     before = program.resident_bytes()
     with Subscribers(program.url, path, SUBSCRIBERS) as subscribers:
         time.sleep(SETTLE_SECONDS)
@@ -167,7 +167,7 @@ def _subscribed(program: Program, path: str) -> Iterator[tuple[Subscribers, floa
 
 
 def _bidder(stage: Stage, house: House, gid: str) -> Publisher:
-    """Return who bids, two people in turn."""
+    """Return the tokens of two bidders, in turn."""
     tokens = itertools.cycle(stage.tokens.read_text().split()[:2])
 
     def request(amount: str) -> tuple[bytes, dict[str, str]]:

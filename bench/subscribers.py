@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from bench import BenchError
 
 AT_ONCE = 100
-"""Connections that are made before their answers are read: the server's backlog has room for more."""
+"""Connections that are opened before their answers are read; the server's backlog has room for more."""
 SECONDS_MAX = 60.0
 _READ_BYTES = 64 * 1024
 _LITTLE_BYTES = 4096
@@ -20,7 +20,7 @@ _EVENT_ENDS = b"\n\n"
 
 
 def _answered(opened: socket.socket) -> None:
-    """Wait until the server has begun to answer. Raises BenchError where it refuses."""
+    """Wait until the server starts its answer. Raises BenchError if it refuses."""
     head = opened.recv(_LITTLE_BYTES)
     if not head.startswith(b"HTTP/1.1 200 "):
         raise BenchError(f"a subscriber is refused: {head[:200]!r}")
@@ -28,7 +28,7 @@ def _answered(opened: socket.socket) -> None:
 
 
 class Subscribers:
-    """`living` sockets that read all that comes on `path`, and `stalled` ones that read nothing once they are answered."""
+    """`living` sockets that read all that comes on `path`, and `stalled` ones that read nothing after the head."""
 
     def __init__(self, url: str, path: str, living: int, stalled: int = 0) -> None:
         address = urlsplit(url)
@@ -37,9 +37,9 @@ class Subscribers:
         self._poll = select.epoll()
         self._living: dict[int, socket.socket] = {}
         self._tails: dict[int, bytes] = {}
-        """What came of an event that is not complete, by socket; most come in one piece."""
+        """The bytes of an incomplete event, by socket; most events come in one piece."""
         self.cut = 0
-        """How many of the living ones the server has cut off."""
+        """How many of the living ones the server has disconnected."""
         try:
             self.stalled = self._connected(stalled, receive_bytes=_LITTLE_BYTES)
             for each in self._connected(living):
@@ -50,7 +50,7 @@ class Subscribers:
             raise
 
     def all_have(self, mark: bytes) -> list[float]:
-        """Read until each living one has the event with `mark` in it; return when each had (monotonic), in order.
+        """Read until each living one has the event with `mark`; return the monotonic times, sorted.
 
         Raises BenchError where they do not within a minute.
         """
@@ -70,7 +70,7 @@ class Subscribers:
         return times
 
     def read_for(self, seconds: float) -> None:
-        """Read whatever comes, for so long."""
+        """Read for `seconds`."""
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
             for number, _ in self._poll.poll(left):
@@ -94,7 +94,7 @@ class Subscribers:
         return len(self._living)
 
     def _connected(self, count: int, receive_bytes: int | None = None) -> list[socket.socket]:
-        """Return sockets that the server has begun to answer."""
+        """Return sockets on which the server has started its answer."""
         opened: list[socket.socket] = []
         try:
             while len(opened) < count:
@@ -118,7 +118,7 @@ class Subscribers:
         return opened
 
     def _read(self, number: int, mark: bytes | None) -> bool | None:
-        """Read what there is. Return whether the event with `mark` has come to its end; None where the server hung up."""
+        """Read what has come. Return whether the event with `mark` is complete; None if the server hung up."""
         try:
             data = self._living[number].recv(_READ_BYTES)
         except ConnectionError:

@@ -1,4 +1,4 @@
-"""The textbook peer: a bid as most people would write it, with care: FastAPI, SQLAlchemy's ORM, one transaction per bid.
+"""The textbook peer: a careful, ordinary implementation of bids: FastAPI, SQLAlchemy's ORM, one transaction per bid.
 
 The token is checked, the auction's row is locked (`SELECT ... FOR UPDATE`), the bid and its event are stored, and all of it
 is committed before the answer. Served by uvicorn with uvloop and httptools, in one process, like the house.
@@ -21,7 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_asyn
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 POOL_SIZE = 20
-"""As many transactions as can be under way; more made it slower here."""
+"""The number of concurrent transactions; more made it slower."""
 ENDS_IN = timedelta(days=20)
 
 Money = Annotated[Decimal, mapped_column(Numeric(20, 3))]
@@ -33,7 +33,7 @@ class Base(DeclarativeBase):
 
 
 class User(Base):
-    """Somebody who bids."""
+    """A bidder."""
 
     __tablename__ = "users"
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -52,7 +52,7 @@ class AuthToken(Base):
 
 
 class Auction(Base):
-    """What is sold."""
+    """An auction."""
 
     __tablename__ = "auctions"
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -81,7 +81,7 @@ class Bid(Base):
 
 
 class Event(Base):
-    """What is owed to subscribers."""
+    """An event to be sent to subscribers."""
 
     __tablename__ = "events"
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -124,7 +124,7 @@ async def session(request: Request) -> AsyncIterator[AsyncSession]:
 async def current_user(
     database: Annotated[AsyncSession, Depends(session)], authorization: Annotated[str, Header()] = ""
 ) -> User:
-    """Return whom the bearer token identifies; 401 for nobody."""
+    """Return the user of the bearer token; 401 if there is none."""
     value = authorization.partition(" ")[2]
     digest = hashlib.sha256(value.encode()).hexdigest()
     found = await database.scalar(

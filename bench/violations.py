@@ -1,4 +1,4 @@
-"""What must hold in the database after a storm of bids, whatever the speed. All of it is counted from the rows.
+"""The rules that must hold in the database after any load, counted from its rows.
 
 For bids of plain amounts, as the bench sends them: there the recorded amounts strictly rise.
 """
@@ -10,7 +10,7 @@ from sqlalchemy import Connection, text
 
 
 class Since(Struct, frozen=True):
-    """Where to begin to look: at the bids with this number, the first rows behind `bids_after` and `events_after`.
+    """The start of a search: the bids with this number, and the rows after `bids_after` and `events_after`.
 
     Millions of rows that a bench has written itself need not be read again after every round.
     """
@@ -68,7 +68,7 @@ SELECT count(*) FROM (
   FROM events WHERE version IS NOT NULL AND id > :events_after
 ) AS log WHERE version <= before"""
 
-# No foreign key says so: it would cost as much as the rows.
+# There is no foreign key for this, because it would cost as much as the rows.
 _ORPHANS = """
 SELECT (SELECT count(*) FROM bids WHERE id > :bids_after AND auction_id NOT IN (SELECT id FROM auctions))
   + (SELECT count(*) FROM events WHERE id > :events_after AND auction_id NOT IN (SELECT id FROM auctions))"""
@@ -121,7 +121,7 @@ _AMOUNT_OF_EVENT = {
 
 
 def find(connection: Connection, since: Since = EVERYTHING) -> dict[str, int]:
-    """Return the violations in all auctions of a house's database, by kind; an empty mapping where there is none.
+    """Return the violations in all auctions of a house's database, by kind.
 
     `since` must be such that every auction has exactly one bid with its number, or be EVERYTHING.
     """

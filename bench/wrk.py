@@ -1,4 +1,4 @@
-"""Load by wrk: one thread, many connections, each sending its next request when its last one is answered."""
+"""Load by wrk: one thread, many connections, each of which sends its next request after the answer to the last one."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from bench.servers import program
 LUA = Path(__file__).with_name("lua")
 TIMEOUT = "20s"
 HEAD_SECONDS = 0.4
-"""Between wrk's start and the measured interval: its connections are made."""
+"""The time between wrk's start and the measured interval, in which it connects."""
 _UNITS = {"us": 0.001, "ms": 1.0, "s": 1000.0, "m": 60_000.0, "h": 3_600_000.0}
 
 
 class Load(Struct, frozen=True, kw_only=True):
-    """What wrk is to send: `script` of bench/lua, and for bids whose tokens on which auctions, from which amount.
+    """The requests of wrk: `script` of bench/lua, and for bids whose tokens on which auctions, from which amount.
 
     `first` is the amount before the first one, in thousandths. `pause_ms` is the mean pause of a connection between
     an answer and its next request; None is none.
@@ -38,7 +38,7 @@ class Load(Struct, frozen=True, kw_only=True):
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """What wrk says at its end: answers, those that were neither 2xx nor 3xx, and the time they took."""
+    """The summary of wrk: all answers, those that are neither 2xx nor 3xx, and the times."""
 
     requests: int
     seconds: float
@@ -59,11 +59,11 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 
 def parse(output: str) -> Summary:
-    """Read what `wrk --latency` prints. Raises BenchError where it is something else."""
+    """Parse the output of `wrk --latency`. Raises BenchError for any other output."""
     total = re.search(r"([0-9]+) requests in ([0-9.]+)(us|ms|s|m|h),", output)
     p50, p99 = (re.search(rf"^ +{percent}%\s+([0-9.]+)(us|ms|s|m|h) *$", output, re.MULTILINE) for percent in (50, 99))
     if total is None or p50 is None or p99 is None:
-        raise BenchError(f"wrk said something unexpected:\n{output}")
+        raise BenchError(f"wrk printed something unexpected:\n{output}")
     refused = re.search(r"Non-2xx or 3xx responses: ([0-9]+)", output)
     errors = re.search(r"Socket errors: connect ([0-9]+), read ([0-9]+), write ([0-9]+), timeout ([0-9]+)", output)
     return Summary(
@@ -77,7 +77,7 @@ def parse(output: str) -> Summary:
 
 
 def run(url: str, load: Load, seconds: float, meanwhile: Callable[[], None] | None = None) -> Summary:
-    """Put `load` on `url` for at least `seconds` and return what wrk says; `meanwhile` runs while it does.
+    """Put `load` on `url` for at least `seconds` and return wrk's summary; `meanwhile` runs at the same time.
 
     Raises BenchError where wrk fails.
     """
@@ -88,7 +88,7 @@ def run(url: str, load: Load, seconds: float, meanwhile: Callable[[], None] | No
         "BENCH_PAUSE_MS": "" if load.pause_ms is None else str(load.pause_ms),
         "BENCH_PATH": load.path,
     }
-    # wrk takes whole seconds.
+    # wrk takes whole seconds only.
     length = max(1, -int(-seconds // 1))
     options = ["--threads", "1", "--connections", str(load.connections), "--duration", f"{length}s", "--latency"]
     command = [program("wrk"), *options, "--timeout", TIMEOUT, "--script", str(LUA / load.script), url]
