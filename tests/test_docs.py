@@ -222,6 +222,11 @@ def test_every_document_is_listed() -> None:
     assert len(re.findall(r"^[0-9]+\. ", text, re.MULTILINE)) <= 20
 
 
+def test_the_readme_is_short() -> None:
+    """Two screens show the README up to its list of documents."""
+    assert 80 >= read("README.md").partition("\n## Documents\n")[0].count("\n")
+
+
 def test_the_example_of_the_rules_is_right() -> None:
     """The bids of the example in docs/rules.md have the results that the table shows."""
     auction = an_auction()
