@@ -8,7 +8,7 @@ import logging
 import re
 import sys
 from collections import Counter
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from typing import Any, TextIO
 
 import structlog
@@ -79,25 +79,63 @@ def _written_out(mark: re.Match[str]) -> str:
 TELL_SECONDS = 1.0
 
 
+class LogThrottle:
+    """Calls `log` for the first of many like events at once, and then at most once every `seconds`, 1 by default.
+
+    `log` gets the number of events since its last call. Use it in the event loop.
+    """
+
+    def __init__(self, log: Callable[[int], None], seconds: float | None = None) -> None:
+        self._log = log
+        self._seconds = seconds
+        self._count = 0
+        self._waits = False
+
+    def count(self) -> None:
+        """Take note of one event."""
+        self._count += 1
+        if not self._waits:
+            self._flush()
+
+    def _flush(self) -> None:
+        count, self._count = self._count, 0
+        self._waits = count > 0
+        if count:
+            self._log(count)
+            asyncio.get_running_loop().call_later(self._seconds or TELL_SECONDS, self._flush)
+
+
 class Tally:
-    """Counts what happens by its reason, and logs it: the first at once, and then one line a second for all of them."""
+    """Counts events by their reason, and logs `line` with the counts, throttled."""
 
     def __init__(self, line: str) -> None:
         self.counts: Counter[str] = Counter()
         self._line = line
         self._untold: Counter[str] = Counter()
-        self._told = False
+        self._throttle = LogThrottle(self._log)
 
     def count(self, reason: str) -> None:
-        """Take note of one. Call it in the event loop."""
+        """Take note of one event. Call it in the event loop."""
         self.counts[reason] += 1
         self._untold[reason] += 1
-        if not self._told:
-            self._tell()
+        self._throttle.count()
 
-    def _tell(self) -> None:
-        self._told = bool(self._untold)
-        if self._told:
-            structlog.get_logger(__name__).warning(self._line, reasons=dict(self._untold))
-            self._untold.clear()
-            asyncio.get_running_loop().call_later(TELL_SECONDS, self._tell)
+    def _log(self, _: int) -> None:
+        structlog.get_logger(__name__).warning(self._line, reasons=dict(self._untold))
+        self._untold.clear()
+
+
+class Outage:
+    """Logs that requests fail because the database is unavailable, throttled."""
+
+    def __init__(self) -> None:
+        self._reason = ""
+        self._throttle = LogThrottle(self._log)
+
+    def failed(self, reason: str) -> None:
+        """Take note of a request that was answered 503. Call it in the event loop."""
+        self._reason = reason
+        self._throttle.count()
+
+    def _log(self, requests: int) -> None:
+        structlog.get_logger(__name__).error("the database is unavailable", reason=self._reason, requests=requests)

@@ -11,7 +11,7 @@ from sqlalchemy import text
 from saleroom.bidding.service import reading
 from saleroom.compose import ENDPOINTS
 from saleroom.http.endpoints import Access
-from saleroom.http.guard import SAFE_METHODS
+from saleroom.http.requests import SAFE_METHODS
 from saleroom.http.schemas import EXAMPLES
 from saleroom.storage import database as storage
 from saleroom.storage.database import Database, Transaction

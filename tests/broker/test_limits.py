@@ -14,7 +14,6 @@ from structlog.testing import capture_logs
 
 from saleroom.broker import embedded, links
 from saleroom.broker.amqtt_fixes import MendedBroker
-from saleroom.mqtt import inbox
 from saleroom.mqtt.connection import acknowledged, connect
 from saleroom.mqtt.topics import MqttSettings
 from tests.broker import raw
@@ -389,7 +388,7 @@ async def test_a_fault_in_amqtt_is_counted(
 
 async def test_what_clients_do_amiss_is_counted(embedded: MqttSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first fault is logged at once; more of them come together in a later line, with their number."""
-    monkeypatch.setattr(inbox, "TELL_SECONDS", 0.5)
+    monkeypatch.setattr("saleroom.logs.TELL_SECONDS", 0.5)
     with capture_logs() as logs:
         for _ in range(3):
             with Raw(embedded) as rude:

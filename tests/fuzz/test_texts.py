@@ -18,7 +18,7 @@ from saleroom.accounts.domain.agents import agent
 from saleroom.bidding.api.auctions import BY_MARK
 from saleroom.bidding.api.devices import command_id
 from saleroom.bidding.api.photos import photo_ids
-from saleroom.http import forms, guard
+from saleroom.http import forgery, forms, requests
 from saleroom.http.cursors import Sealed
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.identifiers import parse_event_id
@@ -162,9 +162,9 @@ def test_headers_are_read(headers: dict[str, str]) -> None:
     """What a door asks of a header has an answer: a token, a cookie, a type, a device's name of at most a few words."""
     asked = request(**headers)
     with bounded():
-        assert isinstance(guard.bearer_token(asked.scope), str | None)
-        assert isinstance(guard.session_token(asked), str | None)
-        assert guard.media_type(asked.scope) == guard.media_type(asked.scope).lower()
+        assert isinstance(requests.bearer_token(asked.scope), str | None)
+        assert isinstance(requests.session_token(asked), str | None)
+        assert requests.media_type(asked.scope) == requests.media_type(asked.scope).lower()
         called = agent(asked.headers.get("user-agent", ""))
     assert len(called) <= 40
     assert called.isprintable()
@@ -174,7 +174,7 @@ def test_headers_are_read(headers: dict[str, str]) -> None:
 def test_what_no_page_made_is_no_forgery_token(sent: str) -> None:
     """A token that does not come from here is bytes that fit nothing, whatever it is."""
     with bounded():
-        assert isinstance(guard._unmasked(sent), bytes)
+        assert isinstance(forgery._unmasked(sent), bytes)
 
 
 def told(read: Callable[[], Any], *refusals: type[Exception]) -> tuple[Any, str]:

@@ -15,10 +15,12 @@ from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from saleroom.http import guard, problems, uploads
-from saleroom.http.guard import FIRST_FIELD_BYTES_MAX, Guard, forgery_token
+from saleroom.http import guard, problems
+from saleroom.http.forgery import forgery_token
+from saleroom.http.guard import FIRST_FIELD_BYTES_MAX, Guard
+from saleroom.http.multipart import TEXT_CHARACTERS_MAX, multipart
 from saleroom.http.problems import BodyTimedOut, BodyTooLarge
-from saleroom.http.uploads import TEXT_CHARACTERS_MAX, multipart
+from saleroom.http.requests import read_body
 from saleroom.kernel.errors import Invalid
 from tests.sealing import known
 
@@ -86,7 +88,7 @@ async def passed(head: Scope, receive: Receive) -> bytes | None:
     arrived: list[bytes] = []
 
     async def behind(_: Scope, receive: Receive, send: Send) -> None:
-        arrived.append(await guard.read_body(Request(head, receive), 10**6))
+        arrived.append(await read_body(Request(head, receive), 10**6))
 
     async def send(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -327,7 +329,7 @@ async def _takes_too_long(receive: Receive) -> None:
         return message
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(uploads, "UPLOAD_SECONDS_MAX", 0.5)
+        patched.setattr("saleroom.http.multipart.UPLOAD_SECONDS_MAX", 0.5)
         with pytest.raises(BodyTimedOut):
             await multipart(asking(stalls), 10**7)
 

@@ -13,7 +13,7 @@ from saleroom.accounts.domain.errors import InvalidAuthentication
 from saleroom.compose import ENDPOINTS
 from saleroom.http import front, problems
 from saleroom.http.endpoints import Access, Endpoint
-from saleroom.http.guard import SAFE_METHODS
+from saleroom.http.requests import SAFE_METHODS
 from saleroom.kernel.errors import Invalid, Refused
 from tests.contract import DOCUMENT
 from tests.fixtures_house import House, settings_for

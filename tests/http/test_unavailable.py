@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import make_url
 
-from saleroom.http import front
+from saleroom.logs import Outage
 from saleroom.storage import sqlite
 from tests.bidding.api.answers import refusal
 from tests.fixtures_house import House, ServeHouse
@@ -34,7 +34,7 @@ def test_the_house_without_its_database(
 
     The log has a line for the outage, not for each request.
     """
-    monkeypatch.setattr(front, "TELL_SECONDS", 600.0)
+    monkeypatch.setattr("saleroom.logs.TELL_SECONDS", 600.0)
     house = serve_house(database=line.url)
     ada, bob = house.user("ada"), house.user("bob")
     gid = ada.auction()
@@ -65,8 +65,8 @@ def test_the_house_without_its_database(
 
 async def test_a_line_a_second_for_all_that_fails(errors_logged: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first request that fails is logged at once, those that follow are counted into one line a second."""
-    monkeypatch.setattr(front, "TELL_SECONDS", 0.05)
-    outage = front.Outage()
+    monkeypatch.setattr("saleroom.logs.TELL_SECONDS", 0.05)
+    outage = Outage()
     for reason in ("gone", "gone", "starting up"):
         outage.failed(reason)
     assert [("gone", 1)] == _told(errors_logged)

@@ -16,7 +16,7 @@ from saleroom.feed.feed import WAITING_MAX, Feed, Follower
 from saleroom.http.client_connection import LINE, Line
 from saleroom.http.endpoints import Call
 from saleroom.http.forms import Field, checked
-from saleroom.http.guard import header
+from saleroom.http.requests import header
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.identifiers import EVENT_ID_PATTERN, EventId, parse_event_id
 from saleroom.kernel.instants import instant

@@ -9,7 +9,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
 from saleroom.http.client_connection import LINE, Line
-from saleroom.http.guard import bearer_token, client_address, session_token
+from saleroom.http.requests import bearer_token, client_address, session_token
 from saleroom.kernel.errors import Unauthenticated
 from saleroom.kernel.networks import network
 from saleroom.storage.faults import Unavailable

@@ -5,19 +5,21 @@ Each process counts its own.
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 import structlog
 
 from saleroom.kernel.errors import Busy
 from saleroom.kernel.networks import network
+from saleroom.logs import LogThrottle
 
 log = structlog.get_logger()
 
 TELL_SECONDS = 10.0
+_TOO_MANY, _TOO_MANY_EACH = "too many in all", "too many from one network"
 CONNECTIONS = "saleroom.connections"
 """In the state of the application: its `Connections`."""
 
@@ -31,16 +33,19 @@ class Connections:
         self._trusted = [ipaddress.ip_network(one) for one in trusted]
         self._open: Counter[str] = Counter()
         self._count = 0
-        self._refused: Counter[str] = Counter()
-        self._told: set[str] = set()
+        self._refused_from = ""
+        """The network that the latest refused connection came from."""
+        self._throttles = {
+            reason: LogThrottle(partial(self._log, reason), TELL_SECONDS) for reason in (_TOO_MANY, _TOO_MANY_EACH)
+        }
 
     def enter(self, address: str) -> str:
         """Count one from `address`, and return what `leave` takes. Raises Busy. Call it in the event loop."""
         place = self._place(address)
         if self._count >= self._most:
-            self._refuse("too many in all", place)
+            self._refuse(_TOO_MANY, place)
         if place and self._open[place] >= self._most_each:
-            self._refuse("too many from one network", place)
+            self._refuse(_TOO_MANY_EACH, place)
         self._open[place] += 1
         self._count += 1
         return place
@@ -63,17 +68,9 @@ class Connections:
         return "" if any(known in trusted for trusted in self._trusted) else network(address)
 
     def _refuse(self, reason: str, place: str) -> None:
-        self._refused[reason] += 1
-        if reason not in self._told:
-            self._tell(reason, place)
+        self._refused_from = place
+        self._throttles[reason].count()
         raise Busy("Too many connections; close some, or try again in a moment.")
 
-    def _tell(self, reason: str, place: str) -> None:
-        """Say what is refused, and at most every `TELL_SECONDS`; `place` is where the first came from."""
-        refused = self._refused.pop(reason, 0)
-        if refused:
-            self._told.add(reason)
-            log.warning("connections are refused", reason=reason, network=place, refused=refused)
-            asyncio.get_running_loop().call_later(TELL_SECONDS, self._tell, reason, place)
-        else:
-            self._told.discard(reason)
+    def _log(self, reason: str, count: int) -> None:
+        log.warning("connections are refused", reason=reason, network=self._refused_from, refused=count)

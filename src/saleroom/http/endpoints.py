@@ -19,8 +19,9 @@ from starlette.types import Receive, Scope, Send
 
 from saleroom.http.cursors import Cursors, Sealed
 from saleroom.http.forms import Field, Form, read_fields
-from saleroom.http.guard import IS_JSON, bearer_token, header, joined_header, media_type, read_body
+from saleroom.http.guard import IS_JSON
 from saleroom.http.problems import MethodNotAllowed, NotJson, answer
+from saleroom.http.requests import bearer_token, header, joined_header, media_type, read_body
 from saleroom.kernel.errors import Fault, Invalid, Refused, Unauthenticated
 from saleroom.kernel.identifiers import IdempotencyKey
 

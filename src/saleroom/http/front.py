@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,45 +14,23 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from saleroom.http import problems
 from saleroom.http.asker import RequestAsker, Whose
-from saleroom.http.guard import SAFE_METHODS, Guard
+from saleroom.http.guard import Guard
 from saleroom.http.pacing import Pace
 from saleroom.http.problems import MethodNotAllowed, NotFound
+from saleroom.http.requests import SAFE_METHODS
 from saleroom.http.secret import HouseSecret
 from saleroom.kernel.errors import Invalid, Refused
+from saleroom.logs import Outage
 from saleroom.storage import faults
 from saleroom.storage.turns import ASKER
 
 log = structlog.get_logger()
 
-TELL_SECONDS = 1.0
 FIRST = ("/bids", "/bid", "/login")
 """What is sent to these paths begins at once: bids and logins, of programs and of people."""
 
 PageAnswer = Callable[[Scope, Refused], Response | None]
 """Renders an error as a page where the address is a page's, else returns None."""
-
-
-class Outage:
-    """Logs that requests fail for want of the database: the first at once, and then one line a second for all of them."""
-
-    def __init__(self) -> None:
-        self._reason = ""
-        self._requests = 0
-        self._told = False
-
-    def failed(self, reason: str) -> None:
-        """Take note of a request that was answered 503. Call it in the event loop."""
-        self._reason = reason
-        self._requests += 1
-        if not self._told:
-            self._tell()
-
-    def _tell(self) -> None:
-        self._told = self._requests > 0
-        if self._told:
-            log.error("the database is unavailable", reason=self._reason, requests=self._requests)
-            self._requests = 0
-            asyncio.get_running_loop().call_later(TELL_SECONDS, self._tell)
 
 
 class Front:

@@ -15,8 +15,9 @@ from saleroom.bidding.domain.errors import PreconditionFailed, UnknownPhoto
 from saleroom.http import problems, schemas
 from saleroom.http.endpoints import KEY_LENGTH_MAX, Access, Endpoint
 from saleroom.http.forms import Field
-from saleroom.http.guard import HEADER_BYTES_MAX, SAFE_METHODS
+from saleroom.http.guard import HEADER_BYTES_MAX
 from saleroom.http.problems import sentence_of, status_of
+from saleroom.http.requests import SAFE_METHODS
 from saleroom.http.responses import Readiness
 from saleroom.http.schemas import CONTACT, EXAMPLES, Schema, error_name, reference
 from saleroom.kernel.errors import Invalid, Refused

@@ -23,8 +23,9 @@ from saleroom.http.answers import Expecting, Flow, UntilClose, farewell, refusal
 from saleroom.http.client_connection import LINE, JoinedWrites, Line
 from saleroom.http.connections import CONNECTIONS, Connections
 from saleroom.http.framing import malformed, read_head
-from saleroom.http.guard import HAS_ARRIVED, HEADER_BYTES_MAX, HEADERS
+from saleroom.http.guard import HEADER_BYTES_MAX
 from saleroom.http.problems import BodyTimedOut, HeadersTooLarge
+from saleroom.http.requests import HAS_ARRIVED, HEADERS
 from saleroom.kernel.errors import Busy, Refused
 
 READ_BYTES_MAX = 16 * 1024

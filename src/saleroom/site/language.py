@@ -25,7 +25,7 @@ from babel.support import NullTranslations, Translations
 from babel.units import format_unit
 from starlette.requests import HTTPConnection
 
-from saleroom.http.guard import cookie, header
+from saleroom.http.requests import cookie, header
 from saleroom.kernel.errors import Fault
 from saleroom.site import amounts
 

@@ -17,7 +17,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from saleroom.accounts.domain.accounts import Account
-from saleroom.http.guard import forgery_token, header
+from saleroom.http.forgery import forgery_token
+from saleroom.http.requests import header
 from saleroom.site import words
 from saleroom.site.assets import Assets, choose_coding
 from saleroom.site.language import Language, Languages

@@ -15,8 +15,8 @@ from starlette.types import Receive, Scope, Send
 from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain.errors import UnknownAuction
-from saleroom.http.guard import read_body, session_token
 from saleroom.http.problems import MethodNotAllowed, headers_of, status_of
+from saleroom.http.requests import read_body, session_token
 from saleroom.kernel.errors import Invalid, Refused, Unauthenticated
 from saleroom.kernel.identifiers import GID
 from saleroom.site.rendering import Renderer

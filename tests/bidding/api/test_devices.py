@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from saleroom.bidding.api import devices
-from saleroom.mqtt import inbox
 from saleroom.mqtt.topics import MqttSettings
 from tests.fixtures_house import House, ServeHouse, User
 from tests.fixtures_mqtt import Join, connected, on
@@ -233,7 +232,7 @@ def test_a_stored_command_is_never_a_bid(
 
     That the house hears of its own taking away is no drop.
     """
-    monkeypatch.setattr(inbox, "TELL_SECONDS", 0.01)
+    monkeypatch.setattr("saleroom.logs.TELL_SECONDS", 0.01)
     house = connected(serve_house(**on(mosquitto.settings)))
     gid, ada = house.user("seller").auction(), house.user("ada")
     house.stop()

@@ -12,7 +12,6 @@ import pytest
 from saleroom.bidding.api import devices
 from saleroom.bidding.service.bidding import BidCommand
 from saleroom.bidding.service.desk import Desk
-from saleroom.http import front
 from saleroom.mqtt.topics import MqttSettings
 from tests.fixtures_house import House, ServeHouse, User
 from tests.fixtures_mqtt import Join, connected, on
@@ -137,7 +136,7 @@ def test_without_the_database_devices_are_told_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """While PostgreSQL is away a command is answered 503 `unavailable`; when it is back the same command is placed."""
-    monkeypatch.setattr(front, "TELL_SECONDS", 600.0)
+    monkeypatch.setattr("saleroom.logs.TELL_SECONDS", 600.0)
     house = connected(serve_house(database=line.url, **on(mosquitto.settings)))
     gid, ada = house.user("seller").auction(), house.user("ada")
     device = join(mosquitto.settings, "saleroom/status")

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from PIL import Image
 
-from saleroom.http import uploads
+from saleroom.bidding.api import uploads
 from tests.bidding.api.answers import faults, raw, refusal
 from tests.fixtures_house import House, ServeHouse, User
 from tests.pictures import plain, told_much

@@ -19,7 +19,7 @@ from saleroom.accounts.service import accounts
 from saleroom.accounts.services import AccountServices
 from saleroom.http.endpoints import Access, Call, Endpoint
 from saleroom.http.forms import Field, Form, checked, string
-from saleroom.http.guard import client_address
+from saleroom.http.requests import client_address
 from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Busy, TooManyRequests
 from saleroom.kernel.instants import instant

@@ -12,7 +12,7 @@ from saleroom.accounts.domain.agents import agent
 from saleroom.accounts.domain.errors import WrongPassword
 from saleroom.accounts.service import accounts
 from saleroom.accounts.services import AccountServices
-from saleroom.http.guard import client_address, session_cookie_name, session_token
+from saleroom.http.requests import client_address, session_cookie_name, session_token
 from saleroom.kernel.errors import Fault, Invalid, Refused, Unauthenticated
 from saleroom.site import words
 from saleroom.site.site import Site, fields, go_to, local, to_log_in

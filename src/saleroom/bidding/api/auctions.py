@@ -37,7 +37,7 @@ from saleroom.http.forms import (
     one_of,
     text,
 )
-from saleroom.http.guard import header
+from saleroom.http.requests import header
 from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
 from saleroom.kernel.errors import Invalid
 

@@ -20,10 +20,9 @@ from saleroom.bidding.services import BiddingServices
 from saleroom.http import problems
 from saleroom.http.endpoints import digest
 from saleroom.http.forms import Field, Form, checked, string
-from saleroom.http.front import Outage
 from saleroom.kernel.errors import Busy, Fault, Invalid, Refused
 from saleroom.kernel.identifiers import GID, IdempotencyKey
-from saleroom.logs import Tally
+from saleroom.logs import Outage, Tally
 from saleroom.mqtt.topics import Arrived, Reply
 from saleroom.storage import faults
 

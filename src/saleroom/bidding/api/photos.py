@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 from starlette.responses import Response
 
+from saleroom.bidding.api import uploads
 from saleroom.bidding.api.auctions import AUTHOR_REFUSALS
 from saleroom.bidding.api.conditions import seen
 from saleroom.bidding.api.fields import AUCTION
@@ -20,14 +21,13 @@ from saleroom.bidding.domain.photos import PER_LOT_MAX, Photo
 from saleroom.bidding.service import photos
 from saleroom.bidding.service.photos import LotPhotos
 from saleroom.bidding.services import BiddingServices
-from saleroom.http import uploads
 from saleroom.http.endpoints import Access, Call, Endpoint
 from saleroom.http.forms import (
     Field,
     Form,
 )
-from saleroom.http.guard import client_address, media_type
 from saleroom.http.problems import NotAnImage
+from saleroom.http.requests import client_address, media_type
 from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Busy, Fault, Invalid, TooManyRequests
 

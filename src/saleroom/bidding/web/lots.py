@@ -23,8 +23,9 @@ from saleroom.bidding.service.lot import LotDetails
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web.live import BIDS_SHOWN, role_of
 from saleroom.http.endpoints import digest
-from saleroom.http.guard import forgery_token, session_token
+from saleroom.http.forgery import forgery_token
 from saleroom.http.problems import headers_of, status_of
+from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Fault, Invalid, Refused, Unauthenticated
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.instants import instant

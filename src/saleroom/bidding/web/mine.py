@@ -18,7 +18,7 @@ from saleroom.bidding.service.mine import LIVE, OVER, MyLots
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.mine import Place
 from saleroom.http.cursors import DEALINGS, WATCHED, List, Sealed
-from saleroom.http.guard import session_cookie_name, session_token
+from saleroom.http.requests import session_cookie_name, session_token
 from saleroom.kernel.errors import Fault, Invalid, Unauthenticated
 from saleroom.kernel.instants import instant
 from saleroom.site.site import Site, fields, go_to, is_fragment, local, lot_gid, to_log_in

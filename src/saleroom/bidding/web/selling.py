@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.accounts.domain.accounts import Account
+from saleroom.bidding.api import uploads
 from saleroom.bidding.api.conditions import explained
 from saleroom.bidding.api.terms import AMEND, CLOSE, CREATE
 from saleroom.bidding.domain.errors import AuctionChanged, TermsChanged
@@ -30,10 +31,10 @@ from saleroom.bidding.service.selling import Offer
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web import drafts, labels
 from saleroom.bidding.web.drafts import Read, Written
-from saleroom.http import uploads
 from saleroom.http.endpoints import digest
-from saleroom.http.guard import OF_ANOTHER_SESSION, client_address, session_token
+from saleroom.http.forgery import OF_ANOTHER_SESSION
 from saleroom.http.problems import ForgeryRefused
+from saleroom.http.requests import client_address, session_token
 from saleroom.kernel.errors import Fault, Invalid, Refused, Unauthenticated
 from saleroom.kernel.identifiers import GID, IdempotencyKey
 from saleroom.kernel.instants import instant

@@ -1,0 +1,120 @@
+"""Requests: their headers, cookies, tokens and client, and their body within bounds."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
+from starlette.types import Receive, Scope
+
+from saleroom.http.problems import BodyTimedOut, BodyTooLarge
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+BODY_SECONDS_MAX = 30.0
+HEADERS = "saleroom.headers"
+"""In the scope of a request: its headers by name, the first one of each name."""
+HAS_ARRIVED = "saleroom.has_arrived"
+"""In the scope of a request whose whole body has arrived: nobody needs to watch how long it takes."""
+HTTPS = "saleroom.https"
+"""In the scope of a request: whether people reach the house by https, so that cookies insist on it."""
+
+
+def header(scope: Scope, name: bytes) -> str | None:
+    """Return the first header of this `name`, which is in lower case."""
+    headers: dict[bytes, bytes] | None = scope.get(HEADERS)
+    if headers is None:
+        headers = scope[HEADERS] = dict(reversed(scope["headers"]))
+    value = headers.get(name)
+    return None if value is None else value.decode("latin-1")
+
+
+def joined_header(scope: Scope, name: bytes) -> str | None:
+    """Return all headers of this `name`, which is in lower case, as one list (RFC 9110, 5.3); None if there are none."""
+    if header(scope, name) is None:
+        return None
+    return ", ".join(value.decode("latin-1") for other, value in scope["headers"] if other == name)
+
+
+def media_type(scope: Scope) -> str:
+    """Return the media type of the body without its parameters; an empty string if the header is missing."""
+    return (header(scope, b"content-type") or "").partition(";")[0].strip().lower()
+
+
+def bearer_token(scope: Scope) -> str | None:
+    """Return the part of `Authorization` after the first space; the word before it may be anything (specification).
+
+    None if the header is missing; an empty string if nothing follows the first space or there is no space.
+    """
+    value = header(scope, b"authorization")
+    return None if value is None else value.partition(" ")[2]
+
+
+def cookie(scope: Scope, name: str) -> str | None:
+    """Return the last cookie of this `name` that is not empty, however odd the cookies beside it are."""
+    # The standard library's parser is not used: its time to unquote odd cookies grows with the square of their length.
+    found = None
+    for pair in (header(scope, b"cookie") or "").split(";"):
+        key, _, value = pair.partition("=")
+        if key.strip() == name:
+            found = value.strip()
+    return found or None
+
+
+def session_cookie_name(*, https: bool) -> str:
+    """Return the name of the cookie that holds the token of a page's session."""
+    return "__Host-saleroom_session" if https else "saleroom_session"
+
+
+def session_token(request: HTTPConnection) -> str | None:
+    """Return the token of a page's session, from its cookie."""
+    return session_of(request.scope)
+
+
+def session_of(scope: Scope) -> str | None:
+    """Return the token of a page's session, from the scope of its request."""
+    return cookie(scope, session_cookie_name(https=bool(scope.get(HTTPS))))
+
+
+def client_address(request: HTTPConnection) -> str:
+    """Return the client's address. The server has already replaced it by the one that a trusted proxy names."""
+    return "unknown" if request.client is None else request.client.host
+
+
+async def read_body(request: Request, bytes_max: int, seconds_max: float | None = None) -> bytes:
+    """Return the body. Raises BodyTooLarge (and reads no further), BodyTimedOut, or ClientDisconnect."""
+    refuse_declared(request.scope, bytes_max)
+    if HAS_ARRIVED in request.scope:
+        return await _body(request.receive, bytes_max)
+    try:
+        async with asyncio.timeout(seconds_max or BODY_SECONDS_MAX):
+            return await _body(request.receive, bytes_max)
+    except TimeoutError:
+        raise BodyTimedOut from None
+
+
+def declared_length(scope: Scope) -> int | None:
+    """Return the length of the body in bytes as its header declares it, or None."""
+    declared = header(scope, b"content-length") or ""
+    return int(declared) if declared.isascii() and declared.isdigit() else None
+
+
+def refuse_declared(scope: Scope, bytes_max: int) -> None:
+    """Raise BodyTooLarge if the declared length is above `bytes_max`."""
+    if (declared_length(scope) or 0) > bytes_max:
+        raise BodyTooLarge(limit=bytes_max)
+
+
+async def _body(receive: Receive, bytes_max: int) -> bytes:
+    pieces = []
+    length = 0
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        pieces.append(message.get("body", b""))
+        length += len(pieces[-1])
+        if length > bytes_max:
+            raise BodyTooLarge(limit=bytes_max)
+        more = message.get("more_body", False)
+    return b"".join(pieces)
