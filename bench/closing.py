@@ -16,7 +16,6 @@ from bench.results import Reading
 from bench.servers import House
 from bench.stage import Stage
 from saleroom.bidding.storage import tables
-from saleroom.log import tables as log_tables
 
 LEADS_SECONDS = (6.0, 20.0, 60.0)
 """The time from the start of the house to the end of the auctions; the longer ones if it did not start in time."""
@@ -72,6 +71,6 @@ def _until_none_is_open(house: House, ends_at: datetime) -> datetime:
 
 def _closed(connection: Connection) -> int:
     """Return how many auctions have closed by the log."""
-    events = log_tables.events.c
+    events = tables.events.c
     statement = select(func.count(func.distinct(events.auction_id))).where(events.type == "auction.closed")
     return int(connection.execute(statement).scalar_one())

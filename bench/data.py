@@ -24,7 +24,6 @@ from saleroom.bidding.domain.increments import fixed
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service import auctions
 from saleroom.bidding.storage import tables
-from saleroom.log import tables as log_tables
 from saleroom.storage.database import Database, Transaction, parse_url
 from saleroom.storage.migrations import migrate
 from saleroom.storage.schema import metadata
@@ -133,7 +132,7 @@ def _sell(tx: Transaction, seller: str, before: int, count: int) -> list[str]:
 
 
 def _delivered(connection: Connection) -> None:
-    connection.execute(update(log_tables.events).values(delivered_at=datetime.now(UTC)))
+    connection.execute(update(tables.events).values(delivered_at=datetime.now(UTC)))
 
 
 def _contents(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
@@ -155,7 +154,7 @@ async def _copy(url: str, contents: dict[str, list[tuple[Any, ...]]]) -> None:
                 await connection.execute(
                     f"SELECT setval(pg_get_serial_sequence('{name}', 'id'), max(id)) FROM {name}"
                 )  # names of our own
-        if "written_by" in log_tables.events.columns:
+        if "written_by" in tables.events.columns:
             await connection.execute("UPDATE events SET written_by = pg_current_xact_id()")
         await connection.execute("VACUUM ANALYZE")
     finally:

@@ -16,7 +16,6 @@ from bench.servers import ROOT, House, Mosquitto, cpu_seconds, program
 from bench.stage import Stage
 from bench.wrk import Load
 from saleroom.bidding.storage import tables
-from saleroom.log import tables as log_tables
 
 EVENTS = 20_000
 SECONDS_MAX = 300.0
@@ -124,7 +123,7 @@ def _publish(stage: Stage, file: Path) -> None:
 
 def _owed(connection: Connection) -> list[bytes]:
     """Return a line for each event that is owed: topic, tab, payload."""
-    events, auctions = log_tables.events, tables.auctions
+    events, auctions = tables.events, tables.auctions
     statement = select(auctions.c.gid, events.c.payload).join_from(
         events, auctions, events.c.auction_id == auctions.c.id
     )

@@ -19,7 +19,6 @@ from bench.servers import House, Mosquitto, program
 from bench.stage import Stage
 from bench.wrk import Load
 from saleroom.bidding.storage import tables
-from saleroom.log import tables as log_tables
 
 SECONDS_MAX = 300.0
 ARRIVE_SECONDS_MAX = 10.0
@@ -118,7 +117,7 @@ def _until_there(file: Path, owed: set[str]) -> set[str]:
 
 def _owed(connection: Connection) -> set[str]:
     """Return the ids of the events that no broker has acknowledged."""
-    events, auctions = log_tables.events, tables.auctions
+    events, auctions = tables.events, tables.auctions
     statement = select(auctions.c.gid, events.c.version).join_from(
         events, auctions, events.c.auction_id == auctions.c.id
     )

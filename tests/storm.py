@@ -12,8 +12,7 @@ from typing import Any
 import httpx
 
 from saleroom.bidding.domain.ledger import replay
-from saleroom.bidding.storage import auctions
-from saleroom.log import store
+from saleroom.bidding.storage import auctions, event_log
 from saleroom.storage.database import Database, Transaction
 
 
@@ -120,8 +119,8 @@ async def check_replay(url: str, gid: str, shown: dict[str, Any]) -> None:
     def stored_and_replayed(tx: Transaction) -> None:
         stored = auctions.get(tx, gid)
         assert stored is not None
-        assert stored == replay(stored.id, store.read(tx, stored.id))
-        [(_, state)] = auctions.public_states(tx, [stored.id]).values()
+        assert stored == replay(stored.id, event_log.read(tx, stored.id))
+        [(_, state, _)] = auctions.public_states(tx, [stored.id]).values()
         assert shown == json.loads(state)
 
     await in_database(url, stored_and_replayed)

@@ -25,7 +25,6 @@ from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service import auctions, bidding
 from saleroom.bidding.service.bidding import BidCommand
 from saleroom.bidding.storage import tables
-from saleroom.log import tables as log_tables
 from saleroom.storage.database import Database, Transaction
 from tests.needs import need
 
@@ -53,7 +52,7 @@ Requests/sec:    288.99
 Transfer/sec:     95.42KB
 """  # noqa: W291  # wrk ends some lines so
 
-bids, events, rows = tables.bids, log_tables.events, tables.auctions
+bids, events, rows = tables.bids, tables.events, tables.auctions
 
 
 def sales(tx: Transaction) -> None:

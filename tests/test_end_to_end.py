@@ -17,7 +17,7 @@ import pytest
 from sqlalchemy import func, select, update
 
 from saleroom.bidding.storage import auctions
-from saleroom.log.tables import events
+from saleroom.bidding.storage.tables import events
 from saleroom.mqtt.topics import MqttSettings
 from saleroom.storage.database import Transaction
 from saleroom.storage.tables import heartbeats

@@ -10,9 +10,8 @@ from saleroom.bidding.domain.auction import begin
 from saleroom.bidding.domain.events import AuctionCreated, BidPlaced, Event
 from saleroom.bidding.domain.ledger import replay
 from saleroom.bidding.storage import auctions as auction_rows
-from saleroom.bidding.storage.tables import auctions, bids
-from saleroom.log import store
-from saleroom.log.tables import events
+from saleroom.bidding.storage import event_log
+from saleroom.bidding.storage.tables import auctions, bids, events
 from saleroom.storage.database import Transaction
 
 
@@ -50,7 +49,7 @@ def _of_history(row: Row[Any], history: Sequence[Row[Any]]) -> Iterator[str]:
 
 
 def _of_log(tx: Transaction, row: Row[Any], history: Sequence[Row[Any]]) -> Iterator[str]:
-    first, *rest = store.read(tx, row.id)
+    first, *rest = event_log.read(tx, row.id)
     if not isinstance(first, AuctionCreated):
         yield f"the log begins with {first.TYPE}"
         return

@@ -27,7 +27,7 @@ from saleroom.accounts.service.tokens import Tokens
 from saleroom.accounts.services import AccountServices
 from saleroom.bidding import api as bidding_api
 from saleroom.bidding.api.conditions import EXPLANATIONS
-from saleroom.bidding.api.devices import Commands
+from saleroom.bidding.api.devices import PUBLISHED, Commands
 from saleroom.bidding.service import reading, signing
 from saleroom.bidding.service.closing import Closer
 from saleroom.bidding.service.desk import Desk
@@ -35,6 +35,7 @@ from saleroom.bidding.service.photos import Photos
 from saleroom.bidding.service.signing import SigningKey
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.auctions import CHANGED
+from saleroom.bidding.storage.event_log import LOG
 from saleroom.broker.embedded import BrokerAddress, EmbeddedBroker, reached_at
 from saleroom.feed.feed import Feed
 from saleroom.http import asyncapi, endpoints, front, openapi
@@ -47,7 +48,6 @@ from saleroom.http.health import HEALTH, HealthServices
 from saleroom.http.protocol import Http
 from saleroom.http.secret import HouseSecret
 from saleroom.kernel.errors import Refused
-from saleroom.log import store as log_rows
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings, Version
 from saleroom.settings import Settings
@@ -96,8 +96,8 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         load_key=load_key,
     )
     bidding = _bidding(settings, database, key, tokens, Cursors(secret))
-    relay = None if broker is None else Relay(database, broker, Commands(bidding, broker.prefix))
-    owed = Shared(database, log_rows.owed_counts)
+    relay = None if broker is None else Relay(database, PUBLISHED, broker, Commands(bidding, broker.prefix))
+    owed = Shared(database, LOG.owed_counts)
     health = HealthServices(
         broker=lambda: "off" if relay is None else relay.status,
         owed=lambda: owed.ask("owed"),
@@ -154,7 +154,7 @@ def _bidding(
         auction_views=Shared(database, reading.shown),
         shared_reads=Shared(database, reading.several),
         photos=Photos(database, settings.photo_bytes_max),
-        feed=Feed(database, settings.followers_max),
+        feed=Feed(database, LOG, settings.followers_max),
         cursors=cursors,
         auctions_per_user_max=settings.auctions_per_user_max,
     )
@@ -214,12 +214,12 @@ def _parts(
             relay.wake()
 
     database.after_commit(CHANGED, closer.expect)
-    database.after_commit(CHANGED, lambda _: look())
+    database.after_commit(LOG.appended, lambda _: look())
     if relay is not None:
         feed.after_rewind.append(relay.begin_again)
     if database.kind == "postgresql" and settings.database_pooler == "none":
         notices = Notices(database, look)
-        database.after_commit(CHANGED, lambda _: notices.announce())
+        database.after_commit(LOG.appended, lambda _: notices.announce())
         parts["notices"] = notices.run
     return parts
 

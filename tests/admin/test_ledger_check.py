@@ -19,8 +19,7 @@ from saleroom.bidding.domain.events import SoftClose
 from saleroom.bidding.service.auctions import cancel
 from saleroom.bidding.service.bidding import buy_now
 from saleroom.bidding.service.closing import settle_due
-from saleroom.bidding.storage.tables import auctions, bids, texts
-from saleroom.log.tables import events
+from saleroom.bidding.storage.tables import auctions, bids, events, texts
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.migrations import migrate
 from saleroom.storage.transfer import freeze, heads

@@ -14,8 +14,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from sqlalchemy import select
 
-from saleroom.bidding.storage.tables import auctions
-from saleroom.log.tables import events
+from saleroom.bidding.storage.tables import auctions, events
 from saleroom.storage.database import Transaction
 from tests.mqtt.equipment import Received
 

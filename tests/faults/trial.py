@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from saleroom.admin import ledger_check
-from saleroom.log import store
+from saleroom.bidding.storage import event_log
 from saleroom.storage.database import Database, Transaction
 from tests.faults import readers as reading
 from tests.faults.bidding import Storm
@@ -237,7 +237,7 @@ async def _delivered(scene: Scene) -> _Kept:
     try:
         if scene.subscribers:
             least, since = math.inf, time.monotonic()
-            while owed := await database.read(store.owed_count):
+            while owed := await database.read(event_log.LOG.owed_count):
                 if owed < least:
                     least, since = owed, time.monotonic()
                 stays = f"{owed} events stay owed; the house says:\n{scene.house.log()[-2000:]}"

@@ -14,15 +14,15 @@ from sqlalchemy import select
 
 from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.service.closing import settle_due
-from saleroom.bidding.storage.auctions import CHANGED
+from saleroom.bidding.storage import tables
+from saleroom.bidding.storage.event_log import LOG
 from saleroom.feed import feed as feed_module
 from saleroom.feed.feed import Feed, Follower
 from saleroom.feed.frontier import Frontier
 from saleroom.kernel.errors import Busy, UnknownEvent
 from saleroom.kernel.identifiers import BEGINNING, EventId
 from saleroom.log import store
-from saleroom.log import tables as log_tables
-from saleroom.log.store import LoggedEvent, Seen, Tail
+from saleroom.log.store import LoggedEvent, LogPage, LogPosition
 from saleroom.storage.database import Database, Transaction
 from tests.fixtures_database import OpenDatabase
 from tests.mqtt.equipment import Sales
@@ -35,8 +35,8 @@ on_postgresql = pytest.mark.parametrize("database_kind", ["postgresql"], indirec
 @pytest.fixture
 async def feed(database: Database) -> AsyncIterator[Feed]:
     """A running feed of the test's database, woken by its commits."""
-    running = Feed(database, 1000)
-    database.after_commit(CHANGED, lambda _: running.wake())
+    running = Feed(database, LOG, 1000)
+    database.after_commit(LOG.appended, lambda _: running.wake())
     task = asyncio.create_task(running.run())
     yield running
     task.cancel()
@@ -57,8 +57,8 @@ async def all_payloads(database: Database) -> list[bytes]:
     """Return all public events in the order of the log."""
 
     def read(tx: Transaction) -> list[bytes]:
-        public = select(log_tables.events.c.payload).where(log_tables.events.c.version.is_not(None))
-        return list(tx.execute(public.order_by(log_tables.events.c.id)).scalars())
+        public = select(tables.events.c.payload).where(tables.events.c.version.is_not(None))
+        return list(tx.execute(public.order_by(tables.events.c.id)).scalars())
 
     return await database.read(read)
 
@@ -202,7 +202,7 @@ async def test_commits_of_another_process_are_found_without_a_word(
 ) -> None:
     """A feed that nobody wakes looks by itself."""
     gid = await sales.sell()
-    unwoken = Feed(open_database(), 10)
+    unwoken = Feed(open_database(), LOG, 10)
     task = asyncio.create_task(unwoken.run())
     follower = await unwoken.follow(gid, None)
     await asyncio.sleep(0.1)
@@ -303,7 +303,7 @@ async def test_an_event_that_the_feed_has_not_seen_is_fetched(sales: Sales, feed
     assert [] == await _woken(follower)
     feed.forget(follower)
     await sales.bid(gid, 2)
-    backlog = (await sales.database.read(store.backlogs, [(gid, 2)]))[0]
+    backlog = (await sales.database.read(LOG.backlogs, [(gid, 2)]))[0]
     assert isinstance(backlog, store.Backlog)
     follower.push(backlog.events[:1])
     assert (await sales.payloads(gid))[1:] == await take(follower, 2)
@@ -369,7 +369,7 @@ def test_the_frontier_never_passes_what_will_appear_and_does_not_wait_for_ever(s
             world.step()  # between the two statements of a look
         seen = sorted(n for n in world.committed if n > frontier.head or n in frontier.missing)
         given_out.update(seen)
-        frontier.advance(Tail(seen, [], settled, begun, Seen(max([*seen, frontier.head])), more=False))
+        frontier.advance(LogPage(seen, [], settled, begun, LogPosition(max([*seen, frontier.head])), more=False))
         below = {n for n in world.committed if n <= frontier.complete}
         assert below <= given_out
         possible = {n for numbers in world.under_way.values() for n in numbers}

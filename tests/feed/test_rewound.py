@@ -2,6 +2,7 @@
 
 import asyncio
 
+from saleroom.bidding.storage.event_log import LOG
 from saleroom.feed.feed import Feed
 from tests.bidding.service.people import bid, person, sells
 from tests.failover import standby
@@ -15,7 +16,7 @@ async def test_streams_end_where_the_log_was_rewound(open_database: OpenDatabase
     here = open_database()
     bob, cyd = await person(here), await person(here)
     gid = await sells(here, await person(here))
-    feed = Feed(here, 10)
+    feed = Feed(here, LOG, 10)
     running = asyncio.create_task(feed.run())
     try:
         async with standby(database_url) as take_over:

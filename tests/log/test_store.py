@@ -6,8 +6,7 @@ from hypothesis import given
 from saleroom.bidding.domain.events import AuctionCreated, MaximumRaised
 from saleroom.bidding.domain.ledger import replay
 from saleroom.bidding.service.recording import start, steps
-from saleroom.bidding.storage import auctions, bids
-from saleroom.log import store as log_rows
+from saleroom.bidding.storage import auctions, bids, event_log
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import BOB, place
 from tests.bidding.domain.oracle import Oracle, Row
@@ -43,7 +42,7 @@ async def test_the_stored_log_gives_the_stored_auction(database: Database, histo
     def ask(tx: Transaction) -> None:
         stored = auctions.get(tx, game.auction.gid)
         assert stored is not None
-        events = log_rows.read(tx, stored.id)
+        events = event_log.read(tx, stored.id)
         assert game.log == events
         assert stored == replay(stored.id, events)
         assert msgspec.structs.replace(game.auction, id=stored.id) == stored
@@ -90,14 +89,14 @@ async def test_what_is_owed(database: Database) -> None:
         return auction.gid
 
     gid = await database.write(sell)
-    owed = await database.read(log_rows.owed, 100)
+    owed = await database.read(event_log.LOG.owed, 100)
     assert [(gid, version) for version in (1, 2, 3, 4)] == [(event.gid, event.version) for event in owed]
-    assert 4 == await database.read(log_rows.owed_count)
-    assert [1, 2] == [event.version for event in await database.read(log_rows.owed, 2)]
+    assert 4 == await database.read(event_log.LOG.owed_count)
+    assert [1, 2] == [event.version for event in await database.read(event_log.LOG.owed, 2)]
     assert [f"{gid}/{n}" for n in (1, 2, 3, 4)] == [msgspec.json.decode(event.payload)["id"] for event in owed]
-    await database.write(log_rows.mark_delivered, [event.id for event in owed[:3]])
-    assert [4] == [event.version for event in await database.read(log_rows.owed, 100)]
-    assert 1 == await database.read(log_rows.owed_count)
+    await database.write(event_log.LOG.mark_delivered, [event.id for event in owed[:3]])
+    assert [4] == [event.version for event in await database.read(event_log.LOG.owed, 100)]
+    assert 1 == await database.read(event_log.LOG.owed_count)
 
 
 async def test_each_auction_has_numbers_of_its_own(database: Database) -> None:
@@ -108,11 +107,11 @@ async def test_each_auction_has_numbers_of_its_own(database: Database) -> None:
         several = [add_auction(tx, party(0)) for _ in range(3)]
         taken = [step for auction in several for step in steps(auction, place(auction, "bob 100", "cyd 110")[1])]
         auctions.save(tx, [auction for auction, _, _ in taken])
-        log_rows.append(tx, taken)
+        event_log.append(tx, taken)
         return [auction.id for auction in several]
 
     for auction_id in await database.write(sell):
-        events = await database.read(log_rows.read, auction_id)
+        events = await database.read(event_log.read, auction_id)
         assert ["auction.created", "bid.placed", "bid.placed"] == [event.TYPE for event in events]
         assert 3 == replay(auction_id, events).version
 

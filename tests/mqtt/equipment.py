@@ -25,10 +25,8 @@ from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service.auctions import cancel, close, create
 from saleroom.bidding.service.bidding import BidCommand, place_bids
-from saleroom.bidding.storage import auctions, tables
+from saleroom.bidding.storage import auctions, event_log, tables
 from saleroom.broker.embedded import BrokerAddress
-from saleroom.log import store
-from saleroom.log import tables as log_tables
 from saleroom.mqtt.topics import MqttSettings, Version
 from saleroom.storage.database import Database, Transaction
 from tests.needs import need
@@ -284,7 +282,7 @@ class Sales:
 
     async def owed(self) -> int:
         """Return how many events are not marked as delivered."""
-        return await self.database.read(store.owed_count)
+        return await self.database.read(event_log.LOG.owed_count)
 
     async def until_delivered(self) -> None:
         """Wait until every event is marked as delivered."""
@@ -294,11 +292,11 @@ class Sales:
 
     async def _logged(self) -> list[tuple[str, bytes]]:
         def rows(tx: Transaction) -> list[tuple[str, bytes]]:
-            same = log_tables.events.c.auction_id == tables.auctions.c.id
-            chosen = select(tables.auctions.c.gid, log_tables.events.c.payload).join_from(
-                log_tables.events, tables.auctions, same
+            same = tables.events.c.auction_id == tables.auctions.c.id
+            chosen = select(tables.auctions.c.gid, tables.events.c.payload).join_from(
+                tables.events, tables.auctions, same
             )
-            public = chosen.where(log_tables.events.c.version.is_not(None)).order_by(log_tables.events.c.id)
+            public = chosen.where(tables.events.c.version.is_not(None)).order_by(tables.events.c.id)
             return [(row.gid, row.payload) for row in tx.execute(public)]
 
         return await self.database.read(rows)

@@ -8,9 +8,10 @@ from functools import partial
 
 import pytest
 
-from saleroom.bidding.storage import auctions, retained
-from saleroom.log import store
-from saleroom.mqtt import outbox
+from saleroom.bidding.api.devices import PUBLISHED
+from saleroom.bidding.storage import auctions
+from saleroom.bidding.storage.event_log import LOG
+from saleroom.mqtt import outbox, retained
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings
 from saleroom.storage.database import Database
@@ -68,7 +69,7 @@ async def test_which_states_go_out_with_events(sales: Sales, monkeypatch: pytest
     one = {auction.id}
 
     async def states(*, waiting: set[int] = NONE, late: set[int] = NONE, sent: set[int] = NONE) -> set[int]:
-        _, found = await sales.database.read(outbox._owed, waiting, late, sent)
+        _, found = await sales.database.read(outbox._owed, PUBLISHED, waiting, late, sent)
         return set(found)
 
     assert one == await states()
@@ -77,8 +78,8 @@ async def test_which_states_go_out_with_events(sales: Sales, monkeypatch: pytest
     monkeypatch.setattr(outbox, "BATCH_EVENTS_MAX", 1)
     assert NONE == await states(waiting=one)
     assert one == await states(late=one)
-    events = await sales.database.read(store.owed, 9)
-    await sales.database.write(store.mark_delivered, [event.id for event in events])
+    events = await sales.database.read(LOG.owed, 9)
+    await sales.database.write(LOG.mark_delivered, [event.id for event in events])
     assert NONE == await states()
     assert one == await states(waiting=one, sent=one)
 
@@ -206,7 +207,7 @@ async def _settled(database: Database) -> None:
 
 
 async def _overdue(database: Database) -> list[retained.EndedState]:
-    return await database.read(retained.overdue, DAY, 10)
+    return await database.read(retained.overdue, LOG, DAY, 10)
 
 
 async def _kept(settings: MqttSettings, subscribe: Subscribe) -> set[str]:

@@ -17,10 +17,9 @@ from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.events import BidPlaced, Event
 from saleroom.bidding.domain.ledger import LedgerEvent, enter, replay
 from saleroom.bidding.domain.views import auction_view, event_from_parts
-from saleroom.bidding.storage import auctions
+from saleroom.bidding.storage import auctions, event_log
+from saleroom.bidding.storage.tables import events
 from saleroom.kernel.errors import Refused
-from saleroom.log import store
-from saleroom.log.tables import events
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import TryAgain, Unavailable
 from tests.bidding.domain.oracle import Row
@@ -143,7 +142,7 @@ class Judge:
 
     def _changed(self, tx: Transaction, auction: Auction, literal: set[Any], now: datetime) -> None:
         known = self.known.get(auction.gid)
-        new = store.logged(tx, auction.id, after=0 if known is None else known.auction.position)
+        new = event_log.logged(tx, auction.id, after=0 if known is None else known.auction.position)
         history = [_event(one) for one in new]
         if known is None:
             known = self.known[auction.gid] = Known(replay(auction.id, history[:1]), [history[0].TYPE])

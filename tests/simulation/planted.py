@@ -97,7 +97,7 @@ def cached_token() -> Iterator[None]:
 @plant
 def forgotten_key() -> Any:
     """An Idempotency-Key is not kept."""
-    return patch.object(idempotency, "keep", lambda tx, kept, now: None)
+    return patch.object(idempotency, "add", lambda tx, accepted, now: None)
 
 
 @plant

@@ -23,8 +23,8 @@ from saleroom.accounts.storage import accounts as account_rows
 from saleroom.admin.ledger_check import faults_of
 from saleroom.bidding.domain.ledger import replay
 from saleroom.bidding.service import auctions
+from saleroom.bidding.storage import event_log
 from saleroom.feed import feed
-from saleroom.log import store
 from saleroom.mqtt import outbox, relay
 from saleroom.mqtt.topics import ONLINE
 from saleroom.storage.database import Transaction
@@ -162,7 +162,7 @@ def _lacking(world: World, readers: list[Reader]) -> Breach | None:
     if broker.retained.get(f"{PREFIX}status") != ONLINE:
         return Breach("the status is online", f"{broker.retained.get(f'{PREFIX}status')!r}")
     with world.file.begun() as connection:
-        owed = store.owed_count(Transaction(connection, world.clock))
+        owed = event_log.LOG.owed_count(Transaction(connection, world.clock))
     if owed:
         return Breach("everything owed is delivered", f"{owed} events are not marked")
     lacks = [reader.lacks() for reader in readers]
@@ -174,7 +174,7 @@ def _inspect(world: World) -> None:
     with world.file.begun() as connection:
         tx = Transaction(connection, world.clock)
         for gid, known in world.judge.known.items():
-            if replay(known.auction.id, store.read(tx, known.auction.id)) != known.auction:
+            if replay(known.auction.id, event_log.read(tx, known.auction.id)) != known.auction:
                 raise Breach("replaying the log gives the stored state", gid)
         if found := violations(tx):
             raise Breach("the rows break no rule", "; ".join(found))

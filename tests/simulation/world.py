@@ -13,11 +13,12 @@ from typing import Any, cast
 
 from saleroom import compose
 from saleroom.accounts.service.throttle import TokenRates
-from saleroom.bidding.api.devices import RATE_BURST, RATE_PER_SECOND, Commands
+from saleroom.bidding.api.devices import PUBLISHED, RATE_BURST, RATE_PER_SECOND, Commands
 from saleroom.bidding.service import reading
 from saleroom.bidding.service.closing import Closer
 from saleroom.bidding.service.desk import Desk
 from saleroom.bidding.storage.auctions import CHANGED
+from saleroom.bidding.storage.event_log import LOG
 from saleroom.feed.feed import Feed
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings
@@ -199,12 +200,12 @@ class Process:
         self.database = SimDatabase(self)
         self.desk = Desk(self.database)
         self.showing = Shared(self.database, reading.shown)
-        self.feed = Feed(self.database, 100)
+        self.feed = Feed(self.database, LOG, 100)
         self._closer = Closer(self.database)
         services: Any = SimpleNamespace(desk=self.desk, database=self.database)
         commands = Commands(services, PREFIX)
         commands._rates = TokenRates(RATE_PER_SECOND, RATE_BURST, world.loop.time)
-        self.relay = Relay(self.database, MqttSettings("broker", 1883), commands)
+        self.relay = Relay(self.database, PUBLISHED, MqttSettings("broker", 1883), commands)
         self.relay._holder = self.name
         self._tasks: list[asyncio.Task[Any]] = []
 

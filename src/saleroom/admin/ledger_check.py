@@ -23,10 +23,9 @@ from saleroom.bidding.domain.retrace import RuleViolation, retrace
 from saleroom.bidding.domain.views import event_from_parts
 from saleroom.bidding.storage import auctions as auction_rows
 from saleroom.bidding.storage import bids as bid_rows
-from saleroom.bidding.storage.tables import auctions, bids
+from saleroom.bidding.storage import event_log
+from saleroom.bidding.storage.tables import auctions, bids, events
 from saleroom.kernel.chain import canonical
-from saleroom.log import store
-from saleroom.log.tables import events
 from saleroom.storage.database import Transaction
 from saleroom.storage.transfer import Heads
 
@@ -134,7 +133,7 @@ def _replayed(
             raise _Fault(f"{place}: {AuctionCreated.TYPE} must be the first event, and no other")
         auction = begin(number, event) if isinstance(event, AuctionCreated) else _after(auction, event)
         auction, entry = enter(auction, event)
-        expected = store.row_of(auction, event, entry)
+        expected = event_log.row_of(auction, event, entry)
         if canonical(msgspec.json.decode(row["private"])) != canonical(msgspec.json.decode(expected.pop("private"))):
             raise _Fault(f"{place}: its private part does not fit the event")
         for each in stored.differences(row, stored.of(events, expected)):

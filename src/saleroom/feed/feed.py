@@ -19,8 +19,8 @@ import structlog
 from saleroom.feed.frontier import Frontier
 from saleroom.kernel.errors import Busy
 from saleroom.kernel.identifiers import BEGINNING, EventId
-from saleroom.log import store as rows
-from saleroom.log.store import Backlog, LoggedEvent, Rewound
+from saleroom.log import store
+from saleroom.log.store import Backlog, Log, LoggedEvent, LogMismatch
 from saleroom.storage.batching import Shared
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import Unavailable
@@ -150,8 +150,9 @@ class Follower:
 class Feed:
     """One per process; `run` it, and `wake` it when something was committed."""
 
-    def __init__(self, database: Database, followers_max: int) -> None:
+    def __init__(self, database: Database, log: Log, followers_max: int) -> None:
         self._database = database
+        self._rows = log
         self._followers_max = followers_max
         self._clock: tuple[datetime, float] | None = None
         """An instant of the house's clock, which is the database's, and what this process's counter said then."""
@@ -167,8 +168,8 @@ class Feed:
         """Events that were seen, but stand behind a number that is missing."""
         self._woken = asyncio.Event()
         self._one_looks = asyncio.Lock()
-        self._backlogs: Shared[tuple[str, int | None], Backlog] = Shared(database, rows.backlogs, BACKLOGS_AT_ONCE)
-        self._pages: Shared[tuple[int, int], list[LoggedEvent]] = Shared(database, rows.between, BACKLOGS_AT_ONCE)
+        self._backlogs: Shared[tuple[str, int | None], Backlog] = Shared(database, log.backlogs, BACKLOGS_AT_ONCE)
+        self._pages: Shared[tuple[int, int], list[LoggedEvent]] = Shared(database, log.between, BACKLOGS_AT_ONCE)
 
     def __len__(self) -> int:
         return self._count
@@ -189,7 +190,7 @@ class Feed:
             try:
                 await self._wait()
                 await self._look()
-            except Rewound:
+            except LogMismatch:
                 self._begin_again()
             except Unavailable:
                 await asyncio.sleep(RETRY_SECONDS)
@@ -247,17 +248,17 @@ class Feed:
         if follower.reached >= until:
             return [], False, False
         page = await self._pages.ask((follower.reached, until))
-        return page, len(page) == rows.PAGE_MAX, False
+        return page, len(page) == store.PAGE_MAX, False
 
     async def _start(self, after: EventId | None, frontier: Frontier) -> tuple[EventId, int]:
         """Return after which event to begin, and its number in the log; the last one where `after` does not say."""
         if after is None:
             number = frontier.complete
-            last = await self._database.read(rows.last_until, number)
+            last = await self._database.read(self._rows.last_until, number)
             return (BEGINNING if last is None else EventId(*last)), number
         if after == BEGINNING:
             return BEGINNING, 0
-        return after, await self._database.read(rows.number_of, after.gid, after.version)
+        return after, await self._database.read(self._rows.number_of, after.gid, after.version)
 
     async def _opened(self) -> Frontier:
         """Return how far the log is complete, and begin to keep track of it where nobody has."""
@@ -266,7 +267,7 @@ class Feed:
         async with self._one_looks:
             if self._frontier is None:
                 await self._set_clock()
-                numbers = await self._database.read(rows.numbers, LOOK_BACK)
+                numbers = await self._database.read(self._rows.numbers, LOOK_BACK)
                 frontier = Frontier(numbers, LOOK_BACK)
                 for _ in range(2):  # what was rolled back long ago is known to be so at the second look
                     await self._read_on(frontier)
@@ -305,12 +306,12 @@ class Feed:
         more, fresh = True, list[LoggedEvent]()
         while more or fresh:
             if more:
-                tail = await self._database.read(rows.tail, frontier.seen, frontier.missing)
+                tail = await self._database.read(self._rows.tail, frontier.seen, frontier.missing)
                 frontier.advance(tail)
                 more, fresh = tail.more, fresh + tail.events
-            if more and len(fresh) < rows.PAGE_MAX:
+            if more and len(fresh) < store.PAGE_MAX:
                 continue  # hidden events must not tell by where a page ends
-            page, fresh = fresh[: rows.PAGE_MAX], fresh[rows.PAGE_MAX :]
+            page, fresh = fresh[: store.PAGE_MAX], fresh[store.PAGE_MAX :]
             began = time.monotonic()
             await self._hand_out(page, min([frontier.complete, *(event.id - 1 for event in fresh)]))
             # As long as that took: so bids have half of the time, however many follow, and what happens meanwhile is

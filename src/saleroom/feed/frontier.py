@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from saleroom.log.store import Seen, Tail
+from saleroom.log.store import LogPage, LogPosition
 
 
 class Frontier:
@@ -22,7 +22,7 @@ class Frontier:
             if number > head + 1:
                 break
             head = number
-        self.seen = Seen(head)
+        self.seen = LogPosition(head)
         self._missing: dict[int, int | None] = {}
 
     @property
@@ -40,7 +40,7 @@ class Frontier:
         """The number up to which nothing will appear any more."""
         return next(iter(self._missing)) - 1 if self._missing else self.head
 
-    def advance(self, tail: Tail) -> None:
+    def advance(self, tail: LogPage) -> None:
         """Take in what `storage.log.tail` found after `head`, and of `missing`."""
         for number in tail.numbers:
             self._missing.pop(number, None)

@@ -2,14 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice, takewhile
 
-from saleroom.bidding.domain.auction import Status
-from saleroom.bidding.storage import auctions, listing, retained
-from saleroom.log import store
+from saleroom.log.store import Log, OwedEvent
+from saleroom.mqtt import retained
 from saleroom.mqtt.connection import Connection, acknowledged
 from saleroom.mqtt.topics import MqttSettings
 from saleroom.storage.database import Database, Transaction
@@ -24,21 +24,38 @@ EVENT_SECONDS = 24 * 3600
 """How long a broker of MQTT 5 keeps an event for a subscriber that is away."""
 
 State = tuple[str, bytes, bool]
-"""An auction's gid, the JSON that anyone may see, and whether it is over."""
+"""An aggregate's gid, the JSON that anyone may see, and whether it is over."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """The events and states that go out, as the area that has them reads them.
+
+    `states` returns the states of aggregates by their numbers, `running` the numbers of up to `limit` that are not over, the
+    newest first, from another number (exclusive) downwards.
+    """
+
+    log: Log
+    states: Callable[[Transaction, Collection[int]], dict[int, State]]
+    running: Callable[[Transaction, int | None, int], Sequence[int]]
 
 
 class Outbox:
     """Takes from the log what is owed, publishes it, and marks it once the broker has acknowledged it."""
 
-    def __init__(self, database: Database, connection: Connection, settings: MqttSettings) -> None:
+    def __init__(
+        self, database: Database, published: Published, connection: Connection, settings: MqttSettings
+    ) -> None:
         self._database = database
+        self._published = published
+        self._log = published.log
         self._connection = connection
         self._settings = settings
         self._changed: dict[int, float] = {}
         """Auctions whose state the broker lacks, the first changed first, and when that event went out."""
         self._sent: dict[int, float] = {}
         """Auctions whose state went out within `STATE_SECONDS`, the first one first, and when."""
-        self._lost = _LostStates()
+        self._lost = _LostStates(self._published)
         self._swept = -SWEEP_SECONDS
 
     async def send_next(self) -> bool:
@@ -55,7 +72,7 @@ class Outbox:
         """Send all states once more: the database may have lost what the broker was told."""
         self._changed.clear()
         self._sent.clear()
-        self._lost = _LostStates()
+        self._lost = _LostStates(self._published)
 
     async def _send_changes(self) -> bool:
         """Send events, and the states that are due after them."""
@@ -64,21 +81,21 @@ class Outbox:
         late = {number for number in waiting if self._changed[number] <= now - STATE_SECONDS}
         for number in list(takewhile(lambda sent: self._sent[sent] <= now - STATE_SECONDS, self._sent)):
             del self._sent[number]
-        events, states = await self._database.read(_owed, waiting, late, self._sent.keys())
+        events, states = await self._database.read(_owed, self._published, waiting, late, self._sent.keys())
         if not events and not states:
             return False
         topic = self._settings.events_topic
         sends = [self._connection.send(topic(e.gid), e.payload, expires=EVENT_SECONDS) for e in events]
         await acknowledged(*sends, *self._state_sends(states.values()))
         if events:
-            await self._database.write(store.mark_delivered, [event.id for event in events])
+            await self._database.write(self._log.mark_delivered, [event.id for event in events])
         for number in states:
             self._changed.pop(number, None)
             self._sent.pop(number, None)
             self._sent[number] = now
         for event in events:
-            if event.auction_id not in states:
-                self._changed.setdefault(event.auction_id, now)
+            if event.aggregate not in states:
+                self._changed.setdefault(event.aggregate, now)
         return True
 
     async def _send_states(self, states: Iterable[State]) -> None:
@@ -94,11 +111,11 @@ class Outbox:
 
     async def _clear(self) -> bool:
         """Take away states that have been retained for long enough; False where there are no more of them."""
-        ended = await self._database.read(retained.overdue, STATE_KEPT, BATCH_EVENTS_MAX)
+        ended = await self._database.read(retained.overdue, self._log, STATE_KEPT, BATCH_EVENTS_MAX)
         topic = self._settings.state_topic
         await acknowledged(*(self._connection.send(topic(state.gid), b"", retain=True) for state in ended))
         if ended:
-            await self._database.write(retained.mark_cleared, [state.id for state in ended])
+            await self._database.write(retained.mark_cleared, self._log, [state.id for state in ended])
         if len(ended) < BATCH_EVENTS_MAX:
             self._swept = time.monotonic()
         return bool(ended)
@@ -110,43 +127,39 @@ class _LostStates:
     The embedded broker forgets what it retained when the service stops; others may.
     """
 
-    def __init__(self) -> None:
-        self._live = [Status.OPEN, Status.SCHEDULED]
-        self._after: listing.Mark | None = None
+    def __init__(self, published: Published) -> None:
+        self._published = published
+        self._running = True
+        self._before: int | None = None
         self._after_ended: retained.EndedState | None = None
         self.done = False
 
     def next(self, tx: Transaction) -> Iterable[State]:
         """Return the next page."""
-        if self._live:
-            which = listing.Filter(status=self._live[-1].value)
-            page, self._after = listing.page(tx, which, listing.Sort.NEWEST, BATCH_EVENTS_MAX, self._after)
-            if self._after is None:
-                self._live.pop()
-            return _states(tx, [auction.id for auction in page]).values()
-        ended = retained.fresh(tx, STATE_KEPT, self._after_ended, BATCH_EVENTS_MAX)
+        if self._running:
+            numbers = self._published.running(tx, self._before, BATCH_EVENTS_MAX)
+            self._running = len(numbers) == BATCH_EVENTS_MAX
+            self._before = min(numbers, default=None)
+            return self._published.states(tx, numbers).values()
+        ended = retained.fresh(tx, self._published.log, STATE_KEPT, self._after_ended, BATCH_EVENTS_MAX)
         self.done = len(ended) < BATCH_EVENTS_MAX
         if ended:
             self._after_ended = ended[-1]
-        return _states(tx, [state.auction_id for state in ended]).values()
+        return self._published.states(tx, [state.aggregate for state in ended]).values()
 
 
 def _owed(
-    tx: Transaction, waiting: Collection[int], late: AbstractSet[int], sent: AbstractSet[int]
-) -> tuple[list[store.OwedEvent], dict[int, State]]:
+    tx: Transaction, published: Published, waiting: Collection[int], late: AbstractSet[int], sent: AbstractSet[int]
+) -> tuple[list[OwedEvent], dict[int, State]]:
     """Return the next events in order, and the states that go out after them, by the store's number.
 
     Without events those are all that wait. With events, those that are late; and where these events are the last ones,
     theirs too, unless such a state was sent just now. All states are read after the events: none is older than an event.
     """
-    events = store.owed(tx, BATCH_EVENTS_MAX)
+    events = published.log.owed(tx, BATCH_EVENTS_MAX)
     if not events:
-        return events, _states(tx, waiting)
+        return events, published.states(tx, waiting) if waiting else {}
     is_behind = len(events) == BATCH_EVENTS_MAX
-    fresh = set() if is_behind else {event.auction_id for event in events} - sent
-    return events, _states(tx, late | fresh)
-
-
-def _states(tx: Transaction, ids: Collection[int]) -> dict[int, State]:
-    found = auctions.by_ids(tx, ids) if ids else []
-    return {auction.id: (auction.gid, auctions.public_json(tx, auction), auction.over) for auction in found}
+    fresh = set() if is_behind else {event.aggregate for event in events} - sent
+    numbers = late | fresh
+    return events, published.states(tx, numbers) if numbers else {}

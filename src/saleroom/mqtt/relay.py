@@ -12,7 +12,6 @@ import socket
 import aiomqtt
 import structlog
 
-from saleroom.log import store
 from saleroom.mqtt.connection import (
     FAREWELL_SECONDS_MAX,
     Connection,
@@ -22,7 +21,7 @@ from saleroom.mqtt.connection import (
     online,
 )
 from saleroom.mqtt.inbox import Inbox
-from saleroom.mqtt.outbox import Outbox
+from saleroom.mqtt.outbox import Outbox, Published
 from saleroom.mqtt.topics import Ask, MqttSettings, Version
 from saleroom.storage import leases
 from saleroom.storage.database import Database
@@ -46,11 +45,14 @@ class Relay:
     `connected` says whether this process is the one and has its broker; `standing_by`, whether another one is.
     """
 
-    def __init__(self, database: Database, settings: MqttSettings, inbox: Ask | None = None) -> None:
-        """`inbox` answers what devices ask; without it nobody listens."""
+    def __init__(
+        self, database: Database, published: Published, settings: MqttSettings, inbox: Ask | None = None
+    ) -> None:
+        """`published` is read and sent; `inbox` answers commands from devices, and without it the house takes none."""
         self.connected = False
         self.standing_by = False
         self._database = database
+        self._published = published
         self._settings = settings
         self._inbox = Inbox(settings, inbox)
         self._version = Version.V5
@@ -82,7 +84,7 @@ class Relay:
 
     async def owed(self) -> int:
         """Return how many events wait for the broker's acknowledgement. Raises Unavailable without the database."""
-        return await self._database.read(store.owed_count)
+        return await self._database.read(self._published.log.owed_count)
 
     async def run(self) -> None:
         """Publish until `stop` is called. An absent broker or database is waited for; any other error is a bug."""
@@ -123,7 +125,7 @@ class Relay:
         """Serve until the relay is stopped or the lease is lost. Raises MqttError, or Unavailable at the end."""
         async with connect(self._settings, self._version) as connection:
             self._version = connection.version
-            outbox = self._outbox = Outbox(self._database, connection, self._settings)
+            outbox = self._outbox = Outbox(self._database, self._published, connection, self._settings)
             await self._listen(connection)
             async with online(connection, self._settings):
                 self.connected = True

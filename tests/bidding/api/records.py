@@ -5,9 +5,8 @@ from msgspec import Struct
 from saleroom.bidding.domain import ledger
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.events import Event
-from saleroom.bidding.storage import auctions, bids
+from saleroom.bidding.storage import auctions, bids, event_log
 from saleroom.bidding.storage.bids import Bid
-from saleroom.log import store
 from saleroom.storage.database import Transaction
 from tests.fixtures_house import House
 
@@ -38,4 +37,4 @@ def records(house: House, gid: str) -> Records:
 def _records(tx: Transaction, gid: str) -> Records:
     auction = auctions.get(tx, gid)
     assert auction is not None, f"there is no auction {gid}"
-    return Records(auction, store.read(tx, auction.id), bids.newest(tx, auction.id, 1_000_000, None))
+    return Records(auction, event_log.read(tx, auction.id), bids.newest(tx, auction.id, 1_000_000, None))

@@ -9,6 +9,7 @@ import pytest
 
 from saleroom.bidding.service import ledgers
 from saleroom.bidding.service.bidding import place_bids
+from saleroom.bidding.storage.event_log import LOG
 from saleroom.feed.feed import Feed, Follower
 from saleroom.log import store
 from saleroom.storage.database import Database
@@ -165,7 +166,7 @@ async def test_what_is_handed_out_together_tells_nothing(
     monkeypatch.setattr(store, "PAGE_MAX", 5)
     bob, cyd = await person(database), await person(database)
     gid = await sells(database, await person(database))
-    feed, pages = Feed(database, 10), list[int]()
+    feed, pages = Feed(database, LOG, 10), list[int]()
     follower = await feed.follow(gid, None)
     monkeypatch.setattr(Follower, "push", lambda _, events: pages.append(len(events)))
     assert ["accepted"] * 2 == await bid(database, cyd.bids(gid, "110"), bob.bids(gid, "up to 10000"))

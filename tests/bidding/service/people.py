@@ -14,10 +14,9 @@ from saleroom.bidding.domain.events import Event
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service.auctions import create
 from saleroom.bidding.service.bidding import BidCommand, place_bids
-from saleroom.bidding.storage import auctions
+from saleroom.bidding.storage import auctions, event_log
 from saleroom.kernel.errors import Refused
 from saleroom.kernel.identifiers import IdempotencyKey
-from saleroom.log import store
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import eur, said
 from tests.fixtures_database import unique
@@ -85,7 +84,7 @@ async def stored(database: Database, gid: str) -> Auction:
 
 async def logged(database: Database, gid: str) -> list[Event]:
     """An auction as its log says."""
-    return await database.read(store.read, (await stored(database, gid)).id)
+    return await database.read(event_log.read, (await stored(database, gid)).id)
 
 
 def asks(amount: int | None, maximum: int | None) -> BidRequest:

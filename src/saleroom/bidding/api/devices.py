@@ -17,12 +17,15 @@ from saleroom.bidding.domain.errors import AuctionChanged, UnknownAuction
 from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.service.bidding import BidCommand
 from saleroom.bidding.services import BiddingServices
+from saleroom.bidding.storage import auctions
+from saleroom.bidding.storage.event_log import LOG
 from saleroom.http import problems
 from saleroom.http.endpoints import digest
 from saleroom.http.forms import Field, Form, checked, string
 from saleroom.kernel.errors import Busy, Fault, Invalid, Refused
 from saleroom.kernel.identifiers import GID, IdempotencyKey
 from saleroom.logs import Outage, Tally
+from saleroom.mqtt.outbox import Published
 from saleroom.mqtt.topics import Arrived, Reply
 from saleroom.storage import faults
 
@@ -40,6 +43,9 @@ _CREATED = b'{"status":201,'
 _BIDS = ("POST", "/auctions/{gid}/bids")
 """The endpoint whose Idempotency-Keys these are: a repeat over the other channel is the same request."""
 _RESPONSE_TOPIC = Fault("response_topic", "must be below replies/ of this house, without + and #, and not too long")
+
+PUBLISHED = Published(LOG, auctions.public_states, auctions.running_numbers)
+"""The events and states of auctions, as the relay reads them."""
 
 log = structlog.get_logger(__name__)
 _encode = msgspec.json.Encoder().encode

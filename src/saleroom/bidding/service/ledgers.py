@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.ledger import LedgerEvent, LedgerWriter
+from saleroom.bidding.storage import event_log
 from saleroom.kernel.errors import Busy
-from saleroom.log import store
 from saleroom.storage.database import Database, Transaction
 
 PAGE = 500
@@ -24,7 +24,7 @@ async def lines(database: Database, auction: Auction) -> AsyncIterator[bytes]:
     As long as it runs, the pages are of public events, so that they end at the same lines whatever is hidden between them.
     """
     writer = LedgerWriter(auction.chain.seed if auction.over else None)
-    read: Read = store.logged if auction.over else store.published
+    read: Read = event_log.logged if auction.over else event_log.published
     end = auction.position if auction.over else auction.version
     for after in range(0, end, PAGE):
         page = await _page(database, read, auction.id, after, min(after + PAGE, end))

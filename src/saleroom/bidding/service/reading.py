@@ -18,12 +18,11 @@ from saleroom.bidding.domain.events import AuctionAmended, AuctionCreated, Outco
 from saleroom.bidding.domain.preconditions import changes
 from saleroom.bidding.domain.views import AuctionView, BidView, auction_view
 from saleroom.bidding.service.lookup import get_one
-from saleroom.bidding.storage import auctions, bids, listing
+from saleroom.bidding.storage import auctions, bids, event_log, listing
 from saleroom.bidding.storage.listing import Filter, Mark, Sort
 from saleroom.kernel.errors import Change, Refused, Unauthenticated
 from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.kernel.parties import Party
-from saleroom.log import store
 from saleroom.storage.database import Transaction, brief, ranked
 from saleroom.storage.turns import Rank
 
@@ -170,10 +169,10 @@ def changed_since(tx: Transaction, gid: str, seen: int | None) -> tuple[int, tup
     one = get_one(tx, gid)
     if seen is None or seen > one.version:
         return one.version, ()
-    before = store.last_public(tx, one.id, (AuctionCreated, AuctionAmended), seen)
+    before = event_log.last_public(tx, one.id, (AuctionCreated, AuctionAmended), seen)
     if not isinstance(before, Terms):
         return one.version, ()
-    shown = [store.last_public(tx, one.id, (PhotosArranged,), until) for until in (seen, one.version)]
+    shown = [event_log.last_public(tx, one.id, (PhotosArranged,), until) for until in (seen, one.version)]
     was, now = ([photo.id for photo in each.photos] if isinstance(each, PhotosArranged) else [] for each in shown)
     return one.version, changes(before, one, (was, now))
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from saleroom.bidding.domain.auction import Auction, begin
 from saleroom.bidding.domain.events import AuctionAmended, AuctionCreated, BidPlaced, Event, PhotosArranged
 from saleroom.bidding.domain.ledger import Entry, enter
-from saleroom.bidding.storage import auctions, bids
-from saleroom.log import store
+from saleroom.bidding.storage import auctions, bids, event_log
 from saleroom.storage.database import Transaction
 
 Step = tuple[Auction, Event, Entry]
@@ -28,7 +27,7 @@ def start(tx: Transaction, created: AuctionCreated) -> Auction:
     """Write the auction that `created` begins, and return it. Raises IntegrityError where its gid exists already."""
     auction, entry = enter(begin(0, created), created)
     auction = auctions.insert_auction(tx, auction)
-    store.append(tx, [(auction, created, entry)])
+    event_log.append(tx, [(auction, created, entry)])
     return auction
 
 
@@ -36,7 +35,7 @@ def record(tx: Transaction, taken: Sequence[Step]) -> None:
     """Write what has been decided: the auctions as they are after their last step, the log, and the bids."""
     amended = any(isinstance(event, AuctionAmended | PhotosArranged) for _, event, _ in taken)
     auctions.save(tx, (auction for auction, _, _ in taken), terms=amended)
-    store.append(tx, taken)
+    event_log.append(tx, taken)
     bids.add(tx, [(auction, event) for auction, event, _ in taken if isinstance(event, BidPlaced)])
 
 

@@ -15,10 +15,9 @@ from saleroom.bidding.domain.events import Outcome, SoftClose
 from saleroom.bidding.domain.increments import Ladder, Tier
 from saleroom.bidding.domain.views import auction_view
 from saleroom.bidding.storage import search_index
-from saleroom.bidding.storage.tables import RUNNING, auctions
+from saleroom.bidding.storage.tables import RUNNING, auctions, events
 from saleroom.kernel.chain import Chain
 from saleroom.kernel.parties import Party
-from saleroom.log.tables import events
 from saleroom.storage import bulk
 from saleroom.storage.bulk import Lookup, among
 from saleroom.storage.cache import CacheKey
@@ -156,9 +155,15 @@ def by_ids(tx: Transaction, auction_ids: Collection[int]) -> list[Auction]:
     return _resolve(tx, _BY_ID(tx, auction_ids))
 
 
-def public_states(tx: Transaction, auction_ids: Collection[int]) -> dict[int, tuple[str, bytes]]:
-    """Return each auction's gid and the JSON that `GET /auctions/{gid}` shows to anyone, by the store's number."""
-    return {auction.id: (auction.gid, public_json(tx, auction)) for auction in by_ids(tx, auction_ids)}
+def public_states(tx: Transaction, auction_ids: Collection[int]) -> dict[int, tuple[str, bytes, bool]]:
+    """Return each auction's gid, the JSON that `GET /auctions/{gid}` shows to anyone, and whether it is over, by number."""
+    return {auction.id: (auction.gid, public_json(tx, auction), auction.over) for auction in by_ids(tx, auction_ids)}
+
+
+def running_numbers(tx: Transaction, before: int | None, limit: int) -> list[int]:
+    """Return the numbers of up to `limit` auctions that are not over, the newest first, from `before` (exclusive) downwards."""
+    running = select(auctions.c.id).where(RUNNING).order_by(auctions.c.id.desc()).limit(limit)
+    return list(tx.execute(running if before is None else running.where(auctions.c.id < before)).scalars())
 
 
 def public_json(tx: Transaction, auction: Auction) -> bytes:

@@ -34,9 +34,8 @@ from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.storage import search_index
 from saleroom.bidding.storage.auctions import NO_END_RANK, PLACE, at_places
-from saleroom.bidding.storage.tables import auctions
+from saleroom.bidding.storage.tables import auctions, events
 from saleroom.kernel.folding import fold
-from saleroom.log.tables import events
 from saleroom.storage.database import Transaction
 from saleroom.storage.schema import Snapshot
 

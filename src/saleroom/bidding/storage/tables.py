@@ -17,7 +17,9 @@ from sqlalchemy import (
     text,
 )
 
+from saleroom.bidding.domain.events import AuctionCancelled, AuctionClosed
 from saleroom.kernel.chain import ZERO
+from saleroom.log.tables import log_table
 from saleroom.storage.schema import Instant, Money, Number, metadata
 
 _DUE = text("due_at IS NOT NULL")
@@ -103,6 +105,20 @@ an automatic bid.
 
 Here and in the log there are no foreign keys: rows are written while that very auction is locked, by a bidder whose token
 has just been found, nothing is ever deleted, and checking took as long as inserting (docs/decisions/0017)."""
+
+
+ENDS = (AuctionClosed.TYPE, AuctionCancelled.TYPE)
+"""The types of events that end an auction."""
+
+events = log_table(
+    "events",
+    "auction_id",
+    ENDS,
+    Column("price", Money, nullable=False),
+    Column("ending_rank", BigInteger, nullable=False),
+)
+"""The log of auctions (`log/tables.py`); `price` and `ending_rank` are the auction's after the event, so that a list can
+look back."""
 
 
 signing_keys = Table(

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from saleroom.bidding.storage import retained
-from saleroom.log import store
+from saleroom.bidding.storage.event_log import LOG
+from saleroom.mqtt import retained
 from saleroom.storage.database import Database
 from tests.fixtures_database import FakeClock
 from tests.mqtt.equipment import Sales
@@ -21,8 +21,8 @@ async def ended(clocked_database: Database, clock: FakeClock) -> list[str]:
     for together in (gids[:2], gids[2:5]):
         for gid in together:
             await sales.cancel(gid)
-        owed = await clocked_database.read(store.owed, 100)
-        await clocked_database.write(store.mark_delivered, [event.id for event in owed])
+        owed = await clocked_database.read(LOG.owed, 100)
+        await clocked_database.write(LOG.mark_delivered, [event.id for event in owed])
         clock.advance(3600)
     return gids[:5]
 
@@ -31,7 +31,7 @@ async def test_pages_go_on_where_the_last_one_ended(clocked_database: Database, 
     """Page by page each state of the day comes once, also where many were delivered in the same instant."""
     for limit in (1, 2, 3, 5, 9):
         found: list[retained.EndedState] = []
-        while page := await clocked_database.read(retained.fresh, DAY, found[-1] if found else None, limit):
+        while page := await clocked_database.read(retained.fresh, LOG, DAY, found[-1] if found else None, limit):
             assert len(page) <= limit
             found += page
         assert ended == [state.gid for state in found]
@@ -41,11 +41,11 @@ async def test_what_is_a_day_old_goes_and_does_not_come_again(
     clocked_database: Database, ended: list[str], clock: FakeClock
 ) -> None:
     """A state is overdue from a day after its delivery until it is marked, and from then on not fresh any more."""
-    assert [] == await clocked_database.read(retained.overdue, DAY, 9)
+    assert [] == await clocked_database.read(retained.overdue, LOG, DAY, 9)
     clock.advance((DAY - timedelta(hours=2)).total_seconds())
-    overdue = await clocked_database.read(retained.overdue, DAY, 9)
+    overdue = await clocked_database.read(retained.overdue, LOG, DAY, 9)
     assert ended[:2] == [state.gid for state in overdue]
-    assert ended[2:] == [state.gid for state in await clocked_database.read(retained.fresh, DAY, None, 9)]
-    await clocked_database.write(retained.mark_cleared, [overdue[0].id])
-    assert ended[1:2] == [state.gid for state in await clocked_database.read(retained.overdue, DAY, 9)]
-    assert ended[2:] == [state.gid for state in await clocked_database.read(retained.fresh, DAY, overdue[0], 9)]
+    assert ended[2:] == [state.gid for state in await clocked_database.read(retained.fresh, LOG, DAY, None, 9)]
+    await clocked_database.write(retained.mark_cleared, LOG, [overdue[0].id])
+    assert ended[1:2] == [state.gid for state in await clocked_database.read(retained.overdue, LOG, DAY, 9)]
+    assert ended[2:] == [state.gid for state in await clocked_database.read(retained.fresh, LOG, DAY, overdue[0], 9)]

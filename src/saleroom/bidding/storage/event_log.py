@@ -1,0 +1,82 @@
+"""The event log of auctions, as rows and as events of the domain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from sqlalchemy import Select, select
+
+from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.errors import UnknownAuction
+from saleroom.bidding.domain.events import Event
+from saleroom.bidding.domain.ledger import Entry, LedgerEvent
+from saleroom.bidding.domain.views import event_from_parts
+from saleroom.bidding.storage import auctions as auction_rows
+from saleroom.bidding.storage.auctions import ending_rank
+from saleroom.bidding.storage.tables import ENDS, auctions, events
+from saleroom.log.store import Log
+from saleroom.storage.database import Transaction
+
+LOG = Log(events, events.c.auction_id, auctions, ENDS, auction_rows.get_many, UnknownAuction)
+
+
+def append(tx: Transaction, steps: Iterable[tuple[Auction, Event, Entry]]) -> None:
+    """Log events, each with its auction as it was right after it, and as the ledger has it."""
+    LOG.append(tx, [row_of(*step) for step in steps])
+
+
+def row_of(auction: Auction, event: Event, entry: Entry) -> dict[str, Any]:
+    """Return the columns of an event as it is logged, by name; `auction` is as it was right after it."""
+    return {
+        "auction_id": auction.id,
+        "position": auction.position,
+        "version": auction.version if event.PUBLIC else None,
+        "type": event.TYPE,
+        "at": event.at,
+        "payload": entry.payload,
+        "private": entry.private,
+        "price": auction.starting_price if auction.current_bid is None else auction.current_bid,
+        "ending_rank": ending_rank(auction),
+    }
+
+
+def read(tx: Transaction, auction_id: int) -> list[Event]:
+    """Return all events of an auction in order, the private parts too, as `domain.ledger.replay` takes them."""
+    return [_event(each.type, each.at, each.payload, each.private) for each in logged(tx, auction_id)]
+
+
+def _event(kind: str, at: datetime, payload: bytes | None, private: dict[str, Any]) -> Event:
+    public = {} if payload is None else msgspec.json.decode(payload)["data"]
+    return event_from_parts(kind, at, public, private)
+
+
+def last_public(tx: Transaction, auction_id: int, kinds: Iterable[type[Event]], until: int) -> Event | None:
+    """Return an auction's last event of these public `kinds` up to the version `until`, its private part too."""
+    which = (events.c.auction_id == auction_id, events.c.version <= until)
+    among = events.c.type.in_([kind.TYPE for kind in kinds])
+    row = tx.execute(select(events).where(*which, among).order_by(events.c.position.desc()).limit(1)).first()
+    return None if row is None else _event(row.type, row.at, row.payload, msgspec.json.decode(row.private))
+
+
+def logged(tx: Transaction, auction_id: int, after: int = 0, until: int | None = None) -> list[LedgerEvent]:
+    """Return an auction's events, the hidden ones too, after position `after` and up to `until`, as they were written."""
+    which = [events.c.auction_id == auction_id, events.c.position > after]
+    if until is not None:
+        which.append(events.c.position <= until)
+    return _as_written(tx, select(events).where(*which).order_by(events.c.position))
+
+
+def published(tx: Transaction, auction_id: int, after: int, until: int) -> list[LedgerEvent]:
+    """Return an auction's public events after version `after` and up to `until`, as they were written."""
+    # Positions are indexed, and what is after a version is also after that position.
+    which = (events.c.auction_id == auction_id, events.c.position > after, events.c.version > after)
+    return _as_written(tx, select(events).where(*which).order_by(events.c.position).limit(until - after))
+
+
+def _as_written(tx: Transaction, statement: Select[Any]) -> list[LedgerEvent]:
+    return [
+        LedgerEvent(row.type, row.at, row.payload, msgspec.json.decode(row.private)) for row in tx.execute(statement)
+    ]

@@ -1,0 +1,5 @@
+"""The fixtures of the feed's tests."""
+
+from tests.mqtt.conftest import sales
+
+__all__ = ["sales"]
