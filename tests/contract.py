@@ -9,11 +9,11 @@ from jsonschema import Draft202012Validator, FormatChecker
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from saleroom.compose import ENDPOINTS
-from saleroom.http import openapi, problems, schemas
+from saleroom.compose import VOCABULARY, api_document
+from saleroom.http import problems, schemas
 
-DOCUMENT: dict[str, Any] = msgspec.json.decode(openapi.document(ENDPOINTS))
-_CLOSED: dict[str, Any] = msgspec.json.decode(openapi.document(ENDPOINTS))
+DOCUMENT: dict[str, Any] = msgspec.json.decode(api_document(test_users=True))
+_CLOSED: dict[str, Any] = msgspec.json.decode(api_document(test_users=True))
 """The document as answers are held against it: what it does not name is not there."""
 for _schema in _CLOSED["components"]["schemas"].values():
     if "properties" in _schema:
@@ -102,7 +102,10 @@ def _at_any(method: str, status: int) -> Any:
         return {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/NotFoundError"}}}}
     if status == 405:
         allow = {"Allow": {"required": True}}
-        return {"headers": allow, "content": {"application/json": {"schema": schemas.error(problems.MethodNotAllowed)}}}
+        return {
+            "headers": allow,
+            "content": {"application/json": {"schema": schemas.error(problems.MethodNotAllowed, VOCABULARY)}},
+        }
     if (method not in ("GET", "HEAD", "OPTIONS") and status == 403) or status == 431:
         error = {403: "ForgeryRefusedError", 431: "HeadersTooLargeError"}[status]
         return {"content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{error}"}}}}

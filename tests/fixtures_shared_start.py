@@ -10,7 +10,7 @@ from jinja2 import BytecodeCache, Environment
 from jinja2.bccache import Bucket
 
 from saleroom import compose
-from saleroom.http import asyncapi
+from saleroom.bidding.api import asyncapi
 from saleroom.site import assets, language, rendering
 
 

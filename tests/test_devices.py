@@ -6,10 +6,9 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from saleroom.bidding.api import devices
+from saleroom.bidding.api import asyncapi, devices
 from saleroom.bidding.api.devices import COMMAND_ID_MAX
 from saleroom.broker.embedded import CONNECTIONS_MAX
-from saleroom.http import asyncapi
 from saleroom.http.problems import status_of
 from tests.fixtures_process import Start, Visit
 from tests.mqtt.equipment import free_port

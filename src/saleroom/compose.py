@@ -20,14 +20,18 @@ from starlette.types import ASGIApp
 from saleroom import logs, opening, serving
 from saleroom.accounts import api as accounts_api
 from saleroom.accounts.api.test_users import ENDPOINTS as TEST_USERS
+from saleroom.accounts.api.vocabulary import VOCABULARY as ACCOUNTS
 from saleroom.accounts.service.accounts import Accounts
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.service.throttle import FailedLogins, Registrations
 from saleroom.accounts.service.tokens import Tokens
 from saleroom.accounts.services import AccountServices
+from saleroom.accounts.web import operations as account_operations
 from saleroom.bidding import api as bidding_api
+from saleroom.bidding.api import asyncapi
 from saleroom.bidding.api.conditions import EXPLANATIONS
 from saleroom.bidding.api.devices import PUBLISHED, Commands
+from saleroom.bidding.api.vocabulary import VOCABULARY as BIDDING
 from saleroom.bidding.service import reading, signing
 from saleroom.bidding.service.closing import Closer
 from saleroom.bidding.service.desk import Desk
@@ -36,9 +40,10 @@ from saleroom.bidding.service.signing import SigningKey
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.auctions import CHANGED
 from saleroom.bidding.storage.event_log import LOG
+from saleroom.bidding.web import operations as bidding_operations
 from saleroom.broker.embedded import BrokerAddress, EmbeddedBroker, reached_at
 from saleroom.feed.feed import Feed
-from saleroom.http import asyncapi, endpoints, front, openapi
+from saleroom.http import endpoints, front, openapi, schemas
 from saleroom.http.connections import CONNECTIONS, Connections
 from saleroom.http.cors import with_cors
 from saleroom.http.cursors import Cursors
@@ -51,6 +56,7 @@ from saleroom.kernel.errors import Refused
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings, Version
 from saleroom.settings import Settings
+from saleroom.site import operations as site_operations
 from saleroom.site.assets import Assets
 from saleroom.site.pages import Pages
 from saleroom.storage.batching import Shared
@@ -67,6 +73,7 @@ ENDPOINTS: tuple[Endpoint[Any], ...] = (
     *TEST_USERS,
 )
 """The table of routes: every endpoint of the API."""
+VOCABULARY = ACCOUNTS | BIDDING | schemas.VOCABULARY
 PUBLIC_FOLDER = Path(__file__).parent / "site" / "static"
 RESTART_SECONDS = 1.0
 _WORKER_SETTINGS = "SALEROOM_INTERNAL_SETTINGS"
@@ -75,6 +82,12 @@ _WORKER_SETTINGS = "SALEROOM_INTERNAL_SETTINGS"
 def offered(*, test_users: bool) -> tuple[Endpoint[Any], ...]:
     """Return the endpoints of a house. Without `test_users` that address is unknown like any other."""
     return ENDPOINTS if test_users else tuple(one for one in ENDPOINTS if one not in TEST_USERS)
+
+
+def api_document(*, test_users: bool) -> bytes:
+    """Return the OpenAPI document of a house, with or without the endpoint that makes test users."""
+    pages = {**bidding_operations.OPERATIONS, **account_operations.OPERATIONS, **site_operations.OPERATIONS}
+    return openapi.document(offered(test_users=test_users), VOCABULARY, pages)
 
 
 def application(settings: Settings, broker: MqttSettings | None = None, database: Database | None = None) -> ASGIApp:
@@ -101,7 +114,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
     health = HealthServices(
         broker=lambda: "off" if relay is None else relay.status,
         owed=lambda: owed.ask("owed"),
-        openapi=openapi.document(offered(test_users=load_key is not None)),
+        openapi=api_document(test_users=load_key is not None),
         asyncapi=asyncapi.document(settings.mqtt_prefix, _brokers(settings, broker)),
     )
 

@@ -12,7 +12,6 @@ from saleroom.bidding.service import reading
 from saleroom.compose import ENDPOINTS
 from saleroom.http.endpoints import Access
 from saleroom.http.requests import SAFE_METHODS
-from saleroom.http.schemas import EXAMPLES
 from saleroom.storage import database as storage
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.turns import WAITING_MAX, Rank
@@ -101,7 +100,7 @@ def test_a_dead_token_takes_no_turn_to_write(house: House, written: list[str], e
     path = endpoint.path.replace("{gid}", house.user("seller").gid()).replace("{id}", "7")
     written.clear()
     headers = {"Authorization": f"Bearer {_TOKEN}", "X-Requested-With": "test"}
-    body: dict[str, Any] = {"json": EXAMPLES[endpoint.form.name] if endpoint.form is not None else {}}
+    body: dict[str, Any] = {"json": endpoint.form.example if endpoint.form is not None else {}}
     if endpoint.picture:
         body = {"content": b"no picture"}
         headers["Content-Type"] = "image/jpeg"

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from saleroom.bidding.api.lists import AUCTIONS, BID_ON, BIDS, DEALINGS, WATCHED
 from saleroom.compose import ENDPOINTS
-from saleroom.http.cursors import AUCTIONS, BID_ON, BIDS, DEALINGS, WATCHED
 from saleroom.site.site import Address
 from tests.fixtures_house import House, User
 from tests.fixtures_hypothesis import on_a_database

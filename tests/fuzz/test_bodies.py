@@ -11,12 +11,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from saleroom.bidding.api import devices
+from saleroom.bidding.api.lists import AUCTIONS, BIDS
 from saleroom.bidding.api.terms import CREATE
 from saleroom.bidding.domain.events import SoftClose
 from saleroom.bidding.domain.increments import Ladder
 from saleroom.bidding.storage.listing import Mark
 from saleroom.compose import ENDPOINTS
-from saleroom.http.cursors import AUCTIONS, BIDS, Sealed
+from saleroom.http.cursors import Sealed
 from saleroom.http.forms import Field, Form, read_fields
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.instants import instant

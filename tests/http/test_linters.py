@@ -4,8 +4,8 @@ import json
 import subprocess
 from pathlib import Path
 
-from saleroom.compose import offered
-from saleroom.http import asyncapi, openapi
+from saleroom.bidding.api import asyncapi
+from saleroom.compose import api_document
 from saleroom.mqtt.topics import MqttSettings
 from tests.node import program
 
@@ -28,7 +28,7 @@ def found(*files: Path) -> list[str]:
 def test_linters_find_nothing(tmp_path: Path) -> None:
     """Of every kind of house both documents are clean, and a fault put into one is found."""
     for test_users in (True, False):
-        (tmp_path / f"openapi-{test_users}.json").write_bytes(openapi.document(offered(test_users=test_users)))
+        (tmp_path / f"openapi-{test_users}.json").write_bytes(api_document(test_users=test_users))
     for name, where in PLACES.items():
         places = asyncapi.Brokers(house=PUBLIC, **where)  # type: ignore[arg-type]  # of each kind
         (tmp_path / f"asyncapi-{name}.json").write_bytes(asyncapi.document("saleroom/", places))

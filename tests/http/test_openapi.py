@@ -110,8 +110,8 @@ def test_errors_stand_under_their_status(endpoint: Endpoint[Any]) -> None:
         expected.add(problems.ForgeryRefused)
     if endpoint.form is not None:
         expected |= {problems.NotJson, problems.BodyTooLarge, problems.BodyTimedOut}
-    if endpoint.picture:
-        expected |= {problems.NotAnImage, problems.BodyTooLarge, problems.BodyTimedOut}
+    if endpoint.upload is not None:
+        expected |= {problems.BodyTooLarge, problems.BodyTimedOut}
     if endpoint.access is not Access.OPEN or endpoint.form is not None:
         expected.add(problems.Unavailable)
     for refused in expected:
@@ -130,7 +130,7 @@ def _schema(answer: dict[str, Any]) -> dict[str, Any]:
 def test_requests_are_described(endpoint: Endpoint[Any]) -> None:
     """Body, query, path, token, key and the forgery filter's header are described where they count, and only there."""
     told = operation(endpoint)
-    assert (endpoint.form is not None or endpoint.picture) == ("requestBody" in told)
+    assert (endpoint.form is not None or endpoint.upload is not None) == ("requestBody" in told)
     assert {field.name for field in endpoint.query} == parameters(endpoint, "query").keys()
     assert set(re.findall(r"{([a-z]+)}", endpoint.path)) == parameters(endpoint, "path").keys()
     headers = parameters(endpoint, "header")

@@ -9,15 +9,13 @@ from __future__ import annotations
 import base64
 import binascii
 import secrets
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-from msgspec import Meta, Struct
+from msgspec import Struct
 
-from saleroom.bidding.storage.listing import NUMBER_MAX, Mark
-from saleroom.bidding.storage.mine import Place
 from saleroom.http.secret import HouseSecret, Purpose
 from saleroom.kernel.errors import Fault
 
@@ -27,21 +25,12 @@ NONCE_BYTES = 12
 TEXT = r"[A-Za-z0-9_-]+"
 BAD_CURSOR = Fault("cursor", "is not a cursor of this list; start again without one")
 
-_Number = Annotated[int, Meta(ge=0, le=NUMBER_MAX)]
-
 
 class List(Struct, frozen=True):
     """A kind of list, and what a place in it is made of. A cursor of one kind is none of another."""
 
     name: str
     place: Any
-
-
-AUCTIONS = List("auctions", Mark)
-BIDS = List("bids", Annotated[int, Meta(ge=0, le=2**31 - 1)])
-BID_ON = List("auctions with my bids", _Number)
-WATCHED = List("watched auctions", _Number)
-DEALINGS = List("dealings", Place)
 
 
 class Sealed(Struct, frozen=True):

@@ -82,11 +82,29 @@ class PathIdentifier(Struct, frozen=True, kw_only=True):
     about: str
 
 
+class ResponseHeader(Struct, frozen=True):
+    """A header of an endpoint's good answer, as the OpenAPI document has it."""
+
+    name: str
+    about: str
+    schema: Mapping[str, Any] = MappingProxyType({"type": "string"})
+    required: bool = True
+
+
+class Upload(Struct, frozen=True):
+    """A body that is one file, which the handler reads."""
+
+    media_types: tuple[str, ...]
+    about: str
+
+
 class Endpoint(Struct, Generic[S], frozen=True, kw_only=True):
     """A row of the table of routes. It gives the route, the reading of the request, and the OpenAPI document.
 
-    `form` is what its JSON body may hold; the body of one that takes a `picture` is for its handler to read.
-    `once` takes an Idempotency-Key, `match` an If-Match. `stream` answers with events as they happen, `lines` with NDJSON.
+    `form` is what its JSON body may hold. `once` takes an Idempotency-Key; `match` takes an If-Match, and is the refusal if
+    the condition does not hold. `conditional` takes an If-None-Match. `answer` is the JSON of the good answer, `headers` its
+    headers, and `unavailable` the JSON while the database cannot be reached. `stream` answers with events as they happen,
+    `lines` with NDJSON. `bare`: a refusal for its fields shows its message alone.
     """
 
     method: str
@@ -98,14 +116,17 @@ class Endpoint(Struct, Generic[S], frozen=True, kw_only=True):
     identifier: PathIdentifier | None = None
     access: Access = Access.OPEN
     form: Form | None = None
-    picture: bool = False
+    upload: Upload | None = None
     body_optional: bool = False
     query: tuple[Field, ...] = ()
     status: int = 200
-    answer: type[Struct] | None = None
+    answer: type[Struct | dict[str, Any]] | None = None
+    headers: tuple[ResponseHeader, ...] = ()
+    unavailable: type[Struct] | None = None
     errors: tuple[type[Refused], ...] = ()
     once: bool = False
-    match: bool = False
+    match: type[Refused] | None = None
+    conditional: bool = False
     bare: bool = False
     stream: bool = False
     lines: bool = False
@@ -191,7 +212,7 @@ class Resource(Generic[S]):
         if key is not None and not 1 <= len(key) <= KEY_LENGTH_MAX:
             faults["Idempotency-Key"] = [Fault("key_length", f"must have 1 to {KEY_LENGTH_MAX} characters")]
         tags = None
-        if endpoint.match and (sent := joined_header(request.scope, MATCH_HEADER)) is not None:
+        if endpoint.match is not None and (sent := joined_header(request.scope, MATCH_HEADER)) is not None:
             tags = matching(sent)
             if isinstance(tags, Fault):
                 faults["If-Match"] = [tags]

@@ -47,10 +47,15 @@ class Field(Struct, frozen=True, kw_only=True):
 
 
 class Form(Struct, frozen=True, kw_only=True):
-    """A JSON object: its fields, whether a member that is none of them is refused, and what they must be together."""
+    """A JSON object: its fields, whether other members are refused, and a check of the fields together.
+
+    `example` is a body to start from. `members_min` is how many members a body must have, as far as a schema can say it.
+    """
 
     name: str
     fields: tuple[Field, ...]
+    example: Mapping[str, Any] = {}
+    members_min: int = 0
     strict: bool = True
     check: Callable[[dict[str, Value]], Mapping[str, list[Fault]]] | None = None
 

@@ -71,6 +71,7 @@ HEALTH: tuple[Endpoint[HealthServices], ...] = (
         handler=readyz,
         tag="service",
         answer=Readiness,
+        unavailable=Readiness,
         about="For a check of whether requests can be served; 503 where the database cannot be reached.",
     ),
     Endpoint(
@@ -80,6 +81,7 @@ HEALTH: tuple[Endpoint[HealthServices], ...] = (
         summary="This document",
         handler=openapi,
         tag="service",
+        answer=dict,
         about="OpenAPI 3.1, built from the routes that this house has.",
     ),
     Endpoint(
@@ -89,6 +91,7 @@ HEALTH: tuple[Endpoint[HealthServices], ...] = (
         summary="What passes over MQTT and in the streams of events, as AsyncAPI 3.0",
         handler=asyncapi,
         tag="service",
+        answer=dict,
         about="It names the broker and the ports of this house.",
     ),
 )

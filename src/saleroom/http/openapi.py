@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from saleroom import __version__
-from saleroom.bidding.api import photos
-from saleroom.bidding.api.photos import PhotosView
-from saleroom.bidding.api.terms import CREATE
-from saleroom.bidding.domain.errors import PreconditionFailed, UnknownPhoto
 from saleroom.http import problems, schemas
 from saleroom.http.endpoints import KEY_LENGTH_MAX, Access, Endpoint
 from saleroom.http.forms import Field
 from saleroom.http.guard import HEADER_BYTES_MAX
 from saleroom.http.problems import sentence_of, status_of
 from saleroom.http.requests import SAFE_METHODS
-from saleroom.http.responses import Readiness
-from saleroom.http.schemas import CONTACT, EXAMPLES, Schema, error_name, reference
+from saleroom.http.schemas import CONTACT, Schema, Vocabulary, error_name, reference
 from saleroom.kernel.errors import Invalid, Refused
 
 JSON, HTML, EVENTS, NDJSON = "application/json", "text/html", "text/event-stream", "application/x-ndjson"
-OCTETS, IMAGES = photos.OCTETS, "image/*"
-_BINARY: Schema = {"type": "string", "format": "binary"}
+BINARY: Schema = {"type": "string", "format": "binary"}
 """Bytes, as generators of clients know them."""
 
 _ABOUT = f"""\
@@ -50,27 +44,17 @@ hours, and gets its first answer again.
 
 **Live.** What passes over MQTT and in the streams of events is described at [/asyncapi.json](/asyncapi.json).
 """
-_TAGS = {
-    "accounts": "Users, tokens, and what is mine.",
-    "auctions": "What is sold.",
-    "bids": "What is offered for it.",
-    "events": "What happens, as it happens.",
-    "evidence": "What anyone can check the house by.",
-    "service": "How the service is.",
-    "pages": "For people: the home page, the form to log in, the public folder.",
-}
+_PAGES = {"pages": "For people: the home page, the form to log in, the public folder."}
+
+Operations = Mapping[str, Mapping[str, Any]]
+"""Operations by method, by path."""
 
 
-def document(endpoints: Sequence[Endpoint[Any]]) -> bytes:
-    """Return the document as JSON."""
-    paths: dict[str, dict[str, Any]] = {
-        "/": {"get": _home()},
-        "/assets/{file}": {"get": _asset()},
-        "/photos/{id}/{width}.webp": {"get": _photo()},
-    }
+def document(endpoints: Sequence[Endpoint[Any]], vocabulary: Vocabulary, pages: Operations) -> bytes:
+    """Return the document as JSON. `pages` are the operations that are no rows of the table of routes."""
+    paths: dict[str, dict[str, Any]] = {path: {**operations} for path, operations in pages.items()}
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
-    paths["/login"]["get"] = _login_form()
     whole = {
         "openapi": "3.1.0",
         "info": {
@@ -82,10 +66,10 @@ def document(endpoints: Sequence[Endpoint[Any]]) -> bytes:
             "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/", "description": "This house"}],
-        "tags": [{"name": name, "description": about} for name, about in _TAGS.items()],
+        "tags": [{"name": name, "description": about} for name, about in {**vocabulary.tags, **_PAGES}.items()],
         "paths": paths,
         "components": {
-            "schemas": schemas.components(endpoints),
+            "schemas": schemas.components(endpoints, vocabulary),
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer", "description": "The token that `POST /login` gave."}
             },
@@ -109,13 +93,13 @@ def _operation(endpoint: Endpoint[Any]) -> dict[str, Any]:
             "description": "`text/json` is read as well."
             + (" An empty body without a type is taken as `{}`." if endpoint.body_optional else ""),
             "required": not endpoint.body_optional,
-            "content": {JSON: {"schema": reference(endpoint.form.name), "example": EXAMPLES[endpoint.form.name]}},
+            "content": {JSON: {"schema": reference(endpoint.form.name), "example": endpoint.form.example}},
         }
-    if endpoint.picture:
+    if endpoint.upload is not None:
         operation["requestBody"] = {
-            "description": "The bytes of the picture: JPEG, PNG, WebP, GIF (of which the first is taken) or AVIF.",
+            "description": endpoint.upload.about,
             "required": True,
-            "content": {kind: {"schema": _BINARY} for kind in (IMAGES, OCTETS)},
+            "content": {kind: {"schema": BINARY} for kind in endpoint.upload.media_types},
         }
     return operation
 
@@ -130,38 +114,36 @@ _SECURITY: dict[Access, list[dict[str, list[str]]]] = {
 def _parameters(endpoint: Endpoint[Any]) -> list[dict[str, Any]]:
     found = []
     if (named := endpoint.identifier) is not None:
-        found.append(_parameter("path", named.name, dict(named.schema), named.about, required=True))
+        found.append(parameter("path", named.name, dict(named.schema), named.about, required=True))
     found += [_query(field) for field in endpoint.query]
     if endpoint.method not in SAFE_METHODS:
         about = "Any value: it passes the forgery filter."
         found.append(
-            _parameter("header", "X-Requested-With", {"type": "string", "default": "api"}, about, required=True)
+            parameter("header", "X-Requested-With", {"type": "string", "default": "api"}, about, required=True)
         )
     if endpoint.once:
         about = "One effect and one answer for all requests with the same key and body, for at least 24 hours."
         key = {"type": "string", "minLength": 1, "maxLength": KEY_LENGTH_MAX}
-        found.append(_parameter("header", "Idempotency-Key", key, about))
-    if endpoint.match:
+        found.append(parameter("header", "Idempotency-Key", key, about))
+    if endpoint.match is not None:
         about = "The `ETag` of the auction as you know it, or several: refused where it is at no such version any more."
-        found.append(_parameter("header", "If-Match", {"type": "string", "examples": ['"7-cbbb9d5d629a292a"']}, about))
+        found.append(parameter("header", "If-Match", {"type": "string", "examples": ['"7-cbbb9d5d629a292a"']}, about))
     if endpoint.stream:
         about = "The id of the last event that came; it counts before `after`, and a browser sends it by itself."
-        found.append(_parameter("header", "Last-Event-ID", dict(endpoint.query[0].schema), about))
-    if endpoint.name == _SHOWN:
+        found.append(parameter("header", "Last-Event-ID", dict(endpoint.query[0].schema), about))
+    if endpoint.conditional:
         about = "The `ETag` of what is known already; 304 where it has not changed."
-        found.append(_parameter("header", "If-None-Match", {"type": "string"}, about))
+        found.append(parameter("header", "If-None-Match", {"type": "string"}, about))
     return found
 
 
 def _query(field: Field) -> dict[str, Any]:
-    return _parameter("query", field.name, dict(field.schema), field.about, required=field.required)
+    return parameter("query", field.name, dict(field.schema), field.about, required=field.required)
 
 
-def _parameter(where: str, name: str, schema: Schema, about: str, *, required: bool = False) -> dict[str, Any]:
+def parameter(where: str, name: str, schema: Schema, about: str, *, required: bool = False) -> dict[str, Any]:
+    """Return a parameter of an operation; `where` is `path`, `query` or `header`."""
     return {"in": where, "name": name, "description": about, "required": required, "schema": schema}
-
-
-_SHOWN, _READY, _DOCUMENTS = "getAuction", "ready", ("openapi", "asyncapi")
 
 
 _STREAM = """\
@@ -178,27 +160,26 @@ def _answers(endpoint: Endpoint[Any]) -> dict[str, Any]:
     if headers := _good_headers(endpoint):
         good["headers"] = headers
     if endpoint.answer is not None:
-        good["content"] = {JSON: {"schema": reference(endpoint.answer.__name__)}}
-    elif endpoint.name in _DOCUMENTS:
-        good["content"] = {JSON: {"schema": {"type": "object"}}}
+        schema = {"type": "object"} if endpoint.answer is dict else reference(endpoint.answer.__name__)
+        good["content"] = {JSON: {"schema": schema}}
     answers = {str(endpoint.status): good}
     if endpoint.stream:
         good |= {"description": _STREAM, "content": {EVENTS: {"schema": {"type": "string"}}}}
         answers["204"] = {"description": "The auction is over, and there is nothing left to tell."}
     if endpoint.lines:
         good["content"] = {NDJSON: {"schema": {"type": "string"}}}
-    if endpoint.name == _SHOWN:
+    if endpoint.conditional:
         answers["304"] = {"description": "It has not changed.", "headers": headers}
     by_status: dict[int, list[type[Refused]]] = {}
     for refused in _refusals(endpoint):
         by_status.setdefault(status_of(refused), []).append(refused)
     for status, refusals in by_status.items():
-        answers[str(status)] = _problem(refusals, bare=endpoint.bare)
-    if endpoint.name == _READY:
+        answers[str(status)] = problem(refusals, bare=endpoint.bare)
+    if endpoint.unavailable is not None:
         answers["503"] = {
             "description": "The database cannot be reached.",
             "headers": _RETRY_AFTER,
-            "content": {JSON: {"schema": reference(Readiness.__name__)}},
+            "content": {JSON: {"schema": reference(endpoint.unavailable.__name__)}},
         }
     return dict(sorted(answers.items()))
 
@@ -210,18 +191,18 @@ def _refusals(endpoint: Endpoint[Any]) -> list[type[Refused]]:
         found.append(problems.Unavailable)
     if endpoint.method not in SAFE_METHODS:
         found.append(problems.ForgeryRefused)
-    if endpoint.match:
-        found.append(PreconditionFailed)
+    if endpoint.match is not None:
+        found.append(endpoint.match)
     if endpoint.form is not None:
         found += [problems.NotJson, problems.BodyTooLarge, problems.BodyTimedOut]
-    if endpoint.picture:
-        found += [problems.NotAnImage, problems.BodyTooLarge, problems.BodyTimedOut]
+    if endpoint.upload is not None:
+        found += [problems.BodyTooLarge, problems.BodyTimedOut]
     if "{" in endpoint.path:
         found.append(problems.NotFound)
     return list(dict.fromkeys(found))
 
 
-def _problem(refusals: Sequence[type[Refused]], *, bare: bool = False) -> dict[str, Any]:
+def problem(refusals: Sequence[type[Refused]], *, bare: bool = False) -> dict[str, Any]:
     """Return the answer that stands for errors of the same status."""
     lines = [f"`{refused.code}`: {sentence_of(refused).removesuffix('.')}." for refused in refusals]
     choices = [reference(error_name(refused, bare=bare and refused is Invalid)) for refused in refusals]
@@ -231,50 +212,34 @@ def _problem(refusals: Sequence[type[Refused]], *, bare: bool = False) -> dict[s
     return answer | ({"headers": headers} if headers else {})
 
 
-def _header(about: str, schema: Schema | None = None, *, required: bool = True) -> dict[str, Any]:
-    return {"description": about, "required": required, "schema": schema or {"type": "string"}}
+_TEXT = {"type": "string"}
 
 
-_RETRY_AFTER = {"Retry-After": _header("Seconds to wait.", {"type": "integer", "minimum": 1})}
+def header(about: str, schema: Mapping[str, Any] = _TEXT, *, required: bool = True) -> dict[str, Any]:
+    """Return a header of an answer."""
+    return {"description": about, "required": required, "schema": dict(schema)}
+
+
+_RETRY_AFTER = {"Retry-After": header("Seconds to wait.", {"type": "integer", "minimum": 1})}
 _PROBLEM_HEADERS = {
-    401: {"WWW-Authenticate": _header("The scheme.", {"const": "Bearer"})},
-    405: {"Allow": _header("The methods that this address takes.")},
+    401: {"WWW-Authenticate": header("The scheme.", {"const": "Bearer"})},
+    405: {"Allow": header("The methods that this address takes.")},
     429: _RETRY_AFTER,
     503: _RETRY_AFTER,
 }
 
 
 def _good_headers(endpoint: Endpoint[Any]) -> dict[str, Any]:
-    if endpoint.picture:
-        return {"Location": _header("The widest file of the new photo.", {"type": "string", "pattern": "^/photos/"})}
-    if endpoint.form is CREATE:
-        return {"Location": _header("The address of the new auction.", {"type": "string", "pattern": "^/auctions/"})}
-    if endpoint.lines:
-        return {"Content-Disposition": _header("A name for the file, made of the gid.")}
-    if endpoint.name == _SHOWN or endpoint.answer is PhotosView:
-        return {"ETag": _header("Changes with each change of the auction that the caller may see.")}
+    headers = {one.name: header(one.about, one.schema, required=one.required) for one in endpoint.headers}
     if any(field.name == "cursor" for field in endpoint.query):
-        return {"Link": _header('`<address>; rel="next"`, where there is a next page.', required=False)}
-    return {}
+        headers["Link"] = header('`<address>; rel="next"`, where there is a next page.', required=False)
+    return headers
 
 
-def _home() -> dict[str, Any]:
-    """Return GET /, which is made for people (docs/specification.md, "GET /")."""
-    after = _parameter("query", "after", {"type": "string"}, "Where the list goes on. Opaque.")
-    about = "HTML for people; programs read `GET /auctions`."
-    return _page("home", "Home page: the open auctions", about, [after], Invalid)
-
-
-def _login_form() -> dict[str, Any]:
-    """Return GET /login, the one address that people and the API share."""
-    page = _page("loginForm", "The form to log in", "HTML for people; programs send `POST /login`.", [])
-    page["responses"]["303"] = {"description": "To the home page: somebody is logged in already."}
-    return page
-
-
-def _page(
+def page(
     name: str, summary: str, about: str, parameters: list[dict[str, Any]], *refusals: type[Refused]
 ) -> dict[str, Any]:
+    """Return the operation of a page for people, with the refusals that it can meet."""
     page = {HTML: {"schema": {"type": "string"}}}
     responses: dict[str, Any] = {"200": {"description": "The page.", "content": page}}
     for one in (*refusals, problems.HeadersTooLarge, problems.Unavailable, problems.InternalError):
@@ -287,56 +252,4 @@ def _page(
         "security": [],
         "parameters": parameters,
         "responses": responses,
-    }
-
-
-def _asset() -> dict[str, Any]:
-    """Return GET /assets/*file (docs/specification.md, "GET /assets/*file")."""
-    etag = {"ETag": _header("Of this very representation.")}
-    file: dict[str, Any] = {"content": {"*/*": {"schema": _BINARY}}}
-    refused = (problems.NotFound, problems.HeadersTooLarge, problems.InternalError)
-    return {
-        "operationId": "asset",
-        "tags": ["pages"],
-        "summary": "A file of the public folder",
-        "description": "What the pages are made of. An address with a digest in its name never changes.",
-        "security": [],
-        "parameters": [
-            _parameter("path", "file", {"type": "string"}, "The path below the public folder.", required=True),
-            _parameter("header", "Range", {"type": "string"}, "Which bytes, such as `bytes=0-99`."),
-            _parameter("header", "If-None-Match", {"type": "string"}, "The `ETag` of what is known already."),
-        ],
-        "responses": {
-            "200": {"description": "The file.", "headers": etag, **file},
-            "206": {"description": "The bytes asked for.", "headers": etag, **file},
-            "304": {"description": "It has not changed.", "headers": etag},
-            "416": {"description": "There are no such bytes."},
-            **{str(status_of(one)): _problem([one]) for one in refused},
-        },
-    }
-
-
-def _photo() -> dict[str, Any]:
-    """Return GET /photos/{id}/{width}.webp, where pages and programs get what `PhotoView` names."""
-    etag = {"ETag": _header("Of this very file.")}
-    refused = (problems.HeadersTooLarge, problems.InternalError, problems.Unavailable)
-    return {
-        "operationId": "photo",
-        "tags": ["auctions"],
-        "summary": "A photo in one of its widths",
-        "description": "Its address is in `files` of a photo. What is there never changes.",
-        "security": [],
-        "parameters": [
-            _parameter("path", "id", {"type": "string"}, "The photo.", required=True),
-            _parameter(
-                "path", "width", {"type": "integer", "minimum": 1}, "A width that it was made in.", required=True
-            ),
-            _parameter("header", "If-None-Match", {"type": "string"}, "The `ETag` of what is known already."),
-        ],
-        "responses": {
-            "200": {"description": "The file.", "headers": etag, "content": {"image/webp": {"schema": _BINARY}}},
-            "304": {"description": "It has not changed.", "headers": etag},
-            "404": _problem([UnknownPhoto, problems.NotFound]),
-            **{str(status_of(one)): _problem([one]) for one in refused},
-        },
     }

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import msgspec
 from starlette.responses import Response
 
-from saleroom.accounts.domain.errors import InvalidAuthentication
 from saleroom.kernel import errors
 from saleroom.kernel.errors import Fact, Invalid, Refused
 from saleroom.kernel.instants import instant
@@ -67,13 +66,6 @@ class NotJson(Problem):
     """Send JSON, with 'Content-Type: application/json'."""
 
     code = "unsupported_media_type"
-    status = 415
-
-
-class NotAnImage(Problem):
-    """Send the picture itself as the body, with its 'Content-Type', such as image/jpeg."""
-
-    code = "image_expected"
     status = 415
 
 
@@ -168,7 +160,7 @@ def body_of(refused: Refused, *, bare: bool = False) -> dict[str, Any]:
         }
     else:
         message = sentence_of(type(refused)) if refused.message == refused.sentence() else refused.message
-    if bare or isinstance(refused, InvalidAuthentication):
+    if bare or refused.bare:
         return {"message": message}
     return {
         "message": message,

@@ -42,6 +42,8 @@ class Refused(Exception):
     """The request was refused."""
 
     code: ClassVar[str] = "refused"
+    bare: ClassVar[bool] = False
+    """Whether an answer shows the message alone, as the specification asks for."""
 
     def __init__(self, message: str | None = None, **facts: Fact) -> None:
         self.message = message or self.sentence()

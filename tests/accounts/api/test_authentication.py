@@ -44,7 +44,7 @@ def needs(*access: Access) -> pytest.MarkDecorator:
 def ask(house: House, endpoint: Endpoint[Any], authorization: str | None) -> httpx.Response:
     """Send a request to an endpoint with this header, as bytes where it is not ASCII."""
     headers = {} if authorization is None else {b"Authorization": authorization.encode("latin-1")}
-    if endpoint.picture:
+    if endpoint.upload is not None:
         headers[b"Content-Type"] = b"image/jpeg"
     path = endpoint.path.replace("{gid}", "AAAAAAAAAAAA").replace("{id}", "1")
     body = None if endpoint.form is None else BODIES.get(endpoint.form.name, {})

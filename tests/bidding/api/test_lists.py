@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from saleroom.http.cursors import AUCTIONS, BID_ON, BIDS
+from saleroom.bidding.api.lists import AUCTIONS, BID_ON, BIDS
 from tests.bidding.api.answers import after, faults
 from tests.fixtures_house import Client, House
 from tests.sealing import cursors_of, plain, sealed

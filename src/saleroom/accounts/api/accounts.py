@@ -53,8 +53,10 @@ def _any_string(name: str, to: str) -> Field:
     return Field(name=name, to=to, parse=string, schema={"type": "string"}, required=True)
 
 
+_EXAMPLE = {"username": "ada", "password": "correct horse"}
 _REGISTRATION = Form(
     name="Registration",
+    example=_EXAMPLE,
     fields=(
         Field(
             name="username",
@@ -68,10 +70,15 @@ _REGISTRATION = Form(
     ),
 )
 _LOGIN = Form(
-    name="Login", strict=False, fields=(_any_string("username", "username"), _any_string("password", "password"))
+    name="Login",
+    example=_EXAMPLE,
+    strict=False,
+    fields=(_any_string("username", "username"), _any_string("password", "password")),
 )
 _PASSWORD_CHANGE = Form(
-    name="PasswordChange", fields=(_any_string("currentPassword", "current"), _new_password("newPassword", "new"))
+    name="PasswordChange",
+    example={"currentPassword": "correct horse", "newPassword": "battery staple"},
+    fields=(_any_string("currentPassword", "current"), _new_password("newPassword", "new")),
 )
 
 

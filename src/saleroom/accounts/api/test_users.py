@@ -35,6 +35,7 @@ class UserTokensView(Struct, frozen=True):
 
 _FORM = Form(
     name="TestUsers",
+    example={"count": 50},
     fields=(
         Field(
             name="count",

@@ -9,6 +9,7 @@ class InvalidAuthentication(Mismatch):
     """Invalid authentication"""
 
     code = "invalid_authentication"
+    bare = True
 
 
 class WrongPassword(Forbidden):

@@ -11,7 +11,8 @@ from starlette.responses import Response
 from saleroom.accounts.domain.accounts import USERNAME_PATTERN, parse_username
 from saleroom.accounts.domain.errors import IdempotencyMismatch
 from saleroom.bidding.api.conditions import seen
-from saleroom.bidding.api.fields import AUCTION, paging
+from saleroom.bidding.api.fields import AUCTION, ETAG, paging
+from saleroom.bidding.api.lists import AUCTIONS
 from saleroom.bidding.api.terms import AMEND, CLOSE, CREATE
 from saleroom.bidding.domain.auction import Status
 from saleroom.bidding.domain.errors import (
@@ -21,6 +22,7 @@ from saleroom.bidding.domain.errors import (
     EndsByItself,
     HasBids,
     NotAuthor,
+    PreconditionFailed,
     TooManyAuctions,
     UnknownAuction,
 )
@@ -29,8 +31,8 @@ from saleroom.bidding.domain.views import AuctionView
 from saleroom.bidding.service import auctions, reading
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.listing import Filter, Mark, Sort
-from saleroom.http.cursors import AUCTIONS, BAD_CURSOR
-from saleroom.http.endpoints import Access, Call, Endpoint
+from saleroom.http.cursors import BAD_CURSOR
+from saleroom.http.endpoints import Access, Call, Endpoint, ResponseHeader
 from saleroom.http.forms import (
     Field,
     checked,
@@ -195,6 +197,9 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         form=CREATE,
         status=201,
         answer=AuctionView,
+        headers=(
+            ResponseHeader("Location", "The address of the new auction.", {"type": "string", "pattern": "^/auctions/"}),
+        ),
         errors=(TooManyAuctions, IdempotencyMismatch),
         once=True,
         about="It is `scheduled` until `startsAt`, otherwise open at once. The answer is the auction as its author sees it.",
@@ -209,6 +214,8 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         identifier=AUCTION,
         access=Access.TOKEN_OPTIONAL,
         answer=AuctionView,
+        headers=(ETAG,),
+        conditional=True,
         errors=(UnknownAuction,),
         about="`reservePrice` is there for its author only. `ETag` comes from `version` and `head`; 304 on `If-None-Match`.",
     ),
@@ -224,7 +231,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         form=AMEND,
         answer=AuctionView,
         errors=(*AUTHOR_REFUSALS, HasBids, AuctionStarted),
-        match=True,
+        match=PreconditionFailed,
         about="The increment is fixed when the auction is created.",
     ),
     Endpoint(
@@ -238,7 +245,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         access=Access.TOKEN,
         status=204,
         errors=(*AUTHOR_REFUSALS, HasBids),
-        match=True,
+        match=PreconditionFailed,
         about="It stays, with its history, as `cancelled`.",
     ),
     Endpoint(
@@ -254,7 +261,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         body_optional=True,
         answer=AuctionView,
         errors=(*AUTHOR_REFUSALS, EndsByItself, AuctionNotStarted, IdempotencyMismatch),
-        match=True,
+        match=PreconditionFailed,
         once=True,
         about="With `endsAt` it announces the end of an auction that has none. Without it, or without a body, the auction is "
         "closed now. One with an end closes by itself.",

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from saleroom.accounts.domain.errors import IdempotencyMismatch
 from saleroom.bidding.api.conditions import SEEN_VERSION, seen
 from saleroom.bidding.api.fields import AUCTION, money_field, paging
+from saleroom.bidding.api.lists import BID_ON, BIDS
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.errors import (
     AlreadyLeading,
@@ -19,6 +20,7 @@ from saleroom.bidding.domain.errors import (
     BidTooLow,
     BuyNowUnavailable,
     OwnAuction,
+    PreconditionFailed,
     TermsChanged,
     UnknownAuction,
 )
@@ -27,7 +29,6 @@ from saleroom.bidding.service import bidding, reading
 from saleroom.bidding.service.bidding import BidCommand
 from saleroom.bidding.service.reading import MyBid
 from saleroom.bidding.services import BiddingServices
-from saleroom.http.cursors import BID_ON, BIDS
 from saleroom.http.endpoints import Access, Call, Endpoint
 from saleroom.http.forms import (
     Form,
@@ -62,6 +63,8 @@ def bid_faults(values: dict[str, Any]) -> Mapping[str, list[Fault]]:
 
 BID = Form(
     name="BidRequest",
+    example={"maximum": "150"},
+    members_min=1,
     fields=(
         money_field("amount", "amount", "This very price is shown.", nullable=True),
         money_field("maximum", "maximum", "The service bids for you as little as needed, up to this.", nullable=True),
@@ -71,6 +74,7 @@ BID = Form(
 )
 BUY = Form(
     name="BuyRequest",
+    example={"price": "900"},
     fields=(
         money_field("price", "price", "What you have seen that it costs: refused where it costs anything else."),
         SEEN_VERSION,
@@ -144,7 +148,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         answer=BidAnswer,
         errors=(*_REFUSALS, BidTooLow, AlreadyLeading, IdempotencyMismatch),
         once=True,
-        match=True,
+        match=PreconditionFailed,
         about="`bid` is null where only your own maximum rose.",
     ),
     Endpoint(
@@ -176,7 +180,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         answer=BidAnswer,
         errors=(*_REFUSALS, BuyNowUnavailable, IdempotencyMismatch),
         once=True,
-        match=True,
+        match=PreconditionFailed,
         about="It needs no body. The purchase is recorded as a bid at the buy-now price, which closes the auction: the answer "
         "is 201, as that of `POST /auctions/{gid}/bids`.",
     ),

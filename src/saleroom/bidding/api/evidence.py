@@ -14,7 +14,7 @@ from saleroom.bidding.domain.errors import (
 )
 from saleroom.bidding.service import ledgers, lookup, signing
 from saleroom.bidding.services import BiddingServices
-from saleroom.http.endpoints import Call, Endpoint
+from saleroom.http.endpoints import Call, Endpoint, ResponseHeader
 from saleroom.http.responses import json_response
 from saleroom.kernel.instants import instant
 from saleroom.storage.database import Transaction
@@ -89,6 +89,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         tag="evidence",
         identifier=AUCTION,
         lines=True,
+        headers=(ResponseHeader("Content-Disposition", "A name for the file, made of the gid."),),
         errors=(UnknownAuction,),
         about="Once the auction is over, limits and the reserve are opened.",
     ),

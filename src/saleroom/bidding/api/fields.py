@@ -6,7 +6,7 @@ from saleroom.bidding.domain.errors import (
     UnknownAuction,
 )
 from saleroom.http.cursors import TEXT, List, Sealed
-from saleroom.http.endpoints import PathIdentifier
+from saleroom.http.endpoints import PathIdentifier, ResponseHeader
 from saleroom.http.forms import (
     INSTANT_SCHEMA,
     MONEY_SCHEMA,
@@ -26,6 +26,7 @@ AUCTION = PathIdentifier(
     schema={"type": "string", "pattern": f"^{GID.pattern}$"},
     about="The auction.",
 )
+ETAG = ResponseHeader("ETag", "Changes with each change of the auction that the caller may see.")
 _LIMIT = Field(
     name="limit",
     to="limit",

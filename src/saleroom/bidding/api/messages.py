@@ -15,6 +15,8 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec import Struct, inspect
 
+from saleroom.accounts.api.vocabulary import USERNAME
+from saleroom.bidding.api.vocabulary import HASH, VOCABULARY
 from saleroom.bidding.domain import bidding, closing, selling
 from saleroom.bidding.domain.auction import Auction, Status, begin
 from saleroom.bidding.domain.bidding import BidRequest
@@ -27,7 +29,7 @@ from saleroom.bidding.service.recording import Step, steps
 from saleroom.bidding.service.signing import Signer
 from saleroom.feed.streams import STARTED, started
 from saleroom.http import problems, schemas
-from saleroom.http.schemas import GID_PATTERN, HASH, INSTANT, MONEY, USERNAME, Schema
+from saleroom.http.schemas import GID_PATTERN, INSTANT, MONEY, Schema
 from saleroom.kernel.errors import Change, Invalid, Refused
 from saleroom.kernel.identifiers import EventId
 from saleroom.kernel.instants import instant, maybe_instant
@@ -243,7 +245,11 @@ def refused_example(refused: type[Refused]) -> Any:
         Invalid.one("maximum", "money_decimals", "must have at most 3 decimals")
         if refused is Invalid
         else refused(
-            **{name: fact for name, fact in facts.items() if problems.member(name) in schemas.FACTS.get(refused, {})}
+            **{
+                name: fact
+                for name, fact in facts.items()
+                if problems.member(name) in (schemas.VOCABULARY | VOCABULARY).facts.get(refused, {})
+            }
         )
     )
     return {"status": problems.status_of(error), **problems.body_of(error)}

@@ -11,9 +11,10 @@ from starlette.responses import Response
 from saleroom.bidding.api import uploads
 from saleroom.bidding.api.auctions import AUTHOR_REFUSALS
 from saleroom.bidding.api.conditions import seen
-from saleroom.bidding.api.fields import AUCTION
+from saleroom.bidding.api.fields import AUCTION, ETAG
 from saleroom.bidding.domain.errors import (
     HasBids,
+    PreconditionFailed,
     TooManyPhotos,
     UnknownAuction,
 )
@@ -21,12 +22,12 @@ from saleroom.bidding.domain.photos import PER_LOT_MAX, Photo
 from saleroom.bidding.service import photos
 from saleroom.bidding.service.photos import LotPhotos
 from saleroom.bidding.services import BiddingServices
-from saleroom.http.endpoints import Access, Call, Endpoint
+from saleroom.http.endpoints import Access, Call, Endpoint, ResponseHeader, Upload
 from saleroom.http.forms import (
     Field,
     Form,
 )
-from saleroom.http.problems import NotAnImage
+from saleroom.http.problems import Problem
 from saleroom.http.requests import client_address, media_type
 from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Busy, Fault, Invalid, TooManyRequests
@@ -53,6 +54,7 @@ def photo_ids(raw: bytes) -> list[str] | Fault:
 
 PHOTOS = Form(
     name="PhotoList",
+    example={"photos": []},
     fields=(
         Field(
             name="photos",
@@ -69,6 +71,13 @@ PHOTOS = Form(
         ),
     ),
 )
+
+
+class NotAnImage(Problem):
+    """Send the picture itself as the body, with its 'Content-Type', such as image/jpeg."""
+
+    code = "image_expected"
+    status = 415
 
 
 class PhotoFileView(Struct, frozen=True):
@@ -131,10 +140,16 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         handler=upload,
         tag="auctions",
         access=Access.TOKEN,
-        picture=True,
+        upload=Upload(
+            ("image/*", OCTETS),
+            "The bytes of the picture: JPEG, PNG, WebP, GIF (of which the first is taken) or AVIF.",
+        ),
         status=201,
         answer=PhotoView,
-        errors=(Invalid, TooManyPhotos, TooManyRequests, Busy),
+        headers=(
+            ResponseHeader("Location", "The widest file of the new photo.", {"type": "string", "pattern": "^/photos/"}),
+        ),
+        errors=(Invalid, NotAnImage, TooManyPhotos, TooManyRequests, Busy),
         about="Kept are three widths of it as WebP, upright and without what a camera writes beside it. "
         "A photo that is on no auction is kept for a day.",
     ),
@@ -147,6 +162,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         tag="auctions",
         identifier=AUCTION,
         answer=PhotosView,
+        headers=(ETAG,),
         errors=(UnknownAuction,),
         about="Each photo comes with its files, the narrowest first.",
     ),
@@ -161,8 +177,9 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         access=Access.TOKEN,
         form=PHOTOS,
         answer=PhotosView,
+        headers=(ETAG,),
         errors=(*AUTHOR_REFUSALS, HasBids),
-        match=True,
+        match=PreconditionFailed,
         about="What is left out is on no auction from then on.",
     ),
 )

@@ -161,6 +161,7 @@ def _required(field: Field) -> Field:
 
 CREATE = Form(
     name="AuctionDraft",
+    example={"name": "Longcase clock", "startingPrice": "100"},
     fields=(
         _required(_NAME),
         money_field("startingPrice", "starting_price", _STARTING_PRICE, required=True),
@@ -169,7 +170,9 @@ CREATE = Form(
     ),
 )
 AMEND = Form(
-    name="AuctionChanges", fields=(_NAME, money_field("startingPrice", "starting_price", _STARTING_PRICE), *_TERMS)
+    name="AuctionChanges",
+    example={"description": "Walnut, about 1740"},
+    fields=(_NAME, money_field("startingPrice", "starting_price", _STARTING_PRICE), *_TERMS),
 )
 CLOSE = Form(
     name="CloseRequest", fields=(instant_or_null("endsAt", "ends_at", "Announces the end; without it, it closes now."),)

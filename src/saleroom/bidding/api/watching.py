@@ -6,13 +6,13 @@ from starlette.responses import Response
 
 from saleroom.bidding.api.auctions import AuctionPage
 from saleroom.bidding.api.fields import AUCTION, paging
+from saleroom.bidding.api.lists import WATCHED
 from saleroom.bidding.domain.errors import (
     TooManyWatched,
     UnknownAuction,
 )
 from saleroom.bidding.service import watching
 from saleroom.bidding.services import BiddingServices
-from saleroom.http.cursors import WATCHED
 from saleroom.http.endpoints import Access, Call, Endpoint
 from saleroom.http.responses import LIMIT_DEFAULT, page_response
 

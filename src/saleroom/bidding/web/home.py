@@ -12,12 +12,13 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.accounts import parse_username
 from saleroom.bidding.api.auctions import QUERY_MAX
+from saleroom.bidding.api.lists import AUCTIONS
 from saleroom.bidding.domain.auction import Status
 from saleroom.bidding.service import reading
 from saleroom.bidding.service.catalogue import COUNT_MAX, Catalogue, catalogue
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.listing import Filter, Mark, Sort
-from saleroom.http.cursors import AUCTIONS, BAD_CURSOR, Sealed
+from saleroom.http.cursors import BAD_CURSOR, Sealed
 from saleroom.http.forms import Field, checked, one_of, read_fields, text
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.site.site import Site

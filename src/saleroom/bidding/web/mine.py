@@ -13,11 +13,12 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.errors import UnknownSession
 from saleroom.accounts.service import accounts
+from saleroom.bidding.api.lists import DEALINGS, WATCHED
 from saleroom.bidding.service import lot, mine
 from saleroom.bidding.service.mine import LIVE, OVER, MyLots
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.mine import Place
-from saleroom.http.cursors import DEALINGS, WATCHED, List, Sealed
+from saleroom.http.cursors import List, Sealed
 from saleroom.http.requests import session_cookie_name, session_token
 from saleroom.kernel.errors import Fault, Invalid, Unauthenticated
 from saleroom.kernel.instants import instant

@@ -10,7 +10,8 @@ import msgspec
 from msgspec import Struct
 
 from saleroom import __version__
-from saleroom.bidding.api import ENDPOINTS, messages
+from saleroom.accounts.api.vocabulary import VOCABULARY as ACCOUNTS
+from saleroom.bidding.api import ENDPOINTS, messages, vocabulary
 from saleroom.bidding.api.devices import COMMAND, PAYLOAD_BYTES_MAX
 from saleroom.bidding.api.messages import GID
 from saleroom.feed.streams import AFTER, STARTED
@@ -258,6 +259,7 @@ def _reply(channel: str, of: Iterable[str]) -> dict[str, Any]:
     }
 
 
+VOCABULARY = schemas.VOCABULARY | ACCOUNTS | vocabulary.VOCABULARY
 _REPLIES = ("accepted", "refused")
 _PLACE = next(endpoint for endpoint in ENDPOINTS if endpoint.name == "placeBid")
 
@@ -271,7 +273,7 @@ def _messages() -> dict[str, Any]:
     statuses = [msgspec.json.decode(each) for each in (ONLINE, OFFLINE)]
     said = {"enum": [each["status"] for each in statuses], "description": "Whether the house is connected."}
     status = {"type": "object", "properties": {"status": said}, "required": ["status"]}
-    answers = schemas.components(ENDPOINTS)
+    answers = schemas.components(ENDPOINTS, VOCABULARY)
     accepted = messages.reply_schema(answers["BidAnswer"], "BidReply", _PLACE.status)
     refused = [
         messages.reply_schema(answers[error_name(one)], error_name(one), problems.status_of(one)) for one in _refusals()
@@ -346,7 +348,7 @@ def _refusals() -> list[type[Refused]]:
 
 def _needed(found: Mapping[str, Any]) -> dict[str, Schema]:
     """Return the schemas that the messages refer to, and those that these refer to."""
-    known, needed = schemas.components(ENDPOINTS), {}
+    known, needed = schemas.components(ENDPOINTS, VOCABULARY), {}
     wanted = _referred(found)
     while wanted:
         name = wanted.pop()

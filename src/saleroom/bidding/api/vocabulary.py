@@ -1,0 +1,142 @@
+"""The words of the API's document that are about auctions and bids."""
+
+from __future__ import annotations
+
+from saleroom.accounts.api.vocabulary import USERNAME
+from saleroom.bidding.domain.auction import Status
+from saleroom.bidding.domain.errors import (
+    AlreadyLeading,
+    AuctionNotStarted,
+    AuctionOver,
+    AuctionStarted,
+    BidTooLow,
+    BuyNowUnavailable,
+    EndsByItself,
+    PreconditionFailed,
+    TermsChanged,
+    TooManyAuctions,
+    TooManyPhotos,
+    TooManyWatched,
+)
+from saleroom.bidding.domain.events import Outcome
+from saleroom.http.schemas import COUNT, GID_PATTERN, INSTANT, MONEY, Schema, Vocabulary, fact
+from saleroom.kernel.errors import Refused
+
+HASH: Schema = {"pattern": "^[0-9a-f]{64}$"}
+
+_MEMBERS: dict[str, tuple[Schema, str]] = {
+    "alg": ({"const": "EdDSA"}, "What it signs with."),
+    "amount": (MONEY, "The price that this bid shows."),
+    "auction": ({}, "The auction as it is now."),
+    "auctions": ({}, "The auctions of this page."),
+    "author": (USERNAME, "Who offers the lot."),
+    "automatic": ({}, "Whether the service bid on behalf of a maximum."),
+    "bid": ({}, "One's bid in the history, or null where only one's own maximum rose."),
+    "bidCount": (COUNT, "How many bids the history holds."),
+    "bidder": (USERNAME, "Who bid."),
+    "bids": ({}, "The bids of this page."),
+    "buyNowPrice": (MONEY, "The price at which it is sold at once, until the first bid."),
+    "cap": (INSTANT, "The end never moves past this; null where nothing bounds it."),
+    "closedAt": (INSTANT, "When it was closed, bought or cancelled; null while it is not over."),
+    "currentBid": (MONEY, "The visible price; null before the first bid."),
+    "currentBidAt": (INSTANT, "When the leading bid was recorded."),
+    "currentBidder": (USERNAME, "Who leads."),
+    "crv": ({"const": "Ed25519"}, "The curve."),
+    "decidedAt": (INSTANT, "When it was decided, by the clock of the house."),
+    "description": ({}, "What is sold."),
+    "endsAt": (INSTANT, "When it closes by itself, as announced; null where its author closes it."),
+    "extension": ({"minimum": 1}, "Seconds from a late bid to the new end."),
+    "files": ({}, "The photo in each width that it was made in, the narrowest first."),
+    "from": (MONEY, "The lowest price of the tier."),
+    "gid": ({"pattern": GID_PATTERN}, "The auction's public identifier."),
+    "head": (HASH, "The hash of the last event of the auction's ledger."),
+    "height": ({"minimum": 1}, "In pixels."),
+    "increment": (MONEY, "By how much a bid exceeds the one before: one step at every price, or the ladder of tiers."),
+    "kid": ({}, "Its thumbprint (RFC 7638); a receipt names its key by it."),
+    "kty": ({"const": "OKP"}, "The kind of key."),
+    "keys": ({}, "What receipts are signed with, the newest first; JSON Web Keys."),
+    "lateMicroseconds": (
+        {"type": "integer", "minimum": 0},
+        "How long after `endsAt` it was decided; null where that had not come.",
+    ),
+    "leading": ({}, "Whether the caller leads now."),
+    "maximum": (MONEY, "The limit behind one's own bid."),
+    "minimumBid": (MONEY, "The least next bid; null once it is over, or once it could not be written in 20 digits."),
+    "ledgerFormat": ({"const": 1}, "The number of the format of ledgers and receipts."),
+    "name": ({}, "The name of the lot."),
+    "outcome": ({"enum": list(Outcome)}, "How it ended; null until it is closed."),
+    "photos": ({}, "The photos, in their order."),
+    "placedAt": (INSTANT, "When the bid was recorded."),
+    "receipt": (
+        {"pattern": r"^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$"},
+        "The house's signature under the bid: a JSON Web Signature, see docs/ledger.md.",
+    ),
+    "receivedAt": (INSTANT, "When the house had the request; null for an automatic bid."),
+    "reserveMet": ({}, "Whether the price has reached the reserve; null where there is none."),
+    "reservePrice": (MONEY, "It is not sold below this; shown to its author only."),
+    "service": ({"const": "saleroom"}, "What this is."),
+    "serviceVersion": ({}, "Its version."),
+    "softClose": ({}, "How late bids move the end, once there is one; null where they do not."),
+    "standing": ({}, "How the caller stands."),
+    "startingPrice": (MONEY, "The least first bid."),
+    "startsAt": (INSTANT, "When bidding opens; null where it opened at once."),
+    "step": (MONEY, "By how much the next bid is higher."),
+    "use": ({"const": "sig"}, "What it is for."),
+    "url": ({"pattern": "^/photos/"}, "Where it is: a path of this house."),
+    "window": ({"minimum": 1}, "Seconds before the end in which a bid moves it."),
+    "x": ({}, "The public key, in base64url."),
+    "width": ({"minimum": 1}, "In pixels."),
+    "version": ({"minimum": 1}, "The number of the auction's latest public event."),
+}
+_TOLD: Schema = {"type": ["string", "null"]}
+_CHANGED: dict[str, Schema] = {
+    "version": {"type": "integer", **_MEMBERS["version"][0], "description": "The auction's version now."},
+    "changes": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {
+                "member": {"type": "string", "description": "The member of the auction, or `photos`."},
+                "was": _TOLD | {"description": "What it was when you saw it; null too where it is long or private."},
+                "now": _TOLD | {"description": "What it is now; null too where it is long or private."},
+            },
+            "required": ["member", "was", "now"],
+            "additionalProperties": False,
+        },
+        "description": "What is offered otherwise; empty where that is not known, or where nothing but bids was added.",
+    },
+}
+_HOW_MANY: Schema = {"type": "integer", "minimum": 1, "description": "How many there may be."}
+_FACTS: dict[type[Refused], dict[str, Schema]] = {
+    BidTooLow: {"minimumBid": fact(_MEMBERS["minimumBid"])},
+    AlreadyLeading: {"minimumBid": fact(_MEMBERS["minimumBid"])},
+    BuyNowUnavailable: {"minimumBid": fact(_MEMBERS["minimumBid"])},
+    AuctionOver: {
+        "endsAt": fact(_MEMBERS["endsAt"]),
+        "closedAt": fact(_MEMBERS["closedAt"], nullable=False) | {"description": "Since when it is over."},
+        "receivedAt": fact(_MEMBERS["receivedAt"])
+        | {"description": "When the house had the request; null where it was no bid."},
+        "decidedAt": fact(_MEMBERS["decidedAt"], nullable=False),
+        "lateMicroseconds": fact(_MEMBERS["lateMicroseconds"]),
+    },
+    EndsByItself: {"endsAt": fact(_MEMBERS["endsAt"])},
+    AuctionNotStarted: {"startsAt": fact(_MEMBERS["startsAt"])},
+    AuctionStarted: {"startsAt": fact(_MEMBERS["startsAt"])},
+    TermsChanged: _CHANGED,
+    PreconditionFailed: _CHANGED,
+    TooManyPhotos: {"limit": _HOW_MANY},
+    TooManyAuctions: {"limit": _HOW_MANY},
+    TooManyWatched: {"limit": _HOW_MANY},
+}
+
+VOCABULARY = Vocabulary(
+    members=_MEMBERS,
+    forms={("AuctionView", "status"): {"enum": list(Status)}},
+    facts=_FACTS,
+    tags={
+        "auctions": "What is sold.",
+        "bids": "What is offered for it.",
+        "events": "What happens, as it happens.",
+        "evidence": "What anyone can check the house by.",
+    },
+)
