@@ -20,6 +20,7 @@ from saleroom.bidding.service import desk, recording
 from saleroom.bidding.storage import auctions
 from saleroom.log.store import LoggedEvent
 from saleroom.mqtt import outbox
+from saleroom.storage import batching
 from tests.simulation.world import PROCESS
 
 PLANTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {}
@@ -138,17 +139,23 @@ def past_the_cap() -> Iterator[None]:
 @contextmanager
 def answered_before_commit() -> Iterator[None]:
     """A bid is acknowledged before its commit."""
+    take = desk.Desk._take
+    batch: list[Any] = []
 
-    async def decide(self: desk.Desk, batch: Any) -> None:
+    def remember(self: desk.Desk) -> Any:
+        batch[:] = take(self)
+        return batch
+
+    async def decide(self: desk.Desk, commands: Any) -> Any:
         @wraps(use_cases.place_bids)
         def hasty(tx: Any, commands: Any) -> Any:
             answers = use_cases.place_bids(tx, commands)
-            desk._tell(batch, answers)
+            batching.tell(batch, answers)
             return answers
 
-        await self._database.write(hasty, [bid for bid, _ in batch])
+        return await self._database.write(hasty, commands)
 
-    with patch.object(desk.Desk, "_decide", decide):
+    with patch.object(desk.Desk, "_take", remember), patch.object(desk.Desk, "_decide", decide):
         yield
 
 

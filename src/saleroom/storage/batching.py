@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from itertools import islice
 from typing import Generic, TypeVar
 
@@ -21,6 +21,72 @@ BATCH_MAX = 512
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 Answers = Sequence[V | Exception]
+
+
+Waiting = tuple[K, Sequence["asyncio.Future[V]"]]
+"""A question, and the futures of those who wait for its answer."""
+
+
+class Batches(Generic[K, V]):
+    """Answers questions batch after batch, until none waits. Only one batch is under way at a time."""
+
+    def __init__(
+        self,
+        name: str,
+        take: Callable[[], Sequence[Waiting[K, V]]],
+        answer: Callable[[Sequence[K]], Awaitable[Answers[V]]],
+    ) -> None:
+        """`take` returns the next batch, which is empty if nothing waits; `answer` answers it in one transaction.
+
+        The log tells by `name` what the questions are.
+        """
+        self._name = name
+        self._take = take
+        self._answer = answer
+        self._serving: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin, unless batches are already under way."""
+        if self._serving is None:
+            self._serving = begin_for_all(self._serve())
+
+    async def _serve(self) -> None:
+        try:
+            while batch := self._take():
+                try:
+                    await self._settle(batch)
+                except Exception as error:  # noqa: BLE001  # a log that cannot be written must leave nobody waiting
+                    tell(batch, [error] * len(batch))
+        finally:
+            self._serving = None
+
+    async def _settle(self, batch: Sequence[Waiting[K, V]]) -> None:
+        """Answer every question of `batch`. If the transaction breaks, ask them one by one to find the one to blame."""
+        try:
+            answers = await self._answer([question for question, _ in batch])
+        except Unavailable as error:
+            answers = [Unavailable(str(error)) for _ in batch]
+        except Exception as error:
+            # A bug, or a row that the database refuses: only those who asked for it are told.
+            if len(batch) > 1:
+                log.exception("a batch failed; trying its parts one by one", batch=self._name, size=len(batch))
+                for one in batch:
+                    await self._settle([one])
+                return
+            answers = [error]
+        tell(batch, answers)
+
+
+def tell(batch: Sequence[Waiting[K, V]], answers: Answers[V]) -> None:
+    """Give everybody who still waits for a question of `batch` its answer."""
+    for (_, futures), answer in zip(batch, answers, strict=True):
+        for future in futures:
+            if future.done():
+                continue  # The client has gone, or has been told. A bid is decided all the same.
+            if isinstance(answer, Exception):
+                future.set_exception(answer)
+            else:
+                future.set_result(answer)
 
 
 class _Waiting(Struct, Generic[V]):
@@ -53,57 +119,24 @@ class Shared(Generic[K, V]):
         self._answer = answer
         self._batch_max = batch_max
         self._waiting: dict[K, list[_Waiting[V]]] = {}
-        self._serving: asyncio.Task[None] | None = None
+        self._batches = Batches("reads", self._take, self._read)
 
     async def ask(self, question: K) -> V:
         """Return the answer. Raises what the question is refused with, or Unavailable."""
         future: asyncio.Future[V] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(question, []).append(_Waiting(future, ASKER.get()))
-        if self._serving is None:
-            self._serving = begin_for_all(self._serve())
+        self._batches.start()
         return await future
 
-    async def _serve(self) -> None:
-        try:
-            while self._waiting:
-                batch = self._next_batch()
-                try:
-                    if batch:
-                        await self._settle(batch)
-                except Exception as error:  # noqa: BLE001  # told to all: a log that cannot be written leaves nobody waiting
-                    _tell(batch, [error] * len(batch))
-        finally:
-            self._serving = None
+    def _take(self) -> list[Waiting[K, V]]:
+        """Return the next questions that somebody still waits for."""
+        batch: list[Waiting[K, V]] = []
+        while self._waiting and not batch:
+            for question in list(islice(self._waiting, self._batch_max)):
+                futures = [one.future for one in self._waiting.pop(question) if one.stays()]
+                if futures:
+                    batch.append((question, futures))
+        return batch
 
-    def _next_batch(self) -> list[tuple[K, list[_Waiting[V]]]]:
-        first = list(islice(self._waiting, self._batch_max))
-        batch = [(question, [one for one in self._waiting.pop(question) if one.stays()]) for question in first]
-        return [(question, waiting) for question, waiting in batch if waiting]
-
-    async def _settle(self, batch: Sequence[tuple[K, list[_Waiting[V]]]]) -> None:
-        """Answer every question of `batch`. One that breaks the transaction is found by asking them one by one."""
-        try:
-            answers = await self._database.read(self._answer, [question for question, _ in batch])
-        except Unavailable as error:
-            answers = [Unavailable(str(error)) for _ in batch]
-        except Exception as error:
-            # A bug: whoever brought it is told, and their neighbours are not harmed.
-            if len(batch) > 1:
-                log.exception("a batch of reads failed; trying them one by one", reads=len(batch))
-                for one in batch:
-                    await self._settle([one])
-                return
-            answers = [error]
-        _tell(batch, answers)
-
-
-def _tell(batch: Sequence[tuple[K, list[_Waiting[V]]]], answers: Sequence[V | Exception]) -> None:
-    for (_, waiting), answer in zip(batch, answers, strict=True):
-        for one in waiting:
-            future = one.future
-            if future.done():
-                continue  # The client has gone, or has been told.
-            if isinstance(answer, Exception):
-                future.set_exception(answer)
-            else:
-                future.set_result(answer)
+    def _read(self, questions: Sequence[K]) -> Awaitable[Answers[V]]:
+        return self._database.read(self._answer, questions)

@@ -22,6 +22,7 @@ from saleroom.bidding.service.lookup import lock_one
 from saleroom.bidding.service.signing import SigningKey
 from saleroom.bidding.storage import auctions as rows
 from saleroom.kernel.errors import Busy, Refused, Unauthenticated
+from saleroom.storage import batching
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.turns import Rank
 from tests.bidding.service.test_waiting import Pause
@@ -133,7 +134,7 @@ async def test_nobody_waits_for_good_where_the_log_fails(
         raise OSError("no room on the disk")
 
     monkeypatch.setattr(desk, "place_bids", breaking)
-    monkeypatch.setattr(desk.log, "exception", unwritable)
+    monkeypatch.setattr(batching.log, "exception", unwritable)
     counter = Desk(database)
     async with asyncio.timeout(20):
         answers = await asyncio.gather(

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from itertools import islice
-
-import structlog
 
 from saleroom.bidding.service.bidding import BidCommand, dismissed, place_bids
 from saleroom.bidding.service.signing import SigningKey
 from saleroom.kernel.errors import Busy
+from saleroom.storage.batching import Batches, Waiting
 from saleroom.storage.database import Database
-from saleroom.storage.faults import Unavailable
 from saleroom.storage.turns import begin_for_all
-
-log = structlog.get_logger()
 
 BATCH_MAX = 512
 WAITING_MAX = 4096
@@ -27,7 +23,6 @@ AT_DOOR_MAX = 4 * WAITING_MAX
 """Bids whose token and auction are still to be looked at. Of forged ones the house reads more than it can be sent."""
 
 _TOO_MANY = "Too many bids at once; nothing was changed; try again in a moment."
-_Waiting = tuple[BidCommand, "asyncio.Future[bytes]"]
 
 
 class Desk:
@@ -44,12 +39,12 @@ class Desk:
         """`key` signs receipts; without it that of the database."""
         self._database = database
         self._key = key or SigningKey()
-        self._waiting: dict[str, deque[_Waiting]] = {}
+        self._waiting: dict[str, deque[Waiting[BidCommand, bytes]]] = {}
         """By auction, in the order of their turns."""
         self._count = 0
         self._by_token: Counter[str] = Counter()
-        self._at_door: deque[_Waiting] = deque()
-        self._serving: asyncio.Task[None] | None = None
+        self._at_door: deque[tuple[BidCommand, asyncio.Future[bytes]]] = deque()
+        self._batches = Batches("bids", self._take, self._decide)
         self._looking: asyncio.Task[None] | None = None
 
     async def place(self, command: BidCommand) -> bytes:
@@ -79,11 +74,10 @@ class Desk:
             raise Busy(_TOO_MANY)
         if line is None:
             line = self._waiting[command.gid] = deque()
-        line.append((command, answer))
+        line.append((command, (answer,)))
         self._count += 1
         self._by_token[command.token] += 1
-        if self._serving is None:
-            self._serving = begin_for_all(self._serve())
+        self._batches.start()
 
     async def _look(self) -> None:
         """Let those at the door line up who are somebody and bid on something, until nobody is there."""
@@ -112,9 +106,9 @@ class Desk:
         if refusal is not None and not answer.done():
             answer.set_exception(refusal)
 
-    def _next_batch(self) -> list[_Waiting]:
+    def _take(self) -> list[Waiting[BidCommand, bytes]]:
         """Take up to `BATCH_MAX` bids: one of each auction in turn, and again."""
-        batch: list[_Waiting] = []
+        batch: list[Waiting[BidCommand, bytes]] = []
         while self._waiting and len(batch) < BATCH_MAX:
             gid = next(iter(self._waiting))
             line = self._waiting.pop(gid)
@@ -123,47 +117,12 @@ class Desk:
                 self._waiting[gid] = line
         self._count -= len(batch)
         for command, _ in batch:
-            self._by_token[command.token] -= 1
-            if not self._by_token[command.token]:
+            left = self._by_token[command.token] - 1
+            if left:
+                self._by_token[command.token] = left
+            else:
                 del self._by_token[command.token]
         return batch
 
-    async def _serve(self) -> None:
-        """Take batch after batch until nobody waits."""
-        try:
-            while self._waiting:
-                batch = self._next_batch()
-                try:
-                    await self._decide(batch)
-                except Exception as error:  # noqa: BLE001  # told to all: a log that cannot be written leaves nobody waiting
-                    _tell(batch, [error] * len(batch))
-        finally:
-            self._serving = None
-
-    async def _decide(self, batch: Sequence[_Waiting]) -> None:
-        """Answer every bid of `batch`. One that breaks the transaction is found by trying them one by one."""
-        try:
-            answers: Sequence[bytes | Exception] = await self._database.write(
-                place_bids, [bid for bid, _ in batch], self._key
-            )
-        except Unavailable as error:
-            answers = [Unavailable(str(error)) for _ in batch]
-        except Exception as error:
-            # A bug, or a row that the database refuses: whoever brought it is told, and their neighbours are not harmed.
-            if len(batch) > 1:
-                log.exception("a batch of bids failed; trying them one by one", bids=len(batch))
-                for one in batch:
-                    await self._decide([one])
-                return
-            answers = [error]
-        _tell(batch, answers)
-
-
-def _tell(batch: Sequence[_Waiting], answers: Sequence[bytes | Exception]) -> None:
-    for (_, future), answer in zip(batch, answers, strict=True):
-        if future.done():
-            continue  # The client has gone, or has been told; what it asked for is decided all the same.
-        if isinstance(answer, Exception):
-            future.set_exception(answer)
-        else:
-            future.set_result(answer)
+    def _decide(self, commands: Sequence[BidCommand]) -> Awaitable[Sequence[bytes | Exception]]:
+        return self._database.write(place_bids, commands, self._key)
