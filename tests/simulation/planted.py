@@ -104,7 +104,7 @@ def forgotten_key() -> Any:
 @plant
 def key_for_anything() -> Any:
     """An Idempotency-Key answers for any request."""
-    return patch.object(use_cases, "repeated", lambda kept, asked: kept.answer)
+    return patch.object(use_cases, "first_answer", lambda kept, asked: kept.answer)
 
 
 @plant
