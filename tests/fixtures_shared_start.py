@@ -1,10 +1,11 @@
-"""Houses of one process share what each of them would compute from the same files at its start."""
+"""Houses and clients of one process share what each of them would compute from the same files at its start."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from jinja2 import BytecodeCache, Environment
 from jinja2.bccache import Bucket
@@ -35,7 +36,7 @@ def once_below(folder: Path, make: Callable[..., Any]) -> Callable[..., Any]:
 
 @pytest.fixture(scope="session", autouse=True)
 def shared_start() -> Iterator[None]:
-    """Compile templates, compress assets, and write documents once."""
+    """Compile templates, compress assets, write documents, and read the machine's certificates once."""
     templates, make_environment = Templates(), rendering._environment
 
     def environment(*names: Any) -> Environment:
@@ -47,5 +48,6 @@ def shared_start() -> Iterator[None]:
         patch.setattr(rendering, "_environment", environment)
         patch.setattr(assets, "_representations", once_below(compose.PUBLIC_FOLDER, assets._representations))
         patch.setattr(language, "_catalogue", once_below(language.FOLDER, language._catalogue))
+        patch.setattr(httpx._transports.default, "create_ssl_context", cache(httpx.create_ssl_context))
         patch.setattr(asyncapi, "document", cache(asyncapi.document))
         yield

@@ -1,5 +1,6 @@
 """`saleroom` as people run it: a process of its own, with a folder of its own, spoken to over TCP."""
 
+import http.client
 import os
 import re
 import signal
@@ -132,23 +133,27 @@ class Served:
             self.output += line
 
     def _answers(self) -> bool:
+        connection = http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=START_SECONDS_MAX)
         try:
-            return httpx.get(f"{self.url}/healthz").status_code == 200
-        except httpx.TransportError:
+            connection.request("GET", "/healthz")
+            return connection.getresponse().status == 200
+        except (OSError, http.client.HTTPException):
             return False
+        finally:
+            connection.close()
 
     def _until(self, holds: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + START_SECONDS_MAX
         while not holds():
             assert self.process.poll() is None and time.monotonic() < deadline, f"not so: {what}\n{self.told()}"
-            time.sleep(0.02)
+            time.sleep(0.05)
 
 
 class Client:
     """Somebody who speaks to the house over HTTP, with or without a token."""
 
     def __init__(self, url: str) -> None:
-        self._http = httpx.Client(base_url=url, headers={"X-Requested-With": "test"}, timeout=30)
+        self._http = httpx.Client(base_url=url, headers={"X-Requested-With": "test"}, timeout=60)
 
     def close(self) -> None:
         """Close the connections."""

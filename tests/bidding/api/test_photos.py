@@ -7,8 +7,13 @@ import httpx
 import pytest
 from PIL import Image
 
+from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.api import uploads
+from saleroom.bidding.domain.photos import Photo, made_widths
+from saleroom.bidding.storage import photos
+from saleroom.storage.database import Transaction
 from tests.bidding.api.answers import faults, raw, refusal
+from tests.fixtures_database import unique
 from tests.fixtures_house import House, ServeHouse, User
 from tests.pictures import plain, told_much
 
@@ -24,6 +29,21 @@ def send(who: User, data: bytes = PICTURE, **headers: str) -> httpx.Response:
 def sent(who: User, count: int) -> list[str]:
     """Send so many pictures and return their ids."""
     return [str(send(who).json()["id"]) for _ in range(count)]
+
+
+def add_photos(house: House, owner: User, count: int) -> list[str]:
+    """Store photos on no auction, without the work of decoding a picture for each, and return their ids."""
+
+    def add(tx: Transaction) -> list[str]:
+        account = authenticate(tx, owner.token)
+        ids = [unique("photo").replace(".", "-") for _ in range(count)]
+        for one in ids:
+            photos.add(
+                tx, account.id, Photo(one, 16, 16, made_widths(16)), dict.fromkeys(made_widths(16), b""), tx.now()
+            )
+        return ids
+
+    return house.write(add)
 
 
 def arrange(who: User, gid: str, ids: list[str]) -> httpx.Response:
@@ -168,7 +188,8 @@ def test_too_many_photos_on_no_auction(sqlite_house: House) -> None:
     """The sixty-first photo that is on no auction is 409 with the limit."""
     ada = sqlite_house.newcomer()
     small = plain((16, 16))
-    assert {201} == {send(ada, small).status_code for _ in range(60)}
+    add_photos(sqlite_house, ada, 59)
+    assert 201 == send(ada, small).status_code
     answer = send(ada, small)
     assert ((409, "too_many_photos"), 60) == (refusal(answer), answer.json()["limit"])
 
@@ -199,7 +220,7 @@ def test_photos_that_an_auction_cannot_have(house: House) -> None:
     """Another's photo, one of another auction, one that is named twice and a thirteenth are faults of `photos`."""
     ada, bob = house.newcomer(), house.newcomer()
     gid, other = ada.auction(), ada.auction()
-    mine, his = sent(ada, 13), sent(bob, 1)
+    mine, his = add_photos(house, ada, 13), add_photos(house, bob, 1)
     arrange(ada, other, mine[:1])
     expected = [(his, "unknown_photo"), (mine[:1], "photo_in_use"), (mine[1:2] * 2, "repeated")]
     for wanted, code in [*expected, (mine[1:] + his, "too_many_photos"), (["a b"], "photo_id")]:
