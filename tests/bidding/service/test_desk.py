@@ -28,10 +28,8 @@ from saleroom.storage.turns import Rank
 from tests.bidding.service.test_waiting import Pause
 from tests.fixtures_database import OpenDatabase
 
-pytestmark = pytest.mark.anyio
 
-
-class House:
+class Sale:
     """An author's auction and three bidders' tokens."""
 
     def __init__(self, gid: str, tokens: Sequence[str]) -> None:
@@ -44,12 +42,12 @@ class House:
 
 
 @pytest.fixture
-async def house(database: Database) -> House:
-    """A house with one open auction from 1 on."""
+async def sale(database: Database) -> Sale:
+    """An open auction from 1 on."""
 
-    def furnish(tx: Transaction) -> House:
+    def furnish(tx: Transaction) -> Sale:
         tokens = [issue_token(tx, register(tx, name, "no digest").id).value for name in ("ann", "bob", "cat", "dan")]
-        return House(sold_by(tx, tokens[0]), tokens)
+        return Sale(sold_by(tx, tokens[0]), tokens)
 
     return await database.write(furnish)
 
@@ -66,7 +64,7 @@ def decoded(answer: bytes) -> BidAnswer:
 
 
 async def test_waiting_bids_share_transactions(
-    database: Database, house: House, monkeypatch: pytest.MonkeyPatch
+    database: Database, sale: Sale, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A lone bid is decided at once; those that arrive during its transaction share the next one, in order."""
     batches: list[int] = []
@@ -77,30 +75,30 @@ async def test_waiting_bids_share_transactions(
 
     monkeypatch.setattr(desk, "place_bids", counted)
     counter = Desk(database)
-    first = asyncio.create_task(counter.place(house.bid(1, "1")))
+    first = asyncio.create_task(counter.place(sale.bid(1, "1")))
     while not batches:
         await asyncio.sleep(0)
-    answers = await asyncio.gather(first, *(counter.place(house.bid(1 + n % 3, str(10 * n))) for n in range(1, 21)))
+    answers = await asyncio.gather(first, *(counter.place(sale.bid(1 + n % 3, str(10 * n))) for n in range(1, 21)))
     assert batches == [1, 20]
     assert [f"{max(1, 10 * n)}.000" for n in range(21)] == [decoded(a).auction.current_bid for a in answers]
 
 
-async def test_a_bad_bid_leaves_its_neighbours_alone(database: Database, house: House) -> None:
+async def test_a_bad_bid_leaves_its_neighbours_alone(database: Database, sale: Sale) -> None:
     """Each bid of a batch gets its own answer: accepted, too low, of nobody, for no auction."""
     counter = Desk(database)
-    nobody = BidCommand("no such token", house.gid, BidRequest(Decimal("9.000"), None))
-    nowhere = BidCommand(house.tokens[1], "nowhere", BidRequest(Decimal("9.000"), None))
-    commands = [house.bid(1, "5"), house.bid(2, "5"), nobody, nowhere, house.bid(2, "50")]
+    nobody = BidCommand("no such token", sale.gid, BidRequest(Decimal("9.000"), None))
+    nowhere = BidCommand(sale.tokens[1], "nowhere", BidRequest(Decimal("9.000"), None))
+    commands = [sale.bid(1, "5"), sale.bid(2, "5"), nobody, nowhere, sale.bid(2, "50")]
     answers = await asyncio.gather(*(counter.place(c) for c in commands), return_exceptions=True)
     kinds = [type(a) for a in answers]
     assert kinds == [bytes, BidTooLow, Unauthenticated, UnknownAuction, bytes]
-    stored = await database.read(rows.get, house.gid)
+    stored = await database.read(rows.get, sale.gid)
     assert stored is not None
     assert (Decimal("50.000"), 2) == (stored.current_bid, stored.bid_count)
 
 
 async def test_a_batch_that_breaks_is_tried_one_by_one(
-    database: Database, house: House, monkeypatch: pytest.MonkeyPatch
+    database: Database, sale: Sale, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where one bid breaks the whole transaction, that bid alone fails, and no other is lost or doubled."""
 
@@ -112,16 +110,16 @@ async def test_a_batch_that_breaks_is_tried_one_by_one(
 
     monkeypatch.setattr(desk, "place_bids", breaking)
     counter = Desk(database)
-    commands = [house.bid(1 + n % 3, str(10 * n)) for n in range(1, 5)]
+    commands = [sale.bid(1 + n % 3, str(10 * n)) for n in range(1, 5)]
     answers = await asyncio.gather(*(counter.place(c) for c in commands), return_exceptions=True)
     assert [bytes, ZeroDivisionError, bytes, bytes] == [type(a) for a in answers]
-    stored = await database.read(rows.get, house.gid)
+    stored = await database.read(rows.get, sale.gid)
     assert stored is not None
     assert 3 == stored.bid_count
 
 
 async def test_nobody_waits_for_good_where_the_log_fails(
-    database: Database, house: House, monkeypatch: pytest.MonkeyPatch
+    database: Database, sale: Sale, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where even telling of a broken batch fails, its bids are told so, and those behind them are decided."""
 
@@ -138,28 +136,28 @@ async def test_nobody_waits_for_good_where_the_log_fails(
     counter = Desk(database)
     async with asyncio.timeout(20):
         answers = await asyncio.gather(
-            *(counter.place(house.bid(n, str(10 * n))) for n in (1, 2)), return_exceptions=True
+            *(counter.place(sale.bid(n, str(10 * n))) for n in (1, 2)), return_exceptions=True
         )
-        alone = await counter.place(house.bid(1, "10"))
+        alone = await counter.place(sale.bid(1, "10"))
     assert [OSError, OSError, bytes] == [type(a) for a in (*answers, alone)]
 
 
-async def test_a_full_desk_says_so_at_once(database: Database, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_desk_says_so_at_once(database: Database, sale: Sale, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond its bound the desk refuses with Busy instead of letting bids queue up."""
     monkeypatch.setattr(desk, "WAITING_MAX", 3)
     counter = Desk(database)
-    bids = [counter.place(house.bid(1 + n % 3, str(10 * n))) for n in range(1, 6)]
+    bids = [counter.place(sale.bid(1 + n % 3, str(10 * n))) for n in range(1, 6)]
     answers = await asyncio.gather(*bids, return_exceptions=True)
     assert [bytes, bytes, bytes, Busy, Busy] == [type(a) for a in answers]
 
 
 async def test_a_storm_does_not_starve_another_auction(
-    database: Database, house: House, monkeypatch: pytest.MonkeyPatch
+    database: Database, sale: Sale, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A bid on a quiet auction goes with the next batch and finds room, however many wait on a busy one."""
     monkeypatch.setattr(desk, "WAITING_MAX", 20)
     monkeypatch.setattr(desk, "BATCH_MAX", 4)
-    quiet = House(await database.write(sold_by, house.tokens[0]), house.tokens)
+    quiet = Sale(await database.write(sold_by, sale.tokens[0]), sale.tokens)
     order: list[str] = []
 
     async def placed(name: str, command: BidCommand) -> str:
@@ -171,7 +169,7 @@ async def test_a_storm_does_not_starve_another_auction(
         return "taken"
 
     counter = Desk(database)
-    storm = [asyncio.create_task(placed(f"storm {n}", house.bid(1 + n % 3, str(10 * n)))) for n in range(1, 31)]
+    storm = [asyncio.create_task(placed(f"storm {n}", sale.bid(1 + n % 3, str(10 * n)))) for n in range(1, 31)]
     await asyncio.sleep(0)
     calm = asyncio.create_task(placed("calm", quiet.bid(1, "5")))
     assert "taken" == await calm
@@ -191,19 +189,19 @@ async def test_a_full_desk_stays_bounded(database: Database, monkeypatch: pytest
 
 
 async def test_forged_bids_keep_no_honest_one_out(
-    database: Database, house: House, open_database: OpenDatabase
+    database: Database, sale: Sale, open_database: OpenDatabase
 ) -> None:
     """While the desk is held up, thousands of bids of nobody on no auction are refused, and a bidder's is taken."""
     pause, other = Pause(), open_database()
 
     def holding(tx: Transaction) -> None:
-        lock_one(tx, house.gid)
+        lock_one(tx, sale.gid)
         pause.within(tx)
 
     holder = asyncio.create_task(other.write(holding))
     await pause.reached.wait()
     counter = Desk(database)
-    held_up = asyncio.create_task(counter.place(house.bid(2, "1")))
+    held_up = asyncio.create_task(counter.place(sale.bid(2, "1")))
     await asyncio.sleep(0.1)
     request = BidRequest(Decimal("1.000"), None)
     forged = [
@@ -211,9 +209,9 @@ async def test_forged_bids_keep_no_honest_one_out(
         for number in range(2 * desk.WAITING_MAX)
     ]
     on_nothing = [
-        asyncio.create_task(counter.place(BidCommand(house.tokens[3], f"gid{number}", request))) for number in range(99)
+        asyncio.create_task(counter.place(BidCommand(sale.tokens[3], f"gid{number}", request))) for number in range(99)
     ]
-    honest = asyncio.create_task(counter.place(house.bid(1, "5")))
+    honest = asyncio.create_task(counter.place(sale.bid(1, "5")))
     async with asyncio.timeout(30):
         while sum(task.done() for task in forged) < len(forged) - desk.LOOK_FROM:
             await asyncio.sleep(0.01)
@@ -226,12 +224,12 @@ async def test_forged_bids_keep_no_honest_one_out(
 
 
 async def test_one_bidders_flood_keeps_nobody_out(
-    database: Database, house: House, monkeypatch: pytest.MonkeyPatch
+    database: Database, sale: Sale, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where one bidder has filled the desk with bids on every lot there is, another one's bid finds room."""
     monkeypatch.setattr(desk, "WAITING_MAX", 20)
     monkeypatch.setattr(desk, "LOOK_FROM", 2)
-    lots = [House(await database.write(sold_by, house.tokens[0]), house.tokens) for _ in range(40)]
+    lots = [Sale(await database.write(sold_by, sale.tokens[0]), sale.tokens) for _ in range(40)]
     counter = Desk(database)
     gate = await database._writing.take(Rank.HOUSE, None) if database.kind == "sqlite" else None
     flood = [asyncio.create_task(counter.place(lot.bid(1, "5"))) for lot in lots]
@@ -245,7 +243,7 @@ async def test_one_bidders_flood_keeps_nobody_out(
     assert {bytes, Busy} >= {type(answer) for answer in await asyncio.gather(*flood, return_exceptions=True)}
 
 
-async def test_bids_pass_the_door_in_order(database: Database, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_bids_pass_the_door_in_order(database: Database, sale: Sale, monkeypatch: pytest.MonkeyPatch) -> None:
     """While anybody is at the door nobody passes them, also where the desk has nothing to do by then."""
     monkeypatch.setattr(desk, "LOOK_FROM", 2)
     counter, look, looked_at = Desk(database), database.read, asyncio.Event()
@@ -256,10 +254,10 @@ async def test_bids_pass_the_door_in_order(database: Database, house: House, mon
 
     monkeypatch.setattr(database, "read", slow)
     early = [
-        asyncio.create_task(counter.place(house.bid(1 + number % 3, str(10 + 10 * number)))) for number in range(4)
+        asyncio.create_task(counter.place(sale.bid(1 + number % 3, str(10 + 10 * number)))) for number in range(4)
     ]
     await asyncio.gather(*early[:2])
-    late = [asyncio.create_task(counter.place(house.bid(1 + number % 3, str(10 + 10 * number)))) for number in (4, 5)]
+    late = [asyncio.create_task(counter.place(sale.bid(1 + number % 3, str(10 + 10 * number)))) for number in (4, 5)]
     await asyncio.sleep(0.1)
     assert not any(task.done() for task in (*early[2:], *late))
     looked_at.set()
@@ -267,7 +265,7 @@ async def test_bids_pass_the_door_in_order(database: Database, house: House, mon
     assert [f"{10 + 10 * number}.000" for number in range(6)] == [decoded(one).auction.current_bid for one in answers]
 
 
-async def test_the_statements_of_a_batch(database: Database, house: House, database_kind: str) -> None:
+async def test_the_statements_of_a_batch(database: Database, sale: Sale, database_kind: str) -> None:
     """A batch costs a handful of statements: none more than one bid, but on SQLite one more per doubling and table."""
     statements: list[str] = []
     key = SigningKey()
@@ -279,13 +277,13 @@ async def test_the_statements_of_a_batch(database: Database, house: House, datab
     async def cost(first: int, bids: int) -> int:
         statements.clear()
         answers = await database.write(
-            place_bids, [house.bid(1 + n % 3, str(100_000 * n)) for n in range(first, first + bids)], key
+            place_bids, [sale.bid(1 + n % 3, str(100_000 * n)) for n in range(first, first + bids)], key
         )
         assert all(isinstance(answer, bytes) for answer in answers)
         return len(statements)
 
     # What the memory of this process can hold comes first.
-    await database.write(place_bids, [house.bid(1, "1"), house.bid(2, "10"), house.bid(3, "100")], key)
+    await database.write(place_bids, [sale.bid(1, "1"), sale.bid(2, "10"), sale.bid(3, "100")], key)
     event.listen(Engine, "before_cursor_execute", count)
     try:
         for_one, for_many, for_most = await cost(3, 1), await cost(10, 64), await cost(101, 511)
