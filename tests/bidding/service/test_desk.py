@@ -63,9 +63,7 @@ def decoded(answer: bytes) -> BidAnswer:
     return msgspec.json.decode(answer, type=BidAnswer)
 
 
-async def test_waiting_bids_share_transactions(
-    database: Database, sale: Sale, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_waiting_bids_share_transactions(database: Database, sale: Sale, monkeypatch: pytest.MonkeyPatch) -> None:
     """A lone bid is decided at once; those that arrive during its transaction share the next one, in order."""
     batches: list[int] = []
 
@@ -188,9 +186,7 @@ async def test_a_full_desk_stays_bounded(database: Database, monkeypatch: pytest
     assert {Unauthenticated: 8, Busy: 32} == Counter(type(a) for a in answers)
 
 
-async def test_forged_bids_keep_no_honest_one_out(
-    database: Database, sale: Sale, open_database: OpenDatabase
-) -> None:
+async def test_forged_bids_keep_no_honest_one_out(database: Database, sale: Sale, open_database: OpenDatabase) -> None:
     """While the desk is held up, thousands of bids of nobody on no auction are refused, and a bidder's is taken."""
     pause, other = Pause(), open_database()
 
@@ -253,9 +249,7 @@ async def test_bids_pass_the_door_in_order(database: Database, sale: Sale, monke
         return await look(*asked)
 
     monkeypatch.setattr(database, "read", slow)
-    early = [
-        asyncio.create_task(counter.place(sale.bid(1 + number % 3, str(10 + 10 * number)))) for number in range(4)
-    ]
+    early = [asyncio.create_task(counter.place(sale.bid(1 + number % 3, str(10 + 10 * number)))) for number in range(4)]
     await asyncio.gather(*early[:2])
     late = [asyncio.create_task(counter.place(sale.bid(1 + number % 3, str(10 + 10 * number)))) for number in (4, 5)]
     await asyncio.sleep(0.1)
