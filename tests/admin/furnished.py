@@ -16,9 +16,9 @@ from saleroom.bidding.service.bidding import buy_now
 from saleroom.bidding.service.closing import settle_due
 from saleroom.bidding.service.renditions import make
 from saleroom.bidding.storage.tables import signing_keys
+from saleroom.opening import HOUSE
 from saleroom.storage import heartbeats, leases
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.schema import metadata
 from tests.bidding.domain.examples import eur
 from tests.bidding.service.people import Person, bid, once_of, person, sells
 from tests.fixtures_database import T0, FakeClock
@@ -100,10 +100,7 @@ def counted(url: str) -> dict[str, int]:
     """Return how many rows each table has."""
 
     def count(tx: Transaction) -> dict[str, int]:
-        return {
-            table.name: tx.execute(select(func.count()).select_from(table)).scalar_one()
-            for table in metadata.sorted_tables
-        }
+        return {table.name: tx.execute(select(func.count()).select_from(table)).scalar_one() for table in HOUSE.tables}
 
     return asked(url, count)
 

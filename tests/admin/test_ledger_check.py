@@ -20,6 +20,7 @@ from saleroom.bidding.service.auctions import cancel
 from saleroom.bidding.service.bidding import buy_now
 from saleroom.bidding.service.closing import settle_due
 from saleroom.bidding.storage.tables import auctions, bids, events, texts
+from saleroom.opening import HOUSE
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.migrations import migrate
 from saleroom.storage.transfer import freeze, heads
@@ -118,7 +119,7 @@ async def test_an_untouched_house_is_right(house: Database) -> None:
     assert [] == checked.faults
     rows = {table.name: len(await house.read(_all, table)) for table in COVERED}
     assert rows == {"auctions": checked.auctions, "events": checked.events, "bids": checked.bids}
-    assert checked.digest == (await house.read(heads)).digest
+    assert checked.digest == (await house.read(heads, HOUSE)).digest
 
 
 def _all(tx: Transaction, table: Table) -> list[dict[str, Any]]:

@@ -19,9 +19,9 @@ from saleroom.accounts.storage.tables import users
 from saleroom.admin import transfers
 from saleroom.cli import main
 from saleroom.kernel.chain import canonical
+from saleroom.opening import HOUSE
 from saleroom.storage import transfer
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.schema import metadata
 from saleroom.storage.transfer import Broken
 from tests.admin import furnished
 from tests.fixtures_database import _postgresql_database
@@ -58,7 +58,7 @@ def exported(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) ->
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have rows read and written a few at a time, as in a house of any size."""
     monkeypatch.setattr(transfer, "BATCH", 2)
-    monkeypatch.setattr(transfer, "PHOTO_BATCH", 1)
+    monkeypatch.setattr(transfer, "LARGE_BATCH", 1)
 
 
 @pytest.mark.usefixtures("small_batches")
@@ -93,7 +93,7 @@ def test_what_an_export_holds(exported: list[bytes]) -> None:
     prices = {row["row"]["starting_price"] for row in rows if row["table"] == "auctions"}
     assert (furnished.HOSTILE in named, "99999999999999999.999" in prices) == (True, True)
     assert all(isinstance(row["row"]["ending_rank"], str) for row in rows if row["table"] == "auctions")
-    assert set() == {row["table"] for row in rows} ^ set(metadata.tables) - {"leases", "texts"}
+    assert set() == {row["table"] for row in rows} ^ {table.name for table in HOUSE.tables} - {"leases", "texts"}
     assert not any("written_by" in row["row"] for row in rows)
     summary = json.loads(exported[-1])
     heads = sorted(f"{row['row']['gid']} {row['row']['head']}\n" for row in rows if row["table"] == "auctions")
@@ -104,7 +104,8 @@ def test_what_an_export_holds(exported: list[bytes]) -> None:
 def test_what_is_left_out_is_told() -> None:
     """docs/backup.md names each table and each column that an export leaves out."""
     text = (ROOT / "docs" / "backup.md").read_text()
-    assert [] == [name for name in transfer.LEFT_OUT | transfer.COLUMNS_LEFT_OUT if name not in text]
+    left_out = {table.name for table in HOUSE.tables if table not in HOUSE.exported}
+    assert [] == [name for name in left_out | transfer.COLUMNS_LEFT_OUT if name not in text]
 
 
 def summed(lines: list[bytes]) -> list[bytes]:
@@ -247,7 +248,7 @@ async def test_no_changed_byte_goes_unnoticed(database: Database, exported: list
     whole, chance = b"".join(exported), random.Random(6)
 
     def load(tx: Transaction, data: bytes) -> None:
-        transfer.load(tx, io.BytesIO(data), lambda _: None)
+        transfer.load(tx, HOUSE, io.BytesIO(data), lambda _: None)
 
     for _ in range(40):
         data = bytearray(whole)
@@ -272,7 +273,7 @@ async def test_what_postgresql_refuses_is_refused(
     """What PostgreSQL cannot store is a fault of the file, told without its values."""
     data = b"".join(changed(exported, table, **values))
     with pytest.raises(Broken, match=rf"before line [0-9]+: the database refuses a row of {table}$"):
-        await database.write(lambda tx: transfer.load(tx, io.BytesIO(data), lambda _: None))
+        await database.write(lambda tx: transfer.load(tx, HOUSE, io.BytesIO(data), lambda _: None))
 
 
 def test_only_an_empty_house_is_filled(database_url: str, exported: list[bytes], tmp_path: Path, capfd: Say) -> None:
@@ -302,7 +303,7 @@ async def test_an_export_is_of_one_instant(database: Database, database_url: str
 
         def work(tx: Transaction) -> None:
             transfer.freeze(tx)
-            transfer.export(tx, write)
+            transfer.export(tx, HOUSE, write)
 
         await database.read(work)
 

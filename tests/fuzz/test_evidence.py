@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saleroom.kernel.chain import canonical
+from saleroom.opening import HOUSE
 from saleroom.storage import transfer
 from saleroom.storage.database import Database, Transaction
 from saleroom.tools.errors import ToolError, WrongUsage
@@ -135,7 +136,7 @@ def exported(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
     async def export() -> Export:
         database, lines = Database(f"sqlite:///{file}"), Export()
-        await database.read(transfer.export, lines.append)
+        await database.read(transfer.export, HOUSE, lines.append)
         await database.close()
         return lines
 
@@ -148,7 +149,7 @@ class Enough(Exception):
 
 def load(tx: Transaction, data: bytes) -> None:
     """Read an export, and roll back."""
-    transfer.load(tx, io.BytesIO(data), lambda _: None)
+    transfer.load(tx, HOUSE, io.BytesIO(data), lambda _: None)
     raise Enough
 
 

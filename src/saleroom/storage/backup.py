@@ -21,6 +21,7 @@ from sqlalchemy.pool import NullPool
 
 from saleroom.storage.database import Transaction
 from saleroom.storage.files import COMPANIONS, beside, publish
+from saleroom.storage.migrations import FIRST_TABLES
 
 Progress = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is; 0 where that is not known."""
@@ -28,8 +29,6 @@ Progress = Callable[[str, int, int], None]
 TURN = 20_000
 """Steps of SQLite's machine between two looks at the progress: some milliseconds."""
 COPIED_BYTES = 1 << 20
-OURS = frozenset({"alembic_version", "users", "auctions", "events"})
-"""Tables that every database of ours has had from the first revision on."""
 _LOCK_BYTES = (512, 0x40000000)
 """The bytes that SQLite locks in a database, however large: PENDING, RESERVED and SHARED of its file format."""
 
@@ -57,7 +56,7 @@ def check(file: Path, tell: Progress) -> str:
     """Return the revision of a database of ours that is whole. Raises NotOurs."""
     with _connected(file) as connection, _watched(connection, lambda: tell("checking", 0, 0)):
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        if OURS - tables:
+        if FIRST_TABLES - tables:
             raise NotOurs("it is a SQLite database, but not one of saleroom's")
         for pragma in ("integrity_check", "foreign_key_check"):
             found = connection.execute(f"PRAGMA {pragma}").fetchone()

@@ -8,6 +8,7 @@ from sqlalchemy import (
     Table,
 )
 
+from saleroom.storage.areas import AreaTables
 from saleroom.storage.schema import Instant, metadata
 
 secrets = Table(
@@ -35,3 +36,5 @@ heartbeats = Table(
     Column("at", Instant, nullable=False),
 )
 """When the house was last seen serving."""
+
+TABLES = AreaTables(tables=(secrets, leases, heartbeats), not_exported=(leases,), filled_at_start=(secrets,))

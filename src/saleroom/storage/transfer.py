@@ -1,6 +1,6 @@
 """The whole house as lines of JSON, the same from either database; docs/backup.md describes the format.
 
-What is written follows from `tables.py` alone: a new table or column is exported without a word here.
+The tables that the areas declare (`HouseTables`) decide what is written: a new table or column needs no change here.
 """
 
 from __future__ import annotations
@@ -32,27 +32,21 @@ from sqlalchemy import (
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ColumnElement
 
-from saleroom.bidding.domain.photos import is_webp
-from saleroom.bidding.storage.search_index import drop_index, make_index
-from saleroom.bidding.storage.tables import auctions, photo_files, signing_keys, texts
 from saleroom.kernel.chain import canonical
+from saleroom.kernel.errors import Fault
 from saleroom.kernel.instants import instant
+from saleroom.kernel.texts import control_fault
+from saleroom.storage.areas import HouseTables
 from saleroom.storage.database import Transaction
 from saleroom.storage.migrations import current_revision, migrate, newest_revision
-from saleroom.storage.schema import Instant, Money, metadata
-from saleroom.storage.tables import leases, secrets
-from saleroom.storage.wording import text_fault
+from saleroom.storage.schema import Instant, Money
 
 FORMAT = "saleroom-export/1"
-LEFT_OUT = frozenset({leases.name, texts.name})
 COLUMNS_LEFT_OUT = frozenset({"written_by"})
-"""What means something in one database only: which process does what, what searches look in (an import makes it again), and
-PostgreSQL's numbers of transactions."""
-MADE_WITH_THE_TABLES = frozenset({secrets.name, signing_keys.name})
-"""What even an empty house has, and gives up for what is imported."""
+"""PostgreSQL's numbers of transactions mean nothing in another database."""
 
-BATCH, PHOTO_BATCH = 500, 16
-"""Rows that are in memory at a time; of photos one row may be a megabyte."""
+BATCH, LARGE_BATCH = 500, 16
+"""Rows that are in memory at a time; `LARGE_BATCH` of tables in which a row may be a megabyte."""
 LINE_BYTES_MAX = 1 << 26
 SAFE_INTEGER_MAX = (1 << 53) - 1
 """Beyond it a JSON number is not exact for everybody (RFC 8785, 3.2.2.3): such numbers are written as strings."""
@@ -63,11 +57,11 @@ _INTEGER = re.compile(r"-?[0-9]{1,19}")
 
 
 class Broken(Exception):
-    """The file is no whole export that fits; `str` says where and why."""
+    """The export is incomplete, damaged or from another version; `str` says where and why."""
 
 
 class Heads(Struct, frozen=True):
-    """How many auctions there are, and a SHA-256 over the heads of all their ledgers, in hexadecimal digits."""
+    """How many auctions there are, and the SHA-256 of the heads of all their ledgers in hexadecimal digits."""
 
     auctions: int
     digest: str
@@ -81,14 +75,10 @@ class Heads(Struct, frozen=True):
         return cls(count, digest.hexdigest())
 
 
-def heads(tx: Transaction) -> Heads:
-    """Return what the ledgers of all auctions come to."""
-    return Heads.of((row.gid, row.head) for row in tx.execute(select(auctions.c.gid, auctions.c.head)))
-
-
-def tables() -> list[Table]:
-    """Return the tables of an export in its order: each after those it refers to."""
-    return [table for table in metadata.sorted_tables if table.name not in LEFT_OUT]
+def heads(tx: Transaction, house: HouseTables) -> Heads:
+    """Return the number and the digest of all ledgers."""
+    columns = house.ledgers.c
+    return Heads.of((row.gid, row.head) for row in tx.execute(select(columns.gid, columns.head)))
 
 
 def columns(table: Table) -> list[Column[Any]]:
@@ -96,16 +86,16 @@ def columns(table: Table) -> list[Column[Any]]:
     return [column for column in table.columns if column.name not in COLUMNS_LEFT_OUT]
 
 
-def count(tx: Transaction) -> int:
+def count(tx: Transaction, house: HouseTables) -> int:
     """Return how many lines an export would have."""
-    return 2 + sum(int(tx.execute(select(func.count()).select_from(table)).scalar_one()) for table in tables())
+    return 2 + sum(int(tx.execute(select(func.count()).select_from(table)).scalar_one()) for table in house.exported)
 
 
-def export(tx: Transaction, write: Callable[[bytes], object]) -> Heads:
-    """Write an export line by line, and return what its ledgers come to; `freeze` makes the lines agree with each other."""
-    hashed, counts = hashlib.sha256(), _nothing()
+def export(tx: Transaction, house: HouseTables, write: Callable[[bytes], object]) -> Heads:
+    """Write an export line by line, and return the heads of its ledgers. Call `freeze` first, so that all lines agree."""
+    hashed, counts = hashlib.sha256(), _no_rows(house)
     ledgers: list[tuple[str, str]] = []
-    for line in _lines(tx, counts, ledgers):
+    for line in _lines(tx, house, counts, ledgers):
         hashed.update(line)
         write(line)
     written = Heads.of(ledgers)
@@ -114,32 +104,34 @@ def export(tx: Transaction, write: Callable[[bytes], object]) -> Heads:
 
 
 def freeze(tx: Transaction) -> None:
-    """Have all that follows in `tx` see the database as it is now; it must be the first thing that `tx` does."""
+    """Let the rest of `tx` see the database as it is now; it must be the first thing that `tx` does."""
     if tx.dialect == "postgresql":  # SQLite's transactions do by themselves
         tx.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"))
 
 
-def _nothing() -> dict[str, int]:
-    return {str(table.name): 0 for table in tables()}
+def _no_rows(house: HouseTables) -> dict[str, int]:
+    return {str(table.name): 0 for table in house.exported}
 
 
-def _lines(tx: Transaction, counts: dict[str, int], ledgers: list[tuple[str, str]]) -> Iterator[bytes]:
+def _lines(
+    tx: Transaction, house: HouseTables, counts: dict[str, int], ledgers: list[tuple[str, str]]
+) -> Iterator[bytes]:
     yield _header(current_revision(tx))
-    for table in tables():
-        for row in _rows(tx, table):
+    for table in house.exported:
+        for row in _rows(tx, table, _batch(house, table)):
             counts[table.name] += 1
-            if table is auctions:
+            if table is house.ledgers:
                 ledgers.append((row["gid"], row["head"]))
             yield _line(table, row)
 
 
-def _rows(tx: Transaction, table: Table) -> Iterator[RowMapping]:
+def _rows(tx: Transaction, table: Table, batch: int) -> Iterator[RowMapping]:
     """Yield all rows by their primary key, a batch in memory at a time; text in the order of its bytes."""
     key: list[ColumnElement[Any]] = [
         column.collate("C") if tx.dialect == "postgresql" and isinstance(column.type, String) else column
         for column in table.primary_key
     ]
-    order = select(*columns(table)).order_by(*key).limit(_batch(table))
+    order = select(*columns(table)).order_by(*key).limit(batch)
     page = tx.execute(order).mappings().all()
     while page:
         yield from page
@@ -147,8 +139,8 @@ def _rows(tx: Transaction, table: Table) -> Iterator[RowMapping]:
         page = tx.execute(order.where(tuple_(*key) > tuple_(*last))).mappings().all()
 
 
-def _batch(table: Table) -> int:
-    return PHOTO_BATCH if table is photo_files else BATCH
+def _batch(house: HouseTables, table: Table) -> int:
+    return LARGE_BATCH if table in house.large_rows else BATCH
 
 
 def _line(table: Table, row: Mapping[str, Any] | RowMapping) -> bytes:
@@ -169,39 +161,39 @@ def _written(value: Any) -> Any:
     return value
 
 
-def load(tx: Transaction, file: BinaryIO, tell: Tell) -> Heads:
-    """Read a whole export into an empty database, whose tables are made where there are none.
+def load(tx: Transaction, house: HouseTables, file: BinaryIO, tell: Tell) -> Heads:
+    """Read a whole export into an empty database; make its tables if there are none.
 
-    All of it is checked, the last line last, and what raises has to be rolled back. Raises Broken.
+    All of it is checked. Raises Broken; the caller then rolls back.
     """
     lines = _Lines(file, tell)
     _check_header(lines.next(), newest_revision())
     migrate(tx)
-    _refuse_rows(tx)
-    for table in tables():
-        if table.name in MADE_WITH_THE_TABLES:
-            tx.execute(table.delete())
-    counts, ledgers = _nothing(), []
-    for table, rows in _batches(lines):
+    _refuse_rows(tx, house)
+    for table in house.filled_at_start:
+        tx.execute(table.delete())
+    counts, ledgers = _no_rows(house), []
+    for table, rows in _batches(lines, house):
         counts[table.name] += len(rows)
-        if table is auctions:
+        if table is house.ledgers:
             ledgers += [(row["gid"], row["head"]) for row in rows]
         _insert(tx, table, rows, lines.number)
     told = Heads.of(ledgers)
     lines.check_summary({"counts": counts, "heads": told.digest})
-    _number_on(tx)
-    drop_index(tx)
-    make_index(tx, lambda _: tell(lines.bytes))
-    if heads(tx) != told:
+    _number_on(tx, house)
+    for area in house.areas:
+        if area.rebuild is not None:
+            area.rebuild(tx, lambda _: tell(lines.bytes))
+    if heads(tx, house) != told:
         raise Broken("the auctions in the database have other heads than those in the file")
     return told
 
 
-def _refuse_rows(tx: Transaction) -> None:
+def _refuse_rows(tx: Transaction, house: HouseTables) -> None:
     full = [
         table.name
-        for table in metadata.sorted_tables
-        if table.name not in MADE_WITH_THE_TABLES and tx.execute(select(table).limit(1)).first() is not None
+        for table in house.tables
+        if table not in house.filled_at_start and tx.execute(select(table).limit(1)).first() is not None
     ]
     if full:
         raise Broken(f"the house is not empty, and must be: there are rows in {', '.join(full)}")
@@ -269,23 +261,23 @@ class _Lines:
         return line
 
 
-def _batches(lines: _Lines) -> Iterator[tuple[Table, list[dict[str, Any]]]]:
+def _batches(lines: _Lines, house: HouseTables) -> Iterator[tuple[Table, list[dict[str, Any]]]]:
     """Yield the rows, checked and in order, a batch of one table at a time."""
-    known = {table.name: (place, table) for place, table in enumerate(tables())}
+    known = {table.name: (place, table) for place, table in enumerate(house.exported)}
     batch: list[dict[str, Any]] = []
     last: tuple[int, tuple[Any, ...]] = (-1, ())
-    table = auctions
+    table = house.ledgers
     for number, found, line in lines.rows():
         place, named = known.get(str(found["table"]), (-1, None))
         if named is None:
             raise Broken(f"line {number}: there is no table {str(found['table'])[:40]!r}")
-        row = _read_row(named, found.get("row"), number)
+        row = _read_row(house, named, found.get("row"), number)
         if _line(named, row) != line:
             raise Broken(f"line {number}: not as an export writes it (RFC 8785, nothing else in the line)")
         at = (place, tuple(_bytewise(row[column.name]) for column in named.primary_key))
         if at <= last:
             raise Broken(f"line {number}: the row is out of order, or there twice")
-        if batch and (named is not table or len(batch) >= _batch(table)):
+        if batch and (named is not table or len(batch) >= _batch(house, table)):
             yield table, batch
             batch = []
         batch.append(row)
@@ -294,7 +286,7 @@ def _batches(lines: _Lines) -> Iterator[tuple[Table, list[dict[str, Any]]]]:
         yield table, batch
 
 
-def _read_row(table: Table, row: Any, number: int) -> dict[str, Any]:
+def _read_row(house: HouseTables, table: Table, row: Any, number: int) -> dict[str, Any]:
     wanted = {column.name: column for column in columns(table)}
     if not isinstance(row, dict) or set(row) != set(wanted):
         odd = ", ".join(sorted(set(row) ^ set(wanted)))[:200] if isinstance(row, dict) else "row"
@@ -303,18 +295,21 @@ def _read_row(table: Table, row: Any, number: int) -> dict[str, Any]:
         found = {name: _value(column, row[name]) for name, column in wanted.items()}
     except (ValueError, TypeError):
         raise Broken(f"line {number}: a value of {table.name} is not of its column's kind") from None
-    if table is photo_files:
-        _check_file(found["bytes"], found["digest"], number)
+    wrong = None if table not in house.row_rules else house.row_rules[table](found)
+    if wrong is not None:
+        raise Broken(f"line {number}: {wrong}")
     for column in wanted.values():
-        if (fault := text_fault(column, found[column.name])) is not None:
+        if (fault := _text_fault(house, column, found[column.name])) is not None:
             raise Broken(f"line {number}: {column.name} of {table.name} {fault.message}")
     return found
 
 
-def _check_file(data: bytes, digest: str, number: int) -> None:
-    """Raise Broken unless this can be a file of a photo: it is shown to people, and its digest goes out in a header."""
-    if not is_webp(data) or hashlib.sha256(data).hexdigest() != digest:
-        raise Broken(f"line {number}: the file of a photo is not WebP, or not what its digest says")
+def _text_fault(house: HouseTables, column: Column[Any], value: Any) -> Fault | None:
+    """Return what is wrong with a text: an import prints and publishes it. Other values have no fault."""
+    if not isinstance(value, str) or not isinstance(column.type, String):
+        return None
+    rule = house.text_rules.get(column)
+    return control_fault(value, lines=False) if rule is None else rule(value)
 
 
 def _value(column: Column[Any], value: Any) -> Any:
@@ -378,11 +373,11 @@ def _insert(tx: Transaction, table: Table, rows: list[dict[str, Any]], number: i
         raise Broken(f"before line {number}: the database refuses a row of {table.name}") from None
 
 
-def _number_on(tx: Transaction) -> None:
-    """Have PostgreSQL number on after the highest there is; SQLite does so by itself."""
+def _number_on(tx: Transaction, house: HouseTables) -> None:
+    """Let PostgreSQL continue after the highest number; SQLite does so by itself."""
     if tx.dialect != "postgresql":
         return
-    for table in tables():
+    for table in house.exported:
         if "id" in table.columns:
             sequence = func.pg_get_serial_sequence(table.name, "id")
             last = select(func.max(table.c.id)).scalar_subquery()

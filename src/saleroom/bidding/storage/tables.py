@@ -17,6 +17,7 @@ from sqlalchemy import (
     text,
 )
 
+from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.events import AuctionCancelled, AuctionClosed
 from saleroom.kernel.chain import ZERO
 from saleroom.log.tables import log_table
@@ -38,10 +39,10 @@ auctions = Table(
     Column("id", Number, primary_key=True),
     Column("name", String, nullable=False),
     Column("gid", String, nullable=False, unique=True),
-    Column("author_id", BigInteger, ForeignKey("users.id"), nullable=False),
+    Column("author_id", BigInteger, ForeignKey(users.c.id), nullable=False),
     Column("starting_price", Money, nullable=False),
     Column("current_bid", Money),
-    Column("current_bidder_id", BigInteger, ForeignKey("users.id")),
+    Column("current_bidder_id", BigInteger, ForeignKey(users.c.id)),
     Column("current_bid_at", Instant),
     Column("created_at", Instant, nullable=False),
     Column("description", Text, nullable=False, server_default=text("''")),
@@ -79,7 +80,7 @@ Lists sort by `price` and `ending_rank` (`bidding/storage/listing.py`); no index
 texts = Table(
     "texts",
     metadata,
-    Column("auction_id", Number, ForeignKey("auctions.id"), primary_key=True, autoincrement=False),
+    Column("auction_id", Number, ForeignKey(auctions.c.id), primary_key=True, autoincrement=False),
     Column("folded", Text, nullable=False),
 )
 """Name and description of each auction, folded as searches compare them: see `bidding/storage/search_index.py`."""
@@ -138,8 +139,8 @@ photos = Table(
     metadata,
     Column("id", Number, primary_key=True),
     Column("gid", String, nullable=False, unique=True),
-    Column("owner_id", BigInteger, ForeignKey("users.id"), nullable=False),
-    Column("auction_id", BigInteger, ForeignKey("auctions.id")),
+    Column("owner_id", BigInteger, ForeignKey(users.c.id), nullable=False),
+    Column("auction_id", BigInteger, ForeignKey(auctions.c.id)),
     Column("place", Integer),
     Column("width", Integer, nullable=False),
     Column("height", Integer, nullable=False),
@@ -156,7 +157,7 @@ photos = Table(
 photo_files = Table(
     "photo_files",
     metadata,
-    Column("photo_id", BigInteger, ForeignKey("photos.id"), primary_key=True),
+    Column("photo_id", BigInteger, ForeignKey(photos.c.id), primary_key=True),
     Column("width", Integer, primary_key=True),
     Column("digest", String, nullable=False),
     Column("bytes", LargeBinary, nullable=False),
@@ -168,8 +169,8 @@ watches = Table(
     "watches",
     metadata,
     Column("id", Number, primary_key=True),
-    Column("user_id", BigInteger, ForeignKey("users.id"), nullable=False),
-    Column("auction_id", BigInteger, ForeignKey("auctions.id"), nullable=False),
+    Column("user_id", BigInteger, ForeignKey(users.c.id), nullable=False),
+    Column("auction_id", BigInteger, ForeignKey(auctions.c.id), nullable=False),
     Column("created_at", Instant, nullable=False),
     UniqueConstraint("user_id", "auction_id"),
     Index("ix_watches_user_id", "user_id", "id"),

@@ -10,9 +10,12 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
+from saleroom.storage.areas import HouseTables
 from saleroom.storage.database import Transaction
 
 _LOCK = 0x5A1E
+FIRST_TABLES = frozenset({"alembic_version", "users", "auctions", "events"})
+"""Some of the tables that every database has had from the first revision on."""
 
 
 def migrate(tx: Transaction, revision: str = "head") -> str:
@@ -39,10 +42,10 @@ def newest_revision() -> str:
     return ScriptDirectory.from_config(_configuration()).get_current_head() or "base"
 
 
-def configuration(tx: Transaction) -> Config:
-    """Return alembic's configuration for running inside `tx`."""
+def configuration(tx: Transaction, house: HouseTables | None = None) -> Config:
+    """Return alembic's configuration for running inside `tx`; with `house` it compares those tables with the database."""
     config = _configuration()
-    config.attributes["connection"] = tx.connection
+    config.attributes |= {"connection": tx.connection, "house": house}
     return config
 
 

@@ -1,0 +1,24 @@
+"""The tables of accounts for exports and imports."""
+
+from __future__ import annotations
+
+from saleroom.accounts.domain.accounts import parse_username
+from saleroom.accounts.storage.tables import auth_tokens, idempotency, users
+from saleroom.kernel.errors import Fault
+from saleroom.storage.areas import AreaTables
+
+
+def _username_fault(value: str) -> Fault | None:
+    found = parse_username(value)
+    if isinstance(found, Fault):
+        return found
+    return None if found == value else Fault("username_format", "must be in lower case")
+
+
+TABLES = AreaTables(
+    tables=(users, auth_tokens, idempotency),
+    text_rules={
+        users.c.username: _username_fault,
+        idempotency.c.key: lambda _: None,  # any header that a client sent; it is shown to nobody
+    },
+)

@@ -1,0 +1,49 @@
+"""The tables of bidding for exports and imports."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from saleroom.bidding.domain.photos import is_webp
+from saleroom.bidding.storage.search_index import INDEX, drop_index, make_index
+from saleroom.bidding.storage.tables import auctions, bids, events, photo_files, photos, signing_keys, texts, watches
+from saleroom.kernel.errors import Fault
+from saleroom.kernel.identifiers import GID
+from saleroom.kernel.texts import control_fault
+from saleroom.storage.areas import AreaTables
+from saleroom.storage.database import Transaction
+
+
+def _gid_fault(value: str) -> Fault | None:
+    return None if GID.fullmatch(value) else Fault("gid", "must be 1 to 64 characters of A-Z, a-z, 0-9, '_' and '-'")
+
+
+def _file_fault(row: Mapping[str, Any]) -> str | None:
+    """Browsers get these bytes, and the digest goes out in a header."""
+    if is_webp(row["bytes"]) and hashlib.sha256(row["bytes"]).hexdigest() == row["digest"]:
+        return None
+    return "the file of a photo is not WebP, or not what its digest says"
+
+
+def _rebuild(tx: Transaction, tell: Callable[[int], object]) -> None:
+    drop_index(tx)
+    make_index(tx, tell)
+
+
+TABLES = AreaTables(
+    tables=(auctions, texts, bids, events, signing_keys, photos, photo_files, watches),
+    not_exported=(texts,),
+    filled_at_start=(signing_keys,),
+    large_rows=(photo_files,),
+    ledgers=auctions,
+    text_rules={
+        auctions.c.gid: _gid_fault,
+        photos.c.gid: _gid_fault,
+        auctions.c.description: lambda value: control_fault(value, lines=True),
+    },
+    row_rules={photo_files: _file_fault},
+    rebuild=_rebuild,
+    index_prefix=INDEX,
+)
