@@ -1,4 +1,4 @@
-"""Restores that end at once at each place where they touch a file: `python -m tests.admin.cut_off DATABASE BACKUP`.
+"""Restores that are killed at each place where they touch a file: `python -m tests.admin.cut_off DATABASE BACKUP`.
 
 Prints a line for each: the name of the first user in the database then, which tells whose house it is. It is whole, and now
 and then it is tried whether another restore succeeds.
@@ -19,7 +19,7 @@ CUT_OFF = 9
 
 
 def restore(database: Path, backup: Path, last: int) -> None:
-    """Restore, and end without a word at touch number `last`."""
+    """Restore, and exit silently at touch number `last`."""
     touches = 0
 
     def count(event: str, arguments: tuple[Any, ...]) -> None:
@@ -34,7 +34,7 @@ def restore(database: Path, backup: Path, last: int) -> None:
 
 
 def cut_off(database: Path, backup: Path, last: int) -> bool:
-    """Restore in a process of its own; return whether it was cut off."""
+    """Restore in a process of its own; return whether it was killed."""
     child = os.fork()
     if child == 0:
         restore(database, backup, last)
@@ -45,7 +45,7 @@ def cut_off(database: Path, backup: Path, last: int) -> bool:
 
 
 def first_user(database: Path) -> str:
-    """Return whose house it is, and check that it is whole."""
+    """Return whose house it is, and check that the database is intact."""
     with sqlite3.connect(database) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         found: str = connection.execute("SELECT username FROM users ORDER BY id LIMIT 1").fetchone()[0]
@@ -54,7 +54,7 @@ def first_user(database: Path) -> str:
 
 
 def main(original: Path, backup: Path) -> None:
-    """Cut restores off, one touch later each time, until one comes to its end."""
+    """Kill restores, one touch later each time, until one ends by itself."""
     last, again = 1, True
     while again:
         folder = original.parent / str(last)

@@ -1,4 +1,4 @@
-"""A house in which there is some of everything: what copies of it must not lose."""
+"""A house with some of everything, none of which a copy may lose."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -27,20 +27,20 @@ from tests.pictures import plain
 R = TypeVar("R")
 
 HOSTILE = "<script>alert('1')</script>\"=1+1\"\u200fטקסט\u2028 \U0001f3a8 é e\u0301 \ufeff\\"
-"""A name of a lot with what JSON, HTML, CSV and terminals trip over."""
+"""The name of a lot, with characters that are special in JSON, HTML, CSV and terminals."""
 DEAREST = Decimal("99999999999999999.999")
 OLD_KEYS = [{"kid": kid, "public": "public", "private": None, "created_at": T0} for kid in ("b", "_a", "C", "-B", "a")]
-"""Keys whose names people and bytes put in another order."""
+"""Keys that people and bytes sort differently."""
 TOKENS = {"ada": "ada-token", "ben": "ben-token", "cyd": "cyd-token"}
 
 
 def furnish(url: str) -> str:
-    """Fill the empty house at `url` and return the gid of a lot that is still running, by ada."""
+    """Fill the empty house at `url` and return the gid of a running lot of ada's."""
     return asyncio.run(furnish_it(url))
 
 
 async def furnish_it(url: str) -> str:
-    """As `furnish`, in a loop that runs."""
+    """Do the same as `furnish` in a running event loop."""
     clock = FakeClock()
     database = Database(url, clock=clock)
     try:
@@ -62,7 +62,7 @@ async def furnish_it(url: str) -> str:
 
 
 async def _known(database: Database, name: str) -> Person:
-    """A user with a token that tests know, from a device with a name."""
+    """Add a user with a token that tests know, from a named device."""
     one = await person(database, name)
 
     def issue(tx: Transaction) -> None:
@@ -80,7 +80,7 @@ async def _known(database: Database, name: str) -> Person:
 
 
 async def _lots(database: Database, clock: FakeClock, ada: Person, ben: Person, cyd: Person) -> None:
-    """Lots that are sold, unsold, cancelled, bought, amended, not yet begun, and one for all the money there is."""
+    """Create lots that are sold, unsold, cancelled, bought, amended, scheduled, and one at the highest price."""
     soon = clock.now + timedelta(minutes=5)
     sold = await sells(database, ada, name=HOSTILE, ends_at=soon)
     await sells(database, ben, name="Nobody wants it", ends_at=soon, reserve_price="200")
@@ -97,7 +97,7 @@ async def _lots(database: Database, clock: FakeClock, ada: Person, ben: Person, 
 
 
 def counted(url: str) -> dict[str, int]:
-    """Return how many rows each table has."""
+    """Return the number of rows of each table."""
 
     def count(tx: Transaction) -> dict[str, int]:
         return {table.name: tx.execute(select(func.count()).select_from(table)).scalar_one() for table in HOUSE.tables}
@@ -106,12 +106,12 @@ def counted(url: str) -> dict[str, int]:
 
 
 def faults(url: str) -> list[str]:
-    """Return what is wrong with the ledgers."""
+    """Return the faults of the ledgers."""
     return asked(url, ledger_check.faults_of)
 
 
 def bids_more(url: str, gid: str, who: str = "cyd", amount: str = "5000") -> str:
-    """Bid on a lot by a token from before, and return what became of it: `accepted`, or the code of the refusal."""
+    """Bid on a lot with a token of `furnish`, and return `accepted`, or the code of the refusal."""
 
     async def work(database: Database) -> str:
         found = await database.read(accounts.authenticate, TOKENS[who])
@@ -121,7 +121,7 @@ def bids_more(url: str, gid: str, who: str = "cyd", amount: str = "5000") -> str
 
 
 def sells_more(url: str) -> str:
-    """Put up one more lot by ada, and return its gid."""
+    """Create one more lot of ada's, and return its gid."""
 
     async def work(database: Database) -> str:
         found = await database.read(accounts.authenticate, TOKENS["ada"])
@@ -131,7 +131,7 @@ def sells_more(url: str) -> str:
 
 
 def asked(url: str, use_case: Callable[[Transaction], R]) -> R:
-    """Return what a use case reads."""
+    """Return the result of a use case that reads."""
     return _with(url, lambda database: database.read(use_case))
 
 

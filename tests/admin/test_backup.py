@@ -1,4 +1,4 @@
-"""Backup and restore: whole copies while bids pour in, put back whole or not at all."""
+"""Backup and restore: complete copies under load, restored completely or not at all."""
 
 import os
 import shlex
@@ -30,7 +30,7 @@ Say = pytest.CaptureFixture[str]
 
 @pytest.fixture(scope="module")
 def furnished_file(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file of a furnished house, to be copied."""
+    """The file of a furnished house; tests work on copies."""
     file = tmp_path_factory.mktemp("furnished") / "house.db"
     shutil.copy(sqlite_template, file)
     furnished.furnish(f"sqlite:///{file}")
@@ -39,7 +39,7 @@ def furnished_file(sqlite_template: Path, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture
 def house(furnished_file: Path, tmp_path: Path) -> Path:
-    """A furnished house that the test may ruin."""
+    """A furnished house that the test may destroy."""
     return Path(shutil.copy(furnished_file, tmp_path / "house.db"))
 
 
@@ -49,14 +49,14 @@ def run(command: str, file: Path, house: Path, *flags: str) -> int:
 
 
 def users(file: Path) -> list[str]:
-    """Return the names of the users, as SQLite alone reads them; nothing may be left beside the file afterwards."""
+    """Return the names of the users, read by SQLite alone, and check that nothing is left beside the file."""
     with closing(sqlite3.connect(file)) as connection:
         assert [("ok",)] == connection.execute("PRAGMA integrity_check").fetchall()
         return [name for (name,) in connection.execute("SELECT username FROM users ORDER BY id")]
 
 
 def order(file: Path, statement: str) -> None:
-    """Change a database behind the house's back."""
+    """Change a database without the house."""
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute(statement)
 
@@ -66,8 +66,8 @@ def files(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-def test_a_copy_while_bids_pour_in(start: Start, visit: Visit, tmp_path: Path, capfd: Say) -> None:
-    """A backup of a house that serves has every bid acknowledged before it began, and its ledgers verify.
+def test_a_backup_under_load_is_complete(start: Start, visit: Visit, tmp_path: Path, capfd: Say) -> None:
+    """A backup of a serving house has every bid accepted before its start, and its ledgers verify.
 
     A restore is refused until the house is stopped; then it is as it was, and what it replaced is beside it.
     """
@@ -114,8 +114,8 @@ def price(file: Path) -> Decimal:
         return Decimal(connection.execute("SELECT current_bid FROM auctions").fetchone()[0])
 
 
-def test_a_backup_is_put_where_nothing_is(house: Path, tmp_path: Path, capfd: Say) -> None:
-    """A backup replaces nothing but with --force, never the database, and says what it holds; what is refused is one line."""
+def test_a_backup_replaces_nothing_without_force(house: Path, tmp_path: Path, capfd: Say) -> None:
+    """A backup replaces a file only with --force, never the database, and says what it contains; a refusal is one line."""
     assert 0 == run("backup", tmp_path / "a.db", house)
     said = capfd.readouterr().out.splitlines()
     assert f"{tmp_path}/a.db is a copy of {house}." == said[0]
@@ -130,8 +130,8 @@ def test_a_backup_is_put_where_nothing_is(house: Path, tmp_path: Path, capfd: Sa
     assert ["ada", "ben", "cyd"] == users(tmp_path / "a.db")
 
 
-def test_a_backup_of_what_somebody_changed_says_so(house: Path, tmp_path: Path, capfd: Say) -> None:
-    """Where the ledgers do not verify the copy is made, the fault is named, and the exit code is 1; it is not restored."""
+def test_a_backup_reports_broken_ledgers(house: Path, tmp_path: Path, capfd: Say) -> None:
+    """If the ledgers do not verify, the copy is kept, the fault is named, and the exit code is 1; restore refuses the copy."""
     order(house, "UPDATE auctions SET current_bid = '00000000000000001.000' WHERE id = 1")
     assert 1 == run("backup", tmp_path / "a.db", house)
     assert "current_bid is" in capfd.readouterr().err
@@ -143,12 +143,12 @@ def test_a_backup_of_what_somebody_changed_says_so(house: Path, tmp_path: Path, 
 
 
 def older(file: Path) -> None:
-    """Take a database back to an older revision."""
+    """Migrate a database down to an older revision."""
     assert 0 == main(["migrate", "--to", "0005", "--database", f"sqlite:///{file}"])
 
 
 def test_an_older_backup_is_brought_up_to_date(house: Path, tmp_path: Path, capfd: Say) -> None:
-    """A backup from before an update is taken as well, and its tables are brought up to date before it counts."""
+    """A backup of an older version is restored, and its tables are brought up to date first."""
     older(house)
     assert 0 == run("backup", tmp_path / "old.db", house)
     assert "The tables are at revision 0005" in capfd.readouterr().out
@@ -167,7 +167,7 @@ def overwrite(file: Path) -> None:
 
 
 def other(file: Path) -> None:
-    """Put another program's database in the place of a file."""
+    """Replace a file by another program's database."""
     file.unlink()
     order(file, "CREATE TABLE users (id)")
 
@@ -185,8 +185,8 @@ SPOILT: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize("how", SPOILT)
-def test_what_is_no_backup_is_not_restored(how: str, house: Path, furnished_file: Path, capfd: Say) -> None:
-    """A file that is damaged, foreign or too new is refused in one line, and the database stays, to the byte."""
+def test_an_unusable_file_is_not_restored(how: str, house: Path, furnished_file: Path, capfd: Say) -> None:
+    """A file that is damaged, foreign or too new is refused in one line, and the database keeps every byte."""
     spoil, told = SPOILT[how]
     file = Path(shutil.copy(furnished_file, house.parent / "backup.db"))
     spoil(file)
@@ -197,7 +197,7 @@ def test_what_is_no_backup_is_not_restored(how: str, house: Path, furnished_file
 
 
 def test_a_damaged_database_is_replaced_and_kept(house: Path, furnished_file: Path) -> None:
-    """A database that SQLite cannot read is no obstacle, and is kept as it is, with what stood beside it."""
+    """A database that SQLite cannot read is replaced, and kept with the files beside it."""
     damaged = b"no database at all " * 500
     house.write_bytes(damaged)
     Path(f"{house}-wal").write_bytes(b"nor a log")
@@ -208,8 +208,8 @@ def test_a_damaged_database_is_replaced_and_kept(house: Path, furnished_file: Pa
     assert {"house.db", kept.name, f"{kept.name}-wal"} == files(house.parent)
 
 
-def test_a_restore_that_is_cut_off_has_done_nothing_or_all(furnished_file: Path, tmp_path: Path) -> None:
-    """Wherever a restore is killed, the database is whole, the one or the other, with what was in its log; then it works."""
+def test_a_killed_restore_has_done_nothing_or_all(furnished_file: Path, tmp_path: Path) -> None:
+    """Wherever a restore is killed, the database is intact, old or new, with the data in its log; the next restore works."""
     house = tmp_path / "house.db"
     shutil.copy(furnished_file, tmp_path / "live.db")
     with closing(sqlite3.connect(tmp_path / "live.db")) as live:
@@ -239,10 +239,10 @@ def live_name(connection: sqlite3.Connection) -> str:
     return name
 
 
-def test_who_comes_during_a_restore_never_gets_what_is_gone(
+def test_a_house_started_during_a_restore_writes_nothing_to_the_old_file(
     house: Path, furnished_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A house that starts just while its file is replaced waits, and then fails; nothing it does goes to the old file."""
+    """A house that starts while its file is replaced waits and then fails; it writes nothing to the old file."""
     comers = []
 
     def publish_late(part: Path, file: Path, *, force: bool = False) -> None:
@@ -274,12 +274,12 @@ try:
 except Unavailable as error:
     sys.exit(3)
 """
-"""A program that writes to a house, and exits with 3 where it must not."""
+"""A program that writes to a house, and exits with 3 if it gets the old file."""
 
 
 @POSTGRESQL
-def test_postgresql_by_its_own_tools(database_url: str, postgresql_server: str, tmp_path: Path, capfd: Say) -> None:
-    """On PostgreSQL both commands name those of its own, without the password; they bring the whole house back."""
+def test_postgresql_has_its_own_tools(database_url: str, postgresql_server: str, tmp_path: Path, capfd: Say) -> None:
+    """On PostgreSQL both commands name PostgreSQL's own, without the password; these restore the whole house."""
     gid = furnished.furnish(database_url)
     dump, heads = str(tmp_path / "house.dump"), tmp_path / "a.ndjson"
     assert 0 == main(["export", str(heads), "--database", database_url])
@@ -303,7 +303,7 @@ def tool(name: str) -> str:
 
 
 def test_a_password_is_never_shown(capfd: Say) -> None:
-    """The named commands hold no password, wherever it stood in the URL."""
+    """The commands have no password, wherever it is in the URL."""
     for url in ("postgresql://ada:open-sesame@h/x?sslmode=require", "postgresql://ada@h/x?password=open-sesame"):
         for command in ("backup", "restore"):
             assert 2 == main([command, "x", "--database", url])

@@ -1,4 +1,4 @@
-"""A whole database held against its ledgers: untouched it is right, and every change of a covered row is found."""
+"""A whole database compared with its ledgers: every change of a covered row is found."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -31,12 +31,12 @@ LONG = settings.get_current_profile_name() == "long"
 COVERED = (auctions, events, bids)
 
 
-class _Undone(Exception):
-    """Takes back what a transaction has done."""
+class _Rollback(Exception):
+    """Rolls a transaction back."""
 
 
 async def sale(database: Database, clock: FakeClock) -> None:
-    """A house with an auction of each kind: sold, reserve not met, bought, cancelled, running with a hidden raise, to come."""
+    """Create an auction of each kind: sold, reserve not met, bought, cancelled, running with a hidden raise, scheduled."""
     ada, bob, cyd = [await person(database, name) for name in ("ada", "bob", "cyd")]
     soft = SoftClose(120, 120)
     sold = await sells(database, ada, ends_at=clock.now + timedelta(hours=1), soft_close=soft, reserve_price="150")
@@ -74,25 +74,25 @@ async def house(clocked_database: Database, clock: FakeClock) -> Database:
 
 
 async def tampered(database: Database, tamper: Callable[[Transaction], object]) -> list[str] | None:
-    """The faults after somebody has tampered with the rows, which is undone; None where the database did not let them."""
+    """Return the faults after a change of rows, which is rolled back; None if the database refuses the change."""
     found: list[list[str]] = []
 
     def work(tx: Transaction) -> None:
         tamper(tx)
         found.append(faults_of(tx))
-        raise _Undone
+        raise _Rollback
 
     try:
         await database.write(work)
-    except _Undone:
+    except _Rollback:
         return found[0]
     except IntegrityError:
         return None
-    raise AssertionError("it is undone")
+    raise AssertionError("the transaction is rolled back")
 
 
 def other(value: Any, table: Table, name: str) -> Any:
-    """Another value, of the same kind where there is one."""
+    """Return another value, of the same kind if there is one."""
     if table.c[name].foreign_keys:
         return 1 if value != 1 else 2
     match value:
@@ -113,8 +113,8 @@ def other(value: Any, table: Table, name: str) -> Any:
     return by_kind.get(type(table.c[name].type).__name__, "x" if "CHAR" in str(table.c[name].type) else 1)
 
 
-async def test_an_untouched_house_is_right(house: Database) -> None:
-    """Nothing is found where nobody has touched anything, and the house is counted."""
+async def test_an_unchanged_house_has_no_faults(house: Database) -> None:
+    """An unchanged house has no faults, and its rows are counted."""
     checked = await house.read(check)
     assert [] == checked.faults
     rows = {table.name: len(await house.read(_all, table)) for table in COVERED}
@@ -127,7 +127,7 @@ def _all(tx: Transaction, table: Table) -> list[dict[str, Any]]:
 
 
 async def test_every_changed_column_is_found(house: Database) -> None:
-    """A change of any column of any row that ledgers cover is found; a few the database itself refuses."""
+    """A change of any column that ledgers cover is found, unless the database itself refuses it."""
     for table in COVERED:
         missed, tried = await changed_and_missed(house, table)
         assert [] == missed
@@ -135,7 +135,7 @@ async def test_every_changed_column_is_found(house: Database) -> None:
 
 
 async def changed_and_missed(house: Database, table: Table) -> tuple[list[tuple[str, Any]], set[str]]:
-    """Change the columns of a table one by one; which were missed, and which were tried."""
+    """Change the columns of a table one by one; return the missed changes, and the names of all changed columns."""
     missed: list[tuple[str, Any]] = []
     tried: set[str] = set()
     rows = await house.read(_all, table)
@@ -156,7 +156,7 @@ async def changed_and_missed(house: Database, table: Table) -> tuple[list[tuple[
 
 
 async def test_every_lost_or_doubled_row_is_found(house: Database) -> None:
-    """A row that is gone is found, and so is one that was added."""
+    """A deleted row is found, and so is an added one."""
     step = 1 if LONG else 4
     rows = [(table, row) for table in COVERED for row in (await house.read(_all, table))[::step]]
     for table, row in rows:
@@ -175,8 +175,8 @@ async def test_every_lost_or_doubled_row_is_found(house: Database) -> None:
         assert await tampered(house, doubled)
 
 
-async def test_a_house_from_before_there_were_ledgers_is_right(house: Database) -> None:
-    """What an older house has written is chained by the migration, and follows from the rules as well."""
+async def test_a_house_older_than_ledgers_has_no_faults(house: Database) -> None:
+    """The migration chains the events of an older house, which follow from the rules."""
 
     def aged(tx: Transaction) -> None:
         migrate(tx, "0004")
@@ -195,7 +195,7 @@ async def test_a_house_from_before_there_were_ledgers_is_right(house: Database) 
 
 
 async def test_users_that_change_places_are_found(house: Database) -> None:
-    """Users' numbers are in no hash, but they must be those of the names that are."""
+    """Hashes cover the names of users, and the numbers must fit the names."""
     for name in ("ada", "bob", "cyd"):
 
         def renamed(tx: Transaction, name: str = name) -> None:
@@ -213,7 +213,7 @@ async def test_users_that_change_places_are_found(house: Database) -> None:
 
 
 async def test_rows_of_no_auction_are_found(house: Database) -> None:
-    """Events and bids of an auction that is gone do not go unnoticed."""
+    """Events and bids of a deleted auction are found."""
 
     def orphaned(tx: Transaction) -> None:
         tx.execute(delete(texts))
@@ -226,7 +226,7 @@ async def test_rows_of_no_auction_are_found(house: Database) -> None:
 
 
 async def test_a_wholly_deleted_auction_changes_the_digest(house: Database) -> None:
-    """What is wholly gone leaves no trace but in the digest that somebody has written down."""
+    """Only a digest that was written down before shows that an auction is deleted completely."""
     before = await house.read(check)
     digests: list[str] = []
 
@@ -236,12 +236,12 @@ async def test_a_wholly_deleted_auction_changes_the_digest(house: Database) -> N
             tx.execute(delete(table).where(table.c.auction_id == number))
         tx.execute(delete(texts))
         tx.execute(delete(auctions).where(auctions.c.id == number))
-        house_ = check(tx)
-        assert [] == house_.faults
-        digests.append(house_.digest)
-        raise _Undone
+        result = check(tx)
+        assert [] == result.faults
+        digests.append(result.digest)
+        raise _Rollback
 
-    with pytest.raises(_Undone):
+    with pytest.raises(_Rollback):
         await house.write(work)
     assert [before.digest] != digests
 
@@ -264,7 +264,7 @@ LOOK_ALIKES = [
 
 @pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 async def test_what_only_looks_the_same_is_found(house: Database) -> None:
-    """SQLite takes any form of any value: one that reads the same but sorts elsewhere is found, and nothing ends in a bug."""
+    """SQLite stores any form of a value: a form that reads the same but sorts differently is found, without a crash."""
     for statement in LOOK_ALIKES:
         assert await tampered(house, partial(Transaction.driver_sql, statement=statement, values=())), statement
 
@@ -280,7 +280,7 @@ FORGERIES = [
 
 @pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 async def test_payloads_of_all_kinds_are_faults(house: Database) -> None:
-    """A payload that no event has is a fault of its auction and no error of ours."""
+    """A payload that no event can have is a fault of its auction, not a crash."""
     for old, new in FORGERIES:
 
         def forged(tx: Transaction, old: bytes = old, new: bytes = new) -> None:
@@ -292,12 +292,12 @@ async def test_payloads_of_all_kinds_are_faults(house: Database) -> None:
         found = await tampered(house, forged)
         assert found is not None
         assert 1 == len(found)
-        assert "event 1: " in found[0] or "its log holds" in found[0]
+        assert "event 1: " in found[0] or "its log has a value" in found[0]
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 async def test_seeds_and_limits_are_not_told(house: Database) -> None:
-    """A fault is printed and mailed about: it names a secret, and does not tell it."""
+    """Faults may be printed and mailed, so that they name secret columns without their values."""
 
     def changed(tx: Transaction) -> None:
         tx.execute(update(auctions).values(seed="secret" * 10, maximum=Decimal("777.000")))
@@ -309,8 +309,8 @@ async def test_seeds_and_limits_are_not_told(house: Database) -> None:
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
-async def test_there_is_an_end_to_faults(house: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A house in ruins is said to be one in bounded space."""
+async def test_the_number_of_faults_is_bounded(house: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ruined house gets a bounded list of faults."""
     monkeypatch.setattr(ledger_check, "FAULTS_MAX", 3)
     found = await tampered(house, lambda tx: tx.execute(text("UPDATE auctions SET bid_count = 77")))
     assert found is not None
@@ -319,7 +319,7 @@ async def test_there_is_an_end_to_faults(house: Database, monkeypatch: pytest.Mo
 
 
 async def test_what_others_write_meanwhile_is_not_seen(house: Database, clock: FakeClock) -> None:
-    """Under its own snapshot a check of a running house finds nothing that is only half there."""
+    """A check of a running house sees one snapshot, and no half-written change."""
 
     def work(tx: Transaction) -> int:
         freeze(tx)

@@ -1,4 +1,4 @@
-"""The photos of a database held against its logs."""
+"""The photos of a database compared with its logs."""
 
 import hashlib
 from typing import Any
@@ -29,7 +29,7 @@ def _photo(photo_id: str, **values: Any) -> Update:
 
 
 async def test_photos_are_what_the_log_says(database: Database) -> None:
-    """Another order, place, owner, width, digest or byte of what is shown is found."""
+    """A change of the order, place, owner, width, digest or bytes of a photo is found."""
     ada, bob = await person(database), await person(database)
     gid, ids = await sells(database, ada), await _sent(database, ada, 3)
     await database.write(photos.arrange, ada.token, gid, ids[:2])
@@ -56,8 +56,8 @@ async def test_photos_are_what_the_log_says(database: Database) -> None:
         assert said and said[0].startswith(f"auction {gid}: {found}"), (str(tamper), said)
 
 
-async def test_a_log_that_tells_of_no_photos_says_nothing_of_them(database: Database) -> None:
-    """Photos that a house of before has put on a lot are no fault, nor is a lot whose photos were all taken off again."""
+async def test_photos_older_than_their_log_are_no_fault(database: Database) -> None:
+    """Photos that an older house put on a lot are no fault, nor is a lot whose photos were all removed."""
     ada = await person(database)
     before, empty = await sells(database, ada), await sells(database, ada)
     ids, number = await _sent(database, ada, 2), (await stored(database, before)).id
@@ -68,7 +68,7 @@ async def test_a_log_that_tells_of_no_photos_says_nothing_of_them(database: Data
 
 
 async def test_photos_that_are_given_with_a_lot_are_in_its_log(database: Database) -> None:
-    """A lot that begins with photos has them in its second event, with the digest of every file that is shown."""
+    """A lot created with photos has them in its second event, with the digest of every file."""
     ada = await person(database)
     [photo_id] = await _sent(database, ada, 1)
     draft = Draft(name="Clock", starting_price=eur("1"))

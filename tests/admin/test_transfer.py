@@ -56,14 +56,14 @@ def exported(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have rows read and written a few at a time, as in a house of any size."""
+    """Read and write a few rows at a time, as in a large house."""
     monkeypatch.setattr(transfer, "BATCH", 2)
     monkeypatch.setattr(transfer, "LARGE_BATCH", 1)
 
 
 @pytest.mark.usefixtures("small_batches")
 def test_the_same_bytes_from_either_database(database_url: str, empty: str, tmp_path: Path, capfd: Say) -> None:
-    """A house goes from one database to the other, is the same there to the byte and by its ledgers, and sells on."""
+    """A house moves from one database to the other, with the same bytes and ledgers, and continues to sell."""
     gid = furnished.furnish(database_url)
     first, second = tmp_path / "first.ndjson", tmp_path / "second.ndjson"
     assert 0 == main(["export", str(first), "--database", database_url])
@@ -101,7 +101,7 @@ def test_what_an_export_holds(exported: list[bytes]) -> None:
     assert hashlib.sha256(b"".join(exported[:-1])).hexdigest() == summary["sha256"]
 
 
-def test_what_is_left_out_is_told() -> None:
+def test_left_out_columns_are_documented() -> None:
     """docs/backup.md names each table and each column that an export leaves out."""
     text = (ROOT / "docs" / "backup.md").read_text()
     left_out = {table.name for table in HOUSE.tables if table not in HOUSE.exported}
@@ -109,7 +109,7 @@ def test_what_is_left_out_is_told() -> None:
 
 
 def summed(lines: list[bytes]) -> list[bytes]:
-    """Return the lines with a summary that fits them, as somebody would who wants to deceive."""
+    """Return the lines with a new summary that fits them, as a forger would write it."""
     rows = [json.loads(line) for line in lines[1:-1]]
     counts = dict.fromkeys(json.loads(lines[-1])["counts"], 0)
     for row in rows:
@@ -120,7 +120,7 @@ def summed(lines: list[bytes]) -> list[bytes]:
 
 
 def row_of(lines: list[bytes], table: str) -> int:
-    """Return which line has the first row of a table."""
+    """Return the index of the first row of a table."""
     return next(place for place, line in enumerate(lines) if f'"table":"{table}"'.encode() in line)
 
 
@@ -133,7 +133,7 @@ def changed(lines: list[bytes], table: str, **values: object) -> list[bytes]:
 
 
 def swapped(lines: list[bytes]) -> list[bytes]:
-    """Return the lines with two users the other way round, and a summary that fits."""
+    """Return the lines with two users swapped, and a summary that fits."""
     place = row_of(lines, "users")
     return summed([*lines[:place], lines[place + 1], lines[place], *lines[place + 2 :]])
 
@@ -142,7 +142,7 @@ PAGE = b"<script>alert(1)</script>"
 
 
 def packed(data: bytes) -> str:
-    """Return bytes as an export has them."""
+    """Return bytes in the form of an export."""
     return base64.b64encode(data).decode()
 
 
@@ -218,8 +218,8 @@ BROKEN: dict[str, tuple[Callable[[list[bytes]], list[bytes]], str]] = {
 
 
 @pytest.mark.parametrize("how", BROKEN)
-def test_what_is_broken_imports_nothing(how: str, exported: list[bytes], tmp_path: Path, capfd: Say) -> None:
-    """A file that is cut off, changed, foreign or a lie is refused in a line that says where, and nothing is imported."""
+def test_a_broken_file_imports_nothing(how: str, exported: list[bytes], tmp_path: Path, capfd: Say) -> None:
+    """A file that is cut off, changed, foreign or forged is refused in a line that says where, and nothing is imported."""
     mangle, told = BROKEN[how]
     file = tmp_path / "house.ndjson"
     file.write_bytes(b"".join(mangle(exported)))
@@ -234,7 +234,7 @@ def test_what_is_broken_imports_nothing(how: str, exported: list[bytes], tmp_pat
 
 
 async def tables_of(url: str) -> list[str]:
-    """Return the names of the tables that there are."""
+    """Return the names of all tables."""
     database = Database(url)
     try:
         return await database.read(lambda tx: inspect(tx.connection).get_table_names())
@@ -243,8 +243,8 @@ async def tables_of(url: str) -> list[str]:
 
 
 @SQLITE
-async def test_no_changed_byte_goes_unnoticed(database: Database, exported: list[bytes]) -> None:
-    """Whichever byte of an export is another one, it is refused."""
+async def test_every_changed_byte_is_refused(database: Database, exported: list[bytes]) -> None:
+    """An export with any byte changed is refused."""
     whole, chance = b"".join(exported), random.Random(6)
 
     def load(tx: Transaction, data: bytes) -> None:
@@ -270,14 +270,14 @@ async def test_no_changed_byte_goes_unnoticed(database: Database, exported: list
 async def test_what_postgresql_refuses_is_refused(
     database: Database, exported: list[bytes], table: str, values: dict[str, object]
 ) -> None:
-    """What PostgreSQL cannot store is a fault of the file, told without its values."""
+    """A value that PostgreSQL cannot store is a fault of the file, reported without the value."""
     data = b"".join(changed(exported, table, **values))
     with pytest.raises(Broken, match=rf"before line [0-9]+: the database refuses a row of {table}$"):
         await database.write(lambda tx: transfer.load(tx, HOUSE, io.BytesIO(data), lambda _: None))
 
 
-def test_only_an_empty_house_is_filled(database_url: str, exported: list[bytes], tmp_path: Path, capfd: Say) -> None:
-    """A house in which there is anything, or that has only served, is left as it is."""
+def test_an_import_needs_an_empty_house(database_url: str, exported: list[bytes], tmp_path: Path, capfd: Say) -> None:
+    """An import refuses a house that has any data, or has ever served, and changes nothing."""
     (tmp_path / "house.ndjson").write_bytes(b"".join(exported))
     assert 0 == main(["import", str(tmp_path / "house.ndjson"), "--database", database_url])
     before = furnished.counted(database_url)
@@ -287,7 +287,7 @@ def test_only_an_empty_house_is_filled(database_url: str, exported: list[bytes],
 
 
 async def test_an_export_is_of_one_instant(database: Database, database_url: str) -> None:
-    """What is committed while an export is written is not in it: it is the house as it was when it began."""
+    """An export has the house as it was at its start, without later commits."""
     await furnished.furnish_it(database_url)
     lines: dict[str, list[bytes]] = {}
 
@@ -313,8 +313,8 @@ async def test_an_export_is_of_one_instant(database: Database, database_url: str
     assert lines["before"] != lines["after"]
 
 
-def test_from_one_command_to_the_other(exported: list[bytes], tmp_path: Path) -> None:
-    """A house goes through a pipe; a file that is there already is replaced with --force only."""
+def test_export_and_import_through_a_pipe(exported: list[bytes], tmp_path: Path) -> None:
+    """A house moves through a pipe; an existing file is replaced only with --force."""
     (tmp_path / "house.ndjson").write_bytes(b"".join(exported))
     assert 0 == main(["import", str(tmp_path / "house.ndjson"), "--database", f"sqlite:///{tmp_path}/a.db"])
     export = f"{PROGRAM} export - --database sqlite:///a.db"
@@ -332,8 +332,8 @@ def test_from_one_command_to_the_other(exported: list[bytes], tmp_path: Path) ->
 
 
 @SQLITE
-async def test_what_is_stopped_is_not_committed(database: Database) -> None:
-    """Ctrl-C during an import undoes it, although the thread that does it cannot be stopped."""
+async def test_a_stopped_import_is_not_committed(database: Database) -> None:
+    """Ctrl-C during an import rolls it back, although its thread cannot be stopped from outside."""
     reached, go_on = threading.Event(), threading.Event()
 
     def work(tx: Transaction, *_: object) -> None:

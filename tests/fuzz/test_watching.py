@@ -133,7 +133,7 @@ class MemoryDisplay:
 @example([b'{"gid":"a","name":"\xff","status":"open","version":1}'])
 @given(st.lists(mangled(events.map(written) | states.map(written)), max_size=6))
 def test_a_sale_bears_whatever_a_house_says(said: list[bytes]) -> None:
-    """What is neither a lot nor an event is display from them; what is one is shown, without what could steer a terminal."""
+    """Anything but a lot or an event is refused; lots and events are shown without characters that could steer a terminal."""
     display = MemoryDisplay()
     sale = Sale(None, display)
     with bounded():

@@ -1,4 +1,4 @@
-"""Server-sent events from bytes: as a house sends them, and as the standard allows."""
+"""Server-sent events: as a house sends them, and as the standard allows."""
 
 import pytest
 
@@ -9,7 +9,7 @@ RECORDED = (
     b'id: qyJix0pkch8D/2\ndata: {"id":"qyJix0pkch8D/2","data":{"bidder":"b\xc3\xa9n"}}\n\n'
     b"id: qyJix0pkch8D/3\ndata: {}\n\n: time 2026-11-21T19:44:45.701122Z\n\n"
 )
-"""What a house has sent; the events themselves are shortened."""
+"""A recorded stream of a house, with shortened events."""
 READ = [
     Comment("time 2026-11-21T19:44:30.701122Z"),
     Message("qyJix0pkch8D/2", '{"id":"qyJix0pkch8D/2","data":{"bidder":"bén"}}'),
@@ -19,14 +19,14 @@ READ = [
 
 
 def read(*chunks: bytes) -> list[Message | Comment]:
-    """Return what a new parser makes of the chunks."""
+    """Return the items that a new parser finds in the chunks."""
     parser = Parser()
     return [item for chunk in chunks for item in parser.feed(chunk)]
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
 def test_a_stream_is_read_wherever_it_is_cut(end: bytes) -> None:
-    """Cut in two at any byte, or into single bytes, with any of the three line ends, a recorded stream says the same."""
+    """A stream cut in two at any byte, or into single bytes, with any of the three line ends, gives the same items."""
     stream = RECORDED.replace(b"\n", end) + b":"  # a CR at the very end may be half of a line end
     for cut in range(len(stream) + 1):
         assert read(stream[:cut], stream[cut:]) == READ
@@ -50,20 +50,20 @@ def test_a_stream_is_read_wherever_it_is_cut(end: bytes) -> None:
     ],
 )
 def test_the_standards_corners(stream: bytes, items: list[Message | Comment]) -> None:
-    """Fields mean what the standard says, also those that a house does not send."""
+    """Fields mean what the standard says, even those that a house does not send."""
     assert items == read(stream)
 
 
 @pytest.mark.parametrize(("line", "retry"), [(b"retry: 2755\n", 2755), (b"retry: -1\n", None), (b"retry: 1.5\n", None)])
 def test_the_pause_is_what_the_server_asks_for(line: bytes, retry: int | None) -> None:
-    """`retry` is digits only; anything else is no word of the server."""
+    """`retry` has only digits; any other value is ignored."""
     parser = Parser()
     list(parser.feed(line))
     assert retry == parser.retry_ms
 
 
-def test_a_line_without_an_end_is_not_kept() -> None:
-    """What never ends is refused before it fills the memory."""
+def test_an_endless_line_is_refused() -> None:
+    """An endless line is refused before it fills the memory."""
     parser = Parser()
     list(parser.feed(b"x" * LINE_BYTES_MAX))
     with pytest.raises(NotAnEventStream):

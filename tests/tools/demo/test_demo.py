@@ -1,4 +1,4 @@
-"""`saleroom demo` as people run it: a process, judged by what the house it serves says to anyone who asks."""
+"""`saleroom demo` as people run it: a process whose house is looked at from outside."""
 
 import re
 import signal
@@ -15,12 +15,12 @@ import pytest
 from tests.process import PROGRAM, environment, wait_until
 
 PATIENCE_SECONDS = 120.0
-"""The house starts, twenty people register and pictures are drawn, maybe on a machine that is busy with others."""
+"""The house starts, twenty people register and lots are put up, on a machine that may be busy."""
 STOP_SECONDS = 30.0
 
 
 class Demo:
-    """A running demo in `folder`, which is also where temporary folders are made."""
+    """A running demo in `folder`, in which it also makes its temporary folder."""
 
     def __init__(self, folder: Path, *arguments: str, **settings: str) -> None:
         self._output, self._errors = folder / "stdout.txt", folder / "stderr.txt"
@@ -33,23 +33,23 @@ class Demo:
                 stderr=errors,
             )
 
-    def said(self) -> str:
-        """Return what it has printed."""
+    def output(self) -> str:
+        """Return its standard output so far."""
         return self._output.read_text()
 
-    def complained(self) -> str:
-        """Return what it has printed to standard error."""
+    def errors(self) -> str:
+        """Return its standard error so far."""
         return self._errors.read_text()
 
     def wait_for(self, text: str) -> re.Match[str]:
-        """Wait until it has printed what matches `text`, and fail where it ends before."""
+        """Wait until its output matches `text`; fail if it ends first."""
 
         def there() -> bool:
-            assert self.process.poll() is None, f"it ended\n{self.said()}\n{self.complained()}"
-            return re.search(text, self.said()) is not None
+            assert self.process.poll() is None, f"it ended\n{self.output()}\n{self.errors()}"
+            return re.search(text, self.output()) is not None
 
         wait_until(there, PATIENCE_SECONDS)
-        found = re.search(text, self.said())
+        found = re.search(text, self.output())
         assert found is not None, "it was there"
         return found
 
@@ -66,7 +66,7 @@ class Demo:
 
 @pytest.fixture
 def demos(tmp_path: Path) -> Iterator[list[Demo]]:
-    """Demos that are ended after the test, however it goes."""
+    """A list of demos, which are ended after the test."""
     started: list[Demo] = []
     yield started
     for demo in started:
@@ -84,7 +84,7 @@ def lots(url: str, status: str) -> list[dict[str, Any]]:
 
 
 def test_a_demo_is_furnished_and_goes_on(tmp_path: Path, demos: list[Demo]) -> None:
-    """It says where to look; lots have photos and bids, one closes and another comes; Ctrl-C ends it without a trace."""
+    """The demo prints addresses; lots have photos and bids; one closes and another follows; Ctrl-C leaves nothing behind."""
     foreign = tmp_path / "own.db"
     demos.append(Demo(tmp_path, "--port", "0", "--lots", "6", "--speed", "8", database=f"sqlite:///{foreign}"))
     demo = demos[0]
@@ -105,14 +105,14 @@ def test_a_demo_is_furnished_and_goes_on(tmp_path: Path, demos: list[Demo]) -> N
     assert 200 == answer.status_code
     house = demo.house()
     assert 0 == demo.stop()
-    assert "" == demo.complained()
+    assert "" == demo.errors()
     assert not house.is_running()
     assert [] == list(tmp_path.glob("saleroom-demo-*"))
-    assert not foreign.exists(), "it has used the database of somebody's own house"
+    assert not foreign.exists(), "the demo has used the owner's database"
 
 
-def test_a_newcomers_lot_is_bid_on(tmp_path: Path, demos: list[Demo]) -> None:
-    """A lot that whoever looks at the demo puts up gets bids like any other."""
+def test_people_bid_on_a_visitors_lot(tmp_path: Path, demos: list[Demo]) -> None:
+    """A visitor's lot gets bids like any other."""
     demos.append(Demo(tmp_path, "--port", "0", "--lots", "2", "--speed", "8"))
     found = demos[0].wait_for(r"(http://\S+)/login +as (\w+), password (\S+)")
     url = found[1]
@@ -124,33 +124,33 @@ def test_a_newcomers_lot_is_bid_on(tmp_path: Path, demos: list[Demo]) -> None:
     assert 0 == demos[0].stop(signal.SIGTERM)
 
 
-def test_a_port_that_is_taken_is_said_in_a_line(tmp_path: Path, demos: list[Demo]) -> None:
-    """Where the port that was asked for is another's, it ends with 1, names the port and the remedy, and leaves nothing."""
+def test_a_taken_port_is_refused(tmp_path: Path, demos: list[Demo]) -> None:
+    """If the port is taken, the demo exits with 1, names the port and the remedy, and leaves nothing behind."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
         demos.append(Demo(tmp_path, "--port", str(port)))
         assert 1 == demos[0].process.wait(PATIENCE_SECONDS)
-    [line] = demos[0].complained().splitlines()
+    [line] = demos[0].errors().splitlines()
     assert f"port {port}" in line
     assert "--port" in line
     assert [] == list(tmp_path.glob("saleroom-demo-*"))
 
 
 def test_a_house_that_dies_ends_the_demo(tmp_path: Path, demos: list[Demo]) -> None:
-    """Where the house is killed, the demo says so and ends with 1, without a traceback."""
+    """If the house is killed, the demo says so and exits with 1, without a traceback."""
     demos.append(Demo(tmp_path, "--port", "0", "--lots", "2"))
     demos[0].wait_for("The sale is on")
     demos[0].house().kill()
     assert 1 == demos[0].process.wait(PATIENCE_SECONDS)
-    assert demos[0].complained().startswith("saleroom: ")
-    assert "Traceback" not in demos[0].complained()
+    assert demos[0].errors().startswith("saleroom: ")
+    assert "Traceback" not in demos[0].errors()
 
 
 @pytest.mark.parametrize("arguments", [("--lots", "0"), ("--speed", "0"), ("--port", "65536"), ("--seed", "x")])
 def test_wrong_usage_is_refused(tmp_path: Path, demos: list[Demo], arguments: tuple[str, ...]) -> None:
-    """What cannot be is refused with 2 and a line that names it."""
+    """A wrong option is refused with exit code 2 and a line that names it."""
     demos.append(Demo(tmp_path, *arguments))
     assert 2 == demos[0].process.wait(PATIENCE_SECONDS)
-    assert arguments[0] in demos[0].complained()
+    assert arguments[0] in demos[0].errors()

@@ -1,4 +1,4 @@
-"""Faults that are planted in the record of a right house, each with the kind of violation that it must be found as."""
+"""Faults planted in the record of a correct house, each with the kind of violation that the judge must find."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -16,7 +16,7 @@ PLANTS: list[tuple[Kind, Plant]] = []
 
 
 def planted(kind: Kind) -> Callable[[Plant], Plant]:
-    """Note a fault with the kind of violation that must be found."""
+    """Register a fault with the kind of violation that must be found."""
 
     def note(plant: Plant) -> Plant:
         PLANTS.append((kind, plant))
@@ -26,12 +26,12 @@ def planted(kind: Kind) -> Callable[[Plant], Plant]:
 
 
 def accepted(record: Record) -> list[Attempt]:
-    """Return the acknowledged bids with a row of their own; there must be some."""
+    """Return the accepted bids with a row of their own; there must be some."""
     return some([attempt for attempt in record.attempts if any(reply.bid for reply in attempt.accepted)])
 
 
 def some(candidates: list[T]) -> list[T]:
-    """Return the candidates, or give this example up where there are none."""
+    """Return the candidates, or skip this example if there are none."""
     assume(candidates)
     return candidates
 
@@ -47,7 +47,7 @@ def change_reply(attempt: Attempt, place: int, **changes: object) -> None:
 
 
 def refused(record: Record, code: str) -> tuple[Attempt, int]:
-    """Return a bid that was refused so, and which answer says it."""
+    """Return a bid refused with this code, and the place of that answer."""
     attempt = some([a for a in record.attempts if any(reply.code == code for reply in a.replies)])[0]
     return attempt, next(place for place, reply in enumerate(attempt.replies) if reply.code == code)
 
@@ -84,13 +84,13 @@ def a_row_stands_twice(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.INVENTED_BID)
 def nobody_placed_it(record: Record, lot: LotRecord) -> None:
-    """One of ours is said to have bid what nobody would."""
+    """The history has a bid of one of ours that was never placed."""
     lot.history.append(Bid(10**9, "test.0", 0))
 
 
 @planted(Kind.NOT_RISING)
 def two_rows_change_places(record: Record, lot: LotRecord) -> None:
-    """The history goes down once."""
+    """The history falls once."""
     places = [n for n in range(1, len(lot.history)) if lot.history[n].amount > lot.history[n - 1].amount]
     place = some(places)[-1]
     lot.history[place - 1], lot.history[place] = lot.history[place], lot.history[place - 1]
@@ -98,7 +98,7 @@ def two_rows_change_places(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.EQUAL_PRICES)
 def two_rows_are_alike(record: Record, lot: LotRecord) -> None:
-    """A bid has the price of the one before, though neither is automatic."""
+    """A bid has the price of the one before, although neither is automatic."""
     some(lot.history)
     lot.history.append(structs.replace(lot.history[-1], bidder="test.4", automatic=False))
     lot.history[-2] = structs.replace(lot.history[-2], automatic=False)
@@ -148,7 +148,7 @@ def a_bid_is_forgotten(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.WRONG_WINNER)
 def the_lot_goes_to_another(record: Record, lot: LotRecord) -> None:
-    """The closed lot names somebody who does not lead."""
+    """The closed lot names a winner who does not lead."""
     change_final(lot, bidder="test.9")
 
 
@@ -161,13 +161,13 @@ def it_is_sold_for_less(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.WRONG_WINNER)
 def the_winner_is_not_told(record: Record, lot: LotRecord) -> None:
-    """Nobody is told to have won."""
+    """Nobody is told that they won."""
     some(lot.winners).clear()
 
 
 @planted(Kind.WRONG_WINNER)
 def a_higher_maximum_loses(record: Record, lot: LotRecord) -> None:
-    """Somebody's accepted limit was above everything that the winner ever offered."""
+    """An accepted maximum was above all bids of the winner."""
     winner = some(lot.winners)[0]
     loser = some([attempt for attempt in accepted(record) if attempt.bidder != winner])[0]
     loser.maximum = 10**9
@@ -175,7 +175,7 @@ def a_higher_maximum_loses(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.SEVERAL_WINNERS)
 def two_are_told(record: Record, lot: LotRecord) -> None:
-    """Two bidders are told to have won."""
+    """Two bidders are told that they won."""
     lot.winners.append("test.9")
 
 
@@ -194,7 +194,7 @@ def the_last_bid_is_late(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.LATE_BID)
 def a_bid_is_taken_after_the_close(record: Record, lot: LotRecord) -> None:
-    """A bid that was sent after somebody had seen the lot closed is accepted."""
+    """A bid sent after a look had shown the lot closed is accepted."""
     attempt = accepted(record)[-1]
     sent = 100.0 + max(read.received for read in record.looks)
     attempt.replies = [structs.replace(attempt.accepted[0], sent=sent, received=sent + 1)]
@@ -221,7 +221,7 @@ def the_end_comes_nearer(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.TAKEN_TOO_LOW)
 def too_little_is_enough(record: Record, lot: LotRecord) -> None:
-    """A bid at a price that was known to stand already is accepted."""
+    """A bid at a price that the lot already had is accepted."""
     attempt = accepted(record)[-1]
     attempt.amount = START - STEP
     attempt.maximum = None
@@ -229,21 +229,21 @@ def too_little_is_enough(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.WRONG_REFUSAL)
 def enough_is_refused(record: Record, lot: LotRecord) -> None:
-    """A bid is refused with a least that it reaches."""
+    """A bid is refused with a minimum that it reaches."""
     attempt, place = refused(record, "bid_too_low")
     change_reply(attempt, place, minimum=attempt.ask)
 
 
 @planted(Kind.WRONG_REFUSAL)
 def the_least_follows_no_price(record: Record, lot: LotRecord) -> None:
-    """A refusal names a least that no price leads to."""
+    """A refusal has a minimum that follows no price."""
     attempt, place = refused(record, "bid_too_low")
     change_reply(attempt, place, minimum=10**9)
 
 
 @planted(Kind.WRONG_REFUSAL)
 def the_least_is_out_of_date(record: Record, lot: LotRecord) -> None:
-    """A late refusal names the least of long ago."""
+    """A late refusal has an old minimum."""
     some(lot.history)
     last = max(read.received for read in record.looks)
     reply = Reply(sent=last + 1, received=last + 2, status=409, code="bid_too_low", minimum=START)
@@ -252,7 +252,7 @@ def the_least_is_out_of_date(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.WRONG_REFUSAL)
 def one_who_never_bid_leads(record: Record, lot: LotRecord) -> None:
-    """Somebody who has not bid is told to lead."""
+    """A bidder without a bid is told that they lead."""
     record.attempts.append(
         Attempt("gid", "test.9", 10**9, None, "key", [Reply(sent=0, received=1, status=409, code="already_leading")])
     )
@@ -260,7 +260,7 @@ def one_who_never_bid_leads(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.WRONG_REFUSAL)
 def it_closes_too_early(record: Record, lot: LotRecord) -> None:
-    """A bid is refused for an end that had been moved since."""
+    """A bid is refused for an end that was extended before."""
     attempt, place = refused(record, "auction_closed")
     change_reply(attempt, place, ends=(attempt.replies[place].ends or 0) - 1)
 
@@ -282,7 +282,7 @@ def a_repeat_is_refused(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.REPEAT_DIFFERS)
 def two_at_once_are_told_apart(record: Record, lot: LotRecord) -> None:
-    """Of two requests at once with one key one is accepted, and the other too low."""
+    """Of two simultaneous requests with one key one is accepted, and the other refused as too low."""
     attempt = some([attempt for attempt in accepted(record) if attempt.maximum is None])[0]
     told = attempt.accepted[0]
     attempt.replies.append(structs.replace(told, status=409, code="bid_too_low", minimum=START, view=None, bid=None))
@@ -290,7 +290,7 @@ def two_at_once_are_told_apart(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.CONTRADICTION)
 def leading_without_leading(record: Record, lot: LotRecord) -> None:
-    """An answer says that one leads and names another leader."""
+    """An answer says that the bidder leads and names another leader."""
     attempt = accepted(record)[0]
     place = attempt.replies.index(attempt.accepted[0])
     change_reply(attempt, place, leading=not attempt.replies[place].leading)
@@ -298,7 +298,7 @@ def leading_without_leading(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.CONTRADICTION)
 def the_least_does_not_follow(record: Record, lot: LotRecord) -> None:
-    """An open lot shows a least that is not its price and a step."""
+    """An open lot shows a minimum that is not its price and a step."""
     read = some([read for read in record.looks if read.view.status == "open"])[0]
     view = structs.replace(read.view, minimum=(read.view.minimum or 0) + 1)
     record.looks[record.looks.index(read)] = structs.replace(read, view=view)
@@ -306,7 +306,7 @@ def the_least_does_not_follow(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.MONEY_FORM)
 def a_price_has_two_decimals(record: Record, lot: LotRecord) -> None:
-    """A price came in another form."""
+    """A price has another form."""
     record.malformed.append("gid: currentBid is '1.00'")
 
 

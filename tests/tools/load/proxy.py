@@ -1,4 +1,4 @@
-"""A house that lies: a proxy before a real one, which alters some answers, or loses them."""
+"""A proxy before a real house that alters or loses some answers."""
 
 import asyncio
 import threading
@@ -13,7 +13,7 @@ START_SECONDS_MAX = 30.0
 HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "X-Requested-With")
 
 Lie = Callable[[str, str, Any], Any]
-"""Takes method, path and the JSON of an answer (None where there is none), and returns the JSON to send instead.
+"""Takes method, path and the JSON of an answer (None if it is empty), and returns the JSON to send instead.
 
 DROPPED closes the connection without an answer, BUSY answers 503, BROKEN 500.
 """
@@ -32,7 +32,7 @@ class LyingHouse:
         assert self._started.wait(START_SECONDS_MAX), "the proxy does not start"
 
     def stop(self) -> None:
-        """Serve no longer."""
+        """Stop to serve."""
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(START_SECONDS_MAX)
 
@@ -55,14 +55,14 @@ class LyingHouse:
             request.method, f"{self._target}{request.path_qs}", headers=headers, data=await request.read()
         ) as answer:
             body = await answer.read()
-            said = self._lie(request.method, request.path, msgspec.json.decode(body) if body else None)
-            if said is DROPPED:
-                assert request.transport is not None, "somebody is there"
+            changed = self._lie(request.method, request.path, msgspec.json.decode(body) if body else None)
+            if changed is DROPPED:
+                assert request.transport is not None, "the request has a connection"
                 request.transport.abort()
                 return web.Response()
-            if said is BUSY:
+            if changed is BUSY:
                 return web.json_response({"message": "", "code": "busy"}, status=503, headers={"Retry-After": "0"})
-            if said is BROKEN:
+            if changed is BROKEN:
                 return web.json_response({"message": "", "code": "internal_error"}, status=500)
-            body = msgspec.json.encode(said) if body else b""
+            body = msgspec.json.encode(changed) if body else b""
             return web.Response(body=body, status=answer.status, content_type="application/json" if body else None)

@@ -1,4 +1,4 @@
-"""Records of load tests that never ran: the real rules decide, and requests overlap as they do over a network."""
+"""Simulated records of load tests: the real rules decide, and requests overlap as over a network."""
 
 import heapq
 from collections.abc import Callable
@@ -27,12 +27,12 @@ STEP, START = 1000, 5000
 
 
 def simulate(seed: int, acts: int = 120, *, strangers: bool = False) -> Record:
-    """Return the record of one lot on which five people bid, with everything that a right house may do."""
+    """Return the record of one lot on which five people bid, with everything that a correct house may do."""
     return _Simulation(Random(seed), strangers=strangers).play(acts)
 
 
 class _Simulation:
-    """A lot with an end and a soft close. The client's clock shows 0 where the house's shows T0."""
+    """A lot with an end and a soft close. The client's clock shows 0 when the house's shows T0."""
 
     def __init__(self, random: Random, *, strangers: bool) -> None:
         self.random = random
@@ -56,7 +56,7 @@ class _Simulation:
         self.numbers = count(1)
 
     def play(self, acts: int) -> Record:
-        """Let it all happen, in the order in which the house decides."""
+        """Run all requests, in the order in which the house decides them."""
         for _ in range(acts):
             at = self.random.triangular(0, CAP_SECONDS + 2, SECONDS)
             self._at(at, self._look if self.random.random() < 0.3 else self._bid)
@@ -76,7 +76,7 @@ class _Simulation:
         heapq.heappush(self.due, (seconds, next(self.numbers), act))
 
     def _settle(self, at: float) -> None:
-        """The closer comes by a moment after the end."""
+        """Close the lot a moment after its end."""
         ends = self.auction.ends_at
         if ends is not None and not self.auction.over and _now(at) >= ends + timedelta(seconds=0.2):
             self._happen(closing.settle(self.auction, _now(at)))
@@ -89,7 +89,7 @@ class _Simulation:
         self.record.looks.append(Look("gid", *self._around(at), _seen(self.auction)))
 
     def _around(self, at: float) -> tuple[float, float]:
-        """When a request was sent that was decided `at`, and when its answer came."""
+        """Return when a request decided `at` was sent, and when its answer came."""
         return at - self.random.random() / 2, at + self.random.random() / 2
 
     def _bid(self, at: float) -> None:

@@ -1,4 +1,4 @@
-"""The judge of a load test: a right house is never accused, and each fault planted in its record is found."""
+"""The judge of a load test: a correct house has no violation, and each fault planted in its record is found."""
 
 import pytest
 from hypothesis import given, settings
@@ -21,14 +21,14 @@ def found(record: Record) -> set[Kind]:
 
 @given(SEEDS, st.booleans(), st.integers(0, 200))
 def test_a_right_house_is_never_accused(seed: int, strangers: bool, acts: int) -> None:
-    """Whatever bids, losses, repeats and strangers there are, the record of a right house has no violation."""
+    """The record of a correct house has no violation, whatever bids, losses, repeats and strangers there are."""
     verdict = check(simulate(seed, acts, strangers=strangers))
     assert {} == verdict.violations.plain()
     assert strangers or 0 == verdict.strangers
 
 
 def test_strangers_are_counted_and_not_accused() -> None:
-    """Bids of others in the history are told apart from ours."""
+    """Bids of others in the history are counted apart from ours."""
     record = simulate(1, strangers=True)
     theirs = [bid for bid in record.lots["gid"].history if bid.bidder == "stranger"]
     assert 0 < len(theirs) == check(record).strangers
@@ -45,12 +45,12 @@ def test_each_planted_fault_is_found(kind: Kind, plant: Plant, seed: int) -> Non
 
 
 def test_every_kind_has_a_fault_that_shows_it() -> None:
-    """There is no kind of violation that no test provokes."""
+    """A test provokes every kind of violation."""
     assert set(Kind) == {kind for kind, _ in PLANTS}
 
 
 def test_a_lost_answer_explains_a_bid_once() -> None:
-    """A bid whose answer was lost may stand in the history, but not twice."""
+    """A bid whose answer was lost may be in the history, but not twice."""
     view = View(None, None, START, 0, "closed", "no_bids", 10**9)
     lot = LotRecord(
         "gid", START, STEP, [Bid(START, "ada", 1)], structs.replace(view, price=START, bidder="ada", count=1)
@@ -73,7 +73,7 @@ def test_a_lost_answer_explains_a_bid_once() -> None:
     ],
 )
 def test_a_refusal_stands_if_its_least_is_more_and_followed_some_price(ask: int, minimum: int, wrong: bool) -> None:
-    """A bid is too low below the least, not at it; and the least is the start, or a price of the history and a step."""
+    """A bid is too low only below the minimum, which is the starting price or a price of the history plus a step."""
     final = View(START, "ada", None, 1, "closed", "sold", 10**9)
     lot = LotRecord("gid", START, STEP, [Bid(START, "ada", 1)], final, ["ada"])
     replies = [
@@ -89,7 +89,7 @@ def test_a_refusal_stands_if_its_least_is_more_and_followed_some_price(ask: int,
 
 
 def test_only_the_first_examples_are_kept() -> None:
-    """However many violations there are, all are counted and a few are shown."""
+    """All violations are counted, and the first few are shown."""
     violations = check(Record(malformed=[str(number) for number in range(100)])).violations
     assert (100, ["0", "1", "2", "3", "4"]) == (violations.total, violations.by_kind()[Kind.MONEY_FORM].examples)
     assert 5 == EXAMPLES_MAX

@@ -1,4 +1,4 @@
-"""Percentiles, the histogram, and what is told in the end."""
+"""Percentiles, the histogram, the live display, and the report."""
 
 import io
 import math
@@ -22,7 +22,7 @@ TIMEOUT = NoAnswer("no answer in time", "TimeoutError")
 
 
 def test_percentiles_are_values_that_occurred() -> None:
-    """Each percentile is the least latency that so many are at or below, in milliseconds."""
+    """Each percentile is the least latency, in milliseconds, that so many latencies do not exceed."""
     found = summary([number / 1000 for number in range(100, 0, -1)])
     assert (100, 50, 90, 99, 100) == (found.count, found.p50_ms, found.p90_ms, found.p99_ms, found.max_ms)
     assert 7 == summary([0.007]).p50_ms == summary([0.007]).p99_ms
@@ -37,7 +37,7 @@ def test_buckets_are_log_spaced_and_hold_everything() -> None:
 
 
 def test_answers_are_counted_by_kind() -> None:
-    """Accepted, refused and lost bids are told apart, and only answers have a latency."""
+    """Accepted, refused and lost bids are counted apart, and only answers have a latency."""
     counted = Figures()
     counted.bid(0.001, 201, "", None)
     counted.bid(0.002, 409, "bid_too_low", None)
@@ -51,8 +51,8 @@ def test_answers_are_counted_by_kind() -> None:
     assert [3, 1] == [len(counted.bids), len(counted.looks)]
 
 
-def told(processor: float) -> str:
-    """Return what people are told where the client used so much of a processor."""
+def report_text(processor: float) -> str:
+    """Return the report of a client that used this share of a processor."""
     counted = Figures()
     counted.ended = counted.began + 10
     counted._cpu_ended = counted._cpu_began + 10 * processor
@@ -66,9 +66,9 @@ def told(processor: float) -> str:
 
 
 def test_the_client_says_when_it_was_the_limit() -> None:
-    """Where the client's own processor was used up, the figures are not the house's, and it says so."""
-    assert "This client was the limit: it used 95% of one processor." in told(0.95)
-    assert "the limit" not in told(0.5) and "This client used 50% of one processor." in told(0.5)
+    """If the client used up its own processor, the report says that the figures are not the house's."""
+    assert "This client was the limit: it used 95% of one processor." in report_text(0.95)
+    assert "the limit" not in report_text(0.5) and "This client used 50% of one processor." in report_text(0.5)
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_a_pipe_has_the_figures_in_a_line(bidding: tuple[Figures, Floor]) -> Non
 
 
 def test_violations_strangers_and_what_is_left_are_told() -> None:
-    """Nothing that was found is kept back."""
-    said = told(0.5)
+    """The report has everything that was found."""
+    said = report_text(0.5)
     for part in ("1 x money_form: ", "gid: currentBid is '1.00'", "3 bids", "2 bids got no answer", "a lot is left"):
         assert part in said

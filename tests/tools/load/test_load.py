@@ -1,4 +1,4 @@
-"""`saleroom load` against houses that serve, over TCP: right ones on both databases, and some that lie."""
+"""`saleroom load` against served houses: correct ones on both databases, and some that lie."""
 
 import contextlib
 import json
@@ -24,7 +24,7 @@ SHORT = ("--seconds", "1", "--bidders", "6", "--lots", "3")
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
-    """Serve houses of one's own, without a broker: `serve(database=url)`."""
+    """Serve houses without a broker: `serve(database=url)`."""
     houses: list[Served] = []
 
     def start(**more: str) -> Served:
@@ -51,13 +51,13 @@ def start_load(folder: Path, url: str, *options: str) -> subprocess.Popen[str]:
 
 
 def figures(folder: Path, url: str) -> dict[str, Any]:
-    """Return what a load test has written for programs."""
+    """Return the JSON that a load test has written."""
     written: dict[str, Any] = json.loads((folder / f"{url.rpartition(':')[2]}.json").read_text())
     return written
 
 
-def test_a_right_house_has_no_violation(database_url: str, serve: Callable[..., Served], tmp_path: Path) -> None:
-    """Against `saleroom serve` on each database, with two processes where it can have them, all lots close and it exits 0.
+def test_a_correct_house_has_no_violation(database_url: str, serve: Callable[..., Served], tmp_path: Path) -> None:
+    """Against `saleroom serve` on each database, on PostgreSQL with two processes, all lots close and it exits with 0.
 
     Bids are taken, refused and repeated meanwhile.
     """
@@ -86,7 +86,7 @@ def forget(method: str, path: str, said: Any) -> Any:
 
 
 def lag() -> Lie:
-    """Show every other time how an open lot was at its first bid."""
+    """Show an open lot as it was at its first bid, every second time."""
     first: dict[str, Any] = {}
     looks: dict[str, int] = {}
 
@@ -100,7 +100,7 @@ def lag() -> Lie:
 
 
 def please_everybody(method: str, path: str, said: Any) -> Any:
-    """Tell everybody who bid that they have won."""
+    """Tell all bidders that they won."""
     if path == "/me/bids":
         said["bids"] = [bid | {"standing": "won"} for bid in said["bids"]]
     return said
@@ -114,7 +114,7 @@ def round_off(method: str, path: str, said: Any) -> Any:
 
 
 def lose() -> Lie:
-    """Lose the answers to some bids on the way, and be too busy for others."""
+    """Lose the answers to some bids, and be too busy for others."""
     asked = iter(range(10**9))
 
     def lie(method: str, path: str, said: Any) -> Any:
@@ -126,14 +126,14 @@ def lose() -> Lie:
 
 
 def break_down(method: str, path: str, said: Any) -> Any:
-    """Have no history, and keep everybody logged in."""
+    """Fail for every history and every log-out."""
     return BROKEN if method == "DELETE" or (method == "GET" and path.endswith("/bids")) else said
 
 
 def test_lies_are_named_and_losses_forgiven(serve: Callable[..., Served], tmp_path: Path) -> None:
-    """Whoever forgets, lags, has two winners or rounds is told so with exit code 1; whoever loses answers is not.
+    """A house that forgets, lags, has two winners or rounds gets exit code 1; a house that loses answers does not.
 
-    Where there is no history there is no verdict, but one line for the reason and one for what is left.
+    Without a history there is no verdict, but one line with the reason and one with what is left.
     """
     house = serve()
     lies: list[tuple[Lie, Kind | None]] = [
@@ -165,7 +165,7 @@ def test_lies_are_named_and_losses_forgiven(serve: Callable[..., Served], tmp_pa
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_run_cleans_up(serve: Callable[..., Served], tmp_path: Path, stop: signal.Signals) -> None:
-    """Stopped early it says what is left, cancels lots without bids, logs all its users out, and exits 1."""
+    """A test that is stopped cancels lots without bids, logs all its users out, says what is left, and exits with 1."""
     file = tmp_path / "house.db"
     house = serve(database=f"sqlite:///{file}")
     process = start_load(tmp_path, house.url, "--bidders", "2", "--lots", "40", "--rate", "5", "--seconds", "60")
@@ -184,8 +184,8 @@ def test_a_stopped_run_cleans_up(serve: Callable[..., Served], tmp_path: Path, s
         assert {"open": bid_on, "cancelled": 40 - bid_on} == dict(left)
 
 
-def test_a_house_that_cannot_be_tried_is_said_in_a_line(serve: Callable[..., Served], tmp_path: Path) -> None:
-    """A wrong key, a house without the setting, and no house at all end with exit code 1 and the remedy."""
+def test_an_unusable_house_is_one_line(serve: Callable[..., Served], tmp_path: Path) -> None:
+    """A wrong key, a house without the setting, and no house give exit code 1 and a line with the remedy."""
     with_key, without = serve(), serve(load_key="")
     for url, said in (
         (with_key.url, "refuses the key"),
@@ -198,7 +198,7 @@ def test_a_house_that_cannot_be_tried_is_said_in_a_line(serve: Callable[..., Ser
 
 
 def test_the_key_may_come_from_a_file(serve: Callable[..., Served], tmp_path: Path) -> None:
-    """--key-file beats the environment."""
+    """--key-file comes before the environment."""
     (tmp_path / "key.txt").write_text("a-key-that-is-wrong-though\n")
     done = saleroom(tmp_path, "load", serve().url, "--key-file", "key.txt", load_key=KEY)
     assert (1, True) == (done.returncode, "refuses the key" in done.stderr)
@@ -218,7 +218,7 @@ def test_the_key_may_come_from_a_file(serve: Callable[..., Served], tmp_path: Pa
     ],
 )
 def test_wrong_usage_is_exit_code_2(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
-    """What cannot be used is named, before anything is sent."""
+    """A wrong argument is named, before any request."""
     (tmp_path / "empty.txt").write_text("\n")
     done = saleroom(tmp_path, "load", *arguments, load_key=KEY)
     assert (2, "") == (done.returncode, done.stdout)
@@ -226,7 +226,7 @@ def test_wrong_usage_is_exit_code_2(tmp_path: Path, arguments: tuple[str, ...], 
 
 
 def test_without_a_key_and_a_terminal_it_is_wrong_usage(tmp_path: Path) -> None:
-    """Nobody is asked for a key where nobody can answer."""
+    """Without a terminal no key is asked for."""
     done = saleroom(tmp_path, "load", "http://house")
     assert (2, "saleroom: no key: set SALEROOM_LOAD_KEY, or give --key-file (see saleroom load --help)\n") == (
         done.returncode,
@@ -235,17 +235,15 @@ def test_without_a_key_and_a_terminal_it_is_wrong_usage(tmp_path: Path) -> None:
 
 
 def test_help_has_examples_and_exit_codes(tmp_path: Path) -> None:
-    """`saleroom load --help` shows how to use it and what its exit codes say; the key is no option."""
+    """`saleroom load --help` has examples and exit codes; the key is no option."""
     done = saleroom(tmp_path, "load", "--help")
     assert 0 == done.returncode
     assert "Examples:" in done.stdout and "Exit codes: 0 done, 1 a violation" in done.stdout
     assert "--key " not in done.stdout
 
 
-def test_at_a_terminal_the_figures_are_live_and_the_key_is_asked_for(
-    serve: Callable[..., Served], tmp_path: Path
-) -> None:
-    """At a terminal the key is prompted for without an echo, and a panel with the figures is drawn again and again."""
+def test_a_terminal_has_live_figures_and_a_prompt_for_the_key(serve: Callable[..., Served], tmp_path: Path) -> None:
+    """On a terminal the key is asked for without an echo, and the figures are redrawn all the time."""
     ours, theirs = os.openpty()
     process = subprocess.Popen(
         [PROGRAM, "load", serve().url, *SHORT],

@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 
 def lines_of(log: Iterable[Event], *, opened: bool | None = None) -> list[bytes]:
-    """The lines of a ledger, opened where the auction is over."""
+    """Return the lines of a ledger, opened if the auction is over."""
     pages, auction, over = [], None, False
     for happened in log:
         event = happened
@@ -35,12 +35,12 @@ def lines_of(log: Iterable[Event], *, opened: bool | None = None) -> list[bytes]
 
 
 def verified(raw: bytes) -> Ledger:
-    """A ledger, read. Raises Breakage."""
+    """Return the ledger in `raw`. Raises Breakage."""
     return read(BytesIO(raw))
 
 
 def broken(raw: bytes | list[bytes]) -> tuple[int, str] | None:
-    """The line at which a ledger breaks and why, or None."""
+    """Return the line at which a ledger breaks and the reason, or None."""
     try:
         verified(raw if isinstance(raw, bytes) else b"".join(raw))
     except Breakage as error:
@@ -49,7 +49,7 @@ def broken(raw: bytes | list[bytes]) -> tuple[int, str] | None:
 
 
 def forged(lines: list[bytes], change: Callable[[list[Json]], object]) -> list[bytes]:
-    """The ledger after a `change` of its lines, with all commitments and hashes made anew: consistent in itself."""
+    """Return the ledger after a `change` of its lines, with new commitments and hashes, so that it is consistent."""
     told = [msgspec.json.decode(line) for line in lines]
     change(told)
     head = ZERO

@@ -1,4 +1,4 @@
-"""A server that answers as no house should."""
+"""A server that answers as no house does."""
 
 import threading
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ Answer = tuple[int, dict[str, str], bytes]
 
 @contextmanager
 def answering(answers: dict[str, Answer]) -> Iterator[str]:
-    """Serve `answers` by path, and 404 for the rest; the server's address."""
+    """Serve `answers` by path, and 404 for all else; yield the server's address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            """Answer as told."""
+            """Send the answer for the path."""
             status, headers, body = answers.get(self.path, (404, {}, b""))
             self.send_response(status)
             for name, value in ({"Content-Length": str(len(body))} | headers).items():
@@ -23,7 +23,7 @@ def answering(answers: dict[str, Answer]) -> Iterator[str]:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the library's name
-            """Say nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

@@ -1,4 +1,4 @@
-"""Reading a ledger: what is untouched is accepted, and every change is found, at its line."""
+"""A ledger that nobody changed is accepted, and every change is found at its line."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ CHANGES = 1_000
 
 
 def story() -> Story:
-    """A sale with all that can be in a ledger, and a name that nobody should trust."""
+    """A sale with all kinds of events, and a name that nobody should trust."""
     told = Story(
         reserve_price="300",
         soft_close=SoftClose(120, 120),
@@ -36,17 +36,17 @@ def story() -> Story:
 
 
 def closed() -> list[bytes]:
-    """The ledger of a sale that is over."""
+    """Return the ledger of a sale that is over."""
     return lines_of(story().then(settle, after(2000)).log)
 
 
 def running() -> list[bytes]:
-    """The ledger of a sale that goes on."""
+    """Return the ledger of a running sale."""
     return lines_of(story().log)
 
 
 def one_byte_changed(raw: bytes, chance: random.Random) -> bytes:
-    """The same with one byte, any, changed into another, any."""
+    """Return the ledger with a random byte changed to another one."""
     place = chance.randrange(len(raw))
     other = chance.choice([byte for byte in range(256) if byte != raw[place]])
     return raw[:place] + bytes([other]) + raw[place + 1 :]
@@ -54,7 +54,7 @@ def one_byte_changed(raw: bytes, chance: random.Random) -> bytes:
 
 @pytest.mark.parametrize(("ledger", "number"), [(closed, CHANGES), (running, CHANGES // 4)])
 def test_every_single_byte_counts(ledger: Callable[[], list[bytes]], number: int) -> None:
-    """Of random changes of a single byte every one is found, at the line that was changed or the one before its end."""
+    """Every random change of a single byte is found, at the changed line or the one before its end."""
     raw, chance = b"".join(ledger()), random.Random(6)
     assert broken(raw) is None
     for _ in range(number * (20 if settings.get_current_profile_name() == "long" else 1)):
@@ -67,7 +67,7 @@ def test_every_single_byte_counts(ledger: Callable[[], list[bytes]], number: int
 
 @given(histories())
 def test_every_history_makes_a_good_ledger(history: History) -> None:
-    """Whatever has happened under the rules is accepted, and comes out with the same end, winner and price."""
+    """Every history under the rules is accepted, with the same end, winner and price."""
     game = play(history)
     ledger = verified(b"".join(lines_of(game.log)))
     assert ledger.opened is game.auction.over
@@ -82,7 +82,7 @@ def test_every_history_makes_a_good_ledger(history: History) -> None:
 
 @pytest.mark.parametrize("ledger", [closed, running])
 def test_lines_that_are_gone_doubled_or_swapped_are_found(ledger: Callable[[], list[bytes]]) -> None:
-    """No line can be dropped, doubled or put elsewhere."""
+    """No line can be dropped, doubled or moved."""
     lines = ledger()
     for index in range(len(lines)):
         last = index == len(lines) - 1
@@ -98,7 +98,7 @@ def test_lines_that_are_gone_doubled_or_swapped_are_found(ledger: Callable[[], l
 
 
 def test_a_ledger_that_was_cut_is_found() -> None:
-    """A ledger that is opened ends with the end of its auction, and every line with a line feed."""
+    """An opened ledger ends with the end of its auction, and every line with a line feed."""
     lines = closed()
     for end in range(1, len(lines)):
         where = broken(lines[:end])
@@ -132,23 +132,23 @@ def test_a_ledger_that_was_cut_is_found() -> None:
     ],
 )
 def test_form_is_strict(spoil: Callable[[bytes], bytes], why: str) -> None:
-    """There is one way to write a line, so that whoever reads it has the same bytes."""
+    """There is one form of a line, so that all readers have the same bytes."""
     first, *others = lines_of(Story().bids("bob 100").log)
     assert (1, why) == broken([spoil(first), *others])
 
 
 def event(number: int, **members: Any) -> Callable[[list[Json]], None]:
-    """A forger who sets members of an event."""
+    """Return a forgery that sets members of an event."""
     return lambda lines: lines[number - 1]["event"].update(members)
 
 
 def data(number: int, **members: Any) -> Callable[[list[Json]], None]:
-    """A forger who sets members of an event's data."""
+    """Return a forgery that sets members of an event's data."""
     return lambda lines: lines[number - 1]["event"]["data"].update(members)
 
 
 def sealed(number: int, **members: Any) -> Callable[[list[Json]], None]:
-    """A forger who sets members of what is opened."""
+    """Return a forgery that sets members of the opened part."""
     return lambda lines: lines[number - 1]["opened"]["data"].update(members)
 
 
@@ -207,7 +207,7 @@ LAST = len(closed())
     ],
 )
 def test_a_consistent_forgery_breaks_the_rules(change: Callable[[list[Json]], object], line: int | None) -> None:
-    """A house that makes all hashes anew after a change is found out by the rules, wherever it breaks them."""
+    """The rules find a forgery with new hashes, wherever it breaks them."""
     where = broken(forged(closed(), change))
     assert where is not None
     assert line is None or line == where[0], where
@@ -224,12 +224,12 @@ def test_a_consistent_forgery_breaks_the_rules(change: Callable[[list[Json]], ob
 def test_of_a_running_auction_what_is_public_is_checked(
     change: Callable[[list[Json]], object], line: int, why: str
 ) -> None:
-    """Limits are sealed while an auction runs, but times, amounts and the price are not."""
+    """While an auction runs, times, amounts and the price are checked, although maximums are sealed."""
     assert (line, why) == broken(forged(running(), change))
 
 
 def test_the_price_of_a_running_auction_rises() -> None:
-    """A leading bid below the price is found before anything is opened."""
+    """A leading bid below the price is found while the ledger is sealed."""
 
     def change(lines: list[Json]) -> None:
         lines[3]["event"]["data"]["amount"] = "99.000"
@@ -238,7 +238,7 @@ def test_the_price_of_a_running_auction_rises() -> None:
 
 
 def test_what_was_written_before_a_member_was_known_is_good() -> None:
-    """A ledger from before events had a member that says nothing is as good as it was: its hashes are for good."""
+    """An old ledger without a newer null member still verifies, because hashes never change."""
 
     def old(lines: list[Json]) -> None:
         for line in lines:
@@ -253,7 +253,7 @@ def test_what_was_written_before_a_member_was_known_is_good() -> None:
 
 
 def test_the_document_is_enough_to_verify_a_chain() -> None:
-    """docs/ledger.md says all that one needs: here with Python's own json and hashlib, and nothing of the house's."""
+    """docs/ledger.md is enough to verify a ledger: with Python's json and hashlib, and nothing of the house."""
 
     def canonical(value: Any) -> bytes:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
@@ -276,7 +276,7 @@ def test_the_document_is_enough_to_verify_a_chain() -> None:
 
 
 def test_events_after_the_end_are_found() -> None:
-    """Closed is final, also where nothing is opened."""
+    """No event follows a close, even in a sealed ledger."""
 
     def end(lines: list[Json]) -> None:
         lines.insert(2, {"event": {**lines[1]["event"], "type": "auction.cancelled", "data": {}}})
@@ -285,7 +285,7 @@ def test_events_after_the_end_are_found() -> None:
 
 
 def test_a_ledger_that_is_over_must_be_opened() -> None:
-    """Whoever keeps limits sealed after the end cannot be verified, and that is said."""
+    """A ledger that is still sealed after the end is refused."""
     log = story().then(settle, after(2000)).log
     assert isinstance(log[-1], AuctionClosed)
     assert (LAST, "the auction is over, but its ledger is not opened: read it again from the house") == broken(
@@ -294,7 +294,7 @@ def test_a_ledger_that_is_over_must_be_opened() -> None:
 
 
 def test_a_ledger_of_a_running_auction_must_not_be_opened() -> None:
-    """A ledger that is opened has an end."""
+    """An opened ledger has an end."""
     where = broken(lines_of(story().log, opened=True))
     assert where is not None
     assert "its last event is missing" in where[1]
@@ -310,7 +310,7 @@ def test_a_cancelled_auction_has_a_ledger_too() -> None:
 
 
 def test_size_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file without an end fills no memory."""
+    """An endless file fills no memory."""
     monkeypatch.setattr("saleroom.tools.verify.reading.LINE_BYTES_MAX", 1000)
     with pytest.raises(Breakage, match="larger than any ledger"):
         verified(b" " * 2000)
@@ -320,7 +320,7 @@ def test_size_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_salt_is_its_own() -> None:
-    """Two events that seal the same commit to it differently, so that nobody can tell."""
+    """Two events that seal the same data have different commitments, so that nobody can compare them."""
     lines = [msgspec.json.decode(line) for line in closed()]
     assert len(lines) == len({line["opened"]["salt"] for line in lines})
     assert len(lines) == len({line["event"]["commitment"] for line in lines})

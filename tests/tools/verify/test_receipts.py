@@ -1,4 +1,4 @@
-"""Receipts: one that the house has signed stands in its ledger, and no other does."""
+"""A receipt that the house signed is found in its ledger, and no other is."""
 
 import string
 from typing import Any
@@ -20,7 +20,7 @@ KEYS = Keys([Key(kty="OKP", crv="Ed25519", x=SIGNER.public, kid=SIGNER.kid)])
 
 
 def told() -> Story:
-    """A sale: bob leads, raises, cyd is held off."""
+    """A sale in which bob leads, raises his maximum, and holds cyd off."""
     story = Story(ends_at=after(1000), soft_close=None, reserve_price="130")
     story.bids("bob up to 120").bids("cyd 110", seconds=2).bids("bob up to 125", seconds=3)
     return story.bids("bob up to 200", seconds=4).bids("dee up to 150", seconds=5)
@@ -31,7 +31,7 @@ OVER = lines_of(told().then(settle, after(2000)).log)
 
 
 def signed(**members: Any) -> str:
-    """A receipt for cyd's bid of 110, which is event 3, unless `members` say otherwise."""
+    """Return a receipt for cyd's bid of 110, event 3, with `members` replaced."""
     hashes = verified(b"".join(OVER)).hashes
     payload = {
         "gid": "gid",
@@ -68,18 +68,18 @@ LIFTED = {
 
 
 def proves(receipt: str, lines: list[bytes] = OVER) -> str:
-    """What a receipt proves. Raises InvalidReceipt."""
+    """Return what a receipt proves. Raises InvalidReceipt."""
     return find(check(receipt, KEYS), verified(b"".join(lines)))
 
 
 @pytest.mark.parametrize("lines", [RUNNING, OVER])
 def test_a_receipt_stands(lines: list[bytes]) -> None:
-    """What was signed for is found in the ledger, opened or not."""
+    """The signed bid is found in the ledger, opened or not."""
     assert "the bid of 110.000 by cyd stands at event 3" == proves(signed(), lines)
 
 
 def test_a_raise_stands_once_it_is_opened() -> None:
-    """A raise of one's own maximum is hidden while the auction runs, and found when it is over."""
+    """A raise of one's own maximum is hidden while the auction runs, and found once it is over."""
     assert "the maximum of 125.000 by bob stands hidden after event 4" == proves(signed(**RAISE))
     assert "the maximum of 200.000 by bob stands hidden after event 4" == proves(signed(**LIFTED))
     assert "sealed until the auction is over" in proves(signed(**RAISE), RUNNING)
@@ -108,14 +108,14 @@ def test_a_raise_stands_once_it_is_opened() -> None:
     ],
 )
 def test_what_was_not_signed_for_does_not_stand(members: dict[str, Any], why: str) -> None:
-    """A receipt for something else than the ledger holds refutes the ledger, member by member."""
+    """A receipt that differs from the ledger in any member is refused."""
     with pytest.raises(InvalidReceipt) as refuted:
         proves(signed(**members))
     assert why in str(refuted.value)
 
 
 def test_a_forged_ledger_is_refuted_by_a_receipt() -> None:
-    """A ledger made anew with another bidder follows all rules, and still is not the one that was signed for."""
+    """A forged ledger with another bidder follows all rules, but is not the one that was signed."""
 
     def renamed(lines: list[Json]) -> None:
         for line in lines:
@@ -129,7 +129,7 @@ def test_a_forged_ledger_is_refuted_by_a_receipt() -> None:
 
 
 def test_every_byte_of_a_receipt_counts() -> None:
-    """No mark of a receipt can be another."""
+    """No character of a receipt can be changed."""
     receipt = signed()
     for place in range(len(receipt)):
         # The last one has four bits that stand for nothing.
@@ -140,7 +140,7 @@ def test_every_byte_of_a_receipt_counts() -> None:
 
 
 def header(**members: str) -> str:
-    """A receipt with another header, signed all the same."""
+    """Return a signed receipt with another header."""
     head = _base64(canonical({"alg": "EdDSA", "kid": SIGNER.kid, "typ": "saleroom-receipt", **members}))
     body = head + b"." + signed().split(".")[1].encode()
     return (body + b"." + _base64(SIGNER._private.sign(body))).decode()
@@ -162,7 +162,7 @@ def header(**members: str) -> str:
     ],
 )
 def test_what_is_no_receipt_is_refused(receipt: str, why: str) -> None:
-    """Only what the house signs as a receipt, in the one way in which it does, is one."""
+    """Anything but a receipt in the form that the house signs is refused."""
     with pytest.raises(InvalidReceipt) as refuted:
         check(receipt, KEYS)
     assert why in str(refuted.value)
@@ -170,7 +170,7 @@ def test_what_is_no_receipt_is_refused(receipt: str, why: str) -> None:
 
 @pytest.mark.parametrize("key", [{"x": "AAAA"}, {"kty": "RSA"}, {"crv": "X25519"}])
 def test_a_key_that_is_none_verifies_nothing(key: dict[str, str]) -> None:
-    """A key of another kind is refused, and not tried."""
+    """A key of another kind is refused without trying it."""
     keys = Keys([msgspec.structs.replace(KEYS.keys[0], **key)])
     with pytest.raises(InvalidReceipt):
         check(signed(), keys)

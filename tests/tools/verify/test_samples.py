@@ -1,4 +1,4 @@
-"""The ledgers of docs/ledgers, which a house has written once: whatever comes later accepts them, and would write the same."""
+"""The ledgers of docs/ledgers, written by older houses: they verify, and would be written as the same bytes."""
 
 from pathlib import Path
 
@@ -18,14 +18,14 @@ RECEIPTS = [row for row in TABLE if ".receipt.txt" in row[0]]
 
 
 def test_each_sample_is_in_the_table() -> None:
-    """None is left out of what follows."""
+    """Every sample is tested below."""
     listed = {words(name)[0] for name, *_ in TABLE}
     assert listed == {file.name for file in FOLDER.iterdir()} - {"README.md", "keys.json"}
 
 
 @pytest.mark.parametrize("row", LEDGERS, ids=lambda row: words(row[0])[0])
 def test_a_sample_is_accepted(row: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """It verifies, and comes out as it always has."""
+    """A sample verifies with the result of old."""
     name, outcome, head, _ = row
     assert 0 == main(["verify", str(FOLDER / words(name)[0])])
     said = capsys.readouterr().out.splitlines()
@@ -35,7 +35,7 @@ def test_a_sample_is_accepted(row: list[str], capsys: pytest.CaptureFixture[str]
 
 @pytest.mark.parametrize("row", RECEIPTS, ids=lambda row: words(row[0])[0])
 def test_a_receipt_of_a_sample_stands(row: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """It proves what it did when it was given, and nothing of another ledger."""
+    """A sample receipt is found in its ledger, and in no other."""
     receipt, proven = FOLDER / words(row[0])[0], row[1]
     own = receipt.name.partition(".")[0]
     for ledger in FOLDER.glob("*.ndjson"):
@@ -47,7 +47,7 @@ def test_a_receipt_of_a_sample_stands(row: list[str], capsys: pytest.CaptureFixt
 
 @pytest.mark.parametrize("row", [row for row in LEDGERS if "running" not in row[0]], ids=lambda row: words(row[0])[0])
 def test_a_house_writes_the_same_as_ever(row: list[str]) -> None:
-    """An event that says what it said is hashed as it was: a new member is left out where it says nothing (decision 26)."""
+    """Events are hashed as before: a new member that is null is left out (decision 26)."""
     raw = (FOLDER / words(row[0])[0]).read_bytes()
     lines = [msgspec.json.decode(line) for line in raw.splitlines()]
     with (FOLDER / words(row[0])[0]).open("rb") as file:

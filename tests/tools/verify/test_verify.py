@@ -36,7 +36,7 @@ LEDGER = lines_of(
 
 
 class Done(NamedTuple):
-    """What the command answered."""
+    """The exit code and the output of the command."""
 
     code: int
     out: str
@@ -62,13 +62,13 @@ def verify(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captur
 
 
 def file(folder: Path, lines: list[bytes], name: str = "sale.ndjson") -> Path:
-    """A ledger in a file."""
+    """Write a ledger to a file and return its path."""
     (folder / name).write_bytes(b"".join(lines))
     return folder / name
 
 
 def test_a_file_is_verified(verify: Verify, tmp_path: Path) -> None:
-    """A good ledger says who won, at which price, and why each bid was decided as it was."""
+    """A good ledger gives the winner, the price, and the reason for each decision."""
     done = verify(file(tmp_path, LEDGER))
     assert (0, "") == (done.code, done.err)
     lines = done.out.splitlines()
@@ -82,8 +82,8 @@ def test_a_file_is_verified(verify: Verify, tmp_path: Path) -> None:
     assert done == verify("-", stdin=b"".join(LEDGER))
 
 
-def test_for_machines(verify: Verify, tmp_path: Path) -> None:
-    """`--json` is one object, whatever came out."""
+def test_json_is_one_object(verify: Verify, tmp_path: Path) -> None:
+    """`--json` prints one object, for a good ledger and for a broken one."""
     done = verify(file(tmp_path, LEDGER), "--json")
     said = json.loads(done.out)
     assert (True, "bob", "130.000", "sold") == tuple(said[name] for name in ("ok", "winner", "price", "outcome"))
@@ -93,8 +93,8 @@ def test_for_machines(verify: Verify, tmp_path: Path) -> None:
     assert {"ok": False, "line": 5} == {name: json.loads(done.out)[name] for name in ("ok", "line")}
 
 
-def test_a_broken_file_is_told_by_its_line(verify: Verify, tmp_path: Path) -> None:
-    """The first line that breaks is said, with the reason, in one line and with exit code 1."""
+def test_a_broken_file_is_reported_with_its_line(verify: Verify, tmp_path: Path) -> None:
+    """The message names the first line that breaks and the reason; the exit code is 1."""
     spoilt = [*LEDGER[:2], LEDGER[2].replace(b"120.000", b"121.000"), *LEDGER[3:]]
     reason = "its hash is not that of the event after the one before it"
     assert Done(1, "", f"saleroom: line 3: {reason}\n") == verify(file(tmp_path, spoilt))
@@ -121,10 +121,8 @@ def test_a_broken_file_is_told_by_its_line(verify: Verify, tmp_path: Path) -> No
         (("--database", "mysql://x"), 2, "mysql is not supported"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_one_line(
-    verify: Verify, arguments: tuple[str, ...], code: int, says: str
-) -> None:
-    """What goes wrong is said in one line that never repeats a password, and leaves no traceback."""
+def test_a_failure_is_one_line(verify: Verify, arguments: tuple[str, ...], code: int, says: str) -> None:
+    """A failure is one line without a password and without a traceback."""
     done = verify(*arguments)
     assert (code, "") == (done.code, done.out)
     assert says in done.err
@@ -133,15 +131,15 @@ def test_what_cannot_be_done_is_said_in_one_line(
 
 
 class Terminal(io.StringIO):
-    """Standard output as a terminal, to look at."""
+    """A terminal in memory."""
 
     def isatty(self) -> bool:
-        """Whether it is one."""
+        """Return True."""
         return True
 
 
 def test_names_do_not_steer_a_terminal(verify: Verify, tmp_path: Path) -> None:
-    """What a ledger says is shown as it is written, marks that steer or deceive as their escapes; no markup counts."""
+    """Names are shown as they are, without markup; characters that steer or deceive are shown as escapes."""
     ledger = verified(b"".join(LEDGER))
     shown = Terminal()
     display.show(ledger, [], shown)
@@ -156,7 +154,7 @@ def test_names_do_not_steer_a_terminal(verify: Verify, tmp_path: Path) -> None:
 
 
 def test_reasons_do_not_steer_a_terminal(verify: Verify, tmp_path: Path) -> None:
-    """Neither does what an error quotes, from a file or from an answer."""
+    """Errors that quote a ledger do not steer a terminal either."""
     raw = b"".join(LEDGER).replace(b'"type":"bid.placed"', b'"type":"\\u001b[31m"', 1)
     done = verify(file(tmp_path, [raw]))
     assert "\x1b" not in done.err
@@ -167,7 +165,7 @@ def test_reasons_do_not_steer_a_terminal(verify: Verify, tmp_path: Path) -> None
 
 
 def test_a_running_house_is_verified(verify: Verify, serve_house: ServeHouse, clock: FakeClock, tmp_path: Path) -> None:
-    """By the address of its page, of the API or of its ledger; while it runs and when it is over; with each receipt."""
+    """The address of an auction's page, API or ledger verifies it, before and after its end, with each receipt."""
     house = serve_house(clock)
     ada, bob, cyd = (house.user(name) for name in ("ada", "bob", "cyd"))
     gid = ada.auction(endsAt="2026-11-21T13:00:00Z", reservePrice="40")
@@ -201,7 +199,7 @@ def test_a_running_house_is_verified(verify: Verify, serve_house: ServeHouse, cl
 
 
 def test_a_purchase_has_a_receipt_too(verify: Verify, serve_house: ServeHouse, clock: FakeClock) -> None:
-    """Whoever buys at the buy-now price has a receipt for that."""
+    """A purchase at the buy-now price has a receipt."""
     house = serve_house(clock)
     gid = house.user("ada").auction(buyNowPrice="90")
     answer = house.user("bob").json("POST", f"/auctions/{gid}/buy")
@@ -210,23 +208,23 @@ def test_a_purchase_has_a_receipt_too(verify: Verify, serve_house: ServeHouse, c
     assert "receipt: the bid of 90.000 by bob stands at event 2" in done.out
 
 
-def test_a_house_that_shows_another_head_is_found(verify: Verify) -> None:
-    """The ledger must be the one that the house shows everywhere else, and of the auction that was asked for."""
+def test_another_head_is_found(verify: Verify) -> None:
+    """The ledger must have the head that the house shows, and be of the right auction."""
     head = verified(b"".join(LEDGER)).head
     lot, lines = {"gid": "gid", "version": len(LEDGER), "head": head}, b"".join(LEDGER)
     ndjson = {"Content-Type": "application/x-ndjson"}
 
-    def said(path: str = "gid", **members: Any) -> Done:
+    def verify_lot(path: str = "gid", **members: Any) -> Done:
         body = json.dumps({**lot, **members}).encode()
         answers = {f"/auctions/{path}": (200, {"Content-Type": "application/json"}, body)}
         with answering({**answers, f"/auctions/{path}/ledger": (200, ndjson, lines)}) as house:
             return verify(f"{house}/auctions/{path}")
 
-    assert 0 == said().code
-    assert "its hash is not the head that the house shows" in said(head="0" * 64).err
-    assert "its hash is not the head that the house shows" in said(version=0).err
-    assert "the ledger ends here, but the auction has 99 events" in said(version=99).err
-    assert "it is the ledger of" in said("other").err
+    assert 0 == verify_lot().code
+    assert "its hash is not the head that the house shows" in verify_lot(head="0" * 64).err
+    assert "its hash is not the head that the house shows" in verify_lot(version=0).err
+    assert "the ledger ends here, but the auction has 99 events" in verify_lot(version=99).err
+    assert "it is the ledger of" in verify_lot("other").err
 
 
 JSON = {"Content-Type": "application/json"}
@@ -251,8 +249,8 @@ JSON = {"Content-Type": "application/json"}
         ((200, {**JSON, "Content-Length": "100"}, b"{"), "the connection broke off"),
     ],
 )
-def test_an_answer_that_no_house_gives_is_said(verify: Verify, answer: Answer, says: str) -> None:
-    """Whatever answers, the command ends in bounded time with a line that says what to do."""
+def test_a_strange_answer_is_refused(verify: Verify, answer: Answer, says: str) -> None:
+    """Every answer that no house gives ends the command in bounded time, with a line that says what to do."""
     with answering({"/auctions/gid": answer}) as house:
         done = verify(f"{house}/auctions/gid")
     assert (1, "") == (done.code, done.out)
@@ -261,7 +259,7 @@ def test_an_answer_that_no_house_gives_is_said(verify: Verify, answer: Answer, s
 
 
 def test_a_redirect_on_the_same_host_is_followed(verify: Verify) -> None:
-    """A house that has moved on its own host is found."""
+    """A redirect on the same host is followed."""
     ledger = verified(b"".join(LEDGER))
     lot = json.dumps({"gid": "gid", "version": len(LEDGER), "head": ledger.head}).encode()
     answers: dict[str, Answer] = {
@@ -276,7 +274,7 @@ def test_a_redirect_on_the_same_host_is_followed(verify: Verify) -> None:
 
 
 def test_size_of_a_ledger_is_bounded(verify: Verify, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A house that goes on for ever is left."""
+    """A ledger longer than the bound is refused."""
     monkeypatch.setattr(http, "LEDGER_BYTES_MAX", 100)
     lot = json.dumps({"gid": "gid", "version": 1, "head": "0" * 64}).encode()
     ndjson = (200, {"Content-Type": "application/x-ndjson"}, b"".join(LEDGER))
@@ -284,8 +282,8 @@ def test_size_of_a_ledger_is_bounded(verify: Verify, monkeypatch: pytest.MonkeyP
         assert "answers more than a house would" in verify(f"{house}/auctions/gid").err
 
 
-def test_keys_that_are_none_are_said(verify: Verify, tmp_path: Path) -> None:
-    """A file of keys that has none is named."""
+def test_a_file_without_keys_is_refused(verify: Verify, tmp_path: Path) -> None:
+    """The message names the file without keys."""
     (tmp_path / "keys.json").write_text("{}")
     receipt = f"{'a' * 20}.{'b' * 20}.{'c' * 86}"
     done = verify(file(tmp_path, LEDGER), "--receipt", receipt, "--key", "keys.json")
@@ -294,7 +292,7 @@ def test_keys_that_are_none_are_said(verify: Verify, tmp_path: Path) -> None:
 
 
 def test_a_house_that_serves_is_verified(verify: Verify, clocked_house: House) -> None:
-    """Bids that come in while it is checked are no faults: it is checked as it is at one moment."""
+    """Bids during a check are no faults, because the check sees one moment."""
     ada, bob = clocked_house.user("ada"), clocked_house.user("bob")
     gids = [ada.auction() for _ in range(20)]
     over = threading.Event()
@@ -318,7 +316,7 @@ def test_a_house_that_serves_is_verified(verify: Verify, clocked_house: House) -
 
 
 def test_a_database_is_verified(verify: Verify, clocked_house: House, clock: FakeClock) -> None:
-    """`--database` counts what there is, says a digest to write down, and finds what was changed; also while it serves."""
+    """`--database` prints counts and a digest, and finds every change, even while the house serves."""
     gid = clocked_house.user("ada").auction(endsAt="2026-11-21T13:00:00Z")
     clocked_house.user("bob").bid(gid, maximum="20")
     url = clocked_house.settings.database

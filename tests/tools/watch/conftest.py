@@ -1,4 +1,4 @@
-"""Fixtures of the watch: watchers, lines that break, both brokers."""
+"""Fixtures of the watch: watchers, lines that can be cut, both brokers."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,7 +27,7 @@ def watch(tmp_path: Path) -> Iterator[Callable[..., Watcher]]:
 
 @pytest.fixture
 def line() -> Iterator[Callable[[str], Line]]:
-    """Lines to servers that can be cut and mended: `line(url)`."""
+    """Connections to servers that can be cut and restored: `line(url)`."""
     lines: list[Line] = []
 
     def lay(url: str) -> Line:

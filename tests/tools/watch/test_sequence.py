@@ -1,19 +1,19 @@
-"""What is new, what comes again, and what never came."""
+"""Events that are new, repeated or missing."""
 
 from saleroom.tools.watch.sequence import GRACE_SECONDS, Gap, Sequences
 
 LATER = GRACE_SECONDS + 1
 
 
-def test_a_repeat_is_no_event() -> None:
-    """What came before comes again after a failure, from an earlier one onwards; it counts once."""
+def test_a_repeated_event_counts_once() -> None:
+    """After a failure, events come again from an earlier one on; each counts once."""
     sequences = Sequences()
     assert [True, True, False, False, True] == [sequences.event("a", number) for number in (1, 2, 1, 2, 3)]
     assert sequences.event("b", 1)
 
 
-def test_the_first_state_is_where_one_comes_in() -> None:
-    """Events that the first state tells of are old; the next one is new, and nothing is missing before it."""
+def test_the_first_state_sets_the_starting_point() -> None:
+    """Events up to the version of the first state are old; the next one is new, and nothing is missing before it."""
     sequences = Sequences()
     sequences.state("a", 7, at=0)
     assert not sequences.event("a", 7)
@@ -21,8 +21,8 @@ def test_the_first_state_is_where_one_comes_in() -> None:
     assert sequences.event("a", 8)
 
 
-def test_a_gap_is_said_once() -> None:
-    """An event that leaves numbers out tells which; neither it nor a state says so again."""
+def test_a_gap_is_reported_once() -> None:
+    """An event after a gap reports the missing numbers; neither it nor a state reports them again."""
     sequences = Sequences()
     sequences.event("a", 2)
     assert Gap("a", 3, 5) == sequences.gap("a", 6)
@@ -33,7 +33,7 @@ def test_a_gap_is_said_once() -> None:
 
 
 def test_a_state_ahead_of_its_events_is_waited_for() -> None:
-    """Events may come a little after the state that tells of them: then nothing was missing."""
+    """Events may come a little after a later state: then nothing is missing."""
     sequences = Sequences()
     sequences.event("a", 1)
     sequences.state("a", 3, at=0)
@@ -44,8 +44,8 @@ def test_a_state_ahead_of_its_events_is_waited_for() -> None:
     assert [] == list(sequences.overdue(LATER))
 
 
-def test_what_a_state_tells_of_and_does_not_come_is_missing() -> None:
-    """After a while the events up to the state's version are said to be missing, but still taken if they come after all."""
+def test_events_before_a_state_are_missing_after_a_while() -> None:
+    """After GRACE_SECONDS the events up to the state's version are missing, but are still taken if they come."""
     sequences = Sequences()
     sequences.event("a", 1)
     sequences.state("a", 3, at=0)
@@ -57,8 +57,8 @@ def test_what_a_state_tells_of_and_does_not_come_is_missing() -> None:
     assert Gap("a", 4, 4) == sequences.gap("a", 5)
 
 
-def test_nobody_is_waited_for_without_a_connection() -> None:
-    """What was late may come with the next connection, whose states tell anew how far things are."""
+def test_a_lost_connection_ends_the_wait() -> None:
+    """Late events may come with the next connection, whose states start the wait again."""
     sequences = Sequences()
     sequences.event("a", 1)
     sequences.state("a", 3, at=0)

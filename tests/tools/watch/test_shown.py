@@ -1,4 +1,4 @@
-"""What is seen: lots put together from their events, words, and the view, whatever the names hold."""
+"""What a watch shows: lots from their events, words, and the view, whatever the names hold."""
 
 import io
 import json
@@ -24,7 +24,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
 class MemoryDisplay:
-    """A display that remembers."""
+    """A display that keeps what it is given."""
 
     def __init__(self) -> None:
         self.events: list[tuple[str, LotState | None]] = []
@@ -35,7 +35,7 @@ class MemoryDisplay:
         self.events.append((event.id, lot))
 
     def notice(self, text: str) -> None:
-        """Note what was said."""
+        """Note a sentence."""
         self.notices.append(text)
 
 
@@ -53,7 +53,7 @@ def streamed(house: House, gid: str) -> list[str]:
 
 
 def test_events_alone_give_the_lot(sqlite_house: House) -> None:
-    """From the first event to the last a lot is what the house shows: bids, limits, a reserve met, an end that moved."""
+    """A lot put together from its events is the lot that the house shows: bids, maximums, a reserve met, an end that moved."""
     ada, ben, cyd = (sqlite_house.newcomer() for _ in range(3))
     ends = (datetime.now(UTC) + timedelta(minutes=5)).isoformat()
     extended = ada.auction(endsAt=ends, softClose={"window": 600, "extension": 600})
@@ -78,8 +78,8 @@ def test_events_alone_give_the_lot(sqlite_house: House) -> None:
         assert gid != extended or shown.ends_at is not None
 
 
-def test_a_state_never_turns_events_back() -> None:
-    """A state that is older than what the events have display changes nothing, and an event that it tells of counts once."""
+def test_a_state_never_undoes_events() -> None:
+    """A state older than the events changes nothing, and an event that a state includes counts once."""
     sale = Sale(None, MemoryDisplay())
     sale.state(LotState("abc", "Clock", "open", 3, current_bid="10.000", bid_count=1))
     sale.event("", event("bid.placed", 4, amount="11.000", bidder="ben", leading=True, minimumBid="12.000"))
@@ -95,8 +95,8 @@ def _price(sale: Sale) -> tuple[str | None, str | None, int]:
     return lot.current_bid, lot.current_bidder, lot.bid_count
 
 
-def test_what_is_missing_is_said_before_what_comes() -> None:
-    """A gap is named with the lot's name and the events, and display to whoever can fetch the state."""
+def test_a_gap_is_shown_before_the_next_event() -> None:
+    """A gap is shown with the lot's name and the events, and reported to the caller."""
     display = MemoryDisplay()
     sale = Sale(None, display)
     assert sale.event("", event("auction.created", 1, name="Clock"))
@@ -105,8 +105,8 @@ def test_what_is_missing_is_said_before_what_comes() -> None:
     assert ["missed: events 2 to 3 of abc (Clock)", "missed: event 5 of abc (Clock)"] == display.notices
 
 
-def test_lots_that_are_over_leave_in_time() -> None:
-    """However long a house is watched, only the last lots that closed are kept."""
+def test_only_the_last_closed_lots_are_kept() -> None:
+    """Of all lots that are over, the latest ENDED_SHOWN_MAX are kept."""
     sale = Sale(None, MemoryDisplay())
     for number in range(ENDED_SHOWN_MAX + 20):
         sale.event("", event("auction.created", 1, gid=f"g{number}", name="Clock", status="open"))
@@ -116,14 +116,14 @@ def test_lots_that_are_over_leave_in_time() -> None:
 
 
 def test_no_text_steers_a_terminal() -> None:
-    """Control characters, line ends and marks that turn the writing direction are left out; the rest stays."""
+    """Control characters, line ends and marks of the writing direction are left out; the rest stays."""
     assert "]0;ownedClock31mkcolc" == printable(EVIL)
     assert "Pendule d'officier, 18½ cm, 時計" == printable("Pendule d'officier, 18½ cm, 時計")
 
 
 @pytest.mark.parametrize("json_wanted", [False, True])
 def test_lines_are_plain(json_wanted: bool) -> None:
-    """Each event is one line without a control character, also as JSON on a terminal, where its meaning stays."""
+    """Each event is one line without a control character, and JSON on a terminal keeps its meaning."""
 
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
@@ -145,14 +145,14 @@ def test_lines_are_plain(json_wanted: bool) -> None:
 
 
 def test_the_view_fits_the_terminal() -> None:
-    """With a thousand lots and many events the view is no higher or wider than the terminal; the soonest end is on top."""
+    """With a thousand lots and many events the view fits the terminal, and the lot that ends first is on top."""
     console = Console(width=100, height=30, file=io.StringIO(), color_system=None)
     view = View(console, screen=False)
     sale = Sale(None, view)
     ends_first = sale.clock.now() + timedelta(seconds=61)
     for number in range(1000):
         ends = None if number % 2 else ends_first + timedelta(seconds=number)
-        sale.state(LotState(f"g{number}", f"{EVIL} {number}", "open", 1, "1.000", "ada", "2.000", 1, None, None, ends))
+        sale.state(LotState(f"g{number}", f"{EVIL} {number}", "open", version=1, bid_count=1, ends_at=ends))
     for number in range(2, EVENTS_SHOWN_MAX + 5):
         bid = {"bidder": "ben" * 40, "amount": "9.000", "leading": True, "endsAt": ends_first.isoformat()}
         sale.event("", event("bid.placed", number, gid="g0", **bid))
@@ -172,14 +172,14 @@ def test_the_view_fits_the_terminal() -> None:
     ("seconds", "said"),
     [(-5, "0:00"), (59.9, "0:59"), (61, "1:01"), (3661, "1:01:01"), (90_000, "1 d 1 h")],
 )
-def test_the_time_left_is_read_at_a_glance(seconds: float, said: str) -> None:
-    """Seconds count down to nought and not below; days say how many hours."""
+def test_the_time_left_is_short(seconds: float, said: str) -> None:
+    """Seconds count down to 0 and not below; a day or more has days and hours."""
     assert said == left(NOW + timedelta(seconds=seconds), NOW)
     assert "-" == left(None, NOW)
 
 
-def test_the_clock_is_the_houses() -> None:
-    """Once the house has said what time it is, that counts, however wrong this machine's clock is."""
+def test_the_clock_follows_the_house() -> None:
+    """Once the house has told its time, the clock shows that, however wrong this machine's clock is."""
     clock = HouseClock()
     assert abs(clock.now() - datetime.now(UTC)) < timedelta(seconds=5)
     clock.set(NOW)
@@ -187,7 +187,7 @@ def test_the_clock_is_the_houses() -> None:
 
 
 def test_pauses_are_never_shorter_than_asked_for() -> None:
-    """The server's word is the least; from there they grow, up to a bound, and begin anew after it has worked."""
+    """Pauses start at the server's value, grow up to a bound, and start again after a success."""
     pauses = Pauses()
     pauses.least = 2.0
     waits = [pauses.next() for _ in range(40)]

@@ -18,7 +18,7 @@ from tests.tools.watch.watching import SECONDS_MAX
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> Path:
-    """A certificate for 127.0.0.1 that signs itself, with its key in the same file."""
+    """A self-signed certificate for 127.0.0.1, with its key in the same file."""
     file = tmp_path / "certificate.pem"
     subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
     curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
@@ -39,7 +39,7 @@ def certificate(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def over_tls(start: Start, visit: Visit, certificate: Path) -> AsyncIterator[tuple[str, str]]:
-    """The address over TLS of a house, as a proxy before it would give it, and a lot in it that is over."""
+    """The address of a house behind a TLS proxy, and the gid of a lot that is over."""
     house = start()
     client = visit(house)
     ada = client.enter("ada")
@@ -52,7 +52,7 @@ async def over_tls(start: Start, visit: Visit, certificate: Path) -> AsyncIterat
             while data := await reader.read(65536):
                 writer.write(data)
         except OSError:
-            pass  # one of the two has gone, and the other follows
+            pass  # one of the two has hung up
         finally:
             writer.close()
 
@@ -68,7 +68,7 @@ async def over_tls(start: Start, visit: Visit, certificate: Path) -> AsyncIterat
 
 
 async def watched(*arguments: str | Path) -> tuple[int, str]:
-    """Watch to the end, and return the exit code and what was said."""
+    """Watch to the end, and return the exit code and standard error."""
     process = await asyncio.create_subprocess_exec(
         PROGRAM, "watch", *arguments, env=environment(), stderr=asyncio.subprocess.PIPE
     )
@@ -78,8 +78,8 @@ async def watched(*arguments: str | Path) -> tuple[int, str]:
     return process.returncode, said.decode()
 
 
-async def test_https(over_tls: tuple[str, str], certificate: Path) -> None:
-    """A house over HTTPS is watched where its certificate is trusted, and named in a line where not."""
+async def test_a_house_over_https(over_tls: tuple[str, str], certificate: Path) -> None:
+    """A house over HTTPS is watched if its certificate is trusted; otherwise one line says why not."""
     url, gid = over_tls
     code, said = await watched(url, gid, "--ca-file", certificate)
     assert (0, f"saleroom: {gid} (Longcase clock) is over: closed without a bid\n") == (code, said)
@@ -87,8 +87,8 @@ async def test_https(over_tls: tuple[str, str], certificate: Path) -> None:
     assert (1, 1) == (code, said.count("\n")) and "its certificate is not trusted (self" in said
 
 
-async def test_mqtts(start: Start, visit: Visit, tmp_path: Path, certificate: Path) -> None:
-    """So is a broker over TLS."""
+async def test_a_broker_over_tls(start: Start, visit: Visit, tmp_path: Path, certificate: Path) -> None:
+    """A broker over TLS is watched if its certificate is trusted; otherwise one line says why not."""
     key = certificate.with_name("key.pem")
     broker = Mosquitto(tmp_path, f"certfile {certificate}", f"keyfile {key}")
     broker.start()

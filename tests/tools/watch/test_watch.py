@@ -1,4 +1,4 @@
-"""`saleroom watch` as people run it, against houses that serve, brokers of both kinds, and lines that break."""
+"""`saleroom watch` as people run it, against served houses, both brokers, and connections that break."""
 
 import json
 import os
@@ -24,7 +24,7 @@ from tests.tools.watch.watching import SECONDS_MAX, Floor, Watcher
 def test_the_lines_are_the_log(
     start: Start, visit: Visit, watch: Callable[..., Watcher], line: Callable[[str], Line], tmp_path: Path
 ) -> None:
-    """Through a line that breaks and a house that is killed, every event is printed once, in order, as it is in the log.
+    """Despite a broken connection and a killed house, every event is printed once, in order, as in the log.
 
     So it is for all lots from now on, for all from the beginning of the log, and for one lot, whose end is the watch's end.
     """
@@ -65,13 +65,15 @@ def test_the_lines_are_the_log(
     assert floor.log() == whole.lines
     assert (0, 0) == (fresh.end(), whole.end(signal.SIGTERM))
     for watcher in (fresh, whole, lot):
-        assert "connection lost" in watcher.said and "missed" not in watcher.said and "Traceback" not in watcher.said
+        assert (
+            "connection lost" in watcher.errors and "missed" not in watcher.errors and "Traceback" not in watcher.errors
+        )
 
 
 def test_a_broker_shows_the_log_too(
     broker: tuple[int, dict[str, str]], start: Start, visit: Visit, watch: Callable[..., Watcher], tmp_path: Path
 ) -> None:
-    """Over either broker, and through a house that is killed, every event comes once and in order."""
+    """Over either broker, and despite a killed house, every event comes once and in order."""
     mqtt_port, settings = broker
     port = str(free_port())
     house = start("--port", port, **settings)
@@ -83,7 +85,7 @@ def test_a_broker_shows_the_log_too(
     for watcher in (whole, lot):
         watcher.until_live()
     floor.bid(one, 10)
-    # The embedded broker dies with the house, and takes along what a reader has not got.
+    # The embedded broker dies with the house, and loses the events that it has not delivered.
     whole.until_shown(10)
     lot.until_shown(10)
     house.kill()
@@ -93,24 +95,24 @@ def test_a_broker_shows_the_log_too(
     floor.bid(one, 10)
     floor.bid(other, 1)
     floor.close(one)
-    assert 0 == lot.process.wait(SECONDS_MAX), lot.said
+    assert 0 == lot.process.wait(SECONDS_MAX), lot.errors
     floor.close(other)
     whole.until_shown(len(floor.log()) - 2)
     assert floor.log(one)[1:] == lot.lines
     assert floor.log()[2:] == whole.lines
-    assert "missed" not in whole.said + lot.said and "Traceback" not in whole.said + lot.said
+    assert "missed" not in whole.errors + lot.errors and "Traceback" not in whole.errors + lot.errors
     assert 0 == whole.end()
 
 
 def _until_delivered(folder: Path) -> None:
-    """Wait until the broker has all that it is owed."""
+    """Wait until the broker has all events."""
     with closing(sqlite3.connect(folder / "saleroom.db")) as database:
         wait_until(
             lambda: database.execute("SELECT count(*) FROM events WHERE delivered_at IS NULL").fetchone() == (0,)
         )
 
 
-def test_a_gap_over_mqtt_is_said(
+def test_a_gap_over_mqtt_is_shown(
     broker: tuple[int, dict[str, str]],
     start: Start,
     visit: Visit,
@@ -118,7 +120,7 @@ def test_a_gap_over_mqtt_is_said(
     line: Callable[[str], Line],
     tmp_path: Path,
 ) -> None:
-    """What a broker did not keep while the line was down is said to be missing, by number; the rest goes on."""
+    """Events that the broker did not keep during an outage are shown as missing, by number; the watch continues."""
     mqtt_port, settings = broker
     house = start(**settings)
     floor = Floor(visit(house), tmp_path)
@@ -138,12 +140,12 @@ def test_a_gap_over_mqtt_is_said(
     floor.close(gid)
     assert 0 == watcher.process.wait(SECONDS_MAX)
     assert [f"{gid}/{number}" for number in (2, 3, 7, 8)] == [found.split()[1] for found in watcher.lines]
-    assert 1 == watcher.said.count(f"missed: events 4 to 6 of {gid} (Longcase clock)")
+    assert 1 == watcher.errors.count(f"missed: events 4 to 6 of {gid} (Longcase clock)")
     assert "Longcase clock: sold to" in watcher.lines[-1]
 
 
 @pytest.mark.parametrize("broker", ["mosquitto"], indirect=True)
-def test_a_close_that_nobody_told_ends_the_watch(
+def test_a_close_during_an_outage_ends_the_watch(
     broker: tuple[int, dict[str, str]],
     start: Start,
     visit: Visit,
@@ -151,7 +153,7 @@ def test_a_close_that_nobody_told_ends_the_watch(
     line: Callable[[str], Line],
     tmp_path: Path,
 ) -> None:
-    """Where the close came while the line was down, the retained state says so: what is missing is said, and the result."""
+    """If the lot closed during an outage, the retained state tells: the missing events and the result are shown."""
     mqtt_port, settings = broker
     floor = Floor(visit(start(**settings)), tmp_path)
     gid = floor.sell()
@@ -165,14 +167,14 @@ def test_a_close_that_nobody_told_ends_the_watch(
     floor.close(gid)
     _until_delivered(tmp_path)
     way.mend()
-    assert 0 == watcher.process.wait(SECONDS_MAX), watcher.said
-    *_, missed, end = watcher.said.splitlines()
+    assert 0 == watcher.process.wait(SECONDS_MAX), watcher.errors
+    *_, missed, end = watcher.errors.splitlines()
     assert f"saleroom: missed: events 3 to 4 of {gid} (Longcase clock)" == missed
     assert re.fullmatch(rf"saleroom: {gid} \(Longcase clock\) is over: sold to (ben|cyd) for 102\.000", end)
 
 
 def test_the_terminal_shows_the_lots(start: Start, visit: Visit, tmp_path: Path) -> None:
-    """On a terminal there is a view: connection, lots with price and leader, last events; Ctrl-C leaves it in order."""
+    """On a terminal the view has the connection, lots with price and leader, and the last events; Ctrl-C ends it in order."""
     house = start()
     floor = Floor(visit(house), tmp_path)
     gid = floor.sell(name="Bracket clock")
@@ -199,60 +201,64 @@ def test_the_terminal_shows_the_lots(start: Start, visit: Visit, tmp_path: Path)
 
 
 def _read_until(terminal: int, pattern: str | None) -> str:
-    """Return what comes on a terminal until it shows `pattern`, or with None until its end."""
+    """Return the output of a terminal until it matches `pattern`, or with None until its end."""
     text = ""
     deadline = time.monotonic() + SECONDS_MAX
     while pattern is None or not re.search(pattern, re.sub(r"\x1b\[[0-9;]*m", "", text)):
         assert time.monotonic() < deadline, f"{pattern} was not shown: {text!r}"
         try:
             text += os.read(terminal, 65536).decode(errors="replace")
-        except OSError:  # Linux's way of saying that the other end is closed
+        except OSError:  # Linux reports a closed other end by an error
             assert pattern is None, text
             break
     return text
 
 
-def test_what_cannot_be_watched_is_said_in_a_line(start: Start, watch: Callable[..., Watcher]) -> None:
-    """An address where nobody is, a lot or a house that is not there, and wrong usage: one line, without a secret."""
+def test_a_failure_is_one_line(start: Start, watch: Callable[..., Watcher]) -> None:
+    """An address without a house, a missing lot, and wrong usage give one line without a secret."""
     house = start(mqtt="embedded", mqtt_port="0")
     nobody = f"127.0.0.1:{free_port()}"
     broker = f"mqtt://127.0.0.1:{house.mqtt_port}"
-    cases: list[tuple[int, tuple[str, ...], str]] = [
-        (1, (f"http://{nobody}",), "connection refused"),
-        (1, (f"mqtt://ada:hunter2@{nobody}",), "connection refused"),
-        (1, (house.url, "nosuchlot123"), "there is no lot nosuchlot123"),
-        (1, (f"{house.url}/docs",), "not as an auction house does"),
-        (1, (f"{house.url}/docs", "nosuchlot123"), "no lot|not as an auction house does"),
-        (1, (house.url, "--after", "nosuchlot123/4"), "does not know the event nosuchlot123/4"),
-        (1, (f"http://127.0.0.1:{house.mqtt_port}",), "cannot be watched"),
-        (1, (broker, "nosuchlot123"), "the state of a lot nosuchlot123"),
-        (1, (broker, "--prefix", "other/"), "no house has left its status below other/"),
-        (1, (f"mqtts://127.0.0.1:{house.mqtt_port}",), "cannot be watched"),
-        (2, (f"http://ada:hunter2@{nobody}",), "leave user and password out"),
-        (2, ("ftp://ada:hunter2@host",), "no address of a house"),
-        (2, ("mqtt://ada:hunter2@host:port",), "no valid host and port"),
-        (2, (house.url, "a/b"), "is no gid"),
-        (2, (house.url, "--jsn"), "no such option: --jsn"),
-        (1, (house.url, "-hyphenated-"), "there is no lot -hyphenated-"),
-        (1, (house.url, "--json", "--hyphens---"), "there is no lot --hyphens---"),
-        (2, (broker, "--after", "0"), "--after is for"),
-        (2, (house.url, "--prefix", "x/"), "--prefix and --password-file are for"),
-        (2, (broker, "--prefix", "#"), "a prefix ends with /"),
-        (2, (broker, "--ca-file", "ca.pem"), "--ca-file is for"),
-        (2, (broker, "--password-file", "nosuch"), "cannot read the password in nosuch"),
-        (1, (broker.replace("mqtt:", "mqtts:"), "--ca-file", "nosuch"), "the authority file nosuch cannot be used"),
-        (2, (), "Missing argument"),
-    ]
-    watchers = [watch(*arguments) for _, arguments, _ in cases]
-    for (code, arguments, words), watcher in zip(cases, watchers, strict=True):
-        assert code == watcher.process.wait(2 * SECONDS_MAX), (arguments, watcher.said)
-        assert ([], 1) == (watcher.lines, watcher.said.count("\n")), (arguments, watcher.said)
-        assert re.search(words, watcher.said), (arguments, watcher.said)
-        assert "hunter2" not in watcher.said
+    failures: dict[tuple[str, ...], str] = {
+        (f"http://{nobody}",): "connection refused",
+        (f"mqtt://ada:hunter2@{nobody}",): "connection refused",
+        (house.url, "nosuchlot123"): "there is no lot nosuchlot123",
+        (f"{house.url}/docs",): "not as an auction house does",
+        (f"{house.url}/docs", "nosuchlot123"): "no lot|not as an auction house does",
+        (house.url, "--after", "nosuchlot123/4"): "does not know the event nosuchlot123/4",
+        (f"http://127.0.0.1:{house.mqtt_port}",): "cannot be watched",
+        (broker, "nosuchlot123"): "the state of a lot nosuchlot123",
+        (broker, "--prefix", "other/"): "no house has left its status below other/",
+        (f"mqtts://127.0.0.1:{house.mqtt_port}",): "cannot be watched",
+        (house.url, "-hyphenated-"): "there is no lot -hyphenated-",
+        (house.url, "--json", "--hyphens---"): "there is no lot --hyphens---",
+        (broker.replace("mqtt:", "mqtts:"), "--ca-file", "nosuch"): "the authority file nosuch cannot be used",
+    }
+    wrong_usage: dict[tuple[str, ...], str] = {
+        (f"http://ada:hunter2@{nobody}",): "leave user and password out",
+        ("ftp://ada:hunter2@host",): "no address of a house",
+        ("mqtt://ada:hunter2@host:port",): "no valid host and port",
+        (house.url, "a/b"): "is no gid",
+        (house.url, "--jsn"): "no such option: --jsn",
+        (broker, "--after", "0"): "--after is for",
+        (house.url, "--prefix", "x/"): "--prefix and --password-file are for",
+        (broker, "--prefix", "#"): "a prefix ends with /",
+        (broker, "--ca-file", "ca.pem"): "--ca-file is for",
+        (broker, "--password-file", "nosuch"): "cannot read the password in nosuch",
+        (): "Missing argument",
+    }
+    watchers = {arguments: watch(*arguments) for arguments in failures | wrong_usage}
+    for arguments, message in (failures | wrong_usage).items():
+        watcher = watchers[arguments]
+        code = 1 if arguments in failures else 2
+        assert code == watcher.process.wait(2 * SECONDS_MAX), (arguments, watcher.errors)
+        assert ([], 1) == (watcher.lines, watcher.errors.count("\n")), (arguments, watcher.errors)
+        assert re.search(message, watcher.errors), (arguments, watcher.errors)
+        assert "hunter2" not in watcher.errors
 
 
-def test_a_wrong_password_is_said_at_once(tmp_path: Path) -> None:
-    """A broker that refuses the account ends the watch with one line, and the password is in none."""
+def test_a_wrong_password_ends_the_watch(tmp_path: Path) -> None:
+    """A broker that refuses the account ends the watch with one line, without the password."""
     passwords = tmp_path / "passwords"
     passwords.write_text("")
     broker = Mosquitto(tmp_path, f"password_file {passwords}", "allow_anonymous false")
@@ -270,8 +276,8 @@ def test_a_wrong_password_is_said_at_once(tmp_path: Path) -> None:
     )
 
 
-def test_a_reader_who_leaves_is_no_fault(start: Start, visit: Visit, tmp_path: Path) -> None:
-    """`saleroom watch ... | head -1` ends by itself, without another event, and without a word on standard error."""
+def test_a_closed_pipe_is_no_error(start: Start, visit: Visit, tmp_path: Path) -> None:
+    """`saleroom watch ... | head -1` ends without another event and without an error."""
     house = start()
     gid = Floor(visit(house), tmp_path).sell()
     command = f'{PROGRAM} watch {house.url} --json --after 0 2>err.txt | head -1; echo "${{PIPESTATUS[0]}}"'
@@ -289,8 +295,8 @@ def test_a_reader_who_leaves_is_no_fault(start: Start, visit: Visit, tmp_path: P
     assert f"saleroom: live from {house.url}\n" == (tmp_path / "err.txt").read_text()
 
 
-def test_a_lot_that_is_over_is_told_and_left(start: Start, visit: Visit, tmp_path: Path) -> None:
-    """Whoever comes after the close gets the result and exit code 0, with nothing to wait for."""
+def test_a_lot_that_is_over_ends_the_watch(start: Start, visit: Visit, tmp_path: Path) -> None:
+    """After the close the watch shows the result and exits with 0."""
     house: Served = start()
     floor = Floor(visit(house), tmp_path)
     gid = floor.sell()

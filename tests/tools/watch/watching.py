@@ -1,4 +1,4 @@
-"""What the tests of `saleroom watch` work with: one who watches, and a sale with a log to compare with."""
+"""Equipment of the tests of `saleroom watch`: a running watch, and a sale with a log to compare with."""
 
 import signal
 import sqlite3
@@ -17,7 +17,7 @@ _numbers = count()
 
 
 class Watcher:
-    """A running `saleroom watch`; its standard output and what it says beside it are in files."""
+    """A running `saleroom watch`, with its standard output and standard error in files."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         number = next(_numbers)
@@ -29,24 +29,24 @@ class Watcher:
 
     @property
     def lines(self) -> list[str]:
-        """What it has printed so far, line by line."""
+        """The lines of standard output so far."""
         return self._out.read_text().splitlines()
 
     @property
-    def said(self) -> str:
-        """What it has said of itself so far."""
+    def errors(self) -> str:
+        """The text on standard error so far."""
         return self._err.read_text()
 
     def until(self, holds: Callable[[], bool], what: str) -> None:
-        """Wait until `holds()`, or fail saying `what` did not happen."""
+        """Wait until `holds()`, or fail with `what`."""
         deadline = time.monotonic() + SECONDS_MAX
         while not holds():
-            assert time.monotonic() < deadline, f"{what}: {self.lines} {self.said}"
+            assert time.monotonic() < deadline, f"{what}: {self.lines} {self.errors}"
             time.sleep(0.02)
 
     def until_live(self, times: int = 1) -> None:
-        """Wait until it has said so many times that it is live."""
-        self.until(lambda: self.said.count("live from") >= times, f"it is not live {times} times")
+        """Wait until it has connected so many times."""
+        self.until(lambda: self.errors.count("live from") >= times, f"it is not live {times} times")
 
     def until_shown(self, count: int) -> None:
         """Wait until it has printed so many lines."""
@@ -59,7 +59,7 @@ class Watcher:
 
 
 class Floor:
-    """Somebody who sells and two who bid by turns, each bid an event; and what the log of the house holds."""
+    """A seller, two people who bid in turn, and the log of their house."""
 
     def __init__(self, client: Client, folder: Path) -> None:
         self._client = client
