@@ -46,7 +46,7 @@ def shared_start() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rendering, "_environment", environment)
-        patch.setattr(assets, "_representations", once_below(compose.PUBLIC_FOLDER, assets._representations))
+        patch.setattr(assets, "_representations", once_below(Path(compose.__file__).parent, assets._representations))
         patch.setattr(language, "_catalogue", once_below(language.FOLDER, language._catalogue))
         patch.setattr(httpx._transports.default, "create_ssl_context", cache(httpx.create_ssl_context))
         patch.setattr(asyncapi, "document", cache(asyncapi.document))

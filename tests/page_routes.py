@@ -1,16 +1,15 @@
 """The routes of the pages; nothing is asked of a house to list its addresses."""
 
-from types import SimpleNamespace
 from typing import Any
 
 from starlette.routing import Route
 
-from saleroom.compose import PUBLIC_FOLDER
-from saleroom.site.assets import Assets
+from saleroom.compose import page_areas
 from saleroom.site.pages import Pages
+from saleroom.site.site import Site
 
 
 def page_routes() -> list[Route]:
     """Return the routes of all pages."""
-    nothing: Any = SimpleNamespace(database=None)
-    return Pages(nothing, nothing, Assets(PUBLIC_FOLDER)).routes()
+    nothing: Any = None
+    return Pages(Site(page_areas(nothing, nothing), nothing, nothing)).routes()

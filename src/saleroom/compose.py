@@ -21,12 +21,13 @@ from saleroom import logs, opening, serving
 from saleroom.accounts import api as accounts_api
 from saleroom.accounts.api.test_users import ENDPOINTS as TEST_USERS
 from saleroom.accounts.api.vocabulary import VOCABULARY as ACCOUNTS
-from saleroom.accounts.service.accounts import Accounts
+from saleroom.accounts.service.accounts import Accounts, authenticate
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.service.throttle import FailedLogins, Registrations
 from saleroom.accounts.service.tokens import Tokens
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.web import operations as account_operations
+from saleroom.accounts.web import pages as account_pages
 from saleroom.bidding import api as bidding_api
 from saleroom.bidding.api import asyncapi
 from saleroom.bidding.api.conditions import EXPLANATIONS
@@ -41,6 +42,7 @@ from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.auctions import CHANGED
 from saleroom.bidding.storage.event_log import LOG
 from saleroom.bidding.web import operations as bidding_operations
+from saleroom.bidding.web import pages as bidding_pages
 from saleroom.broker.embedded import BrokerAddress, EmbeddedBroker, reached_at
 from saleroom.feed.feed import Feed
 from saleroom.http import endpoints, front, openapi, schemas
@@ -57,8 +59,8 @@ from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings, Version
 from saleroom.settings import Settings
 from saleroom.site import operations as site_operations
-from saleroom.site.assets import Assets
 from saleroom.site.pages import Pages
+from saleroom.site.site import AreaPages, Site
 from saleroom.storage.batching import Shared
 from saleroom.storage.database import Database
 from saleroom.storage.notices import Notices
@@ -74,7 +76,6 @@ ENDPOINTS: tuple[Endpoint[Any], ...] = (
 )
 """The table of routes: every endpoint of the API."""
 VOCABULARY = ACCOUNTS | BIDDING | schemas.VOCABULARY
-PUBLIC_FOLDER = Path(__file__).parent / "site" / "static"
 RESTART_SECONDS = 1.0
 _WORKER_SETTINGS = "SALEROOM_INTERNAL_SETTINGS"
 
@@ -133,15 +134,9 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
             bidding.photos.close()
             await database.close()
 
-    pages = Pages(
-        of_accounts,
-        bidding,
-        Assets(PUBLIC_FOLDER),
-        registration_open=registrations is not None,
-        public_url=settings.public_url,
-        currency=settings.currency,
-        https=https,
-    )
+    areas = page_areas(of_accounts, bidding, registration_open=registrations is not None)
+    public_url, currency = settings.public_url, settings.currency
+    pages = Pages(Site(areas, database, authenticate, currency=currency, https=https, public_url=public_url))
     app = front.build(
         pages.routes(),
         _resources(settings, of_accounts, bidding, health),
@@ -171,6 +166,13 @@ def _bidding(
         cursors=cursors,
         auctions_per_user_max=settings.auctions_per_user_max,
     )
+
+
+def page_areas(
+    accounts: AccountServices, bidding: BiddingServices, *, registration_open: bool = True
+) -> list[AreaPages]:
+    """Return the pages of each area, in the order of the menu."""
+    return [bidding_pages.area_pages(bidding), account_pages.area_pages(accounts, registration_open=registration_open)]
 
 
 def _resources(

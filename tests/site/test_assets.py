@@ -7,7 +7,7 @@ import re
 import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import unquote
 
 import brotli
@@ -16,13 +16,18 @@ import pytest
 from starlette.routing import Route, Router
 from starlette.types import Message
 
-from saleroom.compose import PUBLIC_FOLDER
+from saleroom.compose import page_areas
 from saleroom.http.problems import NotFound
 from saleroom.site.assets import Assets
+from saleroom.site.site import FOLDER
 from tests.fixtures_house import House
 
 CSS = b"body { color: black }\n" * 40
 PLAIN = "/assets/site.css"
+FOLDERS = [
+    folder / "static"
+    for folder in (FOLDER, *(area.folder for area in page_areas(cast("Any", None), cast("Any", None))))
+]
 
 
 @pytest.fixture
@@ -339,12 +344,15 @@ def test_other_methods_are_not_allowed(sqlite_house: House) -> None:
 
 
 async def test_every_file_of_the_public_folder_is_served() -> None:
-    """The real folder: each file answers under both names, and a compressed twin unpacks to its file."""
-    real = Assets(PUBLIC_FOLDER)
+    """Each file of the real folders answers under both names, and a compressed twin unpacks to its file."""
+    real = Assets(*FOLDERS)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(router(real)), base_url="http://house") as client:
-        names = [p.relative_to(PUBLIC_FOLDER).as_posix() for p in PUBLIC_FOLDER.rglob("*") if p.is_file()]
-        for name in (n for n in names if not n.endswith((".br", ".gz"))):
-            expected = (PUBLIC_FOLDER / name).read_bytes()
+        found = {file.relative_to(folder).as_posix(): file for folder in FOLDERS for file in folder.rglob("*.*")}
+        assert {"site.css", "lot.css", "password.js", "vendor/htmx.min.js"} < found.keys()
+        for name, file in found.items():
+            if file.suffix in (".br", ".gz"):
+                continue
+            expected = file.read_bytes()
             for url in (real.url(name), f"/assets/{name}"):
                 for coding in ("identity", "gzip", "br"):
                     response = await client.get(url, headers={"accept-encoding": coding})
@@ -353,6 +361,6 @@ async def test_every_file_of_the_public_folder_is_served() -> None:
 
 async def test_no_style_sheet_names_another_file() -> None:
     """A style sheet refers to nothing by address, so none of its references can go stale."""
-    for sheet in PUBLIC_FOLDER.rglob("*.css"):
+    for sheet in (file for folder in FOLDERS for file in folder.rglob("*.css")):
         named = re.findall(r"(?:url\(\s*['\"]?|@import\s+['\"])(?!data:|#)([^)'\"]+)", sheet.read_text())
         assert [] == named, sheet.name

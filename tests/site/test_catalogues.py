@@ -15,7 +15,7 @@ from saleroom.site.language import FOLDER
 
 ROOT = Path(__file__).parents[2]
 CATALOGUES = sorted(FOLDER.glob("*/messages.po"))
-TEMPLATES = sorted(FOLDER.parent.glob("templates/**/*.html"))
+TEMPLATES = sorted((ROOT / "src").glob("**/templates/**/*.html"))
 NAMES = {"Saleroom"}
 """What is called the same in every language."""
 PLACE = re.compile(r"%\(\w+\)s|%%|%")
@@ -102,6 +102,13 @@ def test_a_translation_has_no_markup(file: Path) -> None:
                 sources(message)[0][:1].isspace(),
                 sources(message)[0][-1:].isspace(),
             ), text
+
+
+def test_no_two_areas_have_a_template_of_one_name() -> None:
+    """All templates share one space of names, so one could hide another."""
+    names = [file.as_posix().rpartition("/templates/")[2] for file in TEMPLATES]
+    assert "base.html" in names
+    assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("file", TEMPLATES, ids=lambda file: file.name)

@@ -11,25 +11,18 @@ from typing import Any
 
 import pytest
 
+from saleroom.accounts.web.words import WORDS as ACCOUNTS
 from saleroom.bidding.domain.auction import TERMS
 from saleroom.bidding.domain.errors import AuctionNotStarted, BidTooLow, TermsChanged
 from saleroom.bidding.domain.events import SoftClose
+from saleroom.bidding.web.words import CHANGES, changes, soft_close
+from saleroom.bidding.web.words import WORDS as BIDDING
 from saleroom.http import problems
 from saleroom.kernel.errors import Change, Fault, Invalid, Refused, TooManyRequests
-from saleroom.site.language import Languages, Said
-from saleroom.site.words import (
-    CHANGES,
-    FAULTS,
-    HEADINGS,
-    REFUSALS,
-    changes,
-    fault,
-    faults,
-    problem,
-    refusal,
-    soft_close,
-)
+from saleroom.site.language import Languages, TranslatedFault
+from saleroom.site.words import PLATFORM
 
+WORDS = PLATFORM | ACCOUNTS | BIDDING
 SOURCE = Path(problems.__file__).parents[1]
 PARTS = ("kernel", "accounts", "bidding", "http", "site", "feed")
 """The folders of the code whose faults reach people."""
@@ -64,39 +57,41 @@ def test_there_are_words_for_every_refusal() -> None:
     """Each refusal that the house knows has sentences of its own for people."""
     known = {one.code for one in refusals() if one.__module__.startswith("saleroom.")} - {"problem", "changed"}
     assert {"bid_too_low", "busy", "csrf", "internal_error"} < known
-    assert set() == known - REFUSALS.keys()
-    assert set() == HEADINGS.keys() - known
+    assert set() == known - WORDS.refusals.keys()
+    assert set() == WORDS.headings.keys() - known
 
 
 def test_there_are_words_for_every_fault() -> None:
     """Each fault that rules, fields and pages can find has a sentence for people."""
     known = fault_codes()
     assert {"money_decimals", "below_reserve_price", "text_length", "not_an_image", "malformed_form"} < known
-    assert set() == known - FAULTS.keys()
+    assert set() == known - WORDS.faults.keys()
 
 
 @pytest.mark.parametrize("language", [ENGLISH, GERMAN], ids=["en", "de"])
 def test_every_sentence_can_be_said(language: object) -> None:
     """Each sentence ends as one, and its last way to say it needs no fact that may be missing."""
     said = ENGLISH if language is ENGLISH else GERMAN
-    for code, sentences in REFUSALS.items():
+    for code, sentences in WORDS.refusals.items():
         assert all(words.endswith(".") for words in sentences), code
         made = type("Made", (Refused,), {"code": code})("not said")
-        assert "%(" not in refusal(said, made)
+        assert "%(" not in WORDS.refusal(said, made)
     numbers = {"least": 1, "most": 9, "limit": 2**20}
-    for code in FAULTS:
-        assert fault(said, Fault(code, "", **numbers)).endswith(".")
+    for code in WORDS.faults:
+        assert WORDS.fault(said, Fault(code, "", **numbers)).endswith(".")
 
 
 def test_a_refusal_has_its_facts() -> None:
     """Money is in the reader's language, an instant can be shown in the reader's zone, and a wait is a duration."""
-    assert "Your bid is too low. Bid €1,234.50 or more." == refusal(ENGLISH, BidTooLow(minimum_bid=Decimal("1234.500")))
-    assert "1.234,50\u00a0€" in refusal(GERMAN, BidTooLow(minimum_bid=Decimal("1234.500")))
-    assert "as high as an amount can be" in refusal(ENGLISH, BidTooLow(minimum_bid=None))
+    assert "Your bid is too low. Bid €1,234.50 or more." == WORDS.refusal(
+        ENGLISH, BidTooLow(minimum_bid=Decimal("1234.500"))
+    )
+    assert "1.234,50\u00a0€" in WORDS.refusal(GERMAN, BidTooLow(minimum_bid=Decimal("1234.500")))
+    assert "as high as an amount can be" in WORDS.refusal(ENGLISH, BidTooLow(minimum_bid=None))
     shown = '<time datetime="2026-11-21T12:00:00.000000Z">21 Nov 2026, 12:00:00 UTC</time>'
-    assert f"It opens on {shown}." in refusal(ENGLISH, AuctionNotStarted(starts_at=NOON))
-    assert "Try again in 2 minutes." in refusal(ENGLISH, TooManyRequests(retry_after=120))
-    assert "At most 64 kB can be sent" in refusal(ENGLISH, problems.BodyTooLarge(limit=64 * 1024))
+    assert f"It opens on {shown}." in WORDS.refusal(ENGLISH, AuctionNotStarted(starts_at=NOON))
+    assert "Try again in 2 minutes." in WORDS.refusal(ENGLISH, TooManyRequests(retry_after=120))
+    assert "At most 64 kB can be sent" in WORDS.refusal(ENGLISH, problems.BodyTooLarge(limit=64 * 1024))
 
 
 @pytest.mark.parametrize("language", [ENGLISH, GERMAN], ids=["en", "de"])
@@ -131,19 +126,19 @@ def test_a_price_that_changed_is_told_with_both() -> None:
 def test_what_somebody_wrote_stays_text() -> None:
     """A fact with markup in it shows as it was written."""
     made = type("Made", (Refused,), {"code": "made"})("<b>%(x)s</b>", x="<i>")
-    assert "&lt;b&gt;&lt;i&gt;&lt;/b&gt;" == refusal(ENGLISH, made)
+    assert "&lt;b&gt;&lt;i&gt;&lt;/b&gt;" == WORDS.refusal(ENGLISH, made)
 
 
 def test_faults_go_by_their_fields() -> None:
     """Each field has its sentences once, with their numbers; what a page has said already stays as it is."""
-    found = faults(
+    found = WORDS.field_faults(
         ENGLISH,
         Invalid(
             {
                 "name": [Fault("text_length", "", least=1, most=200), Fault("text_characters", "")],
                 "description": [Fault("text_length", "", least=0, most=10_000)],
                 "increment": [Fault("step_not_positive", "one"), Fault("step_not_positive", "two")],
-                "amount": [Said("money_format", "Bitte so.")],
+                "amount": [TranslatedFault("money_format", "Bitte so.")],
                 "reserve": [Fault("money_format", "")],
             }
         ),
@@ -160,9 +155,9 @@ def test_faults_go_by_their_fields() -> None:
 
 def test_a_page_of_a_refusal_has_a_heading() -> None:
     """A refusal with a page to itself has a heading and an advice; one without a heading says that it did not work."""
-    assert ("There is nothing here", REFUSALS["not_found"][0]) == problem(ENGLISH, problems.NotFound())
+    assert ("There is nothing here", WORDS.refusals["not_found"][0]) == WORDS.problem(ENGLISH, problems.NotFound())
     invalid = Invalid({"a": [Fault("required", "")], "b": [Fault("required", "")]})
-    assert ("That did not work", "Please fill this in.") == problem(ENGLISH, invalid)
+    assert ("That did not work", "Please fill this in.") == WORDS.problem(ENGLISH, invalid)
 
 
 def test_the_soft_close_is_told() -> None:

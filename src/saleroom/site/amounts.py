@@ -1,4 +1,4 @@
-"""Money as people write it: the exact amount to text in a Babel locale and a currency, and such text to the amount."""
+"""Money as people write it: from an exact amount to text in a Babel locale and a currency, and back."""
 
 from __future__ import annotations
 
@@ -19,55 +19,55 @@ from saleroom.kernel.errors import Fault
 from saleroom.kernel.money import parse_money
 
 TEXT_MAX = 64
-"""Characters of the longest text that is read at all; 20 digits with everything around them are fewer."""
+"""A longer text is not an amount: 20 digits with everything around them are shorter."""
 _SPACE = "[ \u00a0\u2009\u202f]"
-"""May stand between thousands in every language; some of them do not break, or are thin."""
+"""Spaces between thousands, in every language; some are thin or do not break."""
 _APOSTROPHE = "['\u2019]"
 _MARKS = re.compile("[\u061c\u200e\u200f]")
-"""Of direction: some languages put them around an amount."""
+"""Marks of direction, which some languages put around an amount."""
 _TOUCHING = re.compile(r"(?<=[^\W\d])(?=\d)|(?<=\d)(?=[^\W\d])")
-"""Where a currency's letters touch the digits: CLDR wants a space there (UTS 35, "currencySpacing")."""
+"""A currency's letters next to digits. CLDR puts a space there (UTS 35, "currencySpacing")."""
 _EXAMPLE = Decimal("1234.5")
 
 
 def write(amount: Decimal, currency: str, locale: Locale) -> str:
     """Return an amount with its currency, never rounded.
 
-    The currency's own decimals are always there, the others only where they are not nought.
+    The currency's own decimals are always shown, further ones only if they are not zero.
     """
     shown = _shown(amount, currency)
     return _TOUCHING.sub("\u00a0", format_currency(shown, currency, locale=locale, decimal_quantization=False))
 
 
 def write_bare(amount: Decimal, currency: str, locale: Locale) -> str:
-    """Return an amount without currency and separators of thousands, as it is put into a field."""
+    """Return an amount as it stands in a field: without currency and separators of thousands."""
     return str(_shown(amount, currency)).replace(".", get_decimal_symbol(locale))
 
 
 def example(currency: str, locale: Locale) -> str:
-    """Return how an amount with thousands, and with the decimals of the currency, is written in a field."""
+    """Return an example of an amount in a field, with thousands and the currency's decimals."""
     decimals = _decimals(currency)
     return format_decimal(_EXAMPLE if decimals else int(_EXAMPLE), f"#,##0.{'0' * decimals}", locale)
 
 
 def read(text: str, currency: str, locale: Locale) -> Decimal | Fault:
-    """Return the amount that `text` writes in this language, with the currency or without; else the fault in it.
+    """Return the amount of `text` in this language, with or without the currency; otherwise the fault in it.
 
-    Thousands stand in whole groups or without any. What a language writes in another way is refused, never guessed.
+    Thousands are all grouped or not grouped at all. Another language's notation is refused, never guessed.
     """
     number = _number(text, currency, locale) if len(text) <= TEXT_MAX else ""
     groups = "|".join(_grouped(mark, *locale.decimal_formats[None].grouping) for mark in _marks(locale))
     decimal = re.escape(get_decimal_symbol(locale))
     match = re.fullmatch(f"(-?)((?:{groups})|[0-9]+)(?:{decimal}([0-9]+))?", number)
     if match is None:
-        # Not even digits: let the one home of money's rules say so.
+        # This makes the fault that the rules of money have for text that is not an amount.
         return parse_money("")
     sign, whole, fraction = match.groups()
     return parse_money(sign + re.sub("[^0-9]", "", whole) + (f".{fraction}" if fraction else ""))
 
 
 def swapped(text: str) -> str:
-    """Return `text` with point and comma exchanged: what somebody may mean who writes as in another language."""
+    """Return `text` with point and comma exchanged: the likely meaning of another language's notation."""
     return text.translate({ord("."): ",", ord(","): "."})
 
 
@@ -77,12 +77,12 @@ def _shown(amount: Decimal, currency: str) -> Decimal:
 
 
 def _decimals(currency: str) -> int:
-    """Return the decimals that a currency always shows; no amount has more than three, though a few currencies do."""
+    """Return the decimals that a currency always shows: three at most, as in every amount of the house."""
     return min(get_currency_precision(currency), 3)
 
 
 def _number(text: str, currency: str, locale: Locale) -> str:
-    """Return `text` without the currency, which may stand on one side as code or sign, and what is around it."""
+    """Return `text` without the currency, which may stand on either side as a code or a sign."""
     text = _MARKS.sub("", text).strip()
     names = {currency, get_currency_symbol(currency, locale), get_currency_symbol(currency, "en")}
     signs = "|".join(re.escape(_MARKS.sub("", name)) for name in sorted(names))
@@ -90,11 +90,11 @@ def _number(text: str, currency: str, locale: Locale) -> str:
 
 
 def _marks(locale: Locale) -> set[str]:
-    """Return the patterns of what may stand between thousands."""
+    """Return the patterns of the separators of thousands."""
     own = get_group_symbol(locale)
     return {_SPACE, _APOSTROPHE if re.fullmatch(_APOSTROPHE, own) else re.escape(own)}
 
 
 def _grouped(mark: str, last: int, others: int) -> str:
-    """Return the pattern of a whole number in groups, such as 12.345.678, or 1,23,45,678 where `others` is 2."""
+    """Return the pattern of a whole number in groups, such as 12.345.678, or 1,23,45,678 if `others` is 2."""
     return f"[0-9]{{1,{others}}}(?:{mark}[0-9]{{{others}}})*{mark}[0-9]{{{last}}}"

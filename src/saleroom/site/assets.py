@@ -1,7 +1,7 @@
-"""The public folder under `/assets/` (docs/pages.md, "Assets").
+"""The public files under `/assets/` (docs/pages.md, "Assets").
 
-The whole folder is read once, at start, into a dictionary from address to answer. A request is a look-up in it and never
-touches the file system, so no spelling of an address can lead outside the folder.
+The public folder of each area is read once, at start, into one dictionary from address to answer. A request is a look-up
+in it and never touches the file system, so no spelling of an address leads outside the folders.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FOREVER = "public, max-age=31536000, immutable"
 BRIEFLY = "public, max-age=60"
 DIGEST_CHARACTERS = 16
 COMPRESSED_AT_START_BYTES_MAX = 64 * 1024
-"""A larger file is compressed when the package is built (`.br` and `.gz` beside it): the start must not wait for it."""
+"""Larger files are compressed when the package is built (`.br` and `.gz` beside them), so that the start does not wait."""
 
 _SUFFIXES = {"br": ".br", "gzip": ".gz"}
 _TEXT = ("text/", "application/json", "image/svg+xml")
@@ -35,14 +35,14 @@ _QUALITY = re.compile(r"q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)", re.IGNORECASE)
 
 
 class Representation(Struct, frozen=True):
-    """A file's bytes in one content coding; the strong entity tag is theirs alone."""
+    """A file's bytes in one content coding, with their own strong entity tag."""
 
     body: bytes
     etag: str
 
 
 class Asset(Struct, frozen=True):
-    """A file: content coding (`identity`, `br`, `gzip`) to its representation."""
+    """A file, with its representation in each content coding (`identity`, `br`, `gzip`)."""
 
     media_type: str
     cache_control: str
@@ -50,29 +50,33 @@ class Asset(Struct, frozen=True):
 
 
 class Assets:
-    """The public folder, as it was when this was made."""
+    """The files of the public `folders`, as they were when this was made."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, *folders: Path) -> None:
         self._found: dict[str, Asset] = {}
         self._urls: dict[str, str] = {}
-        for file in _files(folder):
-            name = file.relative_to(folder).as_posix()
-            media_type = _media_type(name)
-            representations = _representations(file, media_type)
-            hashed = _hashed_name(name, representations["identity"].body)
-            self._urls[name] = PREFIX + hashed
-            self._found[name] = Asset(media_type, BRIEFLY, representations)
-            self._found[hashed] = Asset(media_type, FOREVER, representations)
+        for folder in folders:
+            for file in _files(folder):
+                self._add(file, file.relative_to(folder).as_posix())
+
+    def _add(self, file: Path, name: str) -> None:
+        assert name not in self._urls, f"two folders have a file {name}"
+        media_type = _media_type(name)
+        representations = _representations(file, media_type)
+        hashed = _hashed_name(name, representations["identity"].body)
+        self._urls[name] = PREFIX + hashed
+        self._found[name] = Asset(media_type, BRIEFLY, representations)
+        self._found[hashed] = Asset(media_type, FOREVER, representations)
 
     def url(self, name: str) -> str:
-        """Return the lasting address of `name`, a path below the folder. Raises KeyError where there is no such file."""
+        """Return the lasting address of `name`, a path below its folder. Raises KeyError if there is no such file."""
         return self._urls[name]
 
     async def answer(self, request: Request) -> Response:
         """Answer GET and HEAD for the path parameter `file`. Raises NotFound."""
         name = request.path_params["file"]
         asset = self._found.get(name)
-        # The router's pattern lets a line feed at the end of a path go unnoticed.
+        # The router's pattern ignores a line feed at the end of a path.
         if asset is None or not request.scope["path"].endswith(name):
             raise NotFound
         coding = choose_coding(",".join(request.headers.getlist("accept-encoding")), asset.representations)
@@ -96,9 +100,9 @@ class Assets:
 
 
 def choose_coding(accepted: str, available: Container[str]) -> str:
-    """Return which of the `available` content codings the header Accept-Encoding likes best (RFC 9110, 12.5.3).
+    """Return the best of the `available` content codings for the header Accept-Encoding (RFC 9110, 12.5.3).
 
-    Among equals br, gzip, identity. Identity is the fallback, also for a client that refuses everything.
+    Of equals: br, gzip, identity. Identity is the fallback, also for a client that refuses everything.
     """
     qualities: dict[str, float] = {}
     for item in accepted.split(","):
@@ -107,15 +111,15 @@ def choose_coding(accepted: str, available: Container[str]) -> str:
         if coding and (weight or not parameter):
             qualities[coding.lower()] = float(weight[1]) if weight else 1.0
     rest = qualities.get("*", 0.0)
-    # Identity needs no mention to be acceptable, but whoever lists codings would rather have one of them.
-    liked = {"br": qualities.get("br", rest), "gzip": qualities.get("gzip", rest)}
-    liked["identity"] = qualities.get("identity", 0.0005)
-    best = max((coding for coding in liked if coding in available), key=lambda coding: liked[coding])
-    return best if liked[best] > 0 else "identity"
+    # Identity is always acceptable, but a client that lists codings prefers one of them.
+    quality = {"br": qualities.get("br", rest), "gzip": qualities.get("gzip", rest)}
+    quality["identity"] = qualities.get("identity", 0.0005)
+    best = max((coding for coding in quality if coding in available), key=lambda coding: quality[coding])
+    return best if quality[best] > 0 else "identity"
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Give every file that may be public: no symbolic link, nothing hidden, no compressed twin of another file."""
+    """Yield every public file: no symbolic link, nothing hidden, no compressed twin of another file."""
     for entry in sorted(folder.iterdir()):
         if entry.is_symlink() or entry.name.startswith("."):
             continue
@@ -126,7 +130,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _media_type(name: str) -> str:
-    # Named here because the machine's own table, which `mimetypes` reads, may have an old type for scripts or none.
+    # The machine's own table, which `mimetypes` reads, may have an old type for scripts or none.
     known = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".json": "application/json"}
     found = known.get(Path(name).suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
     return f"{found}; charset=utf-8" if found.startswith(_TEXT) else found
@@ -158,21 +162,21 @@ def _hashed_name(name: str, body: bytes) -> str:
 
 
 def is_known(sent: list[str], etag: str) -> bool:
-    """Whether If-None-Match names this representation; a weak tag counts, as RFC 9110, 13.1.2 compares weakly."""
+    """Whether If-None-Match names this representation, by the weak comparison of RFC 9110, 13.1.2."""
     tags = ",".join(sent).strip()
     return tags == "*" or etag in _ENTITY_TAG.findall(tags)
 
 
 def _part(request: Request, chosen: Representation) -> range | None:
-    """Return which bytes were asked for, perhaps beyond the end, or None for all of them.
+    """Return the requested range, perhaps beyond the end, or None for the whole file.
 
-    Several ranges, a malformed one, or an If-Range with any other tag are answered whole, as RFC 9110, 14.2 allows.
+    Several ranges, a malformed one, or an If-Range with another tag get the whole file, as RFC 9110, 14.2 allows.
     """
-    asked = _RANGE.fullmatch(request.headers.get("range", "").strip())
-    if asked is None or request.headers.get("if-range", chosen.etag).strip() != chosen.etag:
+    wanted = _RANGE.fullmatch(request.headers.get("range", "").strip())
+    if wanted is None or request.headers.get("if-range", chosen.etag).strip() != chosen.etag:
         return None
     size = len(chosen.body)
-    first, last, from_end = asked.groups()
+    first, last, from_end = wanted.groups()
     start = max(size - int(from_end), 0) if from_end else int(first)
     stop = min(int(last) + 1, size) if last else size
     return None if first and last and int(last) < int(first) else range(start, stop)

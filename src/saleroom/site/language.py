@@ -1,8 +1,8 @@
 """The languages of the pages: which one a reader gets, its words, and how it writes money, numbers and instants.
 
-A language is a folder of `locale/` with a catalogue in it (`messages.po`); English is what the templates say themselves.
-The words come from the catalogue, and the way of writing from the reader's region where the browser names one: `de-CH`
-gets German words and Swiss amounts.
+A language is a folder of `locale/` with a catalogue (`messages.po`). The templates themselves are in English. The words come
+from the catalogue. If the browser names a region, amounts and instants are written as there: `de-CH` gets German words and
+Swiss amounts.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ COOKIE_SECONDS = 365 * 86_400
 SOURCE = "en"
 """The language of the templates."""
 _REGIONS = {SOURCE: "en-GB"}
-"""How a language is written where the browser names no region: English by the 24-hour clock."""
+"""The region of a language if the browser names none: English with the 24-hour clock."""
 RANGES_MAX = 50
-"""Languages of one browser that are looked at, the first ones."""
+"""Only this many of a browser's languages are looked at."""
 WRITTEN_MAX = 4096
-"""Amounts, instants and durations that are kept as they were written: CLDR's rules take half of the time of a page."""
+"""Cached amounts, instants and durations. Without the cache, CLDR's rules take half of the time of a page."""
 _RANGE = re.compile(r"([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,8}|\*)[ \t]*(?:;[ \t]*[Qq]=([01](?:\.[0-9]{0,3})?))?")
 """A language with its quality (RFC 9110, 12.4.2 and 12.5.4)."""
 _UNITS = ((86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
@@ -47,7 +47,7 @@ _SIZES = ((2**20, "megabyte"), (2**10, "kilobyte"), (1, "byte"))
 
 
 def N_(words: str) -> str:  # noqa: N802  # the name that gettext's tools know
-    """Mark words for the catalogues; they are translated where they are shown."""
+    """Mark words for the catalogues. They are translated when they are shown."""
     return words
 
 
@@ -61,8 +61,8 @@ MONEY_FAULTS = {
 _MEANT = N_("Did you mean %(meant)s? Amounts are written like %(example)s here.")
 
 
-class Said(Fault):
-    """A fault whose message is in the reader's language already: a whole sentence."""
+class TranslatedFault(Fault):
+    """A fault whose message is a whole sentence in the reader's language."""
 
     __slots__ = ()
 
@@ -83,27 +83,27 @@ class Language:
 
     @property
     def name(self) -> str:
-        """What its speakers call it."""
+        """What the speakers of the language call it."""
         own = Locale.parse(self.catalogue, sep="-")
         return (own.get_display_name(own) or self.catalogue).capitalize()
 
     def gettext(self, words: str, **values: object) -> str:
         """Return `words` in this language, with `values` put in for `%(name)s`."""
-        said = str(self.translations.ugettext(words))
-        return said % values if values else said
+        translation = str(self.translations.ugettext(words))
+        return translation % values if values else translation
 
     def ngettext(self, one: str, many: str, count: int, **values: object) -> str:
-        """Return the words that go with `count` in this language; `%(num)s` is the count."""
+        """Return the singular or plural for `count` in this language; `%(num)s` is the count."""
         return str(self.translations.ungettext(one, many, count)) % {"num": count, **values}
 
     def number(self, number: int | Decimal) -> str:
-        """Return a number as this language writes it, with its thousands apart; never rounded."""
+        """Return a number as this language writes it, with separators of thousands; never rounded."""
         return format_decimal(number, locale=self.locale, decimal_quantization=False)
 
     def money(self, amount: str | Decimal) -> str:
         """Return a wire amount as readers of this language write the house's currency; never rounded.
 
-        The currency's own decimals are always there, the others only where they are not nought.
+        The currency's own decimals are always shown, further ones only if they are not zero.
         """
         return _money(self, Decimal(amount))
 
@@ -112,38 +112,38 @@ class Language:
         return amounts.write_bare(Decimal(amount), self.currency, self.locale)
 
     def parse_money(self, text: str) -> Decimal | Fault:
-        """Return the amount that `text` writes in this language, exactly; else what is wrong, in this language.
+        """Return the exact amount of `text`, otherwise the fault in it; both in this language.
 
-        The currency may stand beside it. What this language writes in another way is refused, with what was meant
-        where that can be told; the amount is never guessed.
+        The currency may stand beside the amount. Another language's notation is refused, with a suggestion if there is a
+        likely one; the amount is never guessed.
         """
         found = amounts.read(text, self.currency, self.locale)
         if isinstance(found, Decimal):
             return found
         if not text.strip():
-            return Said("required", self.gettext("Please fill this in."))
+            return TranslatedFault("required", self.gettext("Please fill this in."))
         meant = amounts.read(amounts.swapped(text), self.currency, self.locale)
         if found.code == "money_format" and isinstance(meant, Decimal):
             words = self.gettext(_MEANT, meant=self.amount(meant), example=self.example)
         else:
             words = self.gettext(MONEY_FAULTS[found.code]) % {"example": self.example}
-        return Said(found.code, words)
+        return TranslatedFault(found.code, words)
 
     @property
     def example(self) -> str:
-        """An amount as it is written in a field, such as `1.234,50`."""
+        """How an amount is written in a field, such as `1.234,50`."""
         return amounts.example(self.currency, self.locale)
 
     def when(self, at: datetime | str) -> tuple[str, ...]:
-        """Return an instant (a wire one too) as its date and its time to the second, in UTC and saying so."""
+        """Return the date and the time of an instant (or its text on the wire) in UTC, to the second, with the zone."""
         return _when(self, datetime.fromisoformat(at) if isinstance(at, str) else at)
 
     def duration(self, seconds: int) -> str:
-        """Return whole seconds in the largest unit that says them exactly, such as `2 minutes` or `90 seconds`."""
+        """Return seconds in the largest unit that is exact, such as `2 minutes` or `90 seconds`."""
         return _duration(self, seconds)
 
     def size(self, count: int) -> str:
-        """Return a number of bytes in the largest unit that it fills, cut off: what is at most that much is allowed."""
+        """Return a number of bytes in the largest unit that it fills, rounded down because it is a limit."""
         size, unit = next((row for row in _SIZES if count >= row[0]), _SIZES[-1])
         return format_unit(count // size, f"digital-{unit}", "short", locale=self.locale)
 
@@ -152,7 +152,7 @@ class Languages:
     """All languages of a house."""
 
     def __init__(self, currency: str, folder: Path = FOLDER) -> None:
-        """Find the catalogues below `folder`; each is read once, here."""
+        """Read the catalogues below `folder`."""
         self._currency = currency
         found = {file.parent.name.replace("_", "-"): _catalogue(file) for file in sorted(folder.glob("*/messages.po"))}
         self._catalogues: Mapping[str, NullTranslations] = {SOURCE: NullTranslations()} | found
@@ -165,13 +165,13 @@ class Languages:
         return tag in self._catalogues
 
     def of(self, request: HTTPConnection) -> Language:
-        """Return the language that the reader chose, else the one that the browser likes best and the house has."""
+        """Return the language that the reader chose, otherwise the one that the browser prefers of those of the house."""
         return self.negotiate(header(request.scope, b"accept-language") or "", cookie(request.scope, COOKIE))
 
     def negotiate(self, accepted: str, chosen: str | None = None) -> Language:
-        """Return the language for a field `Accept-Language`, or the one that was `chosen` before; else English.
+        """Return the `chosen` language, otherwise the best for a field `Accept-Language`, otherwise English.
 
-        The region stays, for how things are written: also who chose a language gets the one that the browser names.
+        The region comes from the browser in any case.
         """
         wanted = self._wanted(accepted)
         first = wanted[0][0] if wanted else SOURCE
@@ -179,7 +179,7 @@ class Languages:
         return self._language(catalogue, next((tag for found, tag in wanted if found == catalogue), catalogue))
 
     def _wanted(self, accepted: str) -> list[tuple[str, str]]:
-        """Return the catalogues that fit, each with the tag that asked for it, the best first (RFC 4647, 3.4)."""
+        """Return the catalogues that match, each with the browser's tag, the best first (RFC 4647, 3.4)."""
         ranges = [
             match.groups("1")
             for part in accepted.split(",", RANGES_MAX)[:RANGES_MAX]
@@ -189,7 +189,7 @@ class Languages:
         folders = {tag.lower(): tag for tag in self._catalogues}
         folders |= {"*": next((tag for tag in self._catalogues if qualities.get(tag.lower()) != 0), SOURCE)}
         found = []
-        # Sorting is stable: of equals the first one wins.
+        # Sorting is stable: of equal qualities the first wins.
         for tag in sorted((tag for tag in qualities if qualities[tag] > 0), key=lambda tag: -qualities[tag]):
             folder = next((folders[part] for part in _shortened(tag) if part in folders), None)
             if folder is not None:
@@ -197,7 +197,7 @@ class Languages:
         return found
 
     def _language(self, catalogue: str, tag: str) -> Language:
-        """Return the words of `catalogue`, written as in the region of `tag`; there are as many as CLDR has regions."""
+        """Return the language of `catalogue` in the region of `tag`. CLDR's regions bound the number of languages in memory."""
         tags = _shortened(_REGIONS.get(tag, tag))
         name = next((name for part in tags if (name := normalize_locale(part.replace("-", "_")))), SOURCE)
         made = self._made.get((catalogue, name))
@@ -227,14 +227,14 @@ def _duration(language: Language, seconds: int) -> str:
 
 
 def _shortened(tag: str) -> Iterator[str]:
-    """Return a tag and what is left of it with ever fewer subtags: `de-at-1996`, `de-at`, `de`."""
+    """Return a tag with ever fewer subtags: `de-at-1996`, `de-at`, `de`."""
     parts = tag.split("-")
     return ("-".join(parts[:count]) for count in range(len(parts), 0, -1))
 
 
 def _catalogue(file: Path) -> NullTranslations:
-    with file.open("rb") as opened:
-        catalogue = read_po(opened)
+    with file.open("rb") as source:
+        catalogue = read_po(source)
     compiled = BytesIO()
     write_mo(compiled, catalogue)
     compiled.seek(0)

@@ -1,4 +1,4 @@
-"""A time by the clock on a wall, as forms have it, and the instant that it is."""
+"""Local times in forms: from the text of a field to the instant, and back."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ TWICE = N_("This time comes twice, as the clocks go back that night: the first o
 UNKNOWN_ZONE = N_("The house does not know your time zone, so your times are read as UTC.")
 
 
-class Local(Struct, frozen=True):
-    """An instant in UTC, and what whoever wrote it must be told."""
+class LocalTime(Struct, frozen=True):
+    """The instant of a local time, in UTC, and notes for its author."""
 
     at: datetime
     notes: tuple[str, ...] = ()
 
 
-def read_local(text: str, zone: str) -> Local | Fault:
-    """Return the instant of a date and time as a form sends them, in the IANA zone of its reader.
+def read_local(text: str, zone: str) -> LocalTime | Fault:
+    """Return the instant of a form's date and time in the IANA time zone `zone`.
 
-    A time that comes twice, when clocks go back, is the first one, with a note; one that never comes is a fault.
+    A time that occurs twice, when clocks go back, is the first of the two, with a note. One that never occurs is a fault.
     """
     wrong = Fault("local_time", N_("Write a date and a time, such as 2026-11-28 20:00."))
     if _LOCAL.fullmatch(text) is None:
@@ -43,18 +43,19 @@ def read_local(text: str, zone: str) -> Local | Fault:
     if at.astimezone(place).replace(tzinfo=None) != wall:
         return Fault("no_such_time", N_("This time does not exist: the clocks go forward over it. Choose another."))
     notes = (*([UNKNOWN_ZONE] if known is None else []), *([TWICE] if later != at else []))
-    return Local(at, notes)
+    return LocalTime(at, notes)
 
 
 def write_local(at: datetime) -> str:
-    """Return what `<input type="datetime-local">` is filled in with: seconds only where there are some."""
+    """Return the value of an `<input type="datetime-local">`, with seconds only if they are not zero."""
     return at.strftime("%Y-%m-%dT%H:%M:%S" if at.second else "%Y-%m-%dT%H:%M")
 
 
 def _zone(name: str) -> ZoneInfo | None:
-    """Return the zone of this name where the house knows it. Not by the list of all: it takes long to read."""
+    """Return the zone of this name, or None if the house does not know it."""
+    # The list of all zones would take long to read.
     try:
         return ZoneInfo(name) if _NAME.fullmatch(name) else None
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        # There is no such file, it is no zone, or it is a folder of them.
+        # There is no such file, the file is not a zone, or it is a folder of zones.
         return None

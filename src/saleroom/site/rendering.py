@@ -4,65 +4,62 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
 import brotli
-from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from saleroom.accounts.domain.accounts import Account
 from saleroom.http.forgery import forgery_token
 from saleroom.http.requests import header
-from saleroom.site import words
-from saleroom.site.assets import Assets, choose_coding
-from saleroom.site.language import Language, Languages
+from saleroom.site.assets import choose_coding
+from saleroom.site.language import Language
 
 QUALITY = 4
-"""How hard a page is compressed, in both codings: a millisecond, for a tenth of its size."""
+"""The level of compression of a page, in both codings: a millisecond for a tenth of the size."""
 _REFERER = re.compile(r"https?://[^/?#]+(/[^#]*)")
 
 
 class Renderer:
-    """Makes pages from templates. Every value is escaped, and a missing one is an error."""
+    """Makes pages from templates. Every value is escaped, and a missing one is an error.
 
-    def __init__(self, assets: Assets, languages: Languages, *, registration_open: bool) -> None:
-        self.languages = languages
-        self._environment = _environment(
-            {"asset": assets.url, "registration_open": registration_open, "languages": tuple(languages)}
-        )
+    `folders` hold the templates, all in one space of names; every template has `names` and `filters`.
+    """
 
-    def language(self, request: Request) -> Language:
-        """Return the language of the reader."""
-        return self.languages.of(request)
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        names: Mapping[str, Any],
+        filters: Mapping[str, Callable[[Language, Any], Any]],
+    ) -> None:
+        self._environment = _environment(folders, names, filters)
 
     def page(
         self,
         request: Request,
+        language: Language,
         template: str,
-        viewer: Account | None,
-        context: Mapping[str, Any] = MappingProxyType({}),
+        context: Mapping[str, Any],
         *,
         status: int = 200,
         headers: Mapping[str, str] = MappingProxyType({}),
-        viewer_known: bool = True,
     ) -> Response:
-        """Return `template` as an answer. Its header shows `viewer`, who is logged in, or nothing of it where unknown."""
-        language = self.language(request)
+        """Return `template` as an answer."""
         values = {
-            "viewer": viewer,
-            "viewer_known": viewer_known,
             "path": request.scope["path"],
             "here": _here(request),
             # Called by forms only, so that a page without one sets no cookie.
             "forgery_token": lambda: forgery_token(request),
+            **context,
         }
-        html = self.fragment(language, template, values | dict(context))
+        html = self.fragment(language, template, values)
         head = {
             "Cache-Control": "private, no-cache",
             "Vary": "Cookie, Accept-Language, Accept-Encoding",
@@ -81,7 +78,7 @@ class Renderer:
 
 
 def _compressed(html: bytes, accepted: str) -> tuple[bytes, dict[str, str]]:
-    """Return a page in the content coding that the browser likes best, and the header that says so."""
+    """Return a page in the content coding that the browser prefers, and the header that names it."""
     coding = choose_coding(accepted, ("br", "gzip", "identity"))
     if coding == "identity":
         return html, {}
@@ -90,7 +87,7 @@ def _compressed(html: bytes, accepted: str) -> tuple[bytes, dict[str, str]]:
 
 
 def _here(request: Request) -> str:
-    """Return the address that shows this page again: of an answer to a form, what the browser says it was on."""
+    """Return the address that shows this page again; after a form, the page that the browser was on."""
     if request.method not in ("GET", "HEAD"):
         came_from = _REFERER.fullmatch(header(request.scope, b"referer") or "")
         return "/" if came_from is None else came_from[1]
@@ -99,37 +96,39 @@ def _here(request: Request) -> str:
 
 
 _reader: ContextVar[Language] = ContextVar("reader's language")
-"""While a template is made: one environment, compiled once, serves all languages and regions."""
+"""Set while a template is rendered: one environment, compiled once, serves all languages and regions."""
 
 
-def _environment(names: Mapping[str, Any]) -> Environment:
-    made = Environment(
-        loader=PackageLoader("saleroom.site"),
+def _environment(
+    folders: Sequence[Path], names: Mapping[str, Any], filters: Mapping[str, Callable[[Language, Any], Any]]
+) -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(folders),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        auto_reload=False,  # it looks at the files of all templates for each page
+        auto_reload=False,  # otherwise the files of all templates are looked at for each page
         extensions=["jinja2.ext.i18n"],
     )
-    made.policies["ext.i18n.trimmed"] = True
-    made.install_gettext_callables(  # type: ignore[attr-defined]  # the extension's
+    environment.policies["ext.i18n.trimmed"] = True
+    environment.install_gettext_callables(  # type: ignore[attr-defined]  # the extension's
         _gettext, _ngettext, newstyle=True
     )
-    made.globals |= names
-    made.filters |= {
-        "amount": _filter(lambda language, amount: language.amount(amount)),
-        "duration": _filter(lambda language, seconds: language.duration(seconds)),
-        "money": _filter(lambda language, amount: language.money(amount)),
-        "number": _filter(lambda language, number: language.number(number)),
-        "soft_close": _filter(words.soft_close),
-        "when": _filter(lambda language, at: language.when(at)),
+    environment.globals |= names
+    own: dict[str, Callable[[Language, Any], Any]] = {
+        "amount": Language.amount,
+        "duration": Language.duration,
+        "money": Language.money,
+        "number": Language.number,
+        "when": Language.when,
     }
-    return made
+    environment.filters |= {name: _filter(write) for name, write in (own | dict(filters)).items()}
+    return environment
 
 
-def _gettext(said: str) -> str:
-    return str(_reader.get().translations.ugettext(said))
+def _gettext(words: str) -> str:
+    return str(_reader.get().translations.ugettext(words))
 
 
 def _ngettext(one: str, many: str, count: int) -> str:
@@ -137,10 +136,13 @@ def _ngettext(one: str, many: str, count: int) -> str:
 
 
 def _filter(write: Callable[[Language, Any], Any]) -> Callable[[Context, Any], Any]:
-    """Return a filter that writes a value in the reader's language; taking the context keeps it from being folded."""
+    """Return a filter that writes a value in the reader's language.
+
+    It takes the context so that Jinja does not compute it once, when the template is compiled.
+    """
 
     @pass_context
-    def written(_: Context, value: Any) -> Any:
+    def in_language(_: Context, value: Any) -> Any:
         return write(_reader.get(), value)
 
-    return written
+    return in_language

@@ -1,58 +1,116 @@
-"""What all pages share: who reads, in which language, how a page is made of a template, and what an error looks like."""
+"""What all pages share: their areas, who is logged in, how a page is made of a template, forms and redirects."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from urllib.parse import parse_qs, quote
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from saleroom.accounts.domain.accounts import Account
-from saleroom.accounts.service.accounts import authenticate
-from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.http.problems import MethodNotAllowed, headers_of, status_of
 from saleroom.http.requests import read_body, session_token
 from saleroom.kernel.errors import Invalid, Refused, Unauthenticated
-from saleroom.kernel.identifiers import GID
+from saleroom.site.assets import Assets
+from saleroom.site.language import Language, Languages
 from saleroom.site.rendering import Renderer
+from saleroom.site.words import PLATFORM, Words
 from saleroom.storage.database import Database, Transaction
 
 P = ParamSpec("P")
 R = TypeVar("R")
 Handler = Callable[[Request], Awaitable[Response]]
 
+FOLDER = Path(__file__).parent
 DEFAULT_ORIGIN = "http://127.0.0.1:9000"
 FORM_BYTES_MAX = 16 * 1024
-"""Five times the longest password in the longest characters, twice: to read a form holds up all others."""
+"""Five times the longest password in the longest characters, twice. Parsing a form holds up all other requests."""
 FIELDS_MAX = 100
 _FORM = "application/x-www-form-urlencoded"
 _HOST = re.compile(r"(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
 _LOCAL = re.compile(r"/(?![/\\])[!-\[\]-~]{0,500}")
 
 
+class Viewer(Protocol):
+    """Who is logged in, as far as all pages need to know."""
+
+    @property
+    def username(self) -> str:
+        """The name in the header of a page."""
+
+
+class AreaPages(Struct, frozen=True, kw_only=True):
+    """The pages of one area. An area that is not among those of the site is gone from its routes and menus.
+
+    `folder` holds `templates/` and `static/`. An error at one of `paths`, or below one of the prefixes `below`, is shown as a
+    page; at `form_paths` only for GET and HEAD, because the other methods there belong to the API. `menu` and `tabs` are
+    templates of list items: for the header of each page, and for the tabs of "My saleroom". `shows_again` tells the paths
+    whose form is shown again after another login, with all that is in it. `names` and `filters` are for the templates.
+    """
+
+    folder: Path
+    routes: Callable[[Site], Sequence[Route]]
+    words: Words
+    paths: frozenset[str]
+    below: tuple[str, ...] = ()
+    form_paths: frozenset[str] = frozenset()
+    menu: str | None = None
+    tabs: str | None = None
+    shows_again: Callable[[str], bool] = lambda path: False
+    names: Mapping[str, Any] = {}
+    filters: Mapping[str, Callable[[Language, Any], Any]] = {}
+
+
 class Site:
-    """The house as its pages see it. `public_url` is where people reach it; without it the request tells."""
+    """All pages of one house.
+
+    `authenticate` tells the holder of a session's token, or raises Unauthenticated. `public_url` is where people reach the
+    house; without it the request tells.
+    """
 
     def __init__(
         self,
+        areas: Sequence[AreaPages],
         database: Database,
-        renderer: Renderer,
+        authenticate: Callable[[Transaction, str], Viewer],
         *,
-        registration_open: bool = True,
-        public_url: str | None = None,
+        currency: str = "EUR",
         https: bool = False,
+        public_url: str | None = None,
     ) -> None:
-        """`https`: people reach the house by https, so its cookies insist on it."""
-        self._database = database
+        self.areas = areas
+        self.database = database
         self.https = https
-        self.renderer = renderer
-        self.registration_open = registration_open
+        self.words = PLATFORM
+        for area in areas:
+            self.words |= area.words
+        folders = [FOLDER, *(area.folder for area in areas)]
+        self.assets = Assets(*(folder / "static" for folder in folders))
+        self.languages = Languages(currency)
+        names: dict[str, Any] = {
+            "asset": self.assets.url,
+            "languages": tuple(self.languages),
+            "menus": [area.menu for area in areas if area.menu],
+            "tabs": [area.tabs for area in areas if area.tabs],
+        }
+        filters: dict[str, Callable[[Language, Any], Any]] = {}
+        for area in areas:
+            names |= area.names
+            filters |= area.filters
+        self.renderer = Renderer([folder / "templates" for folder in folders], names, filters)
+        self._authenticate = authenticate
         self._public_url = None if public_url is None else public_url.rstrip("/")
+
+    def language(self, request: Request) -> Language:
+        """Return the language of the reader."""
+        return self.languages.of(request)
 
     async def read(
         self,
@@ -60,15 +118,25 @@ class Site:
         use_case: Callable[Concatenate[Transaction, str | None, P], R],
         *args: P.args,
         **kwargs: P.kwargs,
-    ) -> tuple[Account | None, R]:
+    ) -> tuple[Viewer | None, R]:
         """Return who is logged in and what `use_case` returns, read in one transaction.
 
-        `use_case` gets the session's token, or None where there is none or a dead one.
+        `use_case` gets the session's token, or None if there is none or it is no longer valid.
         """
-        token = session_token(request)
-        return await self._database.read(lambda tx: _with_viewer(tx, token, use_case, *args, **kwargs))
 
-    async def viewer(self, request: Request) -> Account | None:
+        def with_viewer(tx: Transaction) -> tuple[Viewer | None, R]:
+            token = session_token(request)
+            viewer = None
+            try:
+                viewer = None if token is None else self._authenticate(tx, token)
+            except Unauthenticated:
+                # The cookie of a session that has ended: the reader is not logged in.
+                token = None
+            return viewer, use_case(tx, token, *args, **kwargs)
+
+        return await self.database.read(with_viewer)
+
+    async def viewer(self, request: Request) -> Viewer | None:
         """Return who is logged in."""
         return (await self.read(request, _nothing))[0]
 
@@ -76,19 +144,24 @@ class Site:
         self,
         request: Request,
         template: str,
-        viewer: Account | None,
+        viewer: Viewer | None,
         context: Mapping[str, Any] = MappingProxyType({}),
         *,
         refused: Refused | None = None,
+        viewer_known: bool = True,
+        headers: Mapping[str, str] = MappingProxyType({}),
     ) -> Response:
-        """Return `template` as an answer; with the status and headers of what was `refused`, where something was."""
-        if refused is None:
-            return self.renderer.page(request, template, viewer, context)
-        status, headers = status_of(refused), headers_of(refused)
-        return self.renderer.page(request, template, viewer, context, status=status, headers=headers)
+        """Return `template` as an answer, with the status and headers of `refused` if something was refused.
+
+        Its header shows `viewer`; without `viewer_known` it shows neither a user nor a link to log in.
+        """
+        status = 200 if refused is None else status_of(refused)
+        headers = headers if refused is None else {**headers, **headers_of(refused)}
+        values = {"viewer": viewer, "viewer_known": viewer_known, **context}
+        return self.renderer.page(request, self.language(request), template, values, status=status, headers=headers)
 
     def origin(self, request: Request) -> str:
-        """Return where people reach the house; what the client claims as Host is shown only if it is the form of one."""
+        """Return where people reach the house. The client's Host is believed only if it has the form of one."""
         host = request.headers.get("host", "")
         if self._public_url is not None or _HOST.fullmatch(host) is None:
             return self._public_url or DEFAULT_ORIGIN
@@ -96,7 +169,7 @@ class Site:
 
 
 class Address:
-    """The ASGI application at one path: picks the handler by method. Raises MethodNotAllowed."""
+    """The ASGI application at one path, which picks the handler by method. Raises MethodNotAllowed."""
 
     def __init__(self, **handlers: Handler) -> None:
         self._handlers = handlers | ({"HEAD": handlers["GET"]} if "GET" in handlers else {})
@@ -110,16 +183,8 @@ class Address:
         await response(scope, receive, send)
 
 
-def lot_gid(request: Request) -> str:
-    """Return the gid in the path of a lot's page. Raises UnknownAuction where no lot can have it."""
-    found: str = request.path_params["gid"]
-    if GID.fullmatch(found) is None:
-        raise UnknownAuction
-    return found
-
-
 async def fields(request: Request) -> dict[str, str]:
-    """Return the fields of a form. Raises BodyTooLarge, BodyTimedOut, or Invalid where it is not one."""
+    """Return the fields of a form. Raises BodyTooLarge, BodyTimedOut, or Invalid if the body is not a form."""
     body = await read_body(request, FORM_BYTES_MAX)
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
         return {}
@@ -131,7 +196,7 @@ async def fields(request: Request) -> dict[str, str]:
 
 
 def is_fragment(request: Request) -> bool:
-    """Whether htmx asks, which puts the answer into the page, and not the browser, which shows it as one."""
+    """Whether htmx sent the request: it puts the answer into the page that is open."""
     return request.headers.get("hx-request") == "true"
 
 
@@ -140,32 +205,21 @@ def go_to(address: str) -> Response:
     return RedirectResponse(address, 303)
 
 
+def login_address(then: str) -> str:
+    """Return the address of the form to log in, which leads to the address `then`."""
+    return f"/login?next={quote(then)}"
+
+
 def to_log_in(request: Request) -> Response:
-    """Send somebody who must be logged in to the form, which leads back to this page."""
-    asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    return go_to(f"/login?next={quote(asked if request.method in ('GET', 'HEAD') else request.url.path)}")
+    """Send a reader who must be logged in to the form, which leads back to this page."""
+    query = request.url.query if request.method in ("GET", "HEAD") else ""
+    return go_to(login_address(request.url.path + (f"?{query}" if query else "")))
 
 
 def local(address: str | None, default: str = "/") -> str:
-    """Return `address` if it is a path of this house, as whoever follows it is to stay here; else `default`."""
+    """Return `address` if it is a path of this house, otherwise `default`: no form leads to another site."""
     return address if address is not None and _LOCAL.fullmatch(address) else default
 
 
 def _nothing(tx: Transaction, token: str | None) -> None:
-    """Read no more than who is logged in."""
-
-
-def _with_viewer(
-    tx: Transaction,
-    token: str | None,
-    use_case: Callable[Concatenate[Transaction, str | None, P], R],
-    *args: P.args,
-    **kwargs: P.kwargs,
-) -> tuple[Account | None, R]:
-    viewer = None
-    try:
-        viewer = None if token is None else authenticate(tx, token)
-    except Unauthenticated:
-        # A cookie whose token is dead means no more than: not logged in.
-        token = None
-    return viewer, use_case(tx, token, *args, **kwargs)
+    """Read nothing: the caller wants to know only who is logged in."""

@@ -36,7 +36,7 @@ def come() -> Iterator[Come]:
 
 def rows(page: Page) -> list[str]:
     """Return the lots of a page's lists, in their order: gid and what they are to the reader."""
-    kinds = [e["class"].removeprefix("dealing ") for e in page.all("li", class_="dealing")]
+    kinds = [e["class"].removeprefix("my-lot ") for e in page.all("li", class_="my-lot")]
     names = [e["href"].removeprefix("/lots/") for e in page.all("a", class_="name") if e["href"].startswith("/lots/")]
     return [f"{kind} {name}" for kind, name in zip(kinds, names, strict=True)]
 
@@ -97,7 +97,7 @@ def test_each_standing_says_what_to_do_next(come: Come, clocked_house: House) ->
         hedy.bid(gid, amount="30")
     for gid in (won, lost, unmet):
         ada.json("POST", f"/auctions/{gid}/close", json={})
-    shown = {e.text for e in come(clocked_house, grace).page("/mine").all("div", class_="dealing-story")}
+    shown = {e.text for e in come(clocked_house, grace).page("/mine").all("div", class_="my-lot-story")}
     assert {
         "Longcase clock Outbid hedy leads. Bid €31.00 or more",
         "Longcase clock You lead Your limit is €77.00. The reserve is not met yet.",
@@ -152,7 +152,7 @@ def test_what_i_sell(come: Come, clocked_house: House, clock: FakeClock) -> None
         "lot 5 Not sold Nobody has bid.",
         "lot 6 Not sold The highest bid was below your reserve of €500.00.",
         "lot 7 Cancelled You took it back before the first bid.",
-    } == {e.text for e in page.all("div", class_="dealing-story")}
+    } == {e.text for e in page.all("div", class_="my-lot-story")}
     assert [] == rows(come(clocked_house, grace).page("/mine/selling"))
 
 

@@ -12,7 +12,7 @@ import pytest
 import segno
 
 from saleroom.bidding.web import qr_codes
-from saleroom.bidding.web.qr_codes import MASK, Codes
+from saleroom.bidding.web.qr_codes import MASK, Drawer
 from saleroom.kernel.errors import Busy
 from tests.fixtures_database import FakeClock
 from tests.fixtures_house import House, ServeHouse
@@ -198,10 +198,10 @@ async def test_a_code_is_drawn_once_and_not_in_the_loop(monkeypatch: pytest.Monk
         return address.encode()
 
     monkeypatch.setattr(qr_codes, "draw", draw)
-    monkeypatch.setattr(qr_codes, "KEPT_MAX", 40)
-    made = Codes()
-    same = [asyncio.create_task(made.of("a")) for _ in range(100)]
-    others = [asyncio.create_task(made.of(str(number))) for number in range(qr_codes.WAITING_MAX + 8)]
+    monkeypatch.setattr(qr_codes, "CACHED_MAX", 40)
+    made = Drawer()
+    same = [asyncio.create_task(made.code("a")) for _ in range(100)]
+    others = [asyncio.create_task(made.code(str(number))) for number in range(qr_codes.WAITING_MAX + 8)]
     await asyncio.sleep(0.05)
     same[0].cancel()
     over.set()
@@ -211,8 +211,8 @@ async def test_a_code_is_drawn_once_and_not_in_the_loop(monkeypatch: pytest.Monk
     assert 1 == [address for address, _ in drawn].count("a")
     assert {"codes_0"} == {thread for _, thread in drawn}
     for number in range(100, 200):
-        await made.of(str(number))
-    await made.of("a")
+        await made.code(str(number))
+    await made.code("a")
     assert 2 == [address for address, _ in drawn].count("a"), "it was not kept for ever"
 
 

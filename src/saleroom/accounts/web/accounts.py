@@ -1,7 +1,8 @@
-"""The forms for accounts: log in, log out, register, another password. The session is the API's own token, in a cookie."""
+"""Log in, log out, register, change the password, and the list of sessions. A session is the API's token in a cookie."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from starlette.requests import Request
@@ -9,32 +10,35 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.accounts import PASSWORD_MIN, TOKEN_LIFETIME, parse_password, parse_username
 from saleroom.accounts.domain.agents import agent
-from saleroom.accounts.domain.errors import WrongPassword
+from saleroom.accounts.domain.errors import UnknownSession, WrongPassword
 from saleroom.accounts.service import accounts
 from saleroom.accounts.services import AccountServices
 from saleroom.http.requests import client_address, session_cookie_name, session_token
 from saleroom.kernel.errors import Fault, Invalid, Refused, Unauthenticated
-from saleroom.site import words
-from saleroom.site.site import Site, fields, go_to, local, to_log_in
+from saleroom.kernel.instants import instant
+from saleroom.site.site import Site, fields, go_to, local, login_address, to_log_in
+from saleroom.storage.database import Transaction
+
+SESSION_DIGITS_MAX = 18
 
 
-class AccountForms:
-    """The forms over one house."""
+class AccountPages:
+    """The pages of one's account."""
 
     def __init__(self, site: Site, services: AccountServices) -> None:
         self._site = site
         self._services = services
 
     async def login_form(self, request: Request) -> Response:
-        """GET /login?next=/path: the form, or the next page for who is logged in already."""
+        """GET /login?next=/path: the form, or the next page if the reader is logged in already."""
         return await self._empty(request, "login.html")
 
     async def register_form(self, request: Request) -> Response:
-        """GET /register?next=/path: the form, or the next page for who is logged in already."""
+        """GET /register?next=/path: the form, or the next page if the reader is logged in already."""
         return await self._empty(request, "register.html")
 
     async def log_in(self, request: Request) -> Response:
-        """POST /session: log in, and go on with the session's cookie."""
+        """POST /session: log in, set the session's cookie, and go to the next page."""
         sent = await fields(request)
         try:
             username, password = _texts(sent, "username", "password")
@@ -43,7 +47,7 @@ class AccountForms:
             return await self._form(request, "login.html", sent, refused)
 
     async def register(self, request: Request) -> Response:
-        """POST /register: make the account, log in, and go on with the session's cookie."""
+        """POST /register: make the account, log in, set the session's cookie, and go to the next page."""
         sent = await fields(request)
         try:
             username, password = _credentials(sent)
@@ -53,30 +57,28 @@ class AccountForms:
         try:
             return await self._start_session(request, username, password, sent.get("next"))
         except Refused as refused:
-            # The account is there, so the form to go on with is the other one.
+            # The account exists now, so the reader goes on with the form to log in.
             return await self._form(request, "login.html", sent, refused)
 
     async def log_out(self, request: Request) -> Response:
-        """POST /session/end: end the session, in every process, and go home."""
+        """POST /session/end: end the session in every process, and go to the home page."""
         token = session_token(request)
-        try:
+        # It may have ended already.
+        with suppress(Unauthenticated):
             if token is not None:
                 await self._services.tokens.write(accounts.log_out, token)
-        except Unauthenticated:
-            # It has ended already, by its time or elsewhere; that is what was asked for.
-            pass
         return self._with_session(go_to("/"), "", 0)
 
     async def password_form(self, request: Request) -> Response:
-        """GET /mine/password: the form for another password."""
+        """GET /mine/password: the form to change the password."""
         return await self._password_page(request)
 
     async def password_place(self, _: Request) -> Response:
-        """GET /.well-known/change-password: where password managers look for that form (W3C, "A Well-Known URL")."""
+        """GET /.well-known/change-password: where password managers look for this form (W3C, "A Well-Known URL")."""
         return go_to("/mine/password")
 
     async def change_password(self, request: Request) -> Response:
-        """POST /mine/password: change the password, and say that all other devices are logged out."""
+        """POST /mine/password: change the password. All other devices are logged out."""
         sent, token = await fields(request), session_token(request)
         try:
             current, new = _passwords(sent)
@@ -87,10 +89,41 @@ class AccountForms:
             return await self._password_page(request, refused=refused)
         return await self._password_page(request, changed=True)
 
+    async def sessions(self, request: Request) -> Response:
+        """GET /mine/sessions: the devices where the reader is logged in."""
+        viewer, found = await self._site.read(request, _sessions)
+        if viewer is None:
+            return to_log_in(request)
+        rows = [(one, instant(one.created_at), instant(one.expires_at)) for one in found]
+        return self._site.page(request, "sessions.html", viewer, {"sessions": rows})
+
+    async def end_session(self, request: Request) -> Response:
+        """POST /mine/sessions/end: log one device out."""
+        sent = (await fields(request)).get("id", "")
+        token = session_token(request)
+        if not (sent.isascii() and sent.isdigit() and len(sent) <= SESSION_DIGITS_MAX):
+            raise Invalid({"id": [Fault("malformed", "must be the number of a session")]})
+        # It may have ended already, and so may the reader's own. The list, or the form to log in, then says so.
+        with suppress(UnknownSession, Unauthenticated):
+            await self._services.tokens.write(accounts.end_session, token or "", int(sent))
+        return go_to("/mine/sessions")
+
+    async def end_all(self, request: Request) -> Response:
+        """POST /mine/sessions/end-all: log out everywhere, here too."""
+        try:
+            await self._services.tokens.write(accounts.end_all, session_token(request) or "")
+        except Unauthenticated:
+            # This session has ended already, so this browser may no longer end the others.
+            return go_to(login_address("/mine/sessions"))
+        response = go_to("/")
+        name = session_cookie_name(https=self._site.https)
+        response.delete_cookie(name, secure=self._site.https, httponly=True, samesite="lax")
+        return response
+
     async def _password_page(
         self, request: Request, *, changed: bool = False, refused: Refused | None = None
     ) -> Response:
-        """Return the form, with what was refused and why, or that the password is changed; none is ever sent back."""
+        """Return the form with the refusal, or that the password is changed. A password is never sent back."""
         viewer = await self._site.viewer(request)
         if viewer is None:
             return to_log_in(request)
@@ -107,7 +140,7 @@ class AccountForms:
         return self._with_session(go_to(local(then)), issued.value, int(TOKEN_LIFETIME.total_seconds()))
 
     def _with_session(self, response: Response, token: str, seconds: int) -> Response:
-        # Written by hand: the standard library would put a token's `/` and `=` in quotes, which become part of it.
+        # Not by the standard library: it puts quotes around the `/` and `=` of a token, and they become part of the value.
         name = session_cookie_name(https=self._site.https)
         secure = "; Secure" if self._site.https else ""
         cookie = f"{name}={token}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}"
@@ -123,7 +156,7 @@ class AccountForms:
     async def _form(
         self, request: Request, template: str, sent: dict[str, str], refused: Refused | None = None
     ) -> Response:
-        """Return the form, with what was refused and why; a password is never sent back."""
+        """Return the form with the refusal. A password is never sent back."""
         context = {
             "username": sent.get("username", ""),
             "next": local(sent.get("next")),
@@ -132,11 +165,11 @@ class AccountForms:
         return self._site.page(request, template, await self._site.viewer(request), context, refused=refused)
 
     def _refusal(self, request: Request, refused: Refused | None) -> dict[str, Any]:
-        """Return what the forms say of a refusal."""
-        language = self._site.renderer.language(request)
+        """Return what the forms show of a refusal."""
+        language, words = self._site.language(request), self._site.words
         return {
             "again": refused is not None,
-            "faults": words.faults(language, refused) if isinstance(refused, Invalid) else {},
+            "faults": words.field_faults(language, refused),
             "message": None if refused is None else words.refusal(language, refused),
             "password_min": PASSWORD_MIN,
         }
@@ -160,7 +193,7 @@ def _credentials(sent: dict[str, str]) -> tuple[str, str]:
 
 
 def _passwords(sent: dict[str, str]) -> tuple[str, str]:
-    """Return the current password, and one fit to come after it. Raises Invalid with the faults of both."""
+    """Return the current password, and a new one that is fit. Raises Invalid with the faults of both."""
     new = parse_password(sent.get("newPassword", ""))
     faults = {"newPassword": [new]} if isinstance(new, Fault) else {}
     if not sent.get("currentPassword"):
@@ -168,3 +201,7 @@ def _passwords(sent: dict[str, str]) -> tuple[str, str]:
     if isinstance(new, Fault) or faults:
         raise Invalid(faults)
     return sent["currentPassword"], new
+
+
+def _sessions(tx: Transaction, token: str | None) -> list[accounts.Session]:
+    return [] if token is None else accounts.sessions(tx, token)

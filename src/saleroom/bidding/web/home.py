@@ -24,7 +24,7 @@ from saleroom.kernel.errors import Fault, Invalid
 from saleroom.site.site import Site
 
 LOTS_PER_PAGE = 24
-"""Full rows, whether two, three or four stand beside each other."""
+"""This fills rows of two, three or four."""
 _OVER = "over"
 _FIELDS = (
     Field(name="q", to="q", parse=text(1, QUERY_MAX), schema={}),
@@ -35,8 +35,8 @@ _FIELDS = (
 )
 
 
-class Asked(Struct, frozen=True, kw_only=True):
-    """What the address of a list says; what it does not say is as here."""
+class LotQuery(Struct, frozen=True, kw_only=True):
+    """What the address of a list asks for; the defaults stand for what it leaves out."""
 
     q: str = ""
     status: str = Status.OPEN.value
@@ -46,7 +46,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 
     @property
     def which(self) -> Filter:
-        """The lots that are asked for."""
+        """The lots to list."""
         over = self.status == _OVER
         return Filter(
             status=None if over else self.status,
@@ -57,22 +57,22 @@ class Asked(Struct, frozen=True, kw_only=True):
 
     @property
     def plain(self) -> bool:
-        """Whether this is the whole of one state, as home shows it first."""
+        """Whether this is the first page of one state without a search, as the home page begins."""
         return not (self.q or self.author or self.after)
 
     def address(self, **changes: Any) -> str:
-        """Return the address that asks for the same from its first page on, but for `changes`."""
+        """Return the address of the same query with `changes`, from its first page on."""
         wanted = {name: changes.get(name, getattr(self, name)) for name in ("q", "status", "author", "sort")}
-        query = {name: value for name, value in wanted.items() if value != getattr(_NOTHING, name)}
+        sent = {name: value for name, value in wanted.items() if value != getattr(_DEFAULT, name)}
         if "cursor" in changes:
-            query["after"] = changes["cursor"]
-        return f"/?{urlencode(query)}" if query else "/"
+            sent["after"] = changes["cursor"]
+        return f"/?{urlencode(sent)}" if sent else "/"
 
 
-_NOTHING = Asked()
+_DEFAULT = LotQuery()
 
 
-class Home:
+class HomePage:
     """GET /."""
 
     def __init__(self, site: Site, services: BiddingServices) -> None:
@@ -80,23 +80,23 @@ class Home:
         self._services = services
 
     async def show(self, request: Request) -> Response:
-        """GET /: the lots that the address asks for; without more, those on sale, the one that ends soonest first."""
+        """GET /: the lots that the address asks for; by default those on sale, ending soonest first."""
         viewer = await self._site.viewer(request)
         try:
-            asked = self._asked(request)
-            found = await self._look(asked)
+            query = self._query(request)
+            found = await self._look(query)
         except Invalid as refused:
-            # Old or mistyped, it is no list. The way out is in the page.
-            return self._site.page(request, "home.html", viewer, self._context(_NOTHING, None), refused=refused)
-        context = {"origin": self._site.origin(request), **self._context(asked, found)}
+            # The address is old or mistyped. The page links the list that works.
+            return self._site.page(request, "home.html", viewer, self._context(_DEFAULT, None), refused=refused)
+        context = {"origin": self._site.origin(request), **self._context(query, found)}
         return self._site.page(request, "home.html", viewer, context)
 
-    async def _look(self, asked: Asked) -> Catalogue:
-        """Return the page. Raises Invalid for a cursor that is none of this list."""
-        wanted = (asked.which, Sort(asked.sort), LOTS_PER_PAGE, asked.after)
+    async def _look(self, query: LotQuery) -> Catalogue:
+        """Return a page of the list. Raises Invalid for a cursor of another list."""
+        wanted = (query.which, Sort(query.sort), LOTS_PER_PAGE, query.after)
         try:
-            if asked.which.is_costly or asked.after is not None:
-                # It may take its time, and is not to keep the others waiting.
+            if query.which.is_costly or query.after is not None:
+                # It may take long, and shared reads wait for each other.
                 searched: Catalogue = await self._services.database.read(reading.searched, (catalogue, *wanted))
                 return searched
             found: Catalogue = await self._services.shared_reads.ask((catalogue, *wanted))
@@ -104,22 +104,22 @@ class Home:
             raise Invalid({"after": [BAD_CURSOR]}) from error
         return found
 
-    def _context(self, asked: Asked, found: Catalogue | None) -> dict[str, Any]:
-        """Return what the template shows; without `found` the address was none of a list."""
+    def _context(self, query: LotQuery, found: Catalogue | None) -> dict[str, Any]:
+        """Return what the template shows; `found` is None if the address is not that of a list."""
         mark = None if found is None else found.next
         cursor = None if mark is None else self._services.cursors.write(AUCTIONS, mark)
         return {
-            "asked": asked,
+            "query": query,
             "found": found,
             "count_max": COUNT_MAX,
             "query_max": QUERY_MAX,
-            "next": None if cursor is None else asked.address(cursor=cursor),
+            "next": None if cursor is None else query.address(cursor=cursor),
         }
 
-    def _asked(self, request: Request) -> Asked:
-        """Read the address; an empty field asks for nothing, as a form sends it, and what others add is let be.
+    def _query(self, request: Request) -> LotQuery:
+        """Read the address. Raises Invalid.
 
-        Raises Invalid.
+        An empty field counts as left out, as forms send it. Unknown parameters, which others add to links, are ignored.
         """
         sent = {field.name: request.query_params.get(field.name, "").strip() for field in _FIELDS}
         encoded = {name: msgspec.json.encode(value) for name, value in sent.items() if value}
@@ -128,4 +128,4 @@ class Home:
             values["after"] = self._services.cursors.read(sealed)
         if isinstance(fault := values.get("after"), Fault):
             raise Invalid({"after": [fault]})
-        return Asked(**values)
+        return LotQuery(**values)

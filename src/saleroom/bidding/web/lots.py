@@ -6,35 +6,35 @@ import re
 import secrets
 from datetime import datetime, timedelta
 from decimal import Decimal
+from enum import StrEnum
 
 import msgspec
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from saleroom.accounts.domain.accounts import Account
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.errors import AuctionChanged, BuyNowUnavailable, TermsChanged, UnknownAuction
 from saleroom.bidding.domain.preconditions import Precondition
-from saleroom.bidding.domain.views import BidAnswer
+from saleroom.bidding.domain.views import AuctionView, BidAnswer
 from saleroom.bidding.service import bidding, lot, reading
 from saleroom.bidding.service.bidding import BidCommand
 from saleroom.bidding.service.lot import LotDetails
 from saleroom.bidding.services import BiddingServices
-from saleroom.bidding.web.live import BIDS_SHOWN, role_of
+from saleroom.bidding.web import words
 from saleroom.http.endpoints import digest
 from saleroom.http.forgery import forgery_token
 from saleroom.http.problems import headers_of, status_of
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Fault, Invalid, Refused, Unauthenticated
-from saleroom.kernel.identifiers import IdempotencyKey
+from saleroom.kernel.identifiers import GID, IdempotencyKey
 from saleroom.kernel.instants import instant
 from saleroom.kernel.money import ZERO, parse_money
-from saleroom.site import words
 from saleroom.site.language import N_, Language
-from saleroom.site.site import Site, fields, go_to, is_fragment, lot_gid, to_log_in
+from saleroom.site.site import Site, Viewer, fields, go_to, is_fragment, to_log_in
 from saleroom.storage.database import Transaction
 
+BIDS_SHOWN = 20
 BIDS_PER_PAGE = 50
 KEY_BYTES = 16
 _NUMBER = re.compile(r"[0-9]{1,9}")
@@ -47,8 +47,17 @@ _BELOW_BID = N_("The limit must be at least as high as the bid.")
 _BELOW_LIMIT = N_("You have a limit of %(amount)s already. A new one must be higher.")
 
 
-class Asked(Struct, frozen=True):
-    """A bid that its bidder is to confirm, exactly as it will be placed; `key` makes it count once."""
+class Role(StrEnum):
+    """A reader's part in a lot, as far as its page depends on it."""
+
+    VISITOR = "visitor"
+    LEADING = "leading"
+    OUTBID = "outbid"
+    SELLER = "seller"
+
+
+class Proposal(Struct, frozen=True):
+    """A bid for its bidder to confirm, exactly as it will be placed; with its `key` it counts once."""
 
     amount: Decimal | None
     maximum: Decimal | None
@@ -56,7 +65,7 @@ class Asked(Struct, frozen=True):
     key: str
 
 
-class Lots:
+class LotPages:
     """The pages of lots."""
 
     def __init__(self, site: Site, services: BiddingServices) -> None:
@@ -64,11 +73,11 @@ class Lots:
         self._services = services
 
     async def show(self, request: Request) -> Response:
-        """GET /lots/{gid}: the lot, with its newest bids and what its reader can do."""
+        """GET /lots/{gid}: the lot, with its newest bids and what the reader can do."""
         return await self._page(request)
 
     async def bids(self, request: Request) -> Response:
-        """GET /lots/{gid}/bids: the whole history, by page."""
+        """GET /lots/{gid}/bids: the whole history of bids, by page."""
         before = _before(request)
         viewer, found = await self._site.read(request, _lot, lot_gid(request), BIDS_PER_PAGE, before)
         context = {"a": found.auction, "bids": found.bids, "older": found.older, "first": before is None}
@@ -79,11 +88,11 @@ class Lots:
         return await self._page(request)
 
     async def bid(self, request: Request) -> Response:
-        """POST /lots/{gid}/bid: show what the bid means; once it is confirmed, place it."""
+        """POST /lots/{gid}/bid: show what the bid means, or place it if it is confirmed."""
         return await self._step(request, buy=False)
 
     async def buy(self, request: Request) -> Response:
-        """POST /lots/{gid}/buy: show what buying now means; once it is confirmed, buy."""
+        """POST /lots/{gid}/buy: show what buying now means, or buy if it is confirmed."""
         return await self._step(request, buy=True)
 
     async def _step(self, request: Request, *, buy: bool) -> Response:
@@ -93,45 +102,50 @@ class Lots:
         sent = await fields(request)
         if "confirmed" not in sent:
             return await self._check(request, sent, buy=buy)
-        asked: Asked | None = None
+        proposal: Proposal | None = None
         try:
-            asked, seen = _confirmed(sent, buy=buy)
-            return await self._answered(request, await self._place(request, token, asked, seen))
+            proposal, seen = _confirmed(sent, buy=buy)
+            return await self._answered(request, await self._place(request, token, proposal, seen))
         except AuctionChanged as changed:
-            assert asked is not None, "nothing else is refused so"
-            said = self._language(request).gettext(_NOT_BOUGHT if buy else _NOT_BID)
-            return await self._again(request, asked, Precondition(version=changed.seen), said)
+            assert proposal is not None, "only a confirmed bid is refused like this"
+            said = self._site.language(request).gettext(_NOT_BOUGHT if buy else _NOT_BID)
+            return await self._again(request, proposal, Precondition(version=changed.seen), said)
         except Refused as refused:
             return await self._refused(request, refused)
 
     async def _check(self, request: Request, sent: dict[str, str], *, buy: bool) -> Response:
-        """Show what the bid means, and what has changed since its bidder has seen the lot."""
+        """Show what the bid means, and what has changed since its bidder saw the lot."""
         since = _version(sent)
         if buy:
-            return await self._page(request, asked=Asked(None, None, buy=True, key=_new_key()), since=since)
+            return await self._page(request, proposal=Proposal(None, None, buy=True, key=_new_key()), since=since)
         _, found = await self._site.read(request, _lot, lot_gid(request), BIDS_SHOWN, None)
-        asked, faults = _read(self._language(request), found, sent)
+        proposal, faults = _read(self._site.language(request), found, sent)
         if faults:
             return await self._page(request, sent=sent, faults=faults, since=since, status=400)
-        return await self._page(request, asked=asked, since=since)
+        return await self._page(request, proposal=proposal, since=since)
 
-    async def _again(self, request: Request, asked: Asked, seen: Precondition, message: str) -> Response:
-        """Ask for another confirmation of the same, with the `message` why; nothing was done."""
-        asked = msgspec.structs.replace(asked, key=_new_key())
+    async def _again(self, request: Request, proposal: Proposal, seen: Precondition, message: str) -> Response:
+        """Ask to confirm the same again, with the `message` why; nothing was done."""
+        proposal = msgspec.structs.replace(proposal, key=_new_key())
         part = "parts/lot_answer.html"
-        return await self._page(request, asked=asked, since=seen.version, message=message, part=part, status=409)
+        return await self._page(request, proposal=proposal, since=seen.version, message=message, part=part, status=409)
 
-    async def _place(self, request: Request, token: str, asked: Asked, seen: Precondition) -> bytes:
-        """Do what was confirmed, if the lot is still what was seen. Raises Refused."""
+    async def _place(self, request: Request, token: str, proposal: Proposal, seen: Precondition) -> bytes:
+        """Place what was confirmed, if the lot is still as its bidder saw it. Raises Refused."""
         gid, services = lot_gid(request), self._services
-        bid = BidRequest(asked.amount, asked.maximum, received_at=services.database.clock_now(), seen=seen)
-        said = {"amount": asked.amount, "maximum": asked.maximum, "price": seen.price, "seen_version": seen.version}
+        bid = BidRequest(proposal.amount, proposal.maximum, received_at=services.database.clock_now(), seen=seen)
+        said = {
+            "amount": proposal.amount,
+            "maximum": proposal.maximum,
+            "price": seen.price,
+            "seen_version": seen.version,
+        }
         said = {name: value for name, value in said.items() if value is not None}
         once = IdempotencyKey(
-            asked.key, digest("POST", f"/auctions/{{gid}}/{'buy' if asked.buy else 'bids'}", gid, said)
+            proposal.key, digest("POST", f"/auctions/{{gid}}/{'buy' if proposal.buy else 'bids'}", gid, said)
         )
-        if asked.buy:
-            return await services.tokens.write(bidding.buy_now, token, gid, once, bid, services.signing_key)
+        if proposal.buy:
+            return await services.tokens.write(bidding.buy_now, token, gid, once, bid)
         return await services.desk.place(BidCommand(token, gid, bid, once))
 
     async def _answered(self, request: Request, body: bytes) -> Response:
@@ -141,14 +155,14 @@ class Lots:
         return await self._page(request, answer=answer, part="parts/lot_answer.html")
 
     async def _refused(self, request: Request, refused: Refused) -> Response:
-        """Show the box again, with why. Raises what has nothing to do with the bid."""
+        """Show the bid box again, with the reason. Raises a refusal that is not about the bid."""
         if isinstance(refused, Unauthenticated):
             return to_log_in(request)
         if isinstance(refused, UnknownAuction):
             raise refused
         return await self._page(
             request,
-            message=words.refusal(self._language(request), refused),
+            message=self._site.words.refusal(self._site.language(request), refused),
             status=status_of(refused),
             headers=headers_of(refused),
             part="parts/lot_answer.html",
@@ -158,7 +172,7 @@ class Lots:
         self,
         request: Request,
         *,
-        asked: Asked | None = None,
+        proposal: Proposal | None = None,
         answer: BidAnswer | None = None,
         message: str | None = None,
         sent: dict[str, str] | None = None,
@@ -168,41 +182,60 @@ class Lots:
         status: int = 200,
         headers: dict[str, str] | None = None,
     ) -> Response:
-        """Return the page, or the `part` of it that htmx asked for, with what has changed `since` that version."""
+        """Return the page, or for htmx the `part` of it, with what has changed since the version `since`."""
         viewer, (found, changed) = await self._site.read(request, _lot_since, lot_gid(request), since)
-        if asked is not None and asked.buy and (found.auction.buy_now_price is None or found.auction.bid_count):
+        if proposal is not None and proposal.buy and (found.auction.buy_now_price is None or found.auction.bid_count):
             unavailable = BuyNowUnavailable(minimum_bid=_amount(found.auction.minimum_bid))
-            asked, status = None, status_of(unavailable)
-            message = message or words.refusal(self._language(request), unavailable)
+            proposal, status = None, status_of(unavailable)
+            message = message or self._site.words.refusal(self._site.language(request), unavailable)
         if changed is not None:
-            message = message or self._language(request).gettext(_READ_AGAIN)
+            message = message or self._site.language(request).gettext(_READ_AGAIN)
+        language = self._site.language(request)
         context = {
             "lot": found,
             "a": found.auction,
             "role": _role(found, viewer),
             "extended": _is_extended(found),
-            "asked": asked,
+            "proposal": proposal,
             "answer": answer,
             "message": message,
-            "changes": words.changes(self._language(request), changed),
+            "changes": words.changes(language, changed),
             "sent": None if sent is None else {"amount": "", "maximum": "", **sent},
             "faults": faults or {},
             "origin": self._site.origin(request),
             "now": instant(await self._services.database.read(Transaction.now)),
+            "viewer": viewer,
+            "viewer_known": True,
         }
         renderer = self._site.renderer
         if not is_fragment(request):
-            return renderer.page(request, "lot.html", viewer, context, status=status, headers=headers or {})
-        context |= {"viewer": viewer, "forgery_token": lambda: forgery_token(request)}
-        html = renderer.fragment(renderer.language(request), part, context)
+            return renderer.page(request, language, "lot.html", context, status=status, headers=headers or {})
+        context |= {"forgery_token": lambda: forgery_token(request)}
+        html = renderer.fragment(language, part, context)
         return HTMLResponse(html, status, {"Cache-Control": "private, no-store", **(headers or {})})
 
-    def _language(self, request: Request) -> Language:
-        return self._site.renderer.language(request)
+
+def lot_gid(request: Request) -> str:
+    """Return the gid in the path of a lot's page. Raises UnknownAuction if no lot can have it."""
+    found: str = request.path_params["gid"]
+    if GID.fullmatch(found) is None:
+        raise UnknownAuction
+    return found
 
 
-def _read(language: Language, found: LotDetails, sent: dict[str, str]) -> tuple[Asked, dict[str, str]]:
-    """Return what a form asks for, and by field what is wrong with it, as far as everybody may know."""
+def role_of(a: AuctionView, viewer: Viewer | None, *, has_bid: bool) -> Role:
+    """Return the part of `viewer` in a lot."""
+    if viewer is None:
+        return Role.VISITOR
+    if viewer.username == a.author:
+        return Role.SELLER
+    if viewer.username == a.current_bidder:
+        return Role.LEADING
+    return Role.OUTBID if has_bid else Role.VISITOR
+
+
+def _read(language: Language, found: LotDetails, sent: dict[str, str]) -> tuple[Proposal, dict[str, str]]:
+    """Return the bid in a form, and by field what is wrong with it, as far as everybody may know."""
     faults: dict[str, str] = {}
     values: dict[str, Decimal | None] = {"amount": None, "maximum": None}
     leading = found.standing == "leading"
@@ -225,7 +258,7 @@ def _read(language: Language, found: LotDetails, sent: dict[str, str]) -> tuple[
         faults["maximum"] = language.gettext(_BELOW_LIMIT, amount=language.money(found.limit))
     elif not leading and maximum is not None and maximum < least:
         faults["maximum"] = language.gettext(_BELOW_LEAST, amount=language.money(least))
-    return Asked(amount, maximum, buy=False, key=_new_key()), faults
+    return Proposal(amount, maximum, buy=False, key=_new_key()), faults
 
 
 def _lot(tx: Transaction, token: str | None, gid: str, limit: int, before: int | None) -> LotDetails:
@@ -235,7 +268,7 @@ def _lot(tx: Transaction, token: str | None, gid: str, limit: int, before: int |
 def _lot_since(
     tx: Transaction, token: str | None, gid: str, since: int | None
 ) -> tuple[LotDetails, AuctionChanged | None]:
-    """Return a lot, and what has changed where something else was offered at the version `since`."""
+    """Return a lot, and what has changed if its terms were others at the version `since`."""
     found = _lot(tx, token, gid, BIDS_SHOWN, None)
     if since is None or found.terms_version <= since <= found.auction.version:
         return found, None
@@ -243,12 +276,12 @@ def _lot_since(
     return found, TermsChanged(seen=since, changes=changes, version=version)
 
 
-def _role(found: LotDetails, viewer: Account | None) -> str:
+def _role(found: LotDetails, viewer: Viewer | None) -> str:
     return role_of(found.auction, viewer, has_bid=found.standing is not None)
 
 
 def _is_extended(found: LotDetails) -> bool:
-    """Return whether the end is where a late bid has moved it (docs/rules.md, rule 6)."""
+    """Return whether a late bid has moved the end to where it is (docs/rules.md, rule 6)."""
     rule, ends_at = found.soft_close, found.auction.ends_at
     if rule is None or ends_at is None or found.auction.status != "open":
         return False
@@ -266,7 +299,7 @@ def _key(sent: dict[str, str]) -> str:
     return sent["key"]
 
 
-def _confirmed(sent: dict[str, str], *, buy: bool) -> tuple[Asked, Precondition]:
+def _confirmed(sent: dict[str, str], *, buy: bool) -> tuple[Proposal, Precondition]:
     """Return what was confirmed, and what its bidder had seen of the lot. Raises Invalid."""
     version, price = _version(sent), _exact(sent, "price") if buy else None
     if version is None or (buy and price is None):
@@ -274,11 +307,11 @@ def _confirmed(sent: dict[str, str], *, buy: bool) -> tuple[Asked, Precondition]
     amount, maximum = (None, None) if buy else (_exact(sent, "exactAmount"), _exact(sent, "exactMaximum"))
     if not buy and amount is maximum is None:
         raise Invalid.one("amount", "required", "is required")
-    return Asked(amount, maximum, buy=buy, key=_key(sent)), Precondition(version=version, price=price)
+    return Proposal(amount, maximum, buy=buy, key=_key(sent)), Precondition(version=version, price=price)
 
 
 def _version(sent: dict[str, str]) -> int | None:
-    """Return the version of the lot that a form was shown with; None where it does not say."""
+    """Return the version of the lot that a form was shown with, or None."""
     text = sent.get("version", "")
     return int(text) if _NUMBER.fullmatch(text) else None
 
@@ -288,7 +321,7 @@ def _amount(text: str | None) -> Decimal | None:
 
 
 def _exact(sent: dict[str, str], name: str) -> Decimal | None:
-    """Return an amount as the form of the house itself writes it, as on the wire. Raises Invalid."""
+    """Return an amount that the page itself wrote into the form, as on the wire. Raises Invalid."""
     if name not in sent:
         return None
     found = parse_money(sent[name])

@@ -12,19 +12,18 @@ from saleroom.bidding.service import photos
 from saleroom.bidding.services import BiddingServices
 from saleroom.site.assets import FOREVER, is_known
 
-PATH = "/photos/{id}/{width}.webp"
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _WIDTH = re.compile(r"[1-9][0-9]{0,4}")
 
 
 class PhotoFiles:
-    """The files of the photos of one house."""
+    """The files of all photos."""
 
     def __init__(self, services: BiddingServices) -> None:
         self._services = services
 
     async def show(self, request: Request) -> Response:
-        """GET and HEAD: a photo in a width in which it was made; it never changes. Raises UnknownPhoto."""
+        """GET and HEAD: a photo in one of its widths; the file never changes. Raises UnknownPhoto."""
         photo_id, width = request.path_params["id"], request.path_params["width"]
         if _ID.fullmatch(photo_id) is None or _WIDTH.fullmatch(width) is None:
             raise UnknownPhoto

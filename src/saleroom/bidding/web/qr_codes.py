@@ -1,4 +1,4 @@
-"""QR codes: drawn once for each address, by a thread of their own, as one takes as long as many bids."""
+"""QR codes of the lots' addresses. A thread draws each of them once, because one takes as long as many bids."""
 
 from __future__ import annotations
 
@@ -10,43 +10,68 @@ from io import BytesIO
 from typing import Any
 
 import segno
+from starlette.requests import Request
+from starlette.responses import Response
 
+from saleroom.bidding.services import BiddingServices
+from saleroom.bidding.web.lots import lot_gid
+from saleroom.http import problems
 from saleroom.kernel.errors import Busy
+from saleroom.site.site import Site
 
-KEPT_MAX = 512
-"""Codes that are kept, a few kilobytes each."""
+CACHED_MAX = 512
+"""Codes in the cache, a few kilobytes each."""
 WAITING_MAX = 8
-"""Codes that may wait to be drawn; beyond it whoever asks for another one is told to come again."""
+"""Codes that may wait to be drawn. Further requests are refused as Busy."""
 RESTS = 9
-"""So many times as long as a code took the thread rests before the next one: drawing holds the interpreter's lock."""
+"""The thread rests this many times as long as the last code took: drawing holds the interpreter's lock."""
 MASK = 3
-"""Any of the eight is read by every camera; to choose the best of them takes four times as long as the rest."""
+"""Any of the eight masks is read by every camera. To choose the best takes four times as long as all the rest."""
 _QUIET_ZONE = 4
-"""Modules of light around a code, without which cameras do not find it (ISO/IEC 18004, 6.3.8)."""
+"""Light modules around a code, without which cameras do not find it (ISO/IEC 18004, 6.3.8)."""
 
 
-class Codes:
-    """Draws codes as SVG, dark on light in every colour scheme."""
+class QrCodes:
+    """GET /lots/{gid}/qr.svg."""
+
+    def __init__(self, site: Site, services: BiddingServices) -> None:
+        self._site = site
+        self._services = services
+        self._drawer = Drawer()
+
+    async def show(self, request: Request) -> Response:
+        """GET: the address of the lot's page as a QR code, dark on light in every colour scheme."""
+        gid = lot_gid(request)
+        await self._services.auction_views.ask((gid, None))
+        try:
+            code = await self._drawer.code(f"{self._site.origin(request)}/lots/{gid}")
+        except Busy as refused:
+            return problems.answer(refused)  # not a page, which costs as much as a bid and cannot stand for a picture
+        return Response(code, media_type="image/svg+xml", headers={"Cache-Control": "private, max-age=300"})
+
+
+class Drawer:
+    """Draws codes as SVG."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(1, "codes")
-        self._drawn: OrderedDict[str, asyncio.Future[bytes]] = OrderedDict()
+        self._cache: OrderedDict[str, asyncio.Future[bytes]] = OrderedDict()
         self._waiting = 0
         self._rests_until = 0.0
 
-    async def of(self, address: str) -> bytes:
-        """Return the code of an address, which is drawn where it is not kept. Raises Busy."""
-        drawn = self._drawn.get(address)
-        if drawn is None:
+    async def code(self, address: str) -> bytes:
+        """Return the code of an address, from the cache or newly drawn. Raises Busy."""
+        drawing = self._cache.get(address)
+        if drawing is None:
             if self._waiting >= WAITING_MAX:
                 raise Busy
             self._waiting += 1
-            drawn = self._drawn[address] = asyncio.get_running_loop().run_in_executor(self._pool, self._draw, address)
-            drawn.add_done_callback(self._done)
-            if len(self._drawn) > KEPT_MAX:
-                self._drawn.popitem(last=False)
-        # Whoever gives up does not take the code from the others who wait for it.
-        return await asyncio.shield(drawn)
+            drawing = self._cache[address] = asyncio.get_running_loop().run_in_executor(self._pool, self._draw, address)
+            drawing.add_done_callback(self._done)
+            if len(self._cache) > CACHED_MAX:
+                self._cache.popitem(last=False)
+        # A client that gives up does not take the code from the others that wait for it.
+        return await asyncio.shield(drawing)
 
     def _draw(self, address: str) -> bytes:
         """Draw one code, in the thread."""

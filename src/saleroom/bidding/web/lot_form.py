@@ -1,12 +1,13 @@
-"""A lot as its seller writes it in a form: read into the API's own shape, so that no rule is written twice, and back.
+"""The form of a lot: its fields and labels, reading it into the shape of the API, and filling it in from a lot.
 
-What was written is kept as it is, so that a form comes back with it whatever was wrong.
+The API's own form checks the values, so that no rule is written twice. The texts are kept as the seller wrote them, so that
+the form comes back unchanged whatever was wrong.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -23,11 +24,11 @@ from saleroom.bidding.domain.selling import DEFAULT_SOFT_CLOSE
 from saleroom.http.forms import Form
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.instants import instant
-from saleroom.site.language import N_, Language, Said
+from saleroom.site.language import N_, Language, TranslatedFault
 from saleroom.site.local_times import read_local, write_local
 
 SPARE_TIERS = 2
-"""Empty rows that a ladder is shown with, for what comes next."""
+"""Empty rows at the end of a ladder, to fill in."""
 _VERSION = re.compile(r"[1-9][0-9]{0,8}")
 _MINUTES = re.compile(r"[0-9]{1,5}(?:[.,][0-9]{1,9})?")
 _PRICES = ("startingPrice", "reservePrice", "buyNowPrice")
@@ -49,13 +50,31 @@ DEFAULTS = {
     "zone": "UTC",
     "version": "",
 }
-"""The fields of the form that have one value each, and what a new form has in them. `version` is that of the lot."""
+"""The fields with one value each, and their values in a new form. `version` is that of the lot."""
+LABELS = {
+    "name": N_("Name of the lot"),
+    "description": N_("Description"),
+    "photos": N_("Photos"),
+    "startingPrice": N_("Starting price"),
+    "endsAt": N_("End of the sale"),
+    "reservePrice": N_("Reserve price"),
+    "buyNowPrice": N_("Buy now price"),
+    "startsAt": N_("Start of the sale"),
+    "increment": N_("Steps between bids"),
+    "step": N_("The same step at every price"),
+    "softClose": N_("Late bids"),
+    "window": N_("A bid is late in the last"),
+    "extension": N_("Time left after a late bid"),
+    "cap": N_("The end never moves past"),
+}
+"""The fields and their labels, in the order of the page."""
+_LABELLED_FAULT = N_("%(field)s: %(fault)s")
 
 
-class Written(Struct, frozen=True, kw_only=True):
-    """What is in the form: its `texts` by field, the rows of the ladder, and the ids of the photos in their order.
+class LotForm(Struct, frozen=True, kw_only=True):
+    """A form as it is filled in: `texts` by field, the rows of the ladder, and the ids of the photos in their order.
 
-    `known` are instants (RFC 3339) that the texts stand for in UTC and that scripts write in the reader's zone instead.
+    `known` are the instants (RFC 3339) of texts in UTC, which scripts write in the reader's time zone.
     """
 
     texts: Mapping[str, str]
@@ -67,21 +86,21 @@ class Written(Struct, frozen=True, kw_only=True):
         return self.texts.get(field, DEFAULTS[field])
 
 
-class Read(Struct, frozen=True):
-    """What the form says: `values` by the domain's names, and the `notes` that its reader must see."""
+class FormValues(Struct, frozen=True):
+    """The content of a form: `values` by the domain's names, and `notes` for its reader."""
 
     values: dict[str, Any]
     notes: list[str]
 
 
-def empty(ends_at: datetime, language: Language) -> Written:
-    """Return a new form. Its end is a time by the clock on the wall, in whichever zone the form is then read."""
+def empty(ends_at: datetime, language: Language) -> LotForm:
+    """Return a new form. `ends_at` is a local time in the time zone of its reader."""
     texts = DEFAULTS | {"endsAt": write_local(ends_at)}
-    return Written(texts=texts, tiers=_rows(DEFAULT_LADDER.tiers, language))
+    return LotForm(texts=texts, tiers=_rows(DEFAULT_LADDER.tiers, language))
 
 
-def of_auction(auction: Auction, photos: Sequence[str], language: Language) -> Written:
-    """Return the form filled in with a lot as it is."""
+def of_auction(auction: Auction, photos: Sequence[str], language: Language) -> LotForm:
+    """Return the form filled in from a lot."""
     rule = auction.soft_close or DEFAULT_SOFT_CLOSE
     instants = {"startsAt": auction.starts_at, "endsAt": auction.ends_at, "cap": rule.cap}
     known = {field: at for field, at in instants.items() if at is not None}
@@ -98,25 +117,25 @@ def of_auction(auction: Auction, photos: Sequence[str], language: Language) -> W
         "extension": _minutes(rule.extension),
         "version": str(auction.version),
     }
-    return Written(texts=texts, photos=photos, known={field: instant(at) for field, at in known.items()})
+    return LotForm(texts=texts, photos=photos, known={field: instant(at) for field, at in known.items()})
 
 
-def read(written: Written, form: Form, language: Language) -> Read:
-    """Return what a form says, checked as `form` of the API. Raises Invalid with every fault by the form's fields."""
-    reader = _Reader(written, language)
-    members = reader.members(with_increment=any(field.name == "increment" for field in form.fields))
+def read(form: LotForm, api_form: Form, language: Language) -> FormValues:
+    """Return the values of a form, checked by `api_form`. Raises Invalid with every fault, by field."""
+    reader = _Reader(form, language)
+    members = reader.members(with_increment=any(field.name == "increment" for field in api_form.fields))
     try:
-        values = form.read(msgspec.json.encode(members))
+        values = api_form.read(msgspec.json.encode(members))
     except Invalid as invalid:
         raise Invalid({**invalid.faults, **reader.faults}) from None
     if reader.faults:
         raise Invalid(reader.faults)
-    return Read(values, reader.notes)
+    return FormValues(values, reader.notes)
 
 
-def changes(auction: Auction, written: Written, values: dict[str, Any]) -> dict[str, Any]:
-    """Return what `values` change of an auction. A form has whole seconds: an instant that agrees in those stays."""
-    kept = {name: value for name, value in values.items() if name != "starts_at" or "startsAt" in written.texts}
+def changes(auction: Auction, form: LotForm, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the `values` that change an auction. A form has whole seconds: an instant that agrees to the second stays."""
+    kept = {name: value for name, value in values.items() if name != "starts_at" or "startsAt" in form.texts}
     for name in kept.keys() & {"starts_at", "ends_at"}:
         kept[name] = _unmoved(getattr(auction, name), kept[name])
     rule = kept.get("soft_close")
@@ -126,43 +145,43 @@ def changes(auction: Auction, written: Written, values: dict[str, Any]) -> dict[
 
 
 class _Reader:
-    """Reads a form's texts into the members of the API's object; what cannot be read is in `faults`, by field."""
+    """Reads a form's texts into the members of the API's object. `faults` has what cannot be read, by field."""
 
-    def __init__(self, written: Written, language: Language) -> None:
-        self._written = written
+    def __init__(self, form: LotForm, language: Language) -> None:
+        self._form = form
         self._language = language
         self.faults: dict[str, list[Fault]] = {}
         self.notes: list[str] = []
 
     def members(self, *, with_increment: bool) -> dict[str, Any]:
         """Return the object."""
-        written = self._written
-        found: dict[str, Any] = {"name": written["name"], "description": written["description"]}
+        form = self._form
+        found: dict[str, Any] = {"name": form["name"], "description": form["description"]}
         for field in _PRICES:
-            if (amount := self._amount(field, written[field])) is not None:
+            if (amount := self._amount(field, form[field])) is not None:
                 found[field] = amount
             elif field != "startingPrice":
                 found[field] = None
         found["startsAt"] = self._instant("startsAt")
-        found["endsAt"] = self._instant("endsAt") if written["ending"] == "at" else None
-        if written["ending"] == "at" and not written["endsAt"].strip():
+        found["endsAt"] = self._instant("endsAt") if form["ending"] == "at" else None
+        if form["ending"] == "at" and not form["endsAt"].strip():
             self._fault("endsAt", "required", N_("Say when the sale ends, or choose to close it yourself."))
-        found["softClose"] = None if written["softClose"] == "off" else self._soft_close()
+        found["softClose"] = None if form["softClose"] == "off" else self._soft_close()
         if with_increment:
             found |= self._increment()
         return found
 
     def _increment(self) -> dict[str, Any]:
-        kind = self._written["increment"]
+        kind = self._form["increment"]
         if kind == "fixed":
-            step = self._amount("step", self._written["step"])
+            step = self._amount("step", self._form["step"])
             if step is None and "step" not in self.faults:
                 self._fault("step", "required", N_("Say by how much the next bid must be higher."))
             return {} if step is None else {"increment": step}
         return {"increment": self._tiers()} if kind == "ladder" else {}
 
     def _tiers(self) -> list[dict[str, str]]:
-        rows = [(start.strip(), step.strip()) for start, step in self._written.tiers]
+        rows = [(start.strip(), step.strip()) for start, step in self._form.tiers]
         found = []
         for number, row in enumerate(rows, 1):
             if not any(row):
@@ -179,7 +198,7 @@ class _Reader:
         return {**seconds, "cap": self._instant("cap")}
 
     def _seconds(self, field: str) -> int:
-        text = self._written[field].strip()
+        text = self._form[field].strip()
         if _MINUTES.fullmatch(text) is None:
             self._fault(field, "minutes_format", N_("Write a number of minutes, such as 2."))
             return 1
@@ -200,10 +219,10 @@ class _Reader:
         return str(amount)
 
     def _instant(self, field: str) -> str | None:
-        text = self._written[field].strip()
+        text = self._form[field].strip()
         if not text:
             return None
-        found = read_local(text, self._written["zone"])
+        found = read_local(text, self._form["zone"])
         if isinstance(found, Fault):
             self._fault(field, found.code, found.message)
             return None
@@ -211,41 +230,68 @@ class _Reader:
         return instant(found.at)
 
     def _fault(self, field: str, code: str, message: str) -> None:
-        self.faults[field] = [Said(code, self._language.gettext(message))]
+        self.faults[field] = [TranslatedFault(code, self._language.gettext(message))]
 
 
-def has_more_terms(written: Written) -> bool:
-    """Whether a form says more than what every lot needs."""
+def has_more_terms(form: LotForm) -> bool:
+    """Whether a form has more terms than every lot needs."""
     usual = ("reservePrice", "buyNowPrice", "startsAt", "increment", "softClose", "window", "extension", "cap")
-    return any(written[field] != DEFAULTS[field] for field in usual)
+    return any(form[field] != DEFAULTS[field] for field in usual)
 
 
-def seen(written: Written) -> Precondition:
-    """Return the version of the lot that its seller has seen. Raises TermsChanged where a form does not say it."""
-    return Precondition(version=version_of(written["version"]))
+def seen(form: LotForm) -> Precondition:
+    """Return the version of the lot that its seller has seen. Raises TermsChanged if the form has none."""
+    return Precondition(version=version_of(form["version"]))
 
 
 def version_of(text: str | None) -> int:
-    """Return the version that a form of the house carries. Raises TermsChanged where it carries none."""
+    """Return the version in a form's field. Raises TermsChanged if there is none."""
     if text is None or _VERSION.fullmatch(text) is None:
         raise TermsChanged
     return int(text)
 
 
-def at_version(written: Written, version: int) -> Written:
-    """Return the form as of a newer version, whose changes its seller is told with it."""
-    return structs.replace(written, texts={**written.texts, "version": str(version)})
+def at_version(form: LotForm, version: int) -> LotForm:
+    """Return the form with a newer version, whose changes the seller is told with it."""
+    return structs.replace(form, texts={**form.texts, "version": str(version)})
 
 
-def with_photos(written: Written, ids: Sequence[str]) -> Written:
+def with_photos(form: LotForm, ids: Sequence[str]) -> LotForm:
     """Return the form with further photos after its own."""
-    return structs.replace(written, photos=[*written.photos, *ids])
+    return structs.replace(form, photos=[*form.photos, *ids])
 
 
 def with_spare_rows(tiers: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return a ladder's rows with some empty ones after them, as many as it may still have."""
+    """Return a ladder's filled rows and some empty ones, up to the limit."""
     filled = [row for row in tiers if any(text.strip() for text in row)]
     return [*filled, *[("", "")] * min(SPARE_TIERS, TIERS_MAX - len(filled))]
+
+
+def ordered(faults: Iterable[str]) -> list[str]:
+    """Return fields in the order of the page."""
+    order = list(LABELS)
+    return sorted(faults, key=lambda field: (order.index(_labelled(field)), field))
+
+
+def labelled_fault(language: Language, field: str, fault: str) -> str:
+    """Return what is wrong with a field, with its label before it."""
+    label = language.gettext(LABELS[_labelled(field)])
+    return language.gettext(_LABELLED_FAULT, field=label, fault=fault)
+
+
+def _labelled(field: str) -> str:
+    """Return the field with a label that a fault belongs to: a row of the ladder has none, and the whole form has none."""
+    return "increment" if field.startswith("tier-") else field if field in LABELS else "name"
+
+
+def anchor(field: str) -> str:
+    """Return the id of the element on the page where a fault of this field is corrected."""
+    return field if field.startswith("tier-") else _labelled(field)
+
+
+def is_more(field: str) -> bool:
+    """Whether a field is one of those that are folded at first."""
+    return list(LABELS).index(_labelled(field)) > list(LABELS).index("endsAt")
 
 
 def _rows(tiers: Sequence[Tier], language: Language) -> list[tuple[str, str]]:

@@ -1,0 +1,41 @@
+"""The pages of accounts: their addresses, menus and words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from starlette.routing import Route
+
+from saleroom.accounts.services import AccountServices
+from saleroom.accounts.web.accounts import AccountPages
+from saleroom.accounts.web.words import WORDS
+from saleroom.site.site import Address, AreaPages, Site
+
+
+def area_pages(services: AccountServices, *, registration_open: bool = True) -> AreaPages:
+    """Return the pages over one house."""
+    return AreaPages(
+        folder=Path(__file__).parent,
+        routes=lambda site: _routes(site, services),
+        words=WORDS,
+        paths=frozenset({"/register", "/session", "/session/end"}),
+        form_paths=frozenset({"/login"}),
+        menu="parts/account_menu.html",
+        tabs="parts/account_tabs.html",
+        names={"registration_open": registration_open},
+    )
+
+
+def _routes(site: Site, services: AccountServices) -> list[Route]:
+    accounts = AccountPages(site, services)
+    return [
+        Route("/login", accounts.login_form, methods=["GET"]),
+        Route("/session", Address(POST=accounts.log_in)),
+        Route("/session/end", Address(POST=accounts.log_out)),
+        Route("/register", Address(GET=accounts.register_form, POST=accounts.register)),
+        Route("/mine/sessions", Address(GET=accounts.sessions)),
+        Route("/mine/sessions/end", Address(POST=accounts.end_session)),
+        Route("/mine/sessions/end-all", Address(POST=accounts.end_all)),
+        Route("/mine/password", Address(GET=accounts.password_form, POST=accounts.change_password)),
+        Route("/.well-known/change-password", Address(GET=accounts.password_place)),
+    ]

@@ -1,0 +1,30 @@
+"""What the pages say when accounts refuse something."""
+
+from __future__ import annotations
+
+from saleroom.site.language import N_
+from saleroom.site.words import Words
+
+_WRONG_PASSWORD = (N_("This is not your current password. Nothing was changed."),)
+
+WORDS = Words(
+    refusals={
+        "invalid_authentication": (N_("This username and password do not belong together. Check both and try again."),),
+        "wrong_password": _WRONG_PASSWORD,
+        "username_taken": (N_("This username is taken. Choose another."),),
+        "registration_closed": (N_("Registration is closed here. Ask those who run this house for an account."),),
+        "unknown_user": (N_("There is nobody with this name."),),
+        "unknown_session": (N_("This device is logged out already."),),
+        "idempotency_mismatch": (
+            N_("This form has been sent before, with something else in it. Reload the page and fill it in again."),
+        ),
+    },
+    faults={
+        "username_format": (
+            N_("A username is made of 3 to 32 letters a to z, digits, dots, underscores and hyphens."),
+        ),
+        "password_length": (N_("A password has %(least)s to %(most)s characters."),),
+        "same_password": (N_("This is your current password already. Choose another one."),),
+        "wrong_password": _WRONG_PASSWORD,
+    },
+)

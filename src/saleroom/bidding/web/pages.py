@@ -1,0 +1,70 @@
+"""The pages of auctions and bids: their addresses, menus and words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from starlette.routing import Route
+
+from saleroom.bidding.services import BiddingServices
+from saleroom.bidding.web import words
+from saleroom.bidding.web.home import HomePage
+from saleroom.bidding.web.live import LivePages
+from saleroom.bidding.web.lots import LotPages
+from saleroom.bidding.web.mine import MinePages
+from saleroom.bidding.web.photos import PhotoFiles
+from saleroom.bidding.web.qr_codes import QrCodes
+from saleroom.bidding.web.screen import ScreenPages
+from saleroom.bidding.web.selling import SellingPages
+from saleroom.site.site import Address, AreaPages, Site
+
+
+def area_pages(services: BiddingServices) -> AreaPages:
+    """Return the pages over one house."""
+    return AreaPages(
+        folder=Path(__file__).parent,
+        routes=lambda site: _routes(site, services),
+        words=words.WORDS,
+        paths=frozenset({"/", "/live", "/sell", "/mine"}),
+        below=("/lots/", "/sell/"),
+        menu="parts/lots_menu.html",
+        tabs="parts/mine_tabs.html",
+        shows_again=_shows_again,
+        filters={"soft_close": words.soft_close},
+    )
+
+
+def _routes(site: Site, services: BiddingServices) -> list[Route]:
+    lots, live, screen = LotPages(site, services), LivePages(site, services), ScreenPages(site)
+    selling, mine = SellingPages(site, services), MinePages(site, services)
+    return [
+        Route("/", Address(GET=HomePage(site, services).show)),
+        Route("/lots/{gid}", Address(GET=lots.show)),
+        Route("/lots/{gid}/bids", Address(GET=lots.bids)),
+        Route("/lots/{gid}/box", Address(GET=lots.box)),
+        Route("/lots/{gid}/bid", Address(POST=lots.bid)),
+        Route("/lots/{gid}/buy", Address(POST=lots.buy)),
+        Route("/lots/{gid}/live", Address(GET=live.lot)),
+        Route("/lots/{gid}/screen/live", Address(GET=live.screen)),
+        Route("/live", Address(GET=live.cards)),
+        Route("/lots/{gid}/screen", Address(GET=screen.show)),
+        Route("/lots/{gid}/screen/next", Address(GET=screen.next)),
+        Route("/lots/{gid}/qr.svg", Address(GET=QrCodes(site, services).show)),
+        Route("/lots/{gid}/watch", Address(POST=mine.watch)),
+        Route("/lots/{gid}/unwatch", Address(POST=mine.unwatch)),
+        Route("/sell", Address(GET=selling.form, POST=selling.submit)),
+        Route("/sell/photos", Address(POST=selling.upload)),
+        Route("/sell/{gid}", Address(GET=selling.manage, POST=selling.save)),
+        Route("/sell/{gid}/cancel", Address(POST=selling.cancel)),
+        Route("/sell/{gid}/close", Address(POST=selling.close)),
+        Route("/mine", Address(GET=mine.bidding)),
+        Route("/mine/selling", Address(GET=mine.selling)),
+        Route("/mine/watching", Address(GET=mine.watching)),
+        Route("/photos/{id}/{width}.webp", Address(GET=PhotoFiles(services).show)),
+    ]
+
+
+def _shows_again(path: str) -> bool:
+    """Whether this is the form of a lot, which holds too much to be lost at the end of a session."""
+    parts = path.split("/")
+    return parts[1] == "sell" and len(parts) <= 3 and parts[-1] != "photos"

@@ -1,0 +1,140 @@
+"""What the pages say of refusals, changes and terms of an auction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from markupsafe import Markup
+
+from saleroom.bidding.domain.errors import AuctionChanged
+from saleroom.bidding.domain.events import SoftClose
+from saleroom.kernel.errors import Refused
+from saleroom.site.language import N_, Language
+from saleroom.site.words import NOT_FROM_A_PAGE, Words, sentence
+
+_NO_PICTURE = (N_("This is no picture. Choose a JPEG, PNG, WebP, GIF or AVIF file."),)
+
+WORDS = Words(
+    refusals={
+        "unknown_auction": (N_("The address may be mistyped. A lot's address never changes."),),
+        "unknown_photo": (N_("This photo is not kept any more. Add it once more."),),
+        "own_auction": (N_("This is your own lot, so you cannot bid on it."),),
+        "not_author": (N_("Only the seller of a lot may do this."),),
+        "bid_too_low": (
+            N_("Your bid is too low. Bid %(minimum_bid)s or more."),
+            N_("Nobody can bid more here: the price is as high as an amount can be."),
+        ),
+        "already_leading": (N_("You lead already. To raise your limit, give one that is above your present limit."),),
+        "auction_closed": (N_("The auction is over, so this came too late."),),
+        "auction_not_started": (
+            N_("Bidding has not begun yet. It opens on %(starts_at)s."),
+            N_("Bidding has not begun yet."),
+        ),
+        "auction_started": (N_("Bidding has begun, so its start cannot be moved any more."),),
+        "has_bids": (N_("There are bids on this lot, so it can be neither changed nor cancelled any more."),),
+        "buy_now_unavailable": (
+            N_("This lot cannot be bought at a fixed price any more. You may bid %(minimum_bid)s or more."),
+            N_("This lot cannot be bought at a fixed price any more."),
+        ),
+        "terms_changed": (
+            N_("This lot was changed after you saw it, so nothing was done. Look at it again, then decide."),
+        ),
+        "precondition_failed": (
+            N_(
+                "Something has happened on this lot after you saw it, so nothing was done. Look at it again, then decide."
+            ),
+        ),
+        "ends_by_itself": (
+            N_("This lot has an end and closes by itself: %(ends_at)s."),
+            N_("This lot closes by itself."),
+        ),
+        "too_many_photos": (
+            N_("You have too many photos that are on no lot. Put them on a lot, or wait a day until they are gone."),
+        ),
+        "too_many_auctions": (
+            N_(
+                "You have as many lots on sale, or listed in the last day, as one user may have. Wait until some are over."
+            ),
+        ),
+        "too_many_watched": (N_("You watch as many lots as one user may. Take some off your list."),),
+        "image_expected": _NO_PICTURE,
+    },
+    headings={
+        "unknown_auction": N_("There is no such lot"),
+    },
+    faults={
+        "above_maximum": (N_("This is above your limit."),),
+        "step_not_positive": (N_("Every step must be above zero."),),
+        "ladder_empty": (N_("Give one step at least."),),
+        "ladder_too_long": (N_("Give %(most)s steps at most."),),
+        "ladder_start": (N_("The first step must be for prices from zero."),),
+        "ladder_order": (N_("Each step must begin at a higher price than the one before."),),
+        "below_starting_price": (N_("This must be the starting price at least."),),
+        "below_reserve_price": (N_("This must be the reserve price at least."),),
+        "not_in_future": (N_("This time has passed. Choose a later one."),),
+        "not_after_start": (N_("The end must be after the start."),),
+        "cap_before_end": (N_("The latest end cannot be before the end."),),
+        "not_an_image": _NO_PICTURE,
+        "image_truncated": (N_("This picture is broken off or damaged. Send it once more, or save it anew."),),
+        "image_too_costly": (
+            N_("This picture takes too long to open. Save it as a plain JPEG (baseline) and add that."),
+        ),
+        "image_too_large": (N_("This picture has too many pixels: %(most)s million are the most."),),
+        "image_too_small": (N_("This picture is too small: it must be %(least)s pixels wide and high at least."),),
+        "image_too_narrow": (
+            N_("This picture is too long and narrow: one side may be %(most)s times the other at most."),
+        ),
+        "file_too_large": (
+            N_("This file is too large: %(limit)s are the most."),
+            N_("This file is too large."),
+        ),
+        "too_many_photos": (N_("A lot has %(most)s photos at most."),),
+        "unknown_photo": (N_("One of these photos is not kept any more. Add it once more."),),
+        "photo_in_use": (N_("One of these photos is on another lot. Add the picture once more."),),
+        **dict.fromkeys(
+            ("command_id", "entity_tag", "event_id", "lots", "photo_id", "response_topic"), NOT_FROM_A_PAGE
+        ),
+    },
+)
+
+CHANGES: Mapping[str, tuple[str, ...]] = {
+    "name": (N_("The lot was called “%(was)s” and is now called “%(now)s”."),),
+    "description": (N_("The description is another one."),),
+    "photos": (N_("The photos are others, or in another order."),),
+    "starting_price": (N_("The starting price was %(was)s and is now %(now)s."),),
+    "reserve_price": (N_("The reserve is another one."),),
+    "buy_now_price": (
+        N_("The price to buy now was %(was)s and is now %(now)s."),
+        N_("The lot could be bought at once for %(was)s, and cannot any more."),
+        N_("The lot can now be bought at once for %(now)s."),
+    ),
+    "soft_close": (N_("What a late bid does to the end is another rule."),),
+    "starts_at": (
+        N_("The sale was to start on %(was)s and now starts on %(now)s."),
+        N_("The sale was to start on %(was)s, and has no start of its own any more."),
+        N_("The sale now starts on %(now)s."),
+    ),
+    "ends_at": (
+        N_("The sale was to end on %(was)s and now ends on %(now)s."),
+        N_("The sale was to end on %(was)s, and is now open until the seller closes it."),
+        N_("The sale now ends on %(now)s."),
+    ),
+}
+"""What is said of a change of what is offered, by the member that has changed."""
+
+
+def changes(language: Language, refused: Refused | None) -> list[str]:
+    """Return a sentence, as markup, for each change to a lot since the reader saw it."""
+    found = refused.facts.get("changes") if isinstance(refused, AuctionChanged) else ()
+    assert isinstance(found, tuple), "this fact is always a tuple"
+    return [sentence(language, CHANGES[one.member], {"was": one.was, "now": one.now}) for one in found]
+
+
+def soft_close(language: Language, rule: SoftClose) -> Markup:
+    """Return what a late bid does to the end (docs/rules.md, rule 6), as markup."""
+    sentences = (
+        N_("A bid in the last %(window)s moves the end to %(extension)s after that bid, but never past %(cap)s."),
+        N_("A bid in the last %(window)s moves the end to %(extension)s after that bid."),
+    )
+    window, extension = language.duration(rule.window), language.duration(rule.extension)
+    return sentence(language, sentences, {"window": window, "extension": extension, "cap": rule.cap})
