@@ -13,7 +13,7 @@ from amqtt.mqtt.protocol.broker_handler import BrokerProtocolHandler
 from structlog.testing import capture_logs
 
 from saleroom.broker import embedded, links
-from saleroom.broker.amqtt_fixes import MendedBroker
+from saleroom.broker.amqtt_fixes import FixedBroker
 from saleroom.mqtt.connection import acknowledged, connect
 from saleroom.mqtt.topics import MqttSettings
 from tests.broker import raw
@@ -22,7 +22,7 @@ from tests.mqtt.equipment import Subscriber, publish, until
 
 Subscribe = Callable[..., Subscriber]
 BIDS = "saleroom/auctions/x/bids"
-BROKERS: list[MendedBroker] = []
+BROKERS: list[FixedBroker] = []
 """Those of the test under way. To look for them among all objects would take hold of what other threads are making."""
 
 
@@ -30,11 +30,11 @@ BROKERS: list[MendedBroker] = []
 def brokers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Take note of each broker that a test starts."""
 
-    def make(*arguments: Any) -> MendedBroker:
-        BROKERS.append(MendedBroker(*arguments))
+    def make(*arguments: Any) -> FixedBroker:
+        BROKERS.append(FixedBroker(*arguments))
         return BROKERS[-1]
 
-    monkeypatch.setattr(embedded, "MendedBroker", make)
+    monkeypatch.setattr(embedded, "FixedBroker", make)
     yield
     BROKERS.clear()
 

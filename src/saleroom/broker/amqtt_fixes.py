@@ -17,6 +17,25 @@ from saleroom.broker.packets import FILTER_CHARACTERS_MAX, FILTERS_MAX
 from saleroom.broker.rights import Rights
 from saleroom.logs import Tally
 
+PRIVATE_PARTS = {
+    Broker: (
+        "_authenticate",
+        "_broadcast_queue",
+        "_cleanup_session",
+        "_client_message_loop",
+        "_del_subscription",
+        "_delete_session",
+        "_get_handler",
+        "_handle_client_session",
+        "_handle_message_delivery",
+        "_initialize_client_session",
+        "_matches",
+        "_publish_retained_messages_for_subscription",
+        "_topic_filtering",
+    ),
+    BrokerProtocolHandler: ("_reader_task", "_write_lock"),
+}
+"""The private parts of amqtt that this module overrides or uses."""
 _REFUSED = 0x80
 _FILTERS = "saleroom.filters"
 _CARRIED = (
@@ -25,7 +44,7 @@ _CARRIED = (
 )  # fmt: skip
 
 
-class MendedBroker(Broker):
+class FixedBroker(Broker):
     """Give it connections by `external_connected`, each as a `Link`."""
 
     def __init__(self, config: BrokerConfig, tally: Tally) -> None:

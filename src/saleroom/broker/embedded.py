@@ -23,7 +23,7 @@ from amqtt.contexts import BrokerConfig, ListenerConfig, ListenerType
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.typing import Subprotocol
 
-from saleroom.broker.amqtt_fixes import MendedBroker
+from saleroom.broker.amqtt_fixes import FixedBroker
 from saleroom.broker.links import DEVICE_PACKET_BYTES_MAX, Link, TcpLink, WebSocketLink
 from saleroom.broker.rights import Rights
 from saleroom.logs import Tally
@@ -129,7 +129,7 @@ class EmbeddedBroker:
             None if websocket_listener is None else websocket_listener.getsockname()[1],
         )
         rights = {"user": address.user, "password": address.password, "prefix": self._prefix}
-        broker = MendedBroker(
+        broker = FixedBroker(
             BrokerConfig(
                 listeners={"default": ListenerConfig(type=ListenerType.EXTERNAL)},
                 plugins={f"{Rights.__module__}.{Rights.__name__}": rights},
@@ -177,13 +177,13 @@ class EmbeddedBroker:
             listener.close()
             raise
 
-    async def _serve_tcp(self, broker: MendedBroker, tally: Tally, listener: socket.socket) -> asyncio.Server:
+    async def _serve_tcp(self, broker: FixedBroker, tally: Tally, listener: socket.socket) -> asyncio.Server:
         async def connected(reader: StreamReader, writer: StreamWriter) -> None:
             await self._welcome(broker, tally, TcpLink(reader, writer, tally, lambda: broker.waiting))
 
         return await asyncio.start_server(connected, sock=listener)
 
-    async def _serve_websocket(self, broker: MendedBroker, tally: Tally, listener: socket.socket) -> Server:
+    async def _serve_websocket(self, broker: FixedBroker, tally: Tally, listener: socket.socket) -> Server:
         async def connected(connection: ServerConnection) -> None:
             await self._welcome(broker, tally, WebSocketLink(connection, tally, lambda: broker.waiting))
 
@@ -201,7 +201,7 @@ class EmbeddedBroker:
             logger=logger,
         )
 
-    async def _welcome(self, broker: MendedBroker, tally: Tally, link: Link) -> None:
+    async def _welcome(self, broker: FixedBroker, tally: Tally, link: Link) -> None:
         """Serve one client to its end."""
         if len(self._links) >= CONNECTIONS_MAX:
             link.cut("over the limit of connections")

@@ -32,6 +32,9 @@ RECEIVED_BYTES_MAX = 64 * 1024
 _UNHEARD = logging.getLogger("saleroom.unheard")
 _UNHEARD.setLevel(logging.CRITICAL)
 """For paho's lines about lost connections, which the relay says itself, once."""
+PRIVATE_PARTS = ("_client", "_connected", "_disconnected", "_loop")
+PRIVATE_METHODS = ("_on_connect", "_on_disconnect", "_on_message", "_on_publish", "_on_socket_register_write")
+"""The private parts of aiomqtt's Client that `Connection` uses, and the private methods that it overrides."""
 _PROTOCOLS = {Version.V5: aiomqtt.ProtocolVersion.V5, Version.V311: aiomqtt.ProtocolVersion.V311}
 _UNSUPPORTED = 132
 _HEAD_BYTES_MAX = 64
