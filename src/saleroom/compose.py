@@ -30,8 +30,8 @@ from saleroom.accounts.web import operations as account_operations
 from saleroom.accounts.web import pages as account_pages
 from saleroom.bidding import api as bidding_api
 from saleroom.bidding.api import asyncapi
-from saleroom.bidding.api.conditions import EXPLANATIONS
-from saleroom.bidding.api.devices import PUBLISHED, Commands
+from saleroom.bidding.api.devices import PUBLISHED, CommandHandler
+from saleroom.bidding.api.preconditions import EXPLANATIONS
 from saleroom.bidding.api.vocabulary import VOCABULARY as BIDDING
 from saleroom.bidding.service import reading, signing
 from saleroom.bidding.service.closing import Closer
@@ -110,7 +110,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         load_key=load_key,
     )
     bidding = _bidding(settings, database, key, tokens, Cursors(secret))
-    relay = None if broker is None else Relay(database, PUBLISHED, broker, Commands(bidding, broker.prefix))
+    relay = None if broker is None else Relay(database, PUBLISHED, broker, CommandHandler(bidding, broker.prefix))
     owed = Shared(database, LOG.owed_counts)
     health = HealthServices(
         broker=lambda: "off" if relay is None else relay.status,

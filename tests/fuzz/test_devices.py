@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saleroom.bidding.api.devices import Commands
+from saleroom.bidding.api.devices import CommandHandler
 from saleroom.bidding.service.desk import Desk
 from saleroom.broker import packets
 from saleroom.broker.links import TcpLink
@@ -148,7 +148,7 @@ async def test_a_command_is_answered_or_dropped(
 ) -> None:
     """A command that nobody should send is refused below 500 or dropped; an answer goes nowhere but below the replies."""
     house: Any = SimpleNamespace(database=database, desk=Desk(database))
-    reply = await Commands(house, "saleroom/")(
+    reply = await CommandHandler(house, "saleroom/")(
         Arrived(topic, payload, response_topic=response, correlation=correlation)
     )
     if reply is not None:

@@ -13,7 +13,7 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT7
 
 from saleroom.bidding.api import asyncapi
-from saleroom.bidding.api.devices import Commands
+from saleroom.bidding.api.devices import CommandHandler
 from saleroom.bidding.domain.events import EVENTS
 from saleroom.bidding.domain.views import auction_view, cloud_event, event_parts
 from saleroom.compose import ENDPOINTS
@@ -175,7 +175,10 @@ def test_the_topics_are_those_that_the_house_uses() -> None:
     """The channels on a broker are the topics of the house's MQTT client, and the other way round."""
     topics = MqttSettings("", 0, prefix="{prefix}/")
     used = {topics.status_topic, topics.state_topic("{gid}"), topics.events_topic("{gid}")}
-    used |= {topics.commands_filter.replace("+", "{gid}"), Commands(cast("Any", None), topics.prefix)._replies + "{id}"}
+    used |= {
+        topics.commands_filter.replace("+", "{gid}"),
+        CommandHandler(cast("Any", None), topics.prefix)._replies + "{id}",
+    }
     assert used | {None} == {channel.get("address") for channel in on("broker")}
 
 

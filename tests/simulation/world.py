@@ -12,8 +12,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from saleroom import compose
-from saleroom.accounts.service.throttle import TokenRates
-from saleroom.bidding.api.devices import PUBLISHED, RATE_BURST, RATE_PER_SECOND, Commands
+from saleroom.accounts.service.throttle import RateLimit
+from saleroom.bidding.api.devices import PUBLISHED, RATE_BURST, RATE_PER_SECOND, CommandHandler
 from saleroom.bidding.service import reading
 from saleroom.bidding.service.closing import Closer
 from saleroom.bidding.service.desk import Desk
@@ -203,8 +203,8 @@ class Process:
         self.feed = Feed(self.database, LOG, 100)
         self._closer = Closer(self.database)
         services: Any = SimpleNamespace(desk=self.desk, database=self.database)
-        commands = Commands(services, PREFIX)
-        commands._rates = TokenRates(RATE_PER_SECOND, RATE_BURST, world.loop.time)
+        commands = CommandHandler(services, PREFIX)
+        commands._rates = RateLimit(RATE_PER_SECOND, RATE_BURST, world.loop.time)
         self.relay = Relay(self.database, PUBLISHED, MqttSettings("broker", 1883), commands)
         self.relay._holder = self.name
         self._tasks: list[asyncio.Task[Any]] = []

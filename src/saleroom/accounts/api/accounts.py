@@ -1,4 +1,4 @@
-"""Accounts: register, log in, log out, show one's account, change one's password."""
+"""Accounts: register, log in, log out, show the account, change the password."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class AccountView(Struct, frozen=True, rename="camel"):
 
 
 class TokenView(Struct, frozen=True, rename="camel"):
-    """A new token; the value is shown this once."""
+    """A new token. Its value is shown only once."""
 
     token: str
     created_at: str
@@ -64,7 +64,7 @@ _REGISTRATION = Form(
             parse=checked(parse_username),
             schema={"type": "string", "pattern": f"^{USERNAME_PATTERN}$"},
             required=True,
-            about="Case does not tell two names apart; it is kept in lower case.",
+            about="Not case-sensitive; stored in lower case.",
         ),
         _new_password("password", "password"),
     ),
@@ -132,54 +132,54 @@ ENDPOINTS: tuple[Endpoint[AccountServices], ...] = (
         status=201,
         answer=AccountView,
         errors=(UsernameTaken, RegistrationClosed, TooManyRequests, Busy),
-        about="A house may be closed to newcomers; then the command line adds users.",
+        about="If registration is closed, only the command line adds users.",
     ),
     Endpoint(
         method="POST",
         path="/login",
         name="logIn",
-        summary="Log in and obtain a token, good for 30 days",
+        summary="Log in and get a token that is valid for 30 days",
         handler=log_in,
         tag="accounts",
         form=_LOGIN,
         answer=TokenView,
         errors=(InvalidAuthentication, TooManyRequests, Busy),
         bare=True,
-        about="The token is shown this once. Members other than `username` and `password` are ignored.",
+        about="The token is shown only once. Members other than `username` and `password` are ignored.",
     ),
     Endpoint(
         method="DELETE",
         path="/logout",
         name="logOut",
-        summary="Log out: the token is dead at once",
+        summary="Log out: the token stops working at once",
         handler=log_out,
         tag="accounts",
         access=Access.TOKEN,
         status=204,
-        about="Other sessions of the user stay alive.",
+        about="The user's other sessions go on.",
     ),
     Endpoint(
         method="GET",
         path="/me",
         name="me",
-        summary="Who am I",
+        summary="Show my account",
         handler=me,
         tag="accounts",
         access=Access.TOKEN,
         answer=AccountView,
-        about="The account that the token stands for.",
+        about="The account of the token's user.",
     ),
     Endpoint(
         method="PUT",
         path="/me/password",
         name="changePassword",
-        summary="Change my password: all my other tokens are dead at once",
+        summary="Change my password: all my other tokens stop working at once",
         handler=change_password,
         tag="accounts",
         access=Access.TOKEN,
         form=_PASSWORD_CHANGE,
         status=204,
         errors=(WrongPassword, TooManyRequests, Busy),
-        about="The token that was sent stays alive. A wrong current password counts as a failed login.",
+        about="The token of this request stays valid. A wrong current password counts as a failed login.",
     ),
 )

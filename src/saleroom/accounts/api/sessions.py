@@ -1,4 +1,4 @@
-"""Sessions: list one's own, end one, end all."""
+"""Sessions: list the user's own, end one, end all."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SESSION = PathIdentifier(
 
 
 class SessionView(Struct, frozen=True, rename="camel"):
-    """A session of one's own: a live token, without its value."""
+    """A session: a live token, without its value."""
 
     id: int
     created_at: str
@@ -35,7 +35,7 @@ class SessionView(Struct, frozen=True, rename="camel"):
 
 
 class SessionsView(Struct, frozen=True):
-    """Where one is logged in, the latest login first."""
+    """The user's sessions, the latest login first."""
 
     sessions: list[SessionView]
 
@@ -66,35 +66,35 @@ ENDPOINTS: tuple[Endpoint[AccountServices], ...] = (
         method="GET",
         path="/me/sessions",
         name="mySessions",
-        summary="Where I am logged in, the latest login first",
+        summary="List my sessions, the latest login first",
         handler=list_sessions,
         tag="accounts",
         access=Access.TOKEN,
         answer=SessionsView,
-        about="Tokens are not shown, only since when they are and on which device.",
+        about="A session is shown by its dates and its device, never by its token.",
     ),
     Endpoint(
         method="DELETE",
         path="/me/sessions/{id}",
         name="endSession",
-        summary="End one of my sessions: its token is dead at once",
+        summary="End one of my sessions: its token stops working at once",
         handler=end_session,
         tag="accounts",
         identifier=_SESSION,
         access=Access.TOKEN,
         status=204,
         errors=(UnknownSession,),
-        about="`id` is that of `GET /me/sessions`.",
+        about="`id` comes from `GET /me/sessions`.",
     ),
     Endpoint(
         method="DELETE",
         path="/me/sessions",
         name="endAllSessions",
-        summary="Log out everywhere: all my tokens are dead at once, this one too",
+        summary="Log out everywhere: all my tokens stop working at once, this one too",
         handler=end_all,
         tag="accounts",
         access=Access.TOKEN,
         status=204,
-        about="For a device that was lost: log in again afterwards.",
+        about="Use it after losing a device, then log in again.",
     ),
 )

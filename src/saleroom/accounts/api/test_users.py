@@ -1,4 +1,4 @@
-"""Users for load tests: made many at a time, with a token each (decision 15)."""
+"""Users for load tests, made many at a time with a token each (docs/decisions/0015)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COUNT_MAX = 1000
 
 
 class UserTokenView(Struct, frozen=True, rename="camel"):
-    """A test user and its token; the value is shown this once."""
+    """A test user with a token. Its value is shown only once."""
 
     username: str
     token: str
@@ -28,7 +28,7 @@ class UserTokenView(Struct, frozen=True, rename="camel"):
 
 
 class UserTokensView(Struct, frozen=True):
-    """The test users that were made."""
+    """The new test users."""
 
     users: list[UserTokenView]
 
@@ -72,7 +72,7 @@ ENDPOINTS: tuple[Endpoint[AccountServices], ...] = (
         form=_FORM,
         status=201,
         answer=UserTokensView,
-        about="The token is the setting `load_key`. A house without that setting has no such address. "
-        "Nobody can log in as them.",
+        about="The token of this request is the setting `load_key`. A house without that setting does not have this address. "
+        "Nobody can log in as a test user.",
     ),
 )

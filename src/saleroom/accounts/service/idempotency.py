@@ -1,4 +1,4 @@
-"""Idempotency: a repeated request gets its first answer again, with one effect."""
+"""Idempotency: a repeated request has one effect, and gets its first answer again."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.storage.database import Transaction
 
 
-def once(tx: Transaction, account: Account, asked: IdempotencyKey | None, act: Callable[[], bytes]) -> bytes:
-    """Return the answer of `act`, or the first one where `account` has had this key accepted before.
+def once(tx: Transaction, account: Account, key: IdempotencyKey | None, act: Callable[[], bytes]) -> bytes:
+    """Return the answer of `act`, or the first answer if a request of `account` with this key was accepted before.
 
-    What is refused is not kept, so that a retry is judged afresh. Raises IdempotencyMismatch, and whatever `act` does.
+    A refused request is not stored, so a repeat of it runs again. Raises IdempotencyMismatch, and what `act` raises.
     """
-    if asked is None:
+    if key is None:
         return act()
-    kept = idempotency.find(tx, [(account.id, asked.key)]).get((account.id, asked.key))
-    if kept is not None:
-        return first_answer(kept, asked)
+    accepted = idempotency.find(tx, [(account.id, key.key)]).get((account.id, key.key))
+    if accepted is not None:
+        return first_answer(accepted, key)
     answer = act()
-    idempotency.add(tx, [AcceptedRequest(account.id, asked.key, asked.request, answer)], tx.now())
+    idempotency.add(tx, [AcceptedRequest(account.id, key.key, key.request, answer)], tx.now())
     return answer
 
 
-def first_answer(kept: AcceptedRequest, asked: IdempotencyKey) -> bytes:
-    """Return the answer kept for the same request. Raises IdempotencyMismatch for another one."""
-    if kept.request != asked.request:
+def first_answer(accepted: AcceptedRequest, key: IdempotencyKey) -> bytes:
+    """Return the answer to the accepted request. Raises IdempotencyMismatch if `key` comes with another request."""
+    if accepted.request != key.request:
         raise IdempotencyMismatch
-    return kept.answer
+    return accepted.answer

@@ -1,7 +1,6 @@
-"""Throttling: failed logins wait longer and longer, one address has only so many of them, and registers only so many accounts,
-an hour, and one token places only so many bids a second where nobody else counts.
+"""Rate limits: failed logins, registrations, and whatever else comes too often.
 
-All are counted in this process. A house with several processes is that much more lenient (docs/decisions/0030).
+Each process counts for itself: a house with several processes is that much more lenient (docs/decisions/0030).
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from limits import RateLimitItemPerHour
 from limits.storage import MemoryStorage
@@ -26,32 +26,48 @@ DELAY_SECONDS_MAX = 60
 FORGET_SECONDS = 3600
 ENTRIES_MAX = 100_000
 KEY_CHARACTERS_MAX = 40
-"""More than a username has: names that cannot exist may look alike, and do not fill the memory."""
+"""More than a username can have. Longer names cannot exist; only their beginning is stored, to bound the memory."""
 _ROUNDING_SECONDS = 1e-6
 
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
-class Buckets:
-    """A bucket of `burst` for each key, which fills by `per_second`."""
 
-    def __init__(self, per_second: float, burst: int, clock: Callable[[], float]) -> None:
+class _Recent(OrderedDict[Key, Value]):
+    """The `ENTRIES_MAX` entries that were set last."""
+
+    def __setitem__(self, key: Key, value: Value) -> None:
+        super().__setitem__(key, value)
+        self.move_to_end(key)
+        while len(self) > ENTRIES_MAX:
+            self.popitem(last=False)
+
+
+class RateLimit:
+    """A token bucket for each key: `burst` at once, then `per_second`.
+
+    The library `limits` has no token bucket, no bound on its memory and no clock that a test can turn.
+    """
+
+    def __init__(self, per_second: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_second = per_second
         self._burst = burst
         self._clock = clock
-        self._full_at: OrderedDict[str, float] = OrderedDict()
-        """When each bucket will be full again, the one used longest ago first; a full bucket is as good as none."""
+        self._full_at: _Recent[str, float] = _Recent()
+        """When each bucket will be full again. A full bucket need not be stored."""
 
     def wait(self, key: str) -> float:
-        """Return the seconds until there is one to take; 0 where there is."""
+        """Return the seconds until `take` succeeds; 0 if it does now."""
         now = self._clock()
         seconds = max(self._full_at.get(key, now), now) - now - (self._burst - 1) / self._per_second
         return seconds if seconds > _ROUNDING_SECONDS else 0
 
     def take(self, key: str) -> float:
-        """Take one, or return the seconds until there is one."""
+        """Take one and return 0, or return the seconds until there is one."""
         wait, now = self.wait(key), self._clock()
-        before = max(self._full_at.pop(key, now), now)
+        before = max(self._full_at.get(key, now), now)
         self._full_at[key] = before if wait else before + 1 / self._per_second
-        while len(self._full_at) > ENTRIES_MAX or next(iter(self._full_at.values())) <= now:
+        while next(iter(self._full_at.values())) <= now:
             self._full_at.popitem(last=False)
         return wait
 
@@ -62,25 +78,25 @@ class _Failures(Struct):
 
 
 class FailedLogins:
-    """Failed logins in a row per username and network, and all of a network's.
+    """Delays after failed logins, by username and network, and a limit on all failures of a network.
 
-    From the fifth in a row on, the next try has to wait 1, 2, 4 ... seconds, at most a minute: a rival at another address
-    delays nobody, and nobody is ever locked out. A success forgets them; so does an hour.
+    After `FREE_FAILURES` failures in a row the next try has to wait 1 second, then 2, 4 ... and at most a minute. A success or
+    an hour forgets them. Failures from another network do not count, so nobody can lock a rival out.
 
-    A network that has failed `per_hour` times, whatever the names, may fail once more each time an hour's share has passed.
-    Names that have logged in from there before are not held up by that: a hall shares one address.
+    A network may fail `per_hour` times, whatever the names, and then once for each hour's share that has passed. This does not
+    delay names that have logged in from there before, since a hall shares one address.
     """
 
     def __init__(self, per_hour: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._failures: OrderedDict[tuple[str, str], _Failures] = OrderedDict()
-        self._networks = Buckets(per_hour / 3600, per_hour, clock)
-        self._welcome: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._failures: _Recent[tuple[str, str], _Failures] = _Recent()
+        self._networks = RateLimit(per_hour / 3600, per_hour, clock)
+        self._welcome: _Recent[tuple[str, str], None] = _Recent()
         self._under_way: Counter[tuple[str, str]] = Counter()
 
     @contextmanager
     def attempt(self, username: str, address: str) -> Iterator[None]:
-        """Count a login by how the block ends. Raises TooManyRequests before it (fact `retry_after`, seconds)."""
+        """Count a login by how the block ends. Raises TooManyRequests before the block (fact `retry_after`, seconds)."""
         self.check(username, address)
         key = _key(username, address)
         self._under_way[key] += 1
@@ -97,13 +113,13 @@ class FailedLogins:
                 del self._under_way[key]
 
     def check(self, username: str, address: str) -> None:
-        """Raise TooManyRequests (fact `retry_after`, seconds) while a delay lasts, or another try in it is under way."""
+        """Raise TooManyRequests (fact `retry_after`, seconds) if a try has to wait."""
         key = _key(username, address)
         left = self._networks.wait(key[1]) if key not in self._welcome else 0.0
         failures = self._failures.get(key)
         if failures is not None and failures.count >= FREE_FAILURES:
             delay = min(2 ** min(failures.count - FREE_FAILURES, 16), DELAY_SECONDS_MAX)
-            # Many at once would else all be within one delay.
+            # While a try is under way the next one waits too. Otherwise many tries at once would share one delay.
             left = max(left, delay if key in self._under_way else failures.last + delay - self._clock())
         if left > 0:
             raise TooManyRequests("Too many failed logins; try again later.", retry_after=math.ceil(left))
@@ -111,22 +127,17 @@ class FailedLogins:
     def failed(self, username: str, address: str) -> None:
         """Count a failure."""
         key, now = _key(username, address), self._clock()
-        failures = self._failures.pop(key, None)
+        failures = self._failures.get(key)
         if failures is None or now - failures.last > FORGET_SECONDS:
             failures = _Failures(0, now)
         self._failures[key] = _Failures(failures.count + 1, now)
         self._networks.take(key[1])
-        while len(self._failures) > ENTRIES_MAX:
-            self._failures.popitem(last=False)
 
     def succeeded(self, username: str, address: str) -> None:
-        """Forget the failures, and know the name from now on."""
+        """Forget the failures, and remember that the name has logged in from this network."""
         key = _key(username, address)
         self._failures.pop(key, None)
-        self._welcome.pop(key, None)
         self._welcome[key] = None
-        while len(self._welcome) > ENTRIES_MAX:
-            self._welcome.popitem(last=False)
 
 
 def _key(username: str, address: str) -> tuple[str, str]:
@@ -134,7 +145,7 @@ def _key(username: str, address: str) -> tuple[str, str]:
 
 
 class Registrations:
-    """Registrations per address within an hour."""
+    """Registrations per network, at most `per_hour` within any hour."""
 
     def __init__(self, per_hour: int) -> None:
         self._limit = RateLimitItemPerHour(per_hour)
@@ -148,15 +159,3 @@ class Registrations:
             raise TooManyRequests(
                 "Too many registrations from this address; try again later.", retry_after=max(1, math.ceil(left))
             )
-
-
-class TokenRates:
-    """A bucket of `burst` commands for each token, which fills by `per_second`."""
-
-    def __init__(self, per_second: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._buckets = Buckets(per_second, burst, clock)
-
-    def take(self, key: str) -> None:
-        """Count one for the token with this digest. Raises TooManyRequests (fact `retry_after`, seconds)."""
-        if wait := self._buckets.take(key):
-            raise TooManyRequests("Too many bids with this token; wait a moment.", retry_after=math.ceil(wait))

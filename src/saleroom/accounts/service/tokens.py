@@ -1,4 +1,4 @@
-"""Tokens: whose they are, and writing on behalf of a live one."""
+"""Tokens: their users, and transactions on behalf of a live one."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Auctions and bids over the HTTP API, and bids from devices over MQTT.
 
-`STREAMS` are the endpoints that the feed answers, `ENDPOINTS` all others.
+`STREAMS` are the endpoints of the feed, `ENDPOINTS` all others.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Auctions: create, list, show, amend, cancel, close; and one's own."""
+"""Auctions: list, create, show, amend, cancel, close; and list the user's own."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.accounts import USERNAME_PATTERN, parse_username
 from saleroom.accounts.domain.errors import IdempotencyMismatch
-from saleroom.bidding.api.conditions import seen
 from saleroom.bidding.api.fields import AUCTION, ETAG, paging
 from saleroom.bidding.api.lists import AUCTIONS
+from saleroom.bidding.api.preconditions import precondition
 from saleroom.bidding.api.terms import AMEND, CLOSE, CREATE
 from saleroom.bidding.domain.auction import Status
 from saleroom.bidding.domain.errors import (
@@ -33,12 +33,7 @@ from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.listing import Filter, Mark, Sort
 from saleroom.http.cursors import BAD_CURSOR
 from saleroom.http.endpoints import Access, Call, Endpoint, ResponseHeader
-from saleroom.http.forms import (
-    Field,
-    checked,
-    one_of,
-    text,
-)
+from saleroom.http.forms import Field, checked, one_of, text
 from saleroom.http.requests import header
 from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
 from saleroom.kernel.errors import Invalid
@@ -66,7 +61,7 @@ LIST = (
         to="q",
         parse=text(1, QUERY_MAX),
         schema={"type": "string", "minLength": 1, "maxLength": QUERY_MAX},
-        about="Only those with this text in name or description, without case and accents.",
+        about="Only auctions with this text in name or description, whatever the case and the accents.",
     ),
     Field(
         name="sort",
@@ -80,7 +75,7 @@ LIST = (
 
 
 class AuctionPage(Struct, frozen=True):
-    """A page of auctions; `next` is the cursor of the next page, or null at the end."""
+    """A page of auctions. `next` is the cursor of the next page, or null on the last."""
 
     auctions: list[AuctionView]
     next: str | None
@@ -93,7 +88,7 @@ async def create(call: Call[BiddingServices]) -> Response:
     return json_response(body, 201, {"Location": f"/auctions/{_gid(body)}"})
 
 
-async def listed(call: Call[BiddingServices]) -> Response:
+async def list_auctions(call: Call[BiddingServices]) -> Response:
     """GET /auctions."""
     query = call.query
     which = Filter(status=query.get("status"), author=query.get("author"), text=query.get("q"))
@@ -102,7 +97,7 @@ async def listed(call: Call[BiddingServices]) -> Response:
     after = query.get("cursor")
     look = (reading.auction_list, call.viewer, which, sort, limit, after)
     if which.is_costly or after is not None:
-        # It may take its time, and is not to keep the others waiting.
+        # This may take long, so it does not share a transaction that others wait for.
         return await _page(call, call.services.database.read(reading.searched, look))
     return await _page(call, call.services.shared_reads.ask(look))
 
@@ -120,24 +115,26 @@ async def show(call: Call[BiddingServices]) -> Response:
 async def amend(call: Call[BiddingServices]) -> Response:
     """PATCH /auctions/{gid}."""
     return json_response(
-        await call.services.tokens.write(auctions.amend, call.token, call.identifier, call.values, seen(call))
+        await call.services.tokens.write(auctions.amend, call.token, call.identifier, call.values, precondition(call))
     )
 
 
 async def cancel(call: Call[BiddingServices]) -> Response:
     """DELETE /auctions/{gid}."""
-    await call.services.tokens.write(auctions.cancel, call.token, call.identifier, seen(call))
+    await call.services.tokens.write(auctions.cancel, call.token, call.identifier, precondition(call))
     return Response(status_code=204)
 
 
 async def close(call: Call[BiddingServices]) -> Response:
     """POST /auctions/{gid}/close."""
     ends_at = call.values.get("ends_at")
-    body = await call.services.tokens.write(auctions.close, call.token, call.identifier, ends_at, call.key, seen(call))
+    body = await call.services.tokens.write(
+        auctions.close, call.token, call.identifier, ends_at, call.key, precondition(call)
+    )
     return json_response(body)
 
 
-async def mine(call: Call[BiddingServices]) -> Response:
+async def list_own(call: Call[BiddingServices]) -> Response:
     """GET /me/auctions."""
     limit = call.query.get("limit", LIMIT_DEFAULT)
     after = call.query.get("cursor")
@@ -166,25 +163,25 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         method="GET",
         path="/me/auctions",
         name="myAuctions",
-        summary="My auctions, newest first",
-        handler=mine,
+        summary="List my auctions, newest first",
+        handler=list_own,
         tag="accounts",
         access=Access.TOKEN,
         query=BY_MARK,
         answer=AuctionPage,
-        about="Each as its author sees it, with its reserve.",
+        about="Each is shown as its author sees it, with its reserve.",
     ),
     Endpoint(
         method="GET",
         path="/auctions",
         name="listAuctions",
         summary="List auctions by page",
-        handler=listed,
+        handler=list_auctions,
         tag="auctions",
         access=Access.TOKEN_OPTIONAL,
         query=LIST,
         answer=AuctionPage,
-        about="A list stands as it was when its first page was read: pages neither skip nor repeat while auctions change.",
+        about="The list stays as it was when its first page was read, so that pages neither skip nor repeat an auction.",
     ),
     Endpoint(
         method="POST",
@@ -202,7 +199,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         ),
         errors=(TooManyAuctions, IdempotencyMismatch),
         once=True,
-        about="It is `scheduled` until `startsAt`, otherwise open at once. The answer is the auction as its author sees it.",
+        about="It is `scheduled` until `startsAt`, or open at once without it. The answer shows it as its author sees it.",
     ),
     Endpoint(
         method="GET",
@@ -217,7 +214,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         headers=(ETAG,),
         conditional=True,
         errors=(UnknownAuction,),
-        about="`reservePrice` is there for its author only. `ETag` comes from `version` and `head`; 304 on `If-None-Match`.",
+        about="`reservePrice` is shown to its author only. `ETag` is made of `version` and `head`; `If-None-Match` gets 304.",
     ),
     Endpoint(
         method="PATCH",
@@ -246,7 +243,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         status=204,
         errors=(*AUTHOR_REFUSALS, HasBids),
         match=PreconditionFailed,
-        about="It stays, with its history, as `cancelled`.",
+        about="The auction and its history remain, as `cancelled`.",
     ),
     Endpoint(
         method="POST",
@@ -263,7 +260,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         errors=(*AUTHOR_REFUSALS, EndsByItself, AuctionNotStarted, IdempotencyMismatch),
         match=PreconditionFailed,
         once=True,
-        about="With `endsAt` it announces the end of an auction that has none. Without it, or without a body, the auction is "
-        "closed now. One with an end closes by itself.",
+        about="With `endsAt` it announces the end of an auction that has none. Without it, or without a body, it closes the "
+        "auction now. An auction with an end closes by itself.",
     ),
 )

@@ -1,4 +1,4 @@
-"""Bids: place one, buy now, the history, and where one has bid."""
+"""Bids: place one, buy now, list those of an auction, and list the auctions on which the user has bid."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from saleroom.accounts.domain.errors import IdempotencyMismatch
-from saleroom.bidding.api.conditions import SEEN_VERSION, seen
 from saleroom.bidding.api.fields import AUCTION, money_field, paging
 from saleroom.bidding.api.lists import BID_ON, BIDS
+from saleroom.bidding.api.preconditions import SEEN_VERSION, precondition
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.errors import (
     AlreadyLeading,
@@ -30,9 +30,7 @@ from saleroom.bidding.service.bidding import BidCommand
 from saleroom.bidding.service.reading import MyBid
 from saleroom.bidding.services import BiddingServices
 from saleroom.http.endpoints import Access, Call, Endpoint
-from saleroom.http.forms import (
-    Form,
-)
+from saleroom.http.forms import Form
 from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
 from saleroom.kernel.errors import Fault
 
@@ -45,14 +43,14 @@ class BidPage(Struct, frozen=True):
 
 
 class MyBidPage(Struct, frozen=True):
-    """A page of the auctions on which one has bid."""
+    """A page of the auctions on which the user has bid."""
 
     bids: list[MyBid]
     next: str | None
 
 
 def bid_faults(values: dict[str, Any]) -> Mapping[str, list[Fault]]:
-    """Return the faults of amount and maximum together."""
+    """Return what is wrong with amount and maximum together."""
     amount, maximum = values.get("amount"), values.get("maximum")
     if amount is None and maximum is None:
         return {"body": [Fault("required", "must have an amount, a maximum, or both")]}
@@ -66,7 +64,7 @@ BID = Form(
     example={"maximum": "150"},
     members_min=1,
     fields=(
-        money_field("amount", "amount", "This very price is shown.", nullable=True),
+        money_field("amount", "amount", "The price that this bid shows.", nullable=True),
         money_field("maximum", "maximum", "The service bids for you as little as needed, up to this.", nullable=True),
         SEEN_VERSION,
     ),
@@ -76,7 +74,7 @@ BUY = Form(
     name="BuyRequest",
     example={"price": "900"},
     fields=(
-        money_field("price", "price", "What you have seen that it costs: refused where it costs anything else."),
+        money_field("price", "price", "The price that you have seen; refused if it is another one now."),
         SEEN_VERSION,
     ),
 )
@@ -85,21 +83,21 @@ BUY = Form(
 async def place(call: Call[BiddingServices]) -> Response:
     """POST /auctions/{gid}/bids."""
     amount, maximum = call.values.get("amount"), call.values.get("maximum")
-    request = BidRequest(amount, maximum, received_at=call.services.database.clock_now(), seen=seen(call))
+    request = BidRequest(amount, maximum, received_at=call.services.database.clock_now(), seen=precondition(call))
     command = BidCommand(call.token, call.identifier, request, call.key)
     return json_response(await call.services.desk.place(command), 201)
 
 
 async def buy(call: Call[BiddingServices]) -> Response:
     """POST /auctions/{gid}/buy."""
-    request = BidRequest(None, None, received_at=call.services.database.clock_now(), seen=seen(call))
+    request = BidRequest(None, None, received_at=call.services.database.clock_now(), seen=precondition(call))
     body = await call.services.tokens.write(
         bidding.buy_now, call.token, call.identifier, call.key, request, call.services.signing_key
     )
     return json_response(body, 201)
 
 
-async def history(call: Call[BiddingServices]) -> Response:
+async def list_bids(call: Call[BiddingServices]) -> Response:
     """GET /auctions/{gid}/bids."""
     limit = call.query.get("limit", LIMIT_DEFAULT)
     before = call.query.get("cursor")
@@ -110,7 +108,7 @@ async def history(call: Call[BiddingServices]) -> Response:
     return page_response(call.request, BidPage(bids, cursor), cursor)
 
 
-async def mine(call: Call[BiddingServices]) -> Response:
+async def list_own(call: Call[BiddingServices]) -> Response:
     """GET /me/bids."""
     limit = call.query.get("limit", LIMIT_DEFAULT)
     rows, mark = await call.services.database.read(reading.my_bids, call.token, limit, call.query.get("cursor"))
@@ -119,20 +117,18 @@ async def mine(call: Call[BiddingServices]) -> Response:
 
 
 _REFUSALS = (UnknownAuction, OwnAuction, AuctionOver, AuctionNotStarted, TermsChanged)
-
-
 ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
     Endpoint(
         method="GET",
         path="/me/bids",
         name="myBids",
-        summary="The auctions I have bid on, newest first, and how I stand: leading, outbid, won or lost",
-        handler=mine,
+        summary="List the auctions on which I have bid, newest first, and how I stand in each",
+        handler=list_own,
         tag="accounts",
         access=Access.TOKEN,
         query=paging(BID_ON),
         answer=MyBidPage,
-        about="`standing` says how the caller stands in each.",
+        about="`standing` is `leading`, `outbid`, `won` or `lost`.",
     ),
     Endpoint(
         method="POST",
@@ -149,21 +145,21 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         errors=(*_REFUSALS, BidTooLow, AlreadyLeading, IdempotencyMismatch),
         once=True,
         match=PreconditionFailed,
-        about="`bid` is null where only your own maximum rose.",
+        about="`bid` is null if only your own maximum rose.",
     ),
     Endpoint(
         method="GET",
         path="/auctions/{gid}/bids",
         name="bidHistory",
-        summary="The history of bids, newest first",
-        handler=history,
+        summary="List the bids of an auction, newest first",
+        handler=list_bids,
         tag="bids",
         identifier=AUCTION,
         access=Access.TOKEN_OPTIONAL,
         query=paging(BIDS),
         answer=BidPage,
         errors=(UnknownAuction,),
-        about="`maximum` is there on your own bids only.",
+        about="`maximum` is shown on your own bids only.",
     ),
     Endpoint(
         method="POST",
@@ -181,7 +177,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         errors=(*_REFUSALS, BuyNowUnavailable, IdempotencyMismatch),
         once=True,
         match=PreconditionFailed,
-        about="It needs no body. The purchase is recorded as a bid at the buy-now price, which closes the auction: the answer "
-        "is 201, as that of `POST /auctions/{gid}/bids`.",
+        about="The body is optional. The purchase is recorded as a bid at the buy-now price, which closes the auction. The "
+        "answer is that of `POST /auctions/{gid}/bids`.",
     ),
 )

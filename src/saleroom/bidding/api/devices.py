@@ -1,7 +1,8 @@
-"""The door of MQTT: bids from devices, to the same desk and by the same rules as over HTTP."""
+"""Bids from devices over MQTT, by the same rules as over HTTP."""
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -9,9 +10,9 @@ import msgspec
 import structlog
 
 from saleroom.accounts.service.accounts import token_digest
-from saleroom.accounts.service.throttle import TokenRates
+from saleroom.accounts.service.throttle import RateLimit
 from saleroom.bidding.api.bids import BID, bid_faults
-from saleroom.bidding.api.conditions import explained
+from saleroom.bidding.api.preconditions import with_changes
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.errors import AuctionChanged, UnknownAuction
 from saleroom.bidding.domain.preconditions import Precondition
@@ -22,7 +23,7 @@ from saleroom.bidding.storage.event_log import LOG
 from saleroom.http import problems
 from saleroom.http.endpoints import digest
 from saleroom.http.forms import Field, Form, checked, string
-from saleroom.kernel.errors import Busy, Fault, Invalid, Refused
+from saleroom.kernel.errors import Busy, Fault, Invalid, Refused, TooManyRequests
 from saleroom.kernel.identifiers import GID, IdempotencyKey
 from saleroom.logs import Outage, Tally
 from saleroom.mqtt.outbox import Published
@@ -31,17 +32,17 @@ from saleroom.storage import faults
 
 PAYLOAD_BYTES_MAX = 4096
 UNDER_WAY_MAX = 1024
-"""Commands that wait to be decided; beyond it one is answered `busy` at once."""
+"""Bids that may wait for a decision. Any more are refused as `busy` at once."""
 RATE_PER_SECOND = 20
 RATE_BURST = 40
 RESPONSE_TOPIC_MAX = 256
-"""The longest response topic below the prefix, in characters."""
+"""Characters of a response topic below the prefix."""
 COMMAND_ID_MAX = 128
 COMMAND_ID_PATTERN = "[A-Za-z0-9._~:-]+(?:/[A-Za-z0-9._~:-]+)*"
 
 _CREATED = b'{"status":201,'
 _BIDS = ("POST", "/auctions/{gid}/bids")
-"""The endpoint whose Idempotency-Keys these are: a repeat over the other channel is the same request."""
+"""The endpoint that the Idempotency-Keys belong to, so that a repeat over HTTP is the same request."""
 _RESPONSE_TOPIC = Fault("response_topic", "must be below replies/ of this house, without + and #, and not too long")
 
 PUBLISHED = Published(LOG, auctions.public_states, auctions.running_numbers)
@@ -52,7 +53,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def command_id(text: str) -> str | Fault:
-    """Return the id of a command, or the fault in it: it names the topic on which the answer comes."""
+    """Return the id of a command, or what is wrong with it. The answer's topic ends with it."""
     if len(text) > COMMAND_ID_MAX or re.fullmatch(COMMAND_ID_PATTERN, text) is None:
         return Fault(
             "command_id", f"must have 1 to {COMMAND_ID_MAX} characters of A-Z a-z 0-9 . _ ~ : / -, no part empty"
@@ -69,7 +70,7 @@ COMMAND = Form(
             parse=string,
             schema={"type": "string"},
             required=True,
-            about="What POST /login answered: who bids.",
+            about="The bidder's token, from POST /login.",
         ),
         Field(
             name="id",
@@ -77,19 +78,19 @@ COMMAND = Form(
             parse=checked(command_id),
             schema={"type": "string", "pattern": f"^{COMMAND_ID_PATTERN}$", "maxLength": COMMAND_ID_MAX},
             required=True,
-            about="Chosen anew for each bid, at random; the same again for a repeat. It is the Idempotency-Key.",
+            about="A new random id for each bid, and the same id for a repeat. It is the Idempotency-Key.",
         ),
         *BID.fields,
     ),
     check=bid_faults,
 )
-"""A bid over MQTT: what HTTP has in the headers `Authorization` and `Idempotency-Key` is in the object."""
+"""A bid over MQTT. The object also has what HTTP has in the headers `Authorization` and `Idempotency-Key`."""
 
 
-class Commands:
-    """Takes what devices publish on `auctions/{gid}/bids`, and answers each command that says where to.
+class CommandHandler:
+    """Handles the messages that devices publish on `auctions/{gid}/bids`.
 
-    What cannot be answered is dropped: counted by its reason in `dropped` and logged without its content.
+    A message that cannot be answered is dropped: counted in `dropped` by its reason, and logged without its content.
     """
 
     def __init__(self, services: BiddingServices, prefix: str) -> None:
@@ -97,17 +98,17 @@ class Commands:
         self._services = services
         self._auctions = f"{prefix}auctions/"
         self._replies = f"{prefix}replies/"
-        self._rates = TokenRates(RATE_PER_SECOND, RATE_BURST)
+        self._rates = RateLimit(RATE_PER_SECOND, RATE_BURST)
         self._outage = Outage()
         self._under_way = 0
 
     async def __call__(self, arrived: Arrived) -> Reply | None:
-        """Return the answer: the body of HTTP's with `status` before it. None where the message is dropped."""
-        if (reason := _unheard(arrived)) is not None:
+        """Return the answer: the body of HTTP's answer after a `status`. Return None if the message is dropped."""
+        if (reason := _drop_reason(arrived)) is not None:
             self.dropped.count(reason)
             return None
-        answers_to = self._answers_to(arrived)
-        if answers_to is None:
+        topic = self._answer_topic(arrived)
+        if topic is None:
             self.dropped.count("nowhere to answer")
             return None
         try:
@@ -118,50 +119,51 @@ class Commands:
             self._outage.failed(str(error))
             body = _refusal(problems.Unavailable())
         except Exception:
-            # The last resort, as over HTTP: the log gets everything, the device nothing of the inside.
+            # As over HTTP: the log has the details, the device learns nothing of the inside.
             log.exception("internal error", topic=arrived.topic)
             body = _refusal(problems.InternalError())
-        return Reply(answers_to, body, arrived.correlation)
+        return Reply(topic, body, arrived.correlation)
 
-    def _answers_to(self, arrived: Arrived) -> str | None:
-        """Return the topic of the answer: the one asked for where it is allowed, else that of the command's id."""
+    def _answer_topic(self, arrived: Arrived) -> str | None:
+        """Return the response topic if that is allowed, otherwise the topic of the command's id, if it has a valid one."""
         if arrived.response_topic is not None and self._is_ours(arrived.response_topic):
             return arrived.response_topic
         command_id = COMMAND.read_one(arrived.payload, "id")
         return None if command_id is None else self._replies + str(command_id)
 
     def _is_ours(self, topic: str) -> bool:
-        """Whether an answer may go there: elsewhere a device could have the house write what it likes."""
+        """Whether an answer may go there. Anywhere else, a device could make the house publish on a topic of its choice."""
         below = topic.removeprefix(self._replies)
         return (
             below != topic and 0 < len(below) <= RESPONSE_TOPIC_MAX and below.isprintable() and not {*below} & {*"+#"}
         )
 
     async def _decide(self, arrived: Arrived) -> bytes:
-        """Return HTTP's answer to the bid. Raises what it refuses with, or Unavailable."""
+        """Return the body of HTTP's answer to the bid. Raises Refused or Unavailable."""
         gid = arrived.topic.removeprefix(self._auctions).removesuffix("/bids")
         if GID.fullmatch(gid) is None:
             raise UnknownAuction
         values = self._read(arrived)
         token, command_id = values.pop("token"), values.pop("id")
-        self._rates.take(token_digest(token))
+        if wait := self._rates.take(token_digest(token)):
+            raise TooManyRequests("Too many bids with this token; wait a moment.", retry_after=math.ceil(wait))
         if self._under_way >= UNDER_WAY_MAX:
             raise Busy("Too many bids at once; nothing was changed; try again in a moment.")
         received_at = self._services.database.clock_now()
         version = values.get("seen_version")
-        seen = None if version is None else Precondition(version=version)
-        request = BidRequest(values.get("amount"), values.get("maximum"), received_at=received_at, seen=seen)
-        once = IdempotencyKey(command_id, digest(*_BIDS, gid, values))
+        precondition = None if version is None else Precondition(version=version)
+        request = BidRequest(values.get("amount"), values.get("maximum"), received_at=received_at, seen=precondition)
+        key = IdempotencyKey(command_id, digest(*_BIDS, gid, values))
         self._under_way += 1
         try:
-            return await self._services.desk.place(BidCommand(token, gid, request, once))
+            return await self._services.desk.place(BidCommand(token, gid, request, key))
         except AuctionChanged as changed:
-            raise await explained(self._services, gid, changed) from None
+            raise await with_changes(self._services, gid, changed) from None
         finally:
             self._under_way -= 1
 
     def _read(self, arrived: Arrived) -> dict[str, Any]:
-        """Return the members of the command. Raises Invalid with all faults, that of its response topic too."""
+        """Return the members of the command. Raises Invalid with all faults, including that of the response topic."""
         found: dict[str, list[Fault]] = {}
         if arrived.response_topic is not None and not self._is_ours(arrived.response_topic):
             found["responseTopic"] = [_RESPONSE_TOPIC]
@@ -174,10 +176,10 @@ class Commands:
         return values
 
 
-def _unheard(arrived: Arrived) -> str | None:
-    """Return why a message is not even read, if so."""
+def _drop_reason(arrived: Arrived) -> str | None:
+    """Return why a message is dropped unread, or None."""
     if arrived.retained:
-        return "retained"  # the broker had stored it, perhaps for days
+        return "retained"  # the broker stored it, perhaps for days
     if not arrived.payload:
         return "empty"
     return "oversized" if len(arrived.payload) > PAYLOAD_BYTES_MAX else None

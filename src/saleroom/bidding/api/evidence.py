@@ -1,4 +1,4 @@
-"""What anyone can check the house by: ledgers, the keys of receipts, the clock."""
+"""Evidence for anyone who checks the house: ledgers, the keys of receipts, the time."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from starlette.responses import Response, StreamingResponse
 
 from saleroom import __version__
 from saleroom.bidding.api.fields import AUCTION
-from saleroom.bidding.domain.errors import (
-    UnknownAuction,
-)
+from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.service import ledgers, lookup, signing
 from saleroom.bidding.services import BiddingServices
 from saleroom.http.endpoints import Call, Endpoint, ResponseHeader
@@ -24,7 +22,7 @@ NDJSON = "application/x-ndjson"
 
 
 class TimeView(Struct, frozen=True):
-    """What the clock of the house says."""
+    """The time of the house."""
 
     time: str
 
@@ -41,7 +39,7 @@ class KeyView(Struct, frozen=True):
 
 
 class HouseView(Struct, frozen=True, rename="camel"):
-    """What the house says of itself to whoever checks it."""
+    """The name, the version and the public keys of the house."""
 
     service: str
     service_version: str
@@ -61,7 +59,7 @@ async def ledger(call: Call[BiddingServices]) -> Response:
 
 
 async def time(call: Call[BiddingServices]) -> Response:
-    """GET /time: the one clock of the house, which decides."""
+    """GET /time."""
     now = await call.services.database.read(Transaction.now)
     return json_response(TimeView(instant(now)), headers={"Cache-Control": "no-store"})
 
@@ -74,7 +72,7 @@ async def well_known(call: Call[BiddingServices]) -> Response:
 
 
 async def _nothing() -> AsyncIterator[bytes]:
-    """The body that HEAD leaves out."""
+    """Yield nothing: the body of an answer to HEAD."""
     for nothing in tuple[bytes, ...]():
         yield nothing
 
@@ -84,33 +82,33 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         method="GET",
         path="/auctions/{gid}/ledger",
         name="auctionLedger",
-        summary="The ledger of an auction: its events, chained, for anyone to verify",
+        summary="Get the ledger of an auction: its events, chained, for anyone to verify",
         handler=ledger,
         tag="evidence",
         identifier=AUCTION,
         lines=True,
         headers=(ResponseHeader("Content-Disposition", "A name for the file, made of the gid."),),
         errors=(UnknownAuction,),
-        about="Once the auction is over, limits and the reserve are opened.",
+        about="Maximum bids and the reserve are disclosed once the auction is over.",
     ),
     Endpoint(
         method="GET",
         path="/time",
         name="time",
-        summary="The clock of the house, by which everything is decided",
+        summary="Get the time of the house, which decides everything",
         handler=time,
         tag="evidence",
         answer=TimeView,
-        about="Instants in answers and events are by this clock, and so is every end.",
+        about="All instants in answers and events, and the end of each auction, are by this clock.",
     ),
     Endpoint(
         method="GET",
         path="/.well-known/saleroom.json",
         name="wellKnown",
-        summary="The public keys that receipts are signed with",
+        summary="Get the public keys that receipts are signed with",
         handler=well_known,
         tag="evidence",
         answer=HouseView,
-        about="As JSON Web Keys, the newest first; a receipt names its key by `kid`.",
+        about="As JSON Web Keys, the newest first. A receipt names its key by `kid`.",
     ),
 )

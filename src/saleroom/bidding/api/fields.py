@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from saleroom.bidding.domain.errors import (
-    UnknownAuction,
-)
+from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.http.cursors import TEXT, List, Sealed
 from saleroom.http.endpoints import PathIdentifier, ResponseHeader
-from saleroom.http.forms import (
-    INSTANT_SCHEMA,
-    MONEY_SCHEMA,
-    Field,
-    checked,
-    instant,
-    money,
-    whole,
-)
+from saleroom.http.forms import INSTANT_SCHEMA, MONEY_SCHEMA, Field, checked, instant, money, whole
 from saleroom.http.responses import LIMIT_DEFAULT, LIMIT_MAX
 from saleroom.kernel.identifiers import GID
 
@@ -54,5 +44,5 @@ def money_field(name: str, to: str, about: str, *, required: bool = False, nulla
 
 
 def instant_or_null(name: str, to: str, about: str) -> Field:
-    """Return a field for an instant, or null."""
+    """Return a field for an instant or null."""
     return Field(name=name, to=to, parse=instant, schema=INSTANT_SCHEMA, nullable=True, about=about)

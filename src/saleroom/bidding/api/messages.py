@@ -1,6 +1,6 @@
-"""What passes over MQTT and in streams of events: the schema and an example of each message, for the AsyncAPI document.
+"""The messages of MQTT and of the streams of events: a schema and an example of each, for the AsyncAPI document.
 
-Schemas are JSON Schema draft 07, which AsyncAPI takes. The examples are of a sale that the rules themselves decide.
+The schemas are JSON Schema draft 07, as AsyncAPI wants. The examples come from a sale that the rules themselves decide.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.kernel.parties import Party
 
 GID = "k3X9mQ2vTa1_"
-"""The auction of all examples."""
+"""The gid in all examples."""
 COMMAND_ID = "paddle-7/0191f3a2"
 EVENT_ID = "[A-Za-z0-9_-]{1,64}/[1-9][0-9]*"
 
@@ -54,15 +54,15 @@ _ENVELOPE: dict[str, tuple[Schema, str]] = {
 }
 
 _FIELDS: dict[str, tuple[Schema, str]] = {
-    "amount": ({}, "The price that it shows; the auction's price where the bidder leads."),
-    "author": (USERNAME, "Who sells."),
-    "automatic": ({}, "Whether the house bid on behalf of a limit given earlier."),
-    "bidder": (USERNAME, "Whose bid it is."),
-    "buyNowPrice": ({}, "The price at which it is sold at once, until the first bid; null where there is none."),
-    "cap": ({}, "The end never moves past this; null where nothing bounds it."),
+    "amount": ({}, "The price that it shows; the auction's price if the bidder leads."),
+    "author": (USERNAME, "The seller."),
+    "automatic": ({}, "Whether the house bid on behalf of an earlier maximum."),
+    "bidder": (USERNAME, "The bidder."),
+    "buyNowPrice": ({}, "The price at which it is sold at once, until the first bid; null if there is none."),
+    "cap": ({}, "The end never moves past this; null if nothing bounds it."),
     "description": ({}, "What is sold."),
-    "downSince": ({}, "Since when the house had not been accepting bids; null unless that is the reason."),
-    "endsAt": ({}, "When it closes by itself; null where its author closes it."),
+    "downSince": ({}, "When the house stopped accepting bids; null unless that is the reason."),
+    "endsAt": ({}, "When it closes by itself; null if its author closes it."),
     "extension": ({"minimum": 1}, "Seconds from a late bid to the new end."),
     "files": ({"minItems": 1}, "Its files, the narrowest first."),
     "from": ({}, "The lowest price of the tier."),
@@ -74,44 +74,44 @@ _FIELDS: dict[str, tuple[Schema, str]] = {
     "name": ({}, "The name of the lot."),
     "outcome": ({}, "How it ended."),
     "photos": ({}, "The photos, in their order."),
-    "price": ({}, "The hammer price; null where it was not sold."),
+    "price": ({}, "The hammer price; null if it was not sold."),
     "reason": ({}, "Why the end moved."),
     "receivedAt": ({}, "When the house had the request; null for an automatic bid."),
-    "reserveMet": ({}, "Whether the price has reached the reserve; null where there is none."),
+    "reserveMet": ({}, "Whether the price has reached the reserve; null if there is none."),
     "sha256": (HASH, "The SHA-256 of its bytes."),
-    "softClose": ({}, "Late bids move the end; null where it stands as announced."),
+    "softClose": ({}, "How late bids move the end; null if they do not."),
     "startingPrice": ({}, "The least first bid."),
     "startsAt": ({}, "When bidding opens; null for at once."),
-    "status": ({"enum": [Status.SCHEDULED, Status.OPEN]}, "`scheduled` where `startsAt` lies ahead."),
+    "status": ({"enum": [Status.SCHEDULED, Status.OPEN]}, "`scheduled` if `startsAt` is in the future."),
     "step": ({}, "By how much the next bid is higher."),
     "width": ({"minimum": 1}, "How many pixels it is wide."),
     "window": ({"minimum": 1}, "Seconds before the end in which a bid moves it."),
-    "winner": (USERNAME, "Who bought it; null where it was not sold."),
+    "winner": (USERNAME, "The buyer; null if it was not sold."),
 }
-"""What the members of an event's `data` are like beyond their type, and mean: a name means the same wherever it stands."""
+"""The members of events' `data`: what the schema says beyond their type, and their meaning, which is the same everywhere."""
 
 
 SUMMARIES = {
-    "auction.created": "An auction was created. It is the first event of each auction.",
-    "auction.amended": "The author changed the terms or announced the end; all terms are given as they are now.",
-    "photos.arranged": "The author said which photos the lot shows; all are given, in their order.",
-    "auction.opened": "A scheduled auction reached its start, which `time` is.",
+    "auction.created": "An auction was created. This is the first event of each auction.",
+    "auction.amended": "The author changed the terms or announced the end. All terms are given as they are now.",
+    "photos.arranged": "The author chose the photos of the lot. All are given, in their order.",
+    "auction.opened": "A scheduled auction reached its start, at `time`.",
     "bid.placed": "A bid was recorded. One request may record two: a rival's and the automatic one that answers it.",
-    "reserve.met": "The leader's raised limit reached the reserve, so the price rose to it without a bid.",
+    "reserve.met": "The leader's raised maximum reached the reserve, so the price rose to the reserve without a bid.",
     "auction.extended": "The end moved to later.",
     "auction.closed": "The auction is over.",
     "auction.cancelled": "The author cancelled the auction before any bid.",
 }
-"""What each public event says."""
+"""The meaning of each public event, by type."""
 
 
 def public_kinds() -> list[type[Event]]:
-    """Return the kinds of event that anyone may learn of."""
+    """Return the kinds of public events."""
     return [kind for kind in EVENTS.values() if kind.PUBLIC]
 
 
 def event_schema(kind: type[Event]) -> Schema:
-    """Return the schema of a public event's wire form. Further members may come: a reader lets them pass."""
+    """Return the schema of a public event's wire form. It allows further members, as later versions may add some."""
     own = {"type": {"const": kind.TYPE}, "data": _object(kind, hidden=kind.PRIVATE | {"at"})}
     properties = {
         name: {**form, **own.get(name, {}), "description": about} for name, (form, about) in _ENVELOPE.items()
@@ -120,12 +120,12 @@ def event_schema(kind: type[Event]) -> Schema:
 
 
 def started_schema() -> Schema:
-    """Return the schema of the event that says where a stream begins; it has the members of CloudEvents, and no facts."""
+    """Return the schema of the event at the beginning of a stream: a CloudEvent without facts."""
     own: dict[str, tuple[Schema, str]] = {
-        "id": ({"pattern": f"^({EVENT_ID}|0)$"}, "The event after which the stream begins; 0 where there is none."),
+        "id": ({"pattern": f"^({EVENT_ID}|0)$"}, "The event after which the stream begins; 0 if there is none."),
         "source": ({"pattern": f"^(/auctions/{GID_PATTERN[1:-1]})?/events$"}, "The address of the stream."),
         "type": ({"const": STARTED}, "What happened."),
-        "time": ({}, "What the clock of the house says."),
+        "time": ({}, "The time of the house."),
         "sequence": ({"minimum": 0}, "The number of the event that `id` names."),
         "data": ({"type": "object"}, "Empty."),
     }
@@ -137,7 +137,7 @@ def started_schema() -> Schema:
 
 
 def started_example() -> Any:
-    """Return the event that says where a stream begins."""
+    """Return the event at the beginning of a stream."""
     auction, _ = _after_first_bid()
     source, origin = f"/auctions/{GID}/events", EventId(GID, auction.version)
     return msgspec.json.decode(started(source, origin, auction.changed_at).rpartition(b"data: ")[2])
@@ -185,8 +185,8 @@ _PLAIN: dict[type[inspect.Type], Schema] = {
 
 
 def reply_schema(answer: Schema, name: str, status: int) -> Schema:
-    """Return the schema of a reply to a command: an answer's members, and before them its status."""
-    told = {"const": status, "description": "What the status of the answer over HTTP would be."}
+    """Return the schema of a reply to a command: a status, then the members of an answer over HTTP."""
+    told = {"const": status, "description": "The status that the answer over HTTP would have."}
     return {
         **answer,
         "title": name,
@@ -261,7 +261,7 @@ def _after_first_bid() -> tuple[Auction, BidPlaced]:
 
 @cache
 def _sale() -> tuple[Step, ...]:
-    """Return a sale in which everything happens, and one that was cancelled: each event with the auction after it."""
+    """Return a sale in which everything happens, and one that is cancelled: each event with the auction after it."""
     opens, (ada, ben, cyd) = datetime(2026, 11, 21, 12, tzinfo=UTC), (Party(1, "ada"), Party(2, "ben"), Party(3, "cyd"))
     hour, minute, moment = timedelta(hours=1), timedelta(minutes=1), timedelta(milliseconds=3)
     terms = Draft(

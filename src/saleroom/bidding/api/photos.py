@@ -1,8 +1,6 @@
-"""Photos: send one, put them on an auction, list those of an auction."""
+"""Photos: send one, list those of an auction, choose those of an auction."""
 
 from __future__ import annotations
-
-import re
 
 import msgspec
 from msgspec import Struct
@@ -10,46 +8,37 @@ from starlette.responses import Response
 
 from saleroom.bidding.api import uploads
 from saleroom.bidding.api.auctions import AUTHOR_REFUSALS
-from saleroom.bidding.api.conditions import seen
 from saleroom.bidding.api.fields import AUCTION, ETAG
-from saleroom.bidding.domain.errors import (
-    HasBids,
-    PreconditionFailed,
-    TooManyPhotos,
-    UnknownAuction,
-)
-from saleroom.bidding.domain.photos import PER_LOT_MAX, Photo
+from saleroom.bidding.api.preconditions import precondition
+from saleroom.bidding.domain.errors import HasBids, PreconditionFailed, TooManyPhotos, UnknownAuction
+from saleroom.bidding.domain.photos import PER_LOT_MAX, PHOTO_ID, Photo
 from saleroom.bidding.service import photos
 from saleroom.bidding.service.photos import LotPhotos
 from saleroom.bidding.services import BiddingServices
 from saleroom.http.endpoints import Access, Call, Endpoint, ResponseHeader, Upload
-from saleroom.http.forms import (
-    Field,
-    Form,
-)
+from saleroom.http.forms import Field, Form
 from saleroom.http.problems import Problem
 from saleroom.http.requests import client_address, media_type
 from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Busy, Fault, Invalid, TooManyRequests
 
 OCTETS = "application/octet-stream"
-"""The only type by which many generated clients send bytes."""
+"""The only type with which many generated clients send bytes."""
 PHOTO_IDS_MAX = 100
-"""How many are looked at; a lot has fewer."""
-PHOTO_ID_PATTERN = "[A-Za-z0-9_-]{1,64}"
+"""A longer list is refused unread; a lot may have far fewer."""
 _decode_texts = msgspec.json.Decoder(list[str]).decode
 
 
 def photo_ids(raw: bytes) -> list[str] | Fault:
-    """Read a list of the ids of photos; how many they may be is the domain's to say."""
+    """Read a list of ids of photos. The rules of the domain say how many a lot may have."""
     try:
         ids = _decode_texts(raw)
     except ValueError:
         return Fault("not_a_list", "must be a list of the ids of photos")
     if len(ids) > PHOTO_IDS_MAX:
         return Fault("too_many_photos", f"must be at most {PER_LOT_MAX}", most=PER_LOT_MAX)
-    well_formed = all(re.fullmatch(PHOTO_ID_PATTERN, one) for one in ids)
-    return ids if well_formed else Fault("photo_id", "must be ids as POST /photos answers them")
+    well_formed = all(PHOTO_ID.fullmatch(one) for one in ids)
+    return ids if well_formed else Fault("photo_id", "must be ids from the answers of POST /photos")
 
 
 PHOTOS = Form(
@@ -62,12 +51,12 @@ PHOTOS = Form(
             parse=photo_ids,
             schema={
                 "type": "array",
-                "items": {"type": "string", "pattern": f"^{PHOTO_ID_PATTERN}$"},
+                "items": {"type": "string", "pattern": f"^{PHOTO_ID.pattern}$"},
                 "maxItems": PER_LOT_MAX,
                 "uniqueItems": True,
             },
             required=True,
-            about="The ids of all photos that the auction is to have, in their order.",
+            about="The ids of all photos of the auction, in their order.",
         ),
     ),
 )
@@ -88,7 +77,7 @@ class PhotoFileView(Struct, frozen=True):
 
 
 class PhotoView(Struct, frozen=True):
-    """A photo; its size is that of the widest file."""
+    """A photo. Its size is that of the widest file."""
 
     id: str
     width: int
@@ -97,13 +86,13 @@ class PhotoView(Struct, frozen=True):
 
 
 class PhotosView(Struct, frozen=True):
-    """An auction's photos, in their order; the first one stands for the lot in lists."""
+    """An auction's photos, in their order. Lists show the first one."""
 
     photos: list[PhotoView]
 
 
 async def upload(call: Call[BiddingServices]) -> Response:
-    """POST /photos. Who may send one is asked before it is read; what it is, its bytes tell."""
+    """POST /photos. The sender is checked before the body is read; the format is taken from the bytes alone."""
     kind = media_type(call.request.scope)
     if not kind.startswith("image/") and kind != OCTETS:
         raise NotAnImage
@@ -111,18 +100,20 @@ async def upload(call: Call[BiddingServices]) -> Response:
     return json_response(_view(photo), 201, {"Location": photo.url(photo.width)})
 
 
-async def of_auction(call: Call[BiddingServices]) -> Response:
+async def list_photos(call: Call[BiddingServices]) -> Response:
     """GET /auctions/{gid}/photos."""
-    return _list(await call.services.shared_reads.ask((photos.shown, call.identifier)))
+    return _answer(await call.services.shared_reads.ask((photos.shown, call.identifier)))
 
 
 async def arrange(call: Call[BiddingServices]) -> Response:
     """PUT /auctions/{gid}/photos."""
     ids = call.values["photos"]
-    return _list(await call.services.tokens.write(photos.arrange, call.token, call.identifier, ids, seen(call)))
+    return _answer(
+        await call.services.tokens.write(photos.arrange, call.token, call.identifier, ids, precondition(call))
+    )
 
 
-def _list(found: LotPhotos) -> Response:
+def _answer(found: LotPhotos) -> Response:
     return json_response(PhotosView([_view(one) for one in found.photos]), headers={"ETag": f'"{found.tag}"'})
 
 
@@ -136,7 +127,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         method="POST",
         path="/photos",
         name="sendPhoto",
-        summary="Send a photo, to be put on an auction",
+        summary="Send a photo for an auction",
         handler=upload,
         tag="auctions",
         access=Access.TOKEN,
@@ -150,15 +141,15 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
             ResponseHeader("Location", "The widest file of the new photo.", {"type": "string", "pattern": "^/photos/"}),
         ),
         errors=(Invalid, NotAnImage, TooManyPhotos, TooManyRequests, Busy),
-        about="Kept are three widths of it as WebP, upright and without what a camera writes beside it. "
-        "A photo that is on no auction is kept for a day.",
+        about="The house keeps it in three widths as WebP, upright and without the camera's metadata. "
+        "A photo that is on no auction is deleted after a day.",
     ),
     Endpoint(
         method="GET",
         path="/auctions/{gid}/photos",
         name="listPhotos",
-        summary="The photos of an auction, in their order",
-        handler=of_auction,
+        summary="List the photos of an auction, in their order",
+        handler=list_photos,
         tag="auctions",
         identifier=AUCTION,
         answer=PhotosView,
@@ -170,7 +161,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         method="PUT",
         path="/auctions/{gid}/photos",
         name="arrangePhotos",
-        summary="Say which photos an auction has, and in which order, before its first bid",
+        summary="Choose an auction's photos and their order, before its first bid",
         handler=arrange,
         tag="auctions",
         identifier=AUCTION,
@@ -180,6 +171,6 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         headers=(ETAG,),
         errors=(*AUTHOR_REFUSALS, HasBids),
         match=PreconditionFailed,
-        about="What is left out is on no auction from then on.",
+        about="A photo that is left out is on no auction from then on.",
     ),
 )

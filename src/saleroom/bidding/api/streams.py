@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from saleroom.bidding.api.fields import AUCTION
-from saleroom.bidding.domain.errors import (
-    UnknownAuction,
-)
+from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.feed.feed import Feed
 from saleroom.feed.streams import AFTER, follow
 from saleroom.http.endpoints import Endpoint
@@ -35,6 +33,6 @@ ENDPOINTS: tuple[Endpoint[Feed], ...] = (
         query=AFTER,
         stream=True,
         errors=(UnknownEvent, Busy),
-        about="The stream goes on until one side ends it.",
+        about="The stream goes on until the client or the house ends it.",
     ),
 )

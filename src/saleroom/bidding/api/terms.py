@@ -1,4 +1,4 @@
-"""The terms of an auction as its author sends them."""
+"""The terms of an auction as its author sends them: the forms to create, amend and close one."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def soft_close(raw: bytes) -> SoftClose | Fault | list[Fault]:
 
 
 def _members(raw: bytes) -> Mapping[str, bytes] | None:
-    """Return the members of a nested object, or None where it is none, or has names that are no Unicode."""
+    """Return the members of a nested object, or None if `raw` is not an object or its names are not Unicode."""
     try:
         return {name: bytes(value) for name, value in _decode_object(raw).items()}
     except ValueError:
@@ -73,7 +73,7 @@ def _members(raw: bytes) -> Mapping[str, bytes] | None:
 
 
 def _flat(invalid: Invalid, where: str = "") -> list[Fault]:
-    """Return the faults of a nested object as faults of the field that holds it."""
+    """Return the faults of a nested object as faults of the field that contains it."""
     return [
         Fault(fault.code, f"{where}{name} {fault.message}", **fault.facts)
         for name, faults in invalid.faults.items()
@@ -141,8 +141,8 @@ _TERMS = (
         parse=soft_close,
         schema=object_schema(_SOFT_CLOSE),
         nullable=True,
-        about="Late bids move the end; null turns it off; 120 and 120 seconds unless given. Without an end it applies once one "
-        "is announced.",
+        about="Late bids move the end. Null turns that off; the default is 120 and 120 seconds. In an auction without an end "
+        "it applies once an end is announced.",
     ),
 )
 _INCREMENT = Field(
@@ -175,5 +175,6 @@ AMEND = Form(
     fields=(_NAME, money_field("startingPrice", "starting_price", _STARTING_PRICE), *_TERMS),
 )
 CLOSE = Form(
-    name="CloseRequest", fields=(instant_or_null("endsAt", "ends_at", "Announces the end; without it, it closes now."),)
+    name="CloseRequest",
+    fields=(instant_or_null("endsAt", "ends_at", "The end to announce; without it, the auction closes now."),),
 )

@@ -1,4 +1,4 @@
-"""Watching: put an auction on one's list, take it off, list them."""
+"""The watch list: put an auction on it, take it off, list the auctions."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ from starlette.responses import Response
 from saleroom.bidding.api.auctions import AuctionPage
 from saleroom.bidding.api.fields import AUCTION, paging
 from saleroom.bidding.api.lists import WATCHED
-from saleroom.bidding.domain.errors import (
-    TooManyWatched,
-    UnknownAuction,
-)
+from saleroom.bidding.domain.errors import TooManyWatched, UnknownAuction
 from saleroom.bidding.service import watching
 from saleroom.bidding.services import BiddingServices
 from saleroom.http.endpoints import Access, Call, Endpoint
@@ -29,7 +26,7 @@ async def unwatch(call: Call[BiddingServices]) -> Response:
     return Response(status_code=204)
 
 
-async def mine(call: Call[BiddingServices]) -> Response:
+async def list_own(call: Call[BiddingServices]) -> Response:
     """GET /me/watching."""
     limit = call.query.get("limit", LIMIT_DEFAULT)
     found, mark = await call.services.database.read(watching.watched, call.token, limit, call.query.get("cursor"))
@@ -42,38 +39,38 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         method="GET",
         path="/me/watching",
         name="myWatching",
-        summary="The auctions I watch, the latest put on the list first",
-        handler=mine,
+        summary="List the auctions I watch, the latest addition first",
+        handler=list_own,
         tag="accounts",
         access=Access.TOKEN,
         query=paging(WATCHED),
         answer=AuctionPage,
-        about="They stay on the list when they are over.",
+        about="An auction stays on the list when it is over.",
     ),
     Endpoint(
         method="PUT",
         path="/auctions/{gid}/watch",
         name="watchAuction",
-        summary="Put an auction on my list",
+        summary="Put an auction on my watch list",
         handler=watch,
         tag="auctions",
         identifier=AUCTION,
         access=Access.TOKEN,
         status=204,
         errors=(UnknownAuction, TooManyWatched),
-        about="One that is on the list already stays where it is.",
+        about="An auction that is already on the list keeps its place.",
     ),
     Endpoint(
         method="DELETE",
         path="/auctions/{gid}/watch",
         name="unwatchAuction",
-        summary="Take an auction off my list",
+        summary="Take an auction off my watch list",
         handler=unwatch,
         tag="auctions",
         identifier=AUCTION,
         access=Access.TOKEN,
         status=204,
         errors=(UnknownAuction,),
-        about="One that is not on the list is no error.",
+        about="It is no error if the auction is not on the list.",
     ),
 )

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.bidding.api import uploads
-from saleroom.bidding.api.conditions import explained
+from saleroom.bidding.api.preconditions import with_changes
 from saleroom.bidding.api.terms import AMEND, CLOSE, CREATE
 from saleroom.bidding.domain.errors import AuctionChanged, TermsChanged
 from saleroom.bidding.domain.increments import DEFAULT_LADDER
@@ -142,7 +142,7 @@ class SellingPages:
         """Return the seller's own lot, with what may be done to it, and with what was just `refused`."""
         gid, language = lot_gid(request), self._site.language(request)
         if isinstance(refused, AuctionChanged):
-            refused = await explained(self._services, gid, refused)
+            refused = await with_changes(self._services, gid, refused)
         try:
             viewer, (offer, fixed) = await self._site.read(request, _managed, gid)
         except Unauthenticated:
@@ -187,7 +187,7 @@ class SellingPages:
             return await self._go_on(request, viewer, sent, form, offer)
         except AuctionChanged as changed:
             assert gid is not None and offer is not None, "only a lot that exists can have changed"
-            told = await explained(self._services, gid, changed)
+            told = await with_changes(self._services, gid, changed)
             # The seller is now told of the changes, and has seen them when the form comes again.
             form = lot_form.at_version(form, offer.view.version)
             return await self._form(request, form, Feedback(refused=told), gid=gid, offer=offer)

@@ -1,4 +1,4 @@
-"""What a request rests on: the auction that its sender has seen, and what has changed since."""
+"""Preconditions: the auction as the sender of a request has seen it, and what has changed since."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SEEN_VERSION = Field(
     parse=json_whole(1, VERSION_MAX),
     schema={"type": "integer", "minimum": 1, "maximum": VERSION_MAX},
     nullable=True,
-    about="The `version` of the auction that you have seen: refused where what is offered has changed since.",
+    about="The `version` of the auction that you have seen; refused if its terms or photos have changed since.",
 )
 _TAG = re.compile(r'"([1-9][0-9]{0,9}-[0-9a-f]{16})(?:-own)?"')
 
 
-def seen(call: Call[BiddingServices]) -> Precondition | None:
-    """Return what the request rests on: the header If-Match, and the body's `seenVersion` and `price`.
+def precondition(call: Call[BiddingServices]) -> Precondition | None:
+    """Return the precondition in the header If-Match and in the body's `seenVersion` and `price`; None if there is none.
 
     The author's tag counts as everybody's, since both name the same state. A tag that the house never gives matches nothing.
     """
@@ -38,18 +38,17 @@ def seen(call: Call[BiddingServices]) -> Precondition | None:
     return Precondition(version=version, tags=tags, price=price)
 
 
-async def explain(call: Call[BiddingServices], refused: AuctionChanged) -> AuctionChanged:
-    """Return `refused` with what has changed in the auction of the request's path."""
-    return await explained(call.services, call.identifier, refused)
+async def _explain(call: Call[BiddingServices], refused: AuctionChanged) -> AuctionChanged:
+    return await with_changes(call.services, call.identifier, refused)
 
 
-async def explained(services: BiddingServices, gid: str, refused: AuctionChanged) -> AuctionChanged:
-    """Return `refused` with what has changed. It is read outside the transaction that refused, so bids do not wait for it."""
+async def with_changes(services: BiddingServices, gid: str, refused: AuctionChanged) -> AuctionChanged:
+    """Return `refused` with what has changed, read outside the transaction that refused: bids do not wait for it."""
     if refused.seen is None:
         return refused
     version, changes = await services.shared_reads.ask((reading.changed_since, gid, refused.seen))
     return type(refused)(refused.message, seen=refused.seen, changes=changes, version=version)
 
 
-EXPLANATIONS: Mapping[type[Refused], Explain[BiddingServices]] = {TermsChanged: explain, PreconditionFailed: explain}
-"""The refusals that tell what has changed in the auction since it was seen."""
+EXPLANATIONS: Mapping[type[Refused], Explain[BiddingServices]] = {TermsChanged: _explain, PreconditionFailed: _explain}
+"""The refusals that say what has changed in the auction since it was seen."""
