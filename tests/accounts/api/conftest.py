@@ -1,4 +1,4 @@
-"""The house logs no error in these tests that the test has not provoked on purpose."""
+"""The house logs no error in these tests unless the test provokes it."""
 
 from tests.http.conftest import errors_logged
 

@@ -1,4 +1,4 @@
-"""Accounts over HTTP: register, log in, who am I; and what slows down those who guess."""
+"""Accounts over HTTP: register, log in, show the account; and the delays for those who guess."""
 
 import base64
 import hashlib
@@ -28,7 +28,7 @@ def digest_of(tx: Transaction, username: str) -> str | None:
 
 
 def test_register(house: House) -> None:
-    """POST /users is 201 with the name in lower case and the instant, and nothing of the password comes back."""
+    """POST /users is 201 with the name in lower case and the instant of creation; the password is not repeated."""
     answer = house.anyone.post("/users", json={"username": "Grace.Hopper-1_", "password": PASSWORD})
     assert (201, {"username", "createdAt"}) == (answer.status_code, answer.json().keys())
     assert "grace.hopper-1_" == answer.json()["username"]
@@ -37,7 +37,7 @@ def test_register(house: House) -> None:
 
 
 def test_a_name_is_taken_whatever_its_case(house: House) -> None:
-    """A second account of the same name is 409 `username_taken`, also where only the case differs."""
+    """A second account of the same name is 409 `username_taken`, even if only the case differs."""
     account = {"username": "linus", "password": PASSWORD}
     assert 201 == house.anyone.post("/users", json=account).status_code
     for name in ("linus", "LINUS", "Linus"):
@@ -65,20 +65,20 @@ def test_a_name_is_taken_whatever_its_case(house: House) -> None:
     ],
 )
 def test_usernames_that_are_refused(sqlite_house: House, username: str) -> None:
-    """A username has 3 to 32 characters of a-z, 0-9, dot, underscore and hyphen, in either case, and no other."""
+    """A username has 3 to 32 characters of a-z, 0-9, dot, underscore and hyphen, in either case; anything else is 400."""
     answer = sqlite_house.anyone.post("/users", json={"username": username, "password": PASSWORD})
     assert {"username": ["username_format"]} == faults(answer)
 
 
 @pytest.mark.parametrize(("length", "status"), [(0, 400), (7, 400), (8, 201), (256, 201), (257, 400)])
 def test_passwords_have_8_to_256_characters(sqlite_house: House, length: int, status: int) -> None:
-    """The bounds of a password are counted in characters, not in bytes."""
+    """The length of a password is counted in characters, not in bytes."""
     account = {"username": f"bounds{length}", "password": "\u00fc" * length}
     assert status == sqlite_house.anyone.post("/users", json=account).status_code
 
 
 def test_a_password_is_used_unmodified(house: House) -> None:
-    """Spaces, case, NUL and the two ways to write an umlaut all count: a password matches itself only."""
+    """Spaces, case, NUL and the two ways to write an umlaut all count: a password only matches itself."""
     account = {"username": "exact", "password": " P\u00e4ss\0word "}
     assert 201 == house.anyone.post("/users", json=account).status_code
     assert 200 == house.anyone.post("/login", json=account).status_code
@@ -97,7 +97,7 @@ def test_the_digest_is_argon2id(house: House) -> None:
 
 
 def test_an_outdated_digest_is_replaced_at_login(house: House) -> None:
-    """Whoever logs in with a digest of other parameters has one of today's afterwards."""
+    """A login replaces a digest that was made with other parameters than today's."""
     outdated = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
     account = house.write(lambda tx: accounts.add_user(tx, "outdated", outdated, tx.now()))
     assert account is not None
@@ -107,7 +107,7 @@ def test_an_outdated_digest_is_replaced_at_login(house: House) -> None:
 
 
 def test_login_gives_a_token(house: House) -> None:
-    """POST /login is 200 with `token`, `createdAt` and `expiresAt`, 30 days later to the microsecond, and not kept."""
+    """POST /login is 200 with `token`, `createdAt` and `expiresAt`, 30 days later to the microsecond; no cache stores it."""
     answer = house.anyone.post("/login", json={"username": house.user("ada").name, "password": PASSWORD})
     body = answer.json()
     assert (200, ["token", "createdAt", "expiresAt"]) == (answer.status_code, list(body))
@@ -116,7 +116,7 @@ def test_login_gives_a_token(house: House) -> None:
 
 
 def test_a_token_is_ten_random_bytes_in_standard_base64(house: House) -> None:
-    """A token has 16 characters of standard Base64 with padding, decodes to 10 bytes, and is new every time."""
+    """A token has 16 characters of standard Base64 with padding, decodes to 10 bytes, and is new each time."""
     house.user("ada")
     tokens = {house.log_in("ada").token for _ in range(5)}
     assert 5 == len(tokens)
@@ -136,13 +136,13 @@ def test_a_token_is_stored_as_its_digest_only(house: House) -> None:
 
 
 def test_a_name_logs_in_whatever_its_case(house: House) -> None:
-    """Usernames are compared without case at login too."""
+    """Usernames are not case-sensitive at the login either."""
     house.user("ada")
     assert 200 == house.anyone.post("/login", json={"username": "ADA", "password": PASSWORD}).status_code
 
 
 def test_failed_logins_have_the_specifications_body(house: House) -> None:
-    """Unknown user, user without a digest and wrong password are 422 with one and the same body, to the byte."""
+    """An unknown user, a user without a digest and a wrong password get 422 with the same bytes."""
     house.write(lambda tx: accounts.add_user(tx, "without.digest", None, tx.now()))
     known = house.newcomer().name
     for name in (known, "without.digest", "nobody.here", "", "\0", "\u0131", "a" * 10_000, "'; --", "%"):
@@ -165,7 +165,7 @@ def test_failed_logins_have_the_specifications_body(house: House) -> None:
 def test_a_login_that_cannot_be_read_has_the_specifications_body(
     sqlite_house: House, body: Any, expected: dict[str, list[str]]
 ) -> None:
-    """A login body that fails validation is 400 with `message`, each field's faults, and nothing beside it."""
+    """A login body that fails validation is 400 with nothing but `message`: the faults of each field."""
     content = b"null" if body is None else None
     answer = sqlite_house.anyone.post(
         "/login", json=body, content=content, headers={"Content-Type": "application/json"}
@@ -175,28 +175,28 @@ def test_a_login_that_cannot_be_read_has_the_specifications_body(
 
 
 def test_a_login_checks_its_two_fields_only(house: House) -> None:
-    """What else a login body holds is ignored."""
+    """Other members of a login body are ignored."""
     account = {"username": house.user("ada").name, "password": PASSWORD, "remember": True, "authorId": 1, "x": [[]]}
     assert 200 == house.anyone.post("/login", json=account).status_code
 
 
 @pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain", "", "application/jsonx"])
 def test_a_login_that_is_not_json_is_not_a_login(sqlite_house: House, kind: str) -> None:
-    """A form with name and password is 415 and logs nobody in."""
+    """An HTML form with name and password is 415 and logs nobody in."""
     sent = f"username={sqlite_house.user('ada').name}&password={PASSWORD}"
     answer = sqlite_house.anyone.post("/login", content=sent, headers={"Content-Type": kind})
     assert (415, "unsupported_media_type") == refusal(answer)
 
 
 def test_me(house: House) -> None:
-    """GET /me is the account as it was answered at registration."""
+    """GET /me shows the account as the registration did."""
     account = {"username": "me.myself", "password": PASSWORD}
     registered = house.anyone.json("POST", "/users", json=account)
     assert registered == house.log_in("me.myself").json("GET", "/me")
 
 
 def test_failed_logins_wait_longer_and_longer(house: House) -> None:
-    """After five failures in a row the next try is 429 with Retry-After, for this name and address only; a session lives."""
+    """After five failures in a row the next try is 429 with Retry-After, for this name and address only; sessions go on."""
     victim, other = house.newcomer(), house.newcomer()
     wrong = {"username": victim.name, "password": "wrong password"}
     right = {"username": victim.name, "password": PASSWORD}
@@ -212,7 +212,7 @@ def test_failed_logins_wait_longer_and_longer(house: House) -> None:
 
 
 def test_successful_logins_are_not_throttled(house: House) -> None:
-    """A success forgets the failures before it, and any number of successes costs nothing."""
+    """A success forgets the failures before it, and successes are never limited."""
     name = house.newcomer().name
     for password in ("wrong password", "wrong password", PASSWORD) * 3:
         answer = house.anyone.post("/login", json={"username": name, "password": password})
@@ -220,7 +220,7 @@ def test_successful_logins_are_not_throttled(house: House) -> None:
 
 
 def test_an_address_registers_so_many_accounts_an_hour(serve_house: ServeHouse) -> None:
-    """Beyond the setting a registration is 429 and says how long to wait."""
+    """A registration beyond the setting is 429 and says how long to wait."""
     house = serve_house(registrations_per_hour=2)
     account = {"username": "cy.", "password": PASSWORD}
     for name in ("ada", "bob"):
@@ -240,7 +240,7 @@ def test_where_registration_is_closed_only_the_command_line_adds_users(serve_hou
 
 
 def test_a_storm_of_logins_is_turned_away(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the queue before the digests is full, logins and registrations are 503 with Retry-After, and bids go on."""
+    """If the queue for digests is full, logins and registrations are 503 with Retry-After, and bids go on."""
     ada, bob = house.user("ada"), house.user("bob")
     monkeypatch.setattr(passwords, "WAITING_MAX", -passwords.THREADS)
     for path, name in (("/login", "ada"), ("/users", "storm")):

@@ -1,4 +1,4 @@
-"""Who a request is by: the part of `Authorization` after the first space (docs/specification.md, "Authentication")."""
+"""Authentication: the token is what follows the first space of `Authorization` (docs/specification.md, "Authentication")."""
 
 import json
 from typing import Any
@@ -31,18 +31,18 @@ BODIES = {
     "PhotoList": {"photos": []},
     "TestUsers": {"count": 1},
 }
-"""Well-formed bodies, by form, where an empty one is not."""
+"""A valid body for each form that does not allow an empty one."""
 
 
 def needs(*access: Access) -> pytest.MarkDecorator:
-    """Run a test for every endpoint of such access."""
+    """Run a test for every endpoint with one of these kinds of access."""
     found = [endpoint for endpoint in ENDPOINTS if endpoint.access in access]
     assert found
     return pytest.mark.parametrize("endpoint", found, ids=lambda endpoint: endpoint.name)
 
 
 def ask(house: House, endpoint: Endpoint[Any], authorization: str | None) -> httpx.Response:
-    """Send a request to an endpoint with this header, as bytes where it is not ASCII."""
+    """Send a request to an endpoint with this header; as bytes if it is not ASCII."""
     headers = {} if authorization is None else {b"Authorization": authorization.encode("latin-1")}
     if endpoint.upload is not None:
         headers[b"Content-Type"] = b"image/jpeg"
@@ -53,7 +53,7 @@ def ask(house: House, endpoint: Endpoint[Any], authorization: str | None) -> htt
 
 @needs(Access.TOKEN)
 def test_endpoints_that_need_a_token_refuse_every_useless_header(sqlite_house: House, endpoint: Endpoint[Any]) -> None:
-    """A missing, empty, spaceless, tokenless or unknown header is 401 with one and the same body and the scheme."""
+    """A header that is missing, empty, without a space, without a token or with an unknown token is 401 with the same bytes."""
     for authorization in (None, *USELESS.values()):
         answer = ask(sqlite_house, endpoint, authorization)
         assert (401, UNAUTHENTICATED) == (answer.status_code, answer.json())
@@ -61,7 +61,7 @@ def test_endpoints_that_need_a_token_refuse_every_useless_header(sqlite_house: H
 
 
 def test_an_empty_token_is_refused(sqlite_house: House) -> None:
-    """`Authorization: Bearer ` with a space and nothing behind it is 401 like any other."""
+    """`Authorization: Bearer ` with nothing after the space is 401 like any other."""
     request = b"GET /me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \r\nConnection: close\r\n\r\n"
     answer = raw(sqlite_house, request)
     assert answer.startswith(b"HTTP/1.1 401 ") and b"www-authenticate: Bearer\r\n" in answer
@@ -70,7 +70,7 @@ def test_an_empty_token_is_refused(sqlite_house: House) -> None:
 
 @needs(Access.TOKEN_OPTIONAL)
 def test_endpoints_that_use_a_token_refuse_a_useless_one(sqlite_house: House, endpoint: Endpoint[Any]) -> None:
-    """Where a token is optional none at all is fine, and a useless header is 401 all the same."""
+    """If a token is optional, none at all is fine, but a useless header is 401."""
     assert 401 != ask(sqlite_house, endpoint, None).status_code
     for authorization in USELESS.values():
         answer = ask(sqlite_house, endpoint, authorization)
@@ -79,7 +79,7 @@ def test_endpoints_that_use_a_token_refuse_a_useless_one(sqlite_house: House, en
 
 @needs(Access.OPEN)
 def test_open_endpoints_do_not_look_at_a_token(sqlite_house: House, endpoint: Endpoint[Any]) -> None:
-    """A useless header does not keep anybody from logging in."""
+    """A useless header does not stop anybody from logging in."""
     for authorization in (None, *USELESS.values()):
         assert 401 != ask(sqlite_house, endpoint, authorization).status_code
 
@@ -93,21 +93,21 @@ def test_the_word_before_the_space_may_be_anything(house: House, word: str) -> N
 
 
 def test_the_token_is_everything_after_the_first_space(house: House) -> None:
-    """Not the last word but all that follows the first space is the token, so a second word spoils it."""
+    """The token is everything after the first space, so a second word makes it unknown."""
     token = house.user("ada").token
     for spoilt in (f"Bearer realm {token}", f"Bearer {token} more", f"Bearer {token},", token):
         assert 401 == house.anyone.get("/me", headers={"Authorization": spoilt}).status_code
 
 
 def test_a_token_is_compared_to_the_letter(house: House) -> None:
-    """Another case, without its padding or url-safe, a token is unknown."""
+    """A token in another case, without its padding or in URL-safe Base64 is unknown."""
     token = house.user("ada").token
     for other in (token.swapcase(), token.rstrip("="), f"{token}=", token[::-1]):
         assert 401 == house.anyone.get("/me", headers={"Authorization": f"Bearer {other}"}).status_code
 
 
 def test_a_token_is_good_until_the_microsecond_of_its_expiry(clocked_house: House, clock: FakeClock) -> None:
-    """From `expiresAt` on, 30 days after issue, a token is refused with the same body as any other."""
+    """From `expiresAt` on, 30 days after its issue, a token is refused with the same body as any other."""
     ada = clocked_house.user("ada")
     clock.advance(days=30, microseconds=-1)
     assert 200 == ada.get("/me").status_code
@@ -119,7 +119,7 @@ def test_a_token_is_good_until_the_microsecond_of_its_expiry(clocked_house: Hous
 
 
 def test_logging_out_kills_the_token_at_once(house: House) -> None:
-    """DELETE /logout is 204 without a body; the token is dead, a second logout is 401, and other sessions live on."""
+    """DELETE /logout is 204 without a body; the token is dead, a second logout is 401, and other sessions go on."""
     one = house.newcomer()
     other = house.log_in(one.name)
     answer = one.delete("/logout")
@@ -131,7 +131,7 @@ def test_logging_out_kills_the_token_at_once(house: House) -> None:
 
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 def test_logging_out_kills_the_token_in_every_process(database_url: str, serve_house: ServeHouse) -> None:
-    """A house that shares the database refuses the token as soon as another has answered the logout."""
+    """A process on the same database refuses the token as soon as another has answered the logout."""
     one, other = serve_house(database=database_url), serve_house(database=database_url)
     ada = one.user("ada")
     header = {"Authorization": f"Bearer {ada.token}"}

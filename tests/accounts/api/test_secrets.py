@@ -1,4 +1,4 @@
-"""What the log of a whole session holds: never a password, a token, or a digest of either."""
+"""The log of a whole session: it never has a password, a token, or a digest of either."""
 
 import hashlib
 import secrets
@@ -20,7 +20,7 @@ NEW = f"new horse {secrets.token_hex(8)}"
 
 @pytest.fixture(params=["console", "json"])
 def served(request: pytest.FixtureRequest, database_url: str, tmp_path: Path) -> Iterator[Served]:
-    """A house as people start it, logging all that it can, in either form."""
+    """A house as people start it, with every line logged, in either format."""
     logs = {"log_level": "debug", "log_format": str(request.param)}
     served = Served(tmp_path, "--database", database_url, "--mqtt", "off", **logs)
     yield served
@@ -28,7 +28,7 @@ def served(request: pytest.FixtureRequest, database_url: str, tmp_path: Path) ->
 
 
 def session(url: str) -> list[str]:
-    """Do all that people do with passwords and tokens, well and badly, and return every secret there was."""
+    """Do everything that people do with passwords and tokens, right and wrong, and return all the secrets."""
     with httpx.Client(base_url=url, headers={"X-Requested-With": "x"}) as client:
         tokens = []
         for name in ("ada", "bob"):
@@ -71,7 +71,7 @@ def digests(tx: Transaction) -> list[str]:
 
 
 async def test_no_secret_is_logged(served: Served, database_url: str) -> None:
-    """Registering, logging in and out, changing a password, bidding, being refused: no secret in any line, nor its digest."""
+    """No line has a secret or its digest, whether people register, log in or out, change a password, bid, or are refused."""
     hidden = session(served.url)
     assert 0 == served.terminate()
     database = Database(database_url)

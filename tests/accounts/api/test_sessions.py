@@ -1,4 +1,4 @@
-"""Sessions over HTTP: where one is logged in, by which device, and how it ends."""
+"""Sessions over HTTP: the list with devices, and how sessions end."""
 
 import pytest
 
@@ -9,7 +9,7 @@ PHONE = "Mozilla/5.0 (Android 15; Mobile; rv:140.0) Gecko/140.0 Firefox/140.0"
 
 
 def test_sessions_are_listed(house: House) -> None:
-    """GET /me/sessions has each live login with its instants and device, the latest first, and no token."""
+    """GET /me/sessions lists each live login with its instants and its device, the latest first, and without its token."""
     ada = house.log_in(house.newcomer().name)
     account = {"username": ada.name, "password": PASSWORD}
     phone = house.anyone.post("/login", json=account, headers={"User-Agent": PHONE}).json()
@@ -24,7 +24,7 @@ def test_sessions_are_listed(house: House) -> None:
 
 
 def test_one_session_ends(house: House) -> None:
-    """DELETE /me/sessions/{id} is 204 and that token is dead at once; the others live on, and once more it is 404."""
+    """DELETE /me/sessions/{id} is 204 and that token is dead at once; the others go on, and a repeat is 404."""
     ada = house.newcomer()
     other = house.log_in(ada.name)
     [ended] = [one["id"] for one in ada.json("GET", "/me/sessions")["sessions"] if not one["current"]]
@@ -35,14 +35,14 @@ def test_one_session_ends(house: House) -> None:
 
 @pytest.mark.parametrize("number", ["0", "-1", "1.0", "x", "01", "%D9%A1", "9" * 18, "9" * 19, "9" * 40])
 def test_no_session_of_ones_own_is_404(house: House, number: str) -> None:
-    """What is no number of a session of one's own is 404, and ends nothing."""
+    """An id that is not the number of one of the user's sessions is 404, and ends nothing."""
     ada = house.user("ada")
     assert (404, "unknown_session") == refusal(ada.delete(f"/me/sessions/{number}"))
     assert 200 == ada.get("/me").status_code
 
 
 def test_a_session_of_somebody_else_is_404(house: House) -> None:
-    """Nobody ends another's session."""
+    """Nobody can end another user's session."""
     ada, eve = house.newcomer(), house.newcomer()
     [hers] = ada.json("GET", "/me/sessions")["sessions"]
     assert (404, "unknown_session") == refusal(eve.delete(f"/me/sessions/{hers['id']}"))
@@ -50,7 +50,7 @@ def test_a_session_of_somebody_else_is_404(house: House) -> None:
 
 
 def test_logging_out_everywhere(house: House) -> None:
-    """DELETE /me/sessions is 204 and all tokens of the user are dead at once, nobody else's."""
+    """DELETE /me/sessions is 204 and all tokens of the user are dead at once, and nobody else's."""
     ada, bob = house.newcomer(), house.newcomer()
     others = [house.log_in(ada.name) for _ in range(2)]
     assert 204 == others[0].delete("/me/sessions").status_code
@@ -61,7 +61,7 @@ def test_logging_out_everywhere(house: House) -> None:
 
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 def test_logging_out_everywhere_is_so_in_every_process(database_url: str, serve_house: ServeHouse) -> None:
-    """A house that shares the database refuses all of the tokens as soon as another has answered."""
+    """A process on the same database refuses all of the tokens as soon as another has answered."""
     one, other = serve_house(database=database_url), serve_house(database=database_url)
     ada = one.user("ada")
     there = User(other, "ada", one.log_in("ada").token)
@@ -72,7 +72,7 @@ def test_logging_out_everywhere_is_so_in_every_process(database_url: str, serve_
 
 
 def test_the_pages_tell_the_device_too(sqlite_house: House) -> None:
-    """Whoever logs in by the form has a session with a device like any other."""
+    """A login by the form starts a session with a device like any other."""
     ada = sqlite_house.newcomer()
     account = {"username": ada.name, "password": PASSWORD}
     headers = {"X-Requested-With": "x", "User-Agent": PHONE}

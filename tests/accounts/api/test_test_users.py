@@ -1,4 +1,4 @@
-"""Test users: made for who knows the key, and users like any other but for the log-in."""
+"""Test users: made with the key of the setting, and users like any other except for the login."""
 
 import json
 from typing import Any
@@ -18,23 +18,23 @@ from tests.fixtures_house import LOAD_KEY, PASSWORD, House, ServeHouse, User
 from tests.http.conftest import Log
 
 PATHS = ("/test-users", "/test-userz")
-"""The address, and one of the same length that there never is."""
+"""The address, and an unknown one of the same length."""
 
 
 def make(house: House, count: Any = 3, key: str = LOAD_KEY) -> httpx.Response:
-    """Ask for test users."""
+    """Send a request for test users."""
     return house.anyone.post("/test-users", json={"count": count}, headers={"Authorization": f"Bearer {key}"})
 
 
 def entered(house: House, made: dict[str, str]) -> User:
-    """Return the client of a test user; the house closes it at its end."""
+    """Return the client of a test user; the house closes it in the end."""
     found = User(house, made["username"], made["token"])
     house._clients.append(found)
     return found
 
 
 def test_test_users_are_made_with_a_token_each(house: House) -> None:
-    """201 with as many users as asked for, all different, and each token identifies its own user."""
+    """The answer is 201 with as many users as requested, all different, each with a token of their own."""
     answer = make(house, 25)
     assert (201, "no-store") == (answer.status_code, answer.headers["cache-control"])
     made = answer.json()["users"]
@@ -45,7 +45,7 @@ def test_test_users_are_made_with_a_token_each(house: House) -> None:
 
 
 def test_a_test_user_sells_and_bids_like_anybody(house: House) -> None:
-    """A test user's token is good for all that a user may do, and dead after the logout."""
+    """A test user's token may do what any user's token may, and is dead after the logout."""
     [seller, bidder] = [entered(house, user) for user in make(house, 2).json()["users"]]
     answer = bidder.bid(seller.auction(), 10)
     assert (201, bidder.name) == (answer.status_code, answer.json()["bid"]["bidder"])
@@ -54,7 +54,7 @@ def test_a_test_user_sells_and_bids_like_anybody(house: House) -> None:
 
 
 def test_nobody_logs_in_as_a_test_user(house: House) -> None:
-    """Test users have no digest, so that no password is theirs."""
+    """Test users have no digest, so that no password logs them in."""
     [user] = make(house, 1).json()["users"]
 
     def digest(tx: Transaction) -> str | None:
@@ -69,7 +69,7 @@ def test_nobody_logs_in_as_a_test_user(house: House) -> None:
 
 
 def test_a_wrong_key_is_401_and_makes_nobody(house: House) -> None:
-    """Any other key, a user's token too, is answered as a dead token is."""
+    """Any other key, even a user's token, is answered as a dead token is."""
     wrong = ["x", LOAD_KEY[:-1], f"{LOAD_KEY}x", LOAD_KEY.upper(), house.user("ada").token]
     assert [(401, "unauthenticated")] * 5 == [refusal(make(house, 1, key)) for key in wrong]
     answer = house.plain.post(
@@ -81,7 +81,7 @@ def test_a_wrong_key_is_401_and_makes_nobody(house: House) -> None:
 
 
 def test_without_the_setting_the_address_is_unknown(serve_house: ServeHouse) -> None:
-    """Without `load_key` every method gets what an unknown address gets, byte by byte, and the document is silent."""
+    """Without `load_key`, every method gets the bytes of an unknown address, and the document does not name it."""
     house = serve_house(load_key=None)
     headers = {"X-Requested-With": "x", "Authorization": f"Bearer {LOAD_KEY}"}
     for method in ("GET", "POST", "PUT", "DELETE", "OPTIONS"):
@@ -93,7 +93,7 @@ def test_without_the_setting_the_address_is_unknown(serve_house: ServeHouse) -> 
 
 
 def test_the_forgery_filter_covers_test_users(house: House) -> None:
-    """Without X-Requested-With it is 403, key or not."""
+    """Without X-Requested-With it is 403, with or without the key."""
     answer = house.stranger.post("/test-users", json={"count": 1}, headers={"Authorization": f"Bearer {LOAD_KEY}"})
     assert (403, "csrf") == refusal(answer)
 
@@ -105,12 +105,12 @@ def test_one_to_a_thousand_at_once(sqlite_house: House, count: Any) -> None:
 
 
 def test_a_thousand_take_as_many_statements_as_one(house: House) -> None:
-    """Test users are stored in bulk: the number of statements does not grow with theirs."""
+    """Test users are stored in bulk: the number of statements does not depend on theirs."""
     assert counted(house, 1) == counted(house, 1000) <= 6
 
 
 def counted(house: House, count: int) -> int:
-    """Return how many statements it takes to make so many."""
+    """Return the number of statements for so many users."""
     statements: list[str] = []
 
     def work(tx: Transaction) -> None:
@@ -126,7 +126,7 @@ def counted(house: House, count: int) -> int:
 
 
 async def test_a_clash_is_tried_again(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a token or a name is taken by chance, nobody is made, and the next try has new ones."""
+    """If a token or a name is already taken, nobody is made, and the next try uses new ones."""
     tokens = iter(["taken", "new", "taken", "second", "third"])
     monkeypatch.setattr(accounts, "new_token_value", lambda: next(tokens))
     made = [await database.write(accounts.make_test_users, count) for count in (1, 2)]
@@ -135,7 +135,7 @@ async def test_a_clash_is_tried_again(database: Database, monkeypatch: pytest.Mo
 
 
 def test_the_key_is_in_no_log_line(serve_house: ServeHouse, errors_logged: Log) -> None:
-    """Neither a right nor a wrong key is logged, and no repr of the house holds it."""
+    """No key is logged, right or wrong, and the repr of the services does not show it."""
     house = serve_house(load_key="open-sesame-open-sesame")
     make(house, 1, "open-sesame-open-sesame")
     make(house, 1, "open-sesame-wrong-sesame")
@@ -143,7 +143,7 @@ def test_the_key_is_in_no_log_line(serve_house: ServeHouse, errors_logged: Log) 
 
 
 def test_the_table_of_routes_is_whole_with_test_users() -> None:
-    """Only this one address comes and goes with the setting."""
+    """The setting changes nothing but this one address."""
     with_them, without = ([one.path for one in offered(test_users=is_on)] for is_on in (True, False))
     assert ["/test-users"] == [path for path in with_them if path not in without]
 
@@ -152,7 +152,7 @@ def test_the_table_of_routes_is_whole_with_test_users() -> None:
     "key", ["x" * 15, "x" * 257, "a key with its spaces", "schl\u00fcssel-schl\u00fcssel", "tab\tab\tab\tab\tab"]
 )
 def test_a_key_is_long_and_fits_into_a_header(key: str) -> None:
-    """`load_key` has 16 to 256 characters, ASCII and without spaces; what is refused is not repeated."""
+    """`load_key` has 16 to 256 characters of ASCII without spaces; a refusal does not repeat it."""
     with pytest.raises(SettingsError) as refused:
         load({}, {"SALEROOM_LOAD_KEY": key})
     assert ["SALEROOM_LOAD_KEY: write 16 to 256 characters without spaces, all of them ASCII"] == refused.value.faults
@@ -160,7 +160,7 @@ def test_a_key_is_long_and_fits_into_a_header(key: str) -> None:
 
 @pytest.mark.parametrize("key", ["x" * 16, "~" * 256])
 def test_a_good_key_is_kept_out_of_sight(key: str) -> None:
-    """A key within the bounds is taken, and no repr of the settings shows it."""
+    """A key within the bounds is taken, and the repr of the settings does not show it."""
     settings = load({}, {"SALEROOM_LOAD_KEY": key})
     assert settings.load_key is not None
     assert (key, False) == (settings.load_key.get_secret_value(), key in repr(settings))

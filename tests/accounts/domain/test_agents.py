@@ -1,4 +1,4 @@
-"""What a device is called."""
+"""The names of devices."""
 
 import pytest
 from hypothesis import given
@@ -41,13 +41,13 @@ SAID = {
 
 @pytest.mark.parametrize(("said", "name"), SAID.items(), ids=range(len(SAID)))
 def test_devices_are_called_as_people_call_them(said: str, name: str) -> None:
-    """A browser is named with its system, a program by its own name, and nothing by what means nothing to people."""
+    """A browser is named with its system, a program by its own name; text without meaning for people gives no name."""
     assert name == agent(said)
 
 
 @given(st.text(st.characters(max_codepoint=255, exclude_characters="\r\n\0")))
 def test_a_name_is_short_and_harmless(said: str) -> None:
-    """Whatever is sent, the name is at most 80 plain characters."""
+    """Any header gives a name of at most 80 plain characters."""
     name = agent(said)
     assert len(name) <= 80
     assert name.isascii() and all(character.isalnum() or character in " _.-" for character in name)

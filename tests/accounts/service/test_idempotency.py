@@ -22,7 +22,7 @@ DRAFT = Draft(name="Longcase clock", starting_price=eur("100"))
 
 
 async def count(database: Database) -> int:
-    """How many auctions there are."""
+    """Return the number of auctions."""
     return len((await database.read(page, Filter(), Sort.NEWEST, 100, None))[0])
 
 
@@ -38,7 +38,7 @@ async def test_a_repeat_gets_the_first_answer(database: Database) -> None:
 
 
 async def test_another_request_under_the_same_key(database: Database) -> None:
-    """A key that was used for something else is refused, and nothing happens."""
+    """A key that was used for another request is refused, and nothing happens."""
     ada = await person(database)
     await database.write(create, ada.token, DRAFT, once_of("k", "draft"))
     with pytest.raises(IdempotencyMismatch):
@@ -55,7 +55,7 @@ async def test_keys_are_scoped_to_the_user(database: Database) -> None:
 
 
 async def test_what_was_refused_is_judged_afresh(clocked_database: Database, clock: FakeClock) -> None:
-    """A refusal is not kept: the same key and request may succeed later."""
+    """A refusal does not use up the key: the same request may succeed later."""
     ada, bob = [await person(clocked_database) for _ in range(2)]
     gid = await sells(clocked_database, ada, starts_at=after(60))
     assert ["auction_not_started"] == await bid(clocked_database, bob.bids(gid, "100", "k"))
@@ -70,18 +70,18 @@ async def test_what_was_refused_is_judged_afresh(clocked_database: Database, clo
 
 @pytest.fixture
 async def ada(database: Database) -> Person:
-    """Who sells."""
+    """The seller."""
     return await person(database)
 
 
 @pytest.fixture
 async def bob(database: Database) -> Person:
-    """Who bids."""
+    """The bidder."""
     return await person(database)
 
 
 async def test_a_repeat_after_the_close(database: Database, ada: Person, bob: Person) -> None:
-    """Closing, buying and bidding again under their keys get their first answers, though the auction is over."""
+    """Repeats of closing, buying and bidding get their first answers, though the auction is over."""
     closing, buying = await sells(database, ada), await sells(database, ada, buy_now_price="500")
     [placed] = await database.write(place_bids, [bob.bids(closing, "up to 150", "b")])
     closed = await database.write(close, ada.token, closing, None, once_of("c", "now"))
@@ -98,7 +98,7 @@ async def test_a_repeat_after_the_close(database: Database, ada: Person, bob: Pe
 
 
 async def test_a_repeat_after_being_outbid(database: Database, ada: Person, bob: Person) -> None:
-    """A repeat says what was true the first time, and does not bid again."""
+    """A repeat gets the facts of the first time, and does not bid again."""
     cy = await person(database)
     gid = await sells(database, ada)
     [first] = await database.write(place_bids, [bob.bids(gid, "100", "k")])
@@ -113,7 +113,7 @@ async def test_a_repeat_after_being_outbid(database: Database, ada: Person, bob:
 
 
 async def test_repeats_within_one_batch(database: Database, ada: Person, bob: Person) -> None:
-    """In one transaction a repeat gets the first one's answer, and another request under its key is refused."""
+    """Within one transaction a repeat gets the first answer, and another request under its key is refused."""
     gid = await sells(database, ada)
     commands = [
         bob.bids(gid, "up to 150", "k"),
@@ -129,7 +129,7 @@ async def test_repeats_within_one_batch(database: Database, ada: Person, bob: Pe
 
 
 async def test_a_refused_bid_frees_its_key_within_a_batch(database: Database, ada: Person, bob: Person) -> None:
-    """The first to be accepted under a key is the one that counts, also where an earlier one was refused."""
+    """The first accepted request owns the key, even if an earlier one was refused."""
     gid = await sells(database, ada)
     low, high, again = await database.write(
         place_bids, [bob.bids(gid, "99", "k"), bob.bids(gid, "100", "k"), bob.bids(gid, "99", "k")]
@@ -148,7 +148,7 @@ ACTS: dict[str, Act] = {
 
 @pytest.mark.parametrize("what", ACTS)
 async def test_repeats_at_once_in_several_processes(open_database: OpenDatabase, what: str) -> None:
-    """The same key from several processes at the same time has one effect, and all get the same answer."""
+    """The same key from several processes at once has one effect, and all get the same answer."""
     several = [open_database() for _ in range(3)]
     ada, bob = [await person(several[0]) for _ in range(2)]
     gid = await sells(several[0], ada, buy_now_price="500")

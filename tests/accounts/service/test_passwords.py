@@ -1,4 +1,4 @@
-"""Another password by oneself: what it needs, which sessions it ends, and what happens at the same moment."""
+"""Changing the password: its conditions, the sessions that it ends, and races."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -25,12 +25,12 @@ from saleroom.storage.database import Database, Transaction
 from tests.fixtures_database import OpenDatabase
 
 on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
-"""For what no database makes a difference to."""
+"""For tests that are the same on every database."""
 OLD, NEW, OTHER, HERE = "correct horse", "battery staple", "another staple", "192.0.2.1"
 
 
 class Interrupted(Passwords):
-    """The real thing; right after a password is verified something happens `meanwhile`, once."""
+    """Real digests. After the next verification, `meanwhile` runs once."""
 
     computed = 0
     meanwhile: Callable[[], Awaitable[object]] | None = None
@@ -46,7 +46,7 @@ class Interrupted(Passwords):
 
 @pytest.fixture(scope="module")
 def passwords() -> Iterator[Interrupted]:
-    """The threads that compute digests, for all of these tests."""
+    """The threads for digests, shared by all of these tests."""
     made = Interrupted()
     yield made
     made.close()
@@ -59,7 +59,7 @@ def house(database: Database, passwords: Interrupted) -> Accounts:
 
 
 async def outdate(database: Database) -> None:
-    """Give ada a digest of other parameters than today's, as if she had logged in long ago."""
+    """Give ada a digest of old parameters, as if she had last logged in long ago."""
     digest = PasswordHasher(time_cost=1, memory_cost=64, parallelism=1).hash(OLD)
     login = await database.read(rows.find_login, "ada")
     assert login is not None
@@ -67,7 +67,7 @@ async def outdate(database: Database) -> None:
 
 
 async def test_others_end_and_this_one_lives(open_database: OpenDatabase, passwords: Passwords) -> None:
-    """The new password counts and the old one does not; all other sessions end, in other processes too, and nobody else's."""
+    """Only the new password logs in; all other sessions of the user end, in other processes too, and nobody else's."""
     here, there = open_database(), open_database()
     house = Accounts(here, passwords, Registrations(10))
     for name in ("ada", "bob"):
@@ -87,7 +87,7 @@ async def test_others_end_and_this_one_lives(open_database: OpenDatabase, passwo
 
 
 async def test_a_wrong_current_password(house: Accounts, database: Database) -> None:
-    """Nothing changes, no session ends, and a user without a password is refused in the same words."""
+    """With a wrong password nothing changes and no session ends; a user without a password gets the same refusal."""
     await house.add("ada", OLD)
     token, other = [(await house.log_in("ada", OLD, HERE)).value for _ in range(2)]
     [tester] = await database.write(make_test_users, 1)
@@ -103,7 +103,7 @@ async def test_a_wrong_current_password(house: Accounts, database: Database) -> 
 
 @on_sqlite
 async def test_a_stolen_token_guesses_no_faster(house: Accounts, passwords: Interrupted) -> None:
-    """Failures here and at the login are counted together, by name and address; the delay computes nothing."""
+    """Failures here and at the login count together, by name and address; a delayed try computes nothing."""
     await house.add("ada", OLD)
     token = (await house.log_in("ada", OLD, HERE)).value
     for number in range(FREE_FAILURES):
@@ -120,7 +120,7 @@ async def test_a_stolen_token_guesses_no_faster(house: Accounts, passwords: Inte
 
 @on_sqlite
 async def test_a_dead_token_verifies_nothing(house: Accounts, passwords: Interrupted) -> None:
-    """Without a live token it is refused before any work, whatever the passwords."""
+    """Without a live token the change is refused before any work, whatever the passwords."""
     before = passwords.computed
     for current, new in ((OLD, NEW), (OLD, OLD)):
         with pytest.raises(Unauthenticated):
@@ -130,7 +130,7 @@ async def test_a_dead_token_verifies_nothing(house: Accounts, passwords: Interru
 
 @on_sqlite
 async def test_the_same_password_is_no_other(house: Accounts, database: Database) -> None:
-    """It is a fault of the new one, right or not, and no session ends."""
+    """The same password again is a fault of the new one, right or wrong, and no session ends."""
     await house.add("ada", OLD)
     token, other = [(await house.log_in("ada", OLD, HERE)).value for _ in range(2)]
     for same in (OLD, NEW):
@@ -140,7 +140,7 @@ async def test_the_same_password_is_no_other(house: Accounts, database: Database
 
 
 async def test_two_changes_at_once(open_database: OpenDatabase, passwords: Passwords) -> None:
-    """In two processes, from one session: one wins, the other is told that its current password is wrong."""
+    """Of two changes at once from one session, in two processes, one wins and the other has a wrong current password."""
     first, second = (Accounts(open_database(), passwords, Registrations(10)) for _ in range(2))
     await first.add("ada", OLD)
     token = (await first.log_in("ada", OLD, HERE)).value
@@ -154,7 +154,7 @@ async def test_two_changes_at_once(open_database: OpenDatabase, passwords: Passw
 async def test_a_change_that_another_overtakes(
     house: Accounts, passwords: Interrupted, asking: int, refused: type[Refused]
 ) -> None:
-    """What was verified is compared at the end: the first change stands, and a session that it has ended changes nothing."""
+    """The verified digest is compared again at the end: the first change stands; a session that it ended changes nothing."""
     await house.add("ada", OLD)
     tokens = [(await house.log_in("ada", OLD, HERE)).value for _ in range(2)]
     passwords.meanwhile = lambda: house.change_password(tokens[0], OLD, NEW, HERE)
@@ -164,7 +164,7 @@ async def test_a_change_that_another_overtakes(
 
 
 async def test_a_token_that_dies_meanwhile(house: Accounts, passwords: Interrupted, database: Database) -> None:
-    """Logging out everywhere while a password is verified keeps the session from changing it."""
+    """A session that ends while its password is verified does not change it."""
     await house.add("ada", OLD)
     token = (await house.log_in("ada", OLD, HERE)).value
     passwords.meanwhile = lambda: database.write(end_all, token)
@@ -174,7 +174,7 @@ async def test_a_token_that_dies_meanwhile(house: Accounts, passwords: Interrupt
 
 
 async def test_a_login_that_a_change_overtakes(house: Accounts, passwords: Interrupted, database: Database) -> None:
-    """A login with the old password that is under way gives no session, and does not bring its digest back."""
+    """A login with the old password that is under way starts no session, and does not restore its digest."""
     await house.add("ada", OLD)
     token = (await house.log_in("ada", OLD, HERE)).value
     await outdate(database)
@@ -187,7 +187,7 @@ async def test_a_login_that_a_change_overtakes(house: Accounts, passwords: Inter
 
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 async def test_a_login_that_commits_last(house: Accounts, database: Database) -> None:
-    """A change waits for a login that has compared its digest and not committed yet, and ends its session too."""
+    """A change waits for a login that has compared its digest but not committed, and ends its session too."""
     await house.add("ada", OLD)
     asking = (await house.log_in("ada", OLD, HERE)).value
     under_way = asyncio.Event()
@@ -210,7 +210,7 @@ async def test_a_login_that_commits_last(house: Accounts, database: Database) ->
 
 
 async def test_a_digest_that_is_upgraded_meanwhile(house: Accounts, passwords: Interrupted, database: Database) -> None:
-    """It belongs to the same password, so that whoever has it logs in, and changes it, all the same."""
+    """A newer digest of the same password changes nothing for its user: logins and changes still work."""
     await house.add("ada", OLD)
     token = (await house.log_in("ada", OLD, HERE)).value
     for act in (lambda: house.log_in("ada", OLD, HERE), lambda: house.change_password(token, OLD, NEW, HERE)):

@@ -1,4 +1,4 @@
-"""Sessions: where one is logged in, and how each or all of them end."""
+"""Sessions: the list, and how one or all of them end."""
 
 from collections.abc import Iterator
 
@@ -32,7 +32,7 @@ def passwords() -> Iterator[Passwords]:
 
 
 async def test_each_login_is_a_session(clocked_database: Database, clock: FakeClock, passwords: Passwords) -> None:
-    """One's sessions are listed with their instants and devices, the latest first; one of them is the one that asks."""
+    """The user's sessions are listed with their instants and devices, the latest first; the asking one is marked."""
     house = Accounts(clocked_database, passwords, Registrations(10))
     await house.register("ada", "correct horse", "here")
     await house.register("bob", "correct horse", "here")
@@ -52,7 +52,7 @@ async def test_each_login_is_a_session(clocked_database: Database, clock: FakeCl
 
 
 async def test_a_session_that_has_expired_is_none(clocked_database: Database, clock: FakeClock) -> None:
-    """A token that is refused is not listed, and there is no session to end."""
+    """A dead token is not listed, and its session cannot be ended."""
     ada = await person(clocked_database)
     [old] = await clocked_database.read(sessions, ada.token)
     clock.advance(days=29)
@@ -65,14 +65,14 @@ async def test_a_session_that_has_expired_is_none(clocked_database: Database, cl
 
 
 async def test_the_name_of_a_device_is_short(database: Database) -> None:
-    """Whatever a door hands in, at most 80 characters are kept of a device's name."""
+    """A device's name is cut to 80 characters."""
     ada = await person(database)
     issued = await database.write(issue_token, ada.account.id, agent="x" * 500)
     assert "x" * AGENT_MAX == (await database.read(sessions, issued.value))[0].agent
 
 
 async def test_ending_one_session(open_database: OpenDatabase) -> None:
-    """A session that is ended is dead at once, in another process too; it cannot be ended twice, and others live on."""
+    """An ended session is dead at once, in other processes too; it cannot be ended twice, and others go on."""
     here, there = open_database(), open_database()
     ada = await person(here)
     other = (await here.write(issue_token, ada.account.id)).value
@@ -91,7 +91,7 @@ async def test_ending_one_session(open_database: OpenDatabase) -> None:
 
 
 async def test_nobody_ends_a_session_of_somebody_else(database: Database) -> None:
-    """Another's session is unknown, and lives on."""
+    """The session of another user is unknown, and goes on."""
     ada, eve = await person(database), await person(database)
     [hers] = await database.read(sessions, ada.token)
     with pytest.raises(UnknownSession):
@@ -100,7 +100,7 @@ async def test_nobody_ends_a_session_of_somebody_else(database: Database) -> Non
 
 
 async def test_logging_out_everywhere(open_database: OpenDatabase) -> None:
-    """All of one's tokens are dead at once, in every process, and nobody else's is."""
+    """All tokens of the user are dead at once, in every process, and nobody else's."""
     here, there = open_database(), open_database()
     ada, bob = await person(here), await person(here)
     tokens = [ada.token, *[(await here.write(issue_token, ada.account.id)).value for _ in range(3)]]

@@ -1,4 +1,4 @@
-"""Throttling: how long a failed login waits, by a clock that the test turns."""
+"""Rate limits, by a clock that the test turns."""
 
 import math
 from contextlib import suppress
@@ -36,12 +36,12 @@ def clock() -> Seconds:
 
 @pytest.fixture
 def logins(clock: Seconds) -> FailedLogins:
-    """A throttle that knows nobody yet."""
+    """Delays without any failures yet."""
     return FailedLogins(600, clock)
 
 
 def wait(logins: FailedLogins, username: str = "ada", address: str = "here") -> int:
-    """For how many seconds a login is refused now; 0 where it is not."""
+    """Return the seconds that a login has to wait now; 0 if it does not."""
     try:
         logins.check(username, address)
     except TooManyRequests as refused:
@@ -52,7 +52,7 @@ def wait(logins: FailedLogins, username: str = "ada", address: str = "here") -> 
 
 
 def test_the_delay_grows_to_a_minute(logins: FailedLogins) -> None:
-    """Four failures cost nothing; after the fifth one waits 1 second, then 2, 4 ... and never more than 60."""
+    """The first five tries are free; then one waits 1 second, 2, 4 ... and never more than 60."""
     waits = []
     for _ in range(FREE_FAILURES + 20):
         waits.append(wait(logins))
@@ -61,7 +61,7 @@ def test_the_delay_grows_to_a_minute(logins: FailedLogins) -> None:
 
 
 def test_the_delay_passes(logins: FailedLogins, clock: Seconds) -> None:
-    """Once the delay has passed, one may try again; what is left of it is told in whole seconds, rounded up."""
+    """After the delay one may try again; the refusal tells the rest of it in whole seconds, rounded up."""
     for _ in range(FREE_FAILURES + 2):
         logins.failed("ada", "here")
     assert 4 == wait(logins)
@@ -74,7 +74,7 @@ def test_the_delay_passes(logins: FailedLogins, clock: Seconds) -> None:
 
 
 def test_a_rival_delays_nobody(logins: FailedLogins) -> None:
-    """Failures count for a name at an address: the same name elsewhere and another name here are free."""
+    """Failures count for a name at an address: the same name elsewhere and another name here do not wait."""
     for _ in range(50):
         logins.failed("ada", "there")
     assert (60, 0, 0) == (wait(logins, "ada", "there"), wait(logins, "ada", "here"), wait(logins, "bob", "there"))
@@ -100,7 +100,7 @@ def test_an_hour_forgets(logins: FailedLogins, clock: Seconds) -> None:
 
 
 def test_the_memory_is_bounded(logins: FailedLogins, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond a bound the oldest failures are forgotten first, so that made-up names cannot fill the memory."""
+    """Beyond a bound the oldest failures are forgotten first, so that invented names cannot fill the memory."""
     monkeypatch.setattr("saleroom.accounts.service.throttle.ENTRIES_MAX", 3)
     for name in ("ada", "bob", "cy", "ada", "dee"):
         for _ in range(FREE_FAILURES):
@@ -109,7 +109,7 @@ def test_the_memory_is_bounded(logins: FailedLogins, monkeypatch: pytest.MonkeyP
 
 
 def test_a_network_has_only_so_many_failures(clock: Seconds) -> None:
-    """Whatever the names, and whichever address of one home; who has been there before, and every other place, is free."""
+    """All failures of a network count together. Names known there and other networks are free."""
     logins = FailedLogins(60, clock)
     logins.succeeded("ada", "2001:db8::1")
     for number in range(60):
@@ -124,7 +124,7 @@ def test_a_network_has_only_so_many_failures(clock: Seconds) -> None:
 
 
 def test_only_failures_count_for_a_network(clock: Seconds) -> None:
-    """A hall where all log in rightly never waits, and neither does a busy house: a login that was turned away is none."""
+    """Neither successful logins nor those refused as busy count for the limit of a network."""
     logins = FailedLogins(10, clock)
     for number in range(1000):
         with logins.attempt(f"name{number}", "hall"):
@@ -135,7 +135,7 @@ def test_only_failures_count_for_a_network(clock: Seconds) -> None:
 
 
 def test_one_try_at_a_time_after_the_free_ones(clock: Seconds) -> None:
-    """Once there is a delay, a try that is under way is waited for: its failure may make the next one wait."""
+    """Once there is a delay, only one try runs at a time, as its failure may delay the next."""
     logins = FailedLogins(600, clock)
     for _ in range(FREE_FAILURES):
         logins.failed("ada", "there")
@@ -149,7 +149,7 @@ def test_one_try_at_a_time_after_the_free_ones(clock: Seconds) -> None:
 
 
 def test_names_fill_no_memory(logins: FailedLogins) -> None:
-    """Of a name that is longer than any can be, only the beginning is kept."""
+    """Only the beginning of a name that is too long is stored."""
     logins.failed("x" * 60_000, "here")
     assert KEY_CHARACTERS_MAX == max(len(name) for name, _ in logins._failures)
 
@@ -167,12 +167,12 @@ def test_names_fill_no_memory(logins: FailedLogins) -> None:
     ],
 )
 def test_networks(address: str, place: str) -> None:
-    """An IPv4 address is a place of its own; of IPv6 the first 64 bits are, which one home has."""
+    """An IPv4 address is a network of its own; of an IPv6 address the first 64 bits are, as one home has them."""
     assert place == network(address)
 
 
 def test_registrations_per_address() -> None:
-    """So many an hour for each address, and no more; whoever is refused is told a wait of at most an hour."""
+    """Each address may register so many an hour; the refusal tells a wait of at most an hour."""
     registrations = Registrations(3)
     for address in ("here", "there"):
         for _ in range(3):
@@ -185,11 +185,11 @@ def test_registrations_per_address() -> None:
 
 
 def test_a_token_has_a_burst_and_then_a_rate(clock: Seconds) -> None:
-    """As many at once as the bucket holds, then so many a second, and each token by itself; the refusal says how long."""
+    """A key may take as many at once as its bucket holds, then so many a second; other keys do not matter."""
     rates = RateLimit(20, 40, clock)
 
     def taken(key: str, times: int) -> int:
-        """Take so often, and return how often it was allowed."""
+        """Take so often, and return how often it succeeded."""
         allowed = 0
         for _ in range(times):
             allowed += not rates.take(key)
@@ -205,7 +205,7 @@ def test_a_token_has_a_burst_and_then_a_rate(clock: Seconds) -> None:
 
 
 def test_buckets_that_are_full_again_are_forgotten(clock: Seconds, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory is bounded: a token that has rested costs nothing, and of too many the one used longest ago goes."""
+    """Full buckets are forgotten, and of too many the one used longest ago."""
     rates = RateLimit(20, 40, clock)
     for number in range(1000):
         rates.take(f"{number}")

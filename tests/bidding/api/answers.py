@@ -1,4 +1,4 @@
-"""What tests ask of answers again and again."""
+"""Common checks of answers."""
 
 import contextlib
 import re
@@ -25,18 +25,18 @@ def refusal(answer: httpx.Response) -> tuple[int, str]:
 
 
 def instant(text: Any) -> datetime:
-    """Return an instant of an answer, which must have microseconds and `Z`."""
+    """Return an instant of an answer. Fails unless it has microseconds and `Z`."""
     assert INSTANT.fullmatch(text) is not None, text
     return datetime.fromisoformat(text)
 
 
 def after(text: str, **more: float) -> str:
-    """Return the instant so much later, as an answer would write it."""
+    """Return the instant that is so much later, as an answer would write it."""
     return f"{(instant(text) + timedelta(**more)).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 
 def raw(house: House, sent: bytes, *, then_close: bool = False) -> bytes:
-    """Send bytes to a house, to the last one or as far as it takes them, and return all that it answers."""
+    """Send bytes to a house, all or as many as it reads, and return its whole answer."""
     with socket.create_connection(("127.0.0.1", house.port), timeout=10) as connection:
         with contextlib.suppress(ConnectionError):  # whoever is refused midway may find the door shut
             connection.sendall(sent)

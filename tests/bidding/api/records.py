@@ -1,4 +1,4 @@
-"""What a house has stored of an auction, to compare before and after a request."""
+"""The records of an auction, to compare before and after a request."""
 
 from msgspec import Struct
 
@@ -25,7 +25,7 @@ class Records(Struct, frozen=True):
 
 
 def records(house: House, gid: str) -> Records:
-    """Return what is stored, having checked that the log alone gives it back bit by bit, in numbers without gaps."""
+    """Return the records. Fails unless the log alone gives them back, bit by bit and numbered without gaps."""
     found = house.read(_records, gid)
     assert found.auction == ledger.replay(found.auction.id, found.events)
     assert found.auction.position == len(found.events)

@@ -1,4 +1,4 @@
-"""Auctions over HTTP: create, show, amend, cancel, close; who may, until when, and what becomes of them."""
+"""Auctions over HTTP: create, show, amend, cancel and close them; and who may, until when."""
 
 import re
 from typing import Any
@@ -42,7 +42,7 @@ def shown(user: User, gid: str) -> Any:
 
 
 def test_create(house: House) -> None:
-    """POST /auctions is 201 with Location and the auction, just as docs/api.md shows it, and GET gives the same."""
+    """POST /auctions is 201 with Location and the auction, as docs/api.md shows it; GET gives the same."""
     ada = house.user("ada")
     answer = ada.post("/auctions", json=DRAFT)
     body = answer.json()
@@ -54,7 +54,7 @@ def test_create(house: House) -> None:
 
 
 def test_gids_are_short_and_cannot_be_guessed(house: House) -> None:
-    """A gid is made by the service from 72 random bits, safe in an address, and new every time."""
+    """A gid has 72 random bits, is safe in an address, and is new each time."""
     ada = house.user("ada")
     gids = {ada.auction() for _ in range(10)}
     assert 10 == len(gids)
@@ -62,7 +62,7 @@ def test_gids_are_short_and_cannot_be_guessed(house: House) -> None:
 
 
 def test_every_term_is_kept(house: House) -> None:
-    """An auction with all terms is shown with them, to everybody but for the reserve."""
+    """All terms of an auction are shown, and to everybody but the author without the reserve."""
     terms = {
         **DRAFT,
         "description": "Walnut, 1740",
@@ -90,7 +90,7 @@ def test_every_term_is_kept(house: House) -> None:
     "increment", ["5.000", [{"from": "0.000", "step": "1.000"}, {"from": "50.000", "step": "2.500"}]]
 )
 def test_terms_are_shown_as_they_are_taken(increment: Any, house: House) -> None:
-    """Increment and soft close come back as they were sent, in every answer, and make an auction with the same terms."""
+    """Increment and soft close come back as they were sent, in every answer, and can be sent again for another auction."""
     ada, bob = house.newcomer(), house.user("bob")
     terms = {"increment": increment, "softClose": {"window": 60, "extension": 30, "cap": FAR}}
     gid = ada.auction(**terms)
@@ -101,7 +101,7 @@ def test_terms_are_shown_as_they_are_taken(increment: Any, house: House) -> None
 
 
 def test_an_auction_shows_since_when_it_is_over(clocked_house: House, clock: FakeClock) -> None:
-    """`closedAt` is null until it is bought, closed or cancelled, and then the instant of that, whatever its end was to be."""
+    """`closedAt` is null until the auction is bought, closed or cancelled, and then that instant, whatever its `endsAt`."""
     ada, bob = clocked_house.user("ada"), clocked_house.user("bob")
     began = ada.json("GET", "/me")["createdAt"]
     bought, cancelled = (ada.auction(endsAt=after(began, hours=2), buyNowPrice="300") for _ in range(2))
@@ -119,7 +119,7 @@ def test_an_auction_shows_since_when_it_is_over(clocked_house: House, clock: Fak
 
 
 def test_soft_close_is_on_unless_it_is_turned_off(house: House) -> None:
-    """By default it is 120 seconds and 120 seconds; null turns it off."""
+    """The soft close is 120 and 120 seconds by default; null turns it off."""
     ada = house.user("ada")
     default = records(house, ada.auction(endsAt=FAR)).auction.soft_close
     assert default is not None
@@ -141,13 +141,13 @@ def test_the_reserve_is_its_authors_secret(house: House) -> None:
 
 
 def test_an_auction_without_an_author_cannot_be_made(house: House) -> None:
-    """Nobody is named as the author but whoever holds the token."""
+    """The author is always the token's user, whatever the body says."""
     assert {"authorId": ["unknown"]} == faults(house.user("ada").post("/auctions", json={**DRAFT, "authorId": 1}))
     assert 401 == house.anyone.post("/auctions", json=DRAFT).status_code
 
 
 def test_etags(house: House) -> None:
-    """GET answers 304 without a body to whoever knows the version already, however they say so, and 200 after a bid."""
+    """GET answers 304 without a body if a tag of If-None-Match is current, however it is written, and 200 after a bid."""
     ada, bob = house.user("ada"), house.user("bob")
     gid = ada.auction()
     path = f"/auctions/{gid}"
@@ -164,7 +164,7 @@ def test_etags(house: House) -> None:
 
 
 def test_the_authors_view_has_a_tag_of_its_own(house: House) -> None:
-    """Two views of one version never share a tag, so that no cache shows a reserve to others."""
+    """The author's and the public view of one version have different tags, so that no cache shows a reserve to others."""
     ada, bob = house.user("ada"), house.user("bob")
     path = f"/auctions/{ada.auction(reservePrice=20)}"
     tag = ada.get(path).headers["etag"]
@@ -174,7 +174,7 @@ def test_the_authors_view_has_a_tag_of_its_own(house: House) -> None:
 
 
 def test_amend(house: House) -> None:
-    """Before the first bid its author changes any of the terms but the increment, and the version rises by one."""
+    """Before the first bid the author changes any terms but the increment, and the version rises by one."""
     ada = house.user("ada")
     gid = ada.auction(reservePrice=20, description="old")
     changes = {"name": "Wall clock", "startingPrice": 5, "reservePrice": None, "buyNowPrice": "50", "endsAt": FAR}
@@ -194,7 +194,7 @@ def test_amend(house: House) -> None:
 
 @pytest.mark.parametrize("changes", [{}, {"name": "Longcase clock"}, {"startingPrice": 10.0, "endsAt": None}])
 def test_amending_nothing_changes_nothing(house: House, changes: dict[str, Any]) -> None:
-    """What is as it was already is no change, no event and no new version."""
+    """Terms that stay the same are no change, no event and no new version."""
     ada = house.user("ada")
     gid = ada.auction()
     before = records(house, gid)
@@ -203,7 +203,7 @@ def test_amending_nothing_changes_nothing(house: House, changes: dict[str, Any])
 
 
 def test_amending_is_refused(house: House) -> None:
-    """Another user is 403, terms that contradict those that stay are 400, and after the first bid it is 409 `has_bids`."""
+    """Another user is 403, terms that contradict the remaining ones are 400, and after the first bid it is 409 `has_bids`."""
     ada, bob = house.user("ada"), house.user("bob")
     gid = ada.auction(reservePrice=20)
     before = records(house, gid)
@@ -219,7 +219,7 @@ def test_amending_is_refused(house: House) -> None:
 
 
 def test_a_start_that_has_passed_cannot_be_moved(clocked_house: House) -> None:
-    """Before its start an auction may be put off; afterwards that is 409 `auction_started` with the start."""
+    """Before its start an auction can be postponed; afterwards that is 409 `auction_started` with the start."""
     ada = clocked_house.user("ada")
     now = ada.json("GET", "/me")["createdAt"]
     gid = ada.auction(startsAt=after(now, seconds=60))
@@ -232,7 +232,7 @@ def test_a_start_that_has_passed_cannot_be_moved(clocked_house: House) -> None:
 
 
 def test_cancel(house: House) -> None:
-    """Before the first bid its author cancels it: 204, no body, and the row and its history stay."""
+    """Before the first bid the author cancels the auction: 204, no body, and the row and its history stay."""
     ada, bob = house.newcomer(), house.user("bob")
     gid = ada.auction()
     path = f"/auctions/{gid}"
@@ -250,7 +250,7 @@ def test_cancel(house: House) -> None:
 
 
 def test_an_auction_with_bids_is_not_cancelled(house: House) -> None:
-    """After the first bid it is 409 `has_bids`."""
+    """After the first bid cancelling is 409 `has_bids`."""
     ada, bob = house.user("ada"), house.user("bob")
     gid = ada.auction()
     bob.bid(gid, 10)
@@ -268,7 +268,7 @@ def test_an_auction_with_bids_is_not_cancelled(house: House) -> None:
     ],
 )
 def test_close_now(house: House, terms: dict[str, Any], bid: int | None, outcome: str) -> None:
-    """An empty object closes an auction without an end at once, with the outcome that its bids give, for good."""
+    """An empty object closes an auction without an end at once and for good, with the outcome that its bids give."""
     ada, bob = house.user("ada"), house.user("bob")
     gid = ada.auction(**terms)
     if bid is not None:
@@ -284,7 +284,7 @@ def test_close_now(house: House, terms: dict[str, Any], bid: int | None, outcome
 
 
 def test_announce_the_end(clocked_house: House) -> None:
-    """`endsAt` announces the end of an auction without one; then it closes by itself, and no other way."""
+    """`endsAt` announces the end of an auction without one; then it closes by itself, and in no other way."""
     ada, bob = clocked_house.user("ada"), clocked_house.user("bob")
     gid = ada.auction(softClose=None)
     bob.bid(gid, 10)
@@ -302,7 +302,7 @@ def test_announce_the_end(clocked_house: House) -> None:
 
 
 def test_an_auction_opens_and_closes_by_the_clock(clocked_house: House, clock: FakeClock) -> None:
-    """From its start it is open and from its end closed, dated by themselves however late the closer comes."""
+    """An auction opens at its start and closes at its end, with those very instants, however late the closer comes."""
     ada = clocked_house.user("ada")
     now = ada.json("GET", "/me")["createdAt"]
     start, end = after(now, seconds=60), after(now, seconds=120)
@@ -329,12 +329,12 @@ def test_an_auction_that_has_not_started_cannot_be_closed(clocked_house: House) 
 
 
 def test_a_start_in_the_past_opens_at_once(house: House) -> None:
-    """`startsAt` that has passed already makes an open auction."""
+    """An auction with a `startsAt` in the past is open."""
     assert "open" == shown(house.user("ada"), house.user("ada").auction(startsAt="2001-01-01T00:00:00Z"))["status"]
 
 
 def test_an_author_has_so_many_auctions(serve_house: ServeHouse) -> None:
-    """Beyond the setting an auction is 409 with the limit, whoever else has room; the same is said to people."""
+    """An auction beyond the setting is 409 with the limit, and other users still have room; the page says the same."""
     house = serve_house(auctions_per_user_max=2)
     ada = house.user("ada")
     gids = [ada.auction() for _ in range(2)]

@@ -1,4 +1,4 @@
-"""Bids over HTTP: the rules' examples, every refusal with its facts, and what others may see."""
+"""Bids over HTTP: the examples of the rules, every refusal with its facts, and what others may see."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from tests.fixtures_house import House, User
 
 
 def standing(answer: httpx.Response) -> tuple[Any, ...]:
-    """Return the amount of one's bid, the price, the leader, and whether that is oneself, of an accepted bid."""
+    """Return the amount of an accepted bid, the price, the leader, and whether that is the bidder."""
     assert 201 == answer.status_code, answer.text
     body = answer.json()
     auction = body["auction"]
@@ -27,7 +27,7 @@ def history(user: User, gid: str) -> list[tuple[str, str, bool]]:
 
 
 def test_the_answer_to_a_bid(house: House) -> None:
-    """An accepted bid is 201 with the bid, the auction as everybody sees it now, and whether one leads."""
+    """An accepted bid is 201 with the bid, the auction as everybody sees it now, and whether the bidder leads."""
     ada, bob = house.user("ada"), house.user("bob")
     gid = ada.auction(reservePrice="10.5")
     answer = bob.bid(gid, amount="10.25")
@@ -41,7 +41,7 @@ def test_the_answer_to_a_bid(house: House) -> None:
 
 
 def test_a_literal_amount_is_shown_as_it_is(house: House) -> None:
-    """An amount alone is the very price, be it more than is needed (rule 4a and 4b)."""
+    """An amount alone becomes the price, even if less would do (rule 4a and 4b)."""
     ada, bob, cy = house.user("ada"), house.user("bob"), house.user("cy.")
     gid = ada.auction()
     assert ("10.000", "10.000", "bob", True) == standing(bob.bid(gid, amount=10))
@@ -70,7 +70,7 @@ def test_the_house_bids_up_to_a_maximum(house: House) -> None:
 
 
 def test_one_may_be_outbid_by_less_than_a_step(house: House) -> None:
-    """Where the new maximum is less than a step above the old, the price is the new maximum (rule 4b)."""
+    """If the new maximum is less than a step above the old, the price is the new maximum (rule 4b)."""
     ada, bob, cy = house.user("ada"), house.user("bob"), house.user("cy.")
     gid = ada.auction(increment=5)
     bob.bid(gid, maximum=20)
@@ -78,7 +78,7 @@ def test_one_may_be_outbid_by_less_than_a_step(house: House) -> None:
 
 
 def test_an_amount_with_a_maximum(house: House) -> None:
-    """With both, the amount is shown at least and the maximum is the limit."""
+    """With both, the price is at least the amount, and the maximum is the limit."""
     ada, bob, cy = house.user("ada"), house.user("bob"), house.user("cy.")
     gid = ada.auction()
     assert ("12.000", "12.000", "bob", True) == standing(bob.bid(gid, amount=12, maximum=20))
@@ -100,7 +100,7 @@ def test_raising_ones_own_maximum_is_nobody_elses_business(house: House) -> None
 
 
 def test_a_maximum_that_reaches_the_reserve_lifts_the_price_to_it(house: House) -> None:
-    """As soon as the leader's maximum reaches the reserve the price is the reserve, at a bid or a raise (rule 5)."""
+    """As soon as the leader's maximum reaches the reserve, the price is the reserve, after a bid or a raise (rule 5)."""
     ada, bob = house.user("ada"), house.user("bob")
     gid = ada.auction(reservePrice=30)
     assert ("10.000", "10.000", "bob", True) == standing(bob.bid(gid, maximum=29))
@@ -111,7 +111,7 @@ def test_a_maximum_that_reaches_the_reserve_lifts_the_price_to_it(house: House) 
 
 
 def test_a_late_bid_moves_the_end(clocked_house: House, clock: FakeClock) -> None:
-    """Within the window a bid moves the end to the bid plus the extension, not past the cap; a raise does not (rule 6)."""
+    """Within the window a bid moves the end to the bid plus the extension, but not past the cap; a raise does not (rule 6)."""
     ada, bob, cy = clocked_house.user("ada"), clocked_house.user("bob"), clocked_house.user("cy.")
     now = ada.json("GET", "/me")["createdAt"]
     end = after(now, seconds=100)
@@ -128,7 +128,7 @@ def test_a_late_bid_moves_the_end(clocked_house: House, clock: FakeClock) -> Non
 
 
 def test_no_bid_is_too_late_by_less_than_a_microsecond(clocked_house: House, clock: FakeClock) -> None:
-    """A bid is accepted until the last microsecond before the end and refused at the end, closer or not (rule 1)."""
+    """A bid is accepted until the last microsecond before the end and refused from then on, closer or not (rule 1)."""
     ada, bob, cy = clocked_house.user("ada"), clocked_house.user("bob"), clocked_house.user("cy.")
     now = ada.json("GET", "/me")["createdAt"]
     start, end = after(now, seconds=60), after(now, seconds=3600)
@@ -180,7 +180,7 @@ def test_refused_bids(
 
 @pytest.mark.parametrize("asked", [{"amount": 11}, {"amount": 99}, {"maximum": 20}, {"maximum": 15}])
 def test_a_leader_does_not_bid_against_themselves(house: House, asked: dict[str, Any]) -> None:
-    """The leader's literal amount, or a maximum that is not higher, is 409 `already_leading` and changes nothing."""
+    """An amount from the leader, or a maximum that is not higher, is 409 `already_leading` and changes nothing."""
     ada, bob = house.user("ada"), house.user("bob")
     gid = ada.auction()
     bob.bid(gid, maximum=20)
@@ -191,7 +191,7 @@ def test_a_leader_does_not_bid_against_themselves(house: House, asked: dict[str,
 
 
 def test_nobody_bids_in_their_own_auction(house: House) -> None:
-    """The author's bid is 403 `own_auction`, low or high, and so is buying."""
+    """A bid of the author is 403 `own_auction`, low or high, and so is buying."""
     ada = house.user("ada")
     gid = ada.auction(buyNowPrice=50)
     stored = records(house, gid)
@@ -201,7 +201,7 @@ def test_nobody_bids_in_their_own_auction(house: House) -> None:
 
 
 def test_the_order_of_refusals(house: House) -> None:
-    """What is over is refused before what has not started, and that before one's own (rule 1)."""
+    """The refusals have an order: the auction is over, has not started, is the bidder's own (rule 1)."""
     ada, bob = house.user("ada"), house.user("bob")
     scheduled = ada.auction(startsAt="2099-01-01T00:00:00Z")
     assert (409, "auction_not_started") == refusal(ada.bid(scheduled, 1))
@@ -221,7 +221,7 @@ def test_a_bid_without_a_price_is_no_bid(house: House) -> None:
 
 
 def test_a_maximum_is_its_bidders_secret(house: House) -> None:
-    """Nobody but the bidder ever sees a maximum, as long as the auction is open: not in any answer, not in a refusal."""
+    """While the auction is open, no answer or refusal shows a maximum to anybody but its bidder."""
     ada, bob, cy = house.user("ada"), house.newcomer(), house.user("cy.")
     gid = ada.auction()
     bob.bid(gid, maximum="777.777")
@@ -240,7 +240,7 @@ def test_a_maximum_is_its_bidders_secret(house: House) -> None:
 
 
 def test_buy_now(house: House) -> None:
-    """Before the first bid anybody but the author buys at the buy-now price: sold and closed at once."""
+    """Before the first bid anybody but the author can buy at the buy-now price: the lot is sold and closed at once."""
     ada, bob, cy = house.user("ada"), house.user("bob"), house.user("cy.")
     gid = ada.auction(buyNowPrice="50.5", reservePrice=20)
     answer = bob.post(f"/auctions/{gid}/buy")
@@ -255,7 +255,7 @@ def test_buy_now(house: House) -> None:
 
 
 def test_buying_is_refused(house: House) -> None:
-    """Without a buy-now price or after the first bid it is 409 `buy_now_unavailable` with the least bid instead."""
+    """Without a buy-now price, or after the first bid, buying is 409 `buy_now_unavailable` with the minimum bid."""
     ada, bob, cy = house.user("ada"), house.user("bob"), house.user("cy.")
     without, bid_on = ada.auction(), ada.auction(buyNowPrice=50)
     bob.bid(bid_on, 10)

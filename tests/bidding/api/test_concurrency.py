@@ -1,4 +1,4 @@
-"""Many clients on one auction at the same time, over real HTTP: what was acknowledged is there, and in one order."""
+"""Many clients on one auction at once, over real HTTP: every acknowledged bid is stored, in one order."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ BIDDERS = 8
 
 
 class Asked(Struct):
-    """A bid that was sent twice at the same time, and both answers."""
+    """A bid that was sent twice at once, and both answers."""
 
     bidder: User
     key: str
@@ -34,13 +34,13 @@ class Asked(Struct):
 
     @property
     def accepted(self) -> Any:
-        """The answer to the one effect it had, or None."""
+        """Return the answer of its one effect, or None."""
         good = [answer.json() for answer in self.answers if answer.status_code == 201]
         return good[0] if good else None
 
 
 async def bid_for_a_while(house: House, gid: str, bidder: User, number: int) -> list[Asked]:
-    """Be one client: look at the price and bid around it, each bid sent twice at once."""
+    """Run one client: read the price and bid around it, sending each bid twice at once."""
     chance = random.Random(number)
     asked = []
     headers = {"Authorization": f"Bearer {bidder.token}", "X-Requested-With": "x"}
@@ -56,7 +56,7 @@ async def bid_for_a_while(house: House, gid: str, bidder: User, number: int) -> 
 
 @pytest.fixture
 def contested(house: House) -> tuple[Records, list[Asked]]:
-    """An auction on which 32 clients of 8 bidders have bid at the same time, and all that they asked for."""
+    """An auction on which 32 clients of 8 bidders have bid at once, and all their bids."""
     gid = house.user("ada").auction()
     bidders = [house.user(f"bidder{number}") for number in range(BIDDERS)]
 
@@ -69,7 +69,7 @@ def contested(house: House) -> tuple[Records, list[Asked]]:
 
 
 def test_clients_at_the_same_time(contested: tuple[Records, list[Asked]]) -> None:
-    """The history strictly rises, every acknowledged bid is in it, each key had one effect, and one order explains it all."""
+    """The history strictly rises, has every acknowledged bid, and each key had one effect; one order explains it all."""
     stored, asked = contested
     assert {201, 409} == {answer.status_code for one in asked for answer in one.answers}
     the_history_rises(stored)
@@ -82,7 +82,7 @@ def test_clients_at_the_same_time(contested: tuple[Records, list[Asked]]) -> Non
 
 
 def the_history_rises(stored: Records) -> None:
-    """Check that amounts strictly rise, but for a tie, which the earlier maximum wins; and that the price is the last."""
+    """Check that amounts strictly rise, except at a tie, which the earlier maximum wins; and that the last one is the price."""
     bids = stored.bids[::-1]
     for before, bid in pairwise(bids):
         tie = before.automatic and before.amount == before.maximum == bid.amount == bid.maximum
@@ -94,7 +94,7 @@ def the_history_rises(stored: Records) -> None:
 
 
 def one_effect_per_key(asked: list[Asked]) -> None:
-    """Check that two accepted requests with one key have one answer, and that nothing but a lost lead parts them."""
+    """Check that two accepted requests with one key have one answer, and otherwise differ by a lost lead only."""
     twice = 0
     for one in asked:
         bodies = {answer.content for answer in one.answers if answer.status_code == 201}
@@ -108,7 +108,7 @@ def one_effect_per_key(asked: list[Asked]) -> None:
 
 
 def in_one_order(stored: Records, accepted: list[Asked]) -> None:
-    """Place the accepted bids once more, one at a time by the rules, and check that this gives what is stored."""
+    """Place the accepted bids again, one at a time by the rules, and check that this gives the records."""
     first = stored.events[0]
     assert isinstance(first, AuctionCreated)
     auction = begin(stored.auction.id, first)
@@ -124,19 +124,19 @@ def in_one_order(stored: Records, accepted: list[Asked]) -> None:
 
 
 def _without_arrival(event: Event) -> Event:
-    """Return `event` as it would be had nobody noted when the house had the request."""
+    """Return `event` without the instant at which the house received the request."""
     return structs.replace(event, received_at=None) if isinstance(event, BidPlaced | MaximumRaised) else event
 
 
 def _when(one: Asked) -> tuple[int, bool, Decimal]:
-    """By the version that a bid made; a leader's raise makes none and follows, the lower maximum first."""
+    """Return the sort key: the version that a bid made. A leader's raise makes none and follows, the lower maximum first."""
     answer = one.accepted
     raised = answer["bid"] is None
     return answer["auction"]["version"], raised, Decimal(one.body["maximum"]) if raised else Decimal(0)
 
 
 def test_rivals_for_one_lot(house: House) -> None:
-    """Of 32 who buy at the same time one gets the lot, and 31 learn that it is over."""
+    """Of 32 who buy at once, one gets the lot and 31 are told that it is over."""
     gid = house.user("ada").auction(buyNowPrice=50)
     buyers = [house.user(f"bidder{number}") for number in range(BIDDERS)]
 

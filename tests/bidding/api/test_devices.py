@@ -18,7 +18,7 @@ RESPONSE = "saleroom/replies/mine"
 
 
 def over_http(user: User, gid: str, **bid: str) -> dict[str, Any]:
-    """Return what HTTP answers to a bid, with the status as MQTT says it."""
+    """Return HTTP's answer to a bid, with the status as MQTT has it."""
     answer = user.post(f"/auctions/{gid}/bids", json=bid)
     return {"status": answer.status_code, **answer.json()}
 
@@ -29,7 +29,7 @@ def bids(user: User, gid: str) -> list[tuple[str, str]]:
 
 
 def test_a_bid_is_placed_and_answered(served: House, broker: MqttSettings, join: Join) -> None:
-    """A command is a bid like any other; the answer on `replies/{id}` is HTTP's, after its status, and not retained."""
+    """A command is a bid like any other; its answer on `replies/{id}` is HTTP's, after a status, and is not retained."""
     seller, ada = served.user("seller"), served.user("ada")
     gid = seller.auction()
     device = join(broker)
@@ -44,7 +44,7 @@ def test_a_bid_is_placed_and_answered(served: House, broker: MqttSettings, join:
 
 
 def test_an_answer_goes_where_mqtt_5_asks(modern: House, mosquitto: Mosquitto, join: Join) -> None:
-    """With a response topic the answer goes there, with the correlation data of its request, as JSON, for five minutes."""
+    """With a response topic the answer goes there: JSON with the request's correlation data, for five minutes."""
     gid, ada = modern.user("seller").auction(), modern.user("ada")
     device = join(mosquitto.settings, "saleroom/replies/#", version=V5)
     for number, amount in ((b"\x00\xff", "12"), (b"second", "nonsense")):
@@ -69,7 +69,7 @@ def test_an_answer_goes_where_mqtt_5_asks(modern: House, mosquitto: Mosquitto, j
     ],
 )
 def test_an_answer_goes_nowhere_but_below_replies(topic: str, modern: House, mosquitto: Mosquitto, join: Join) -> None:
-    """Another response topic is refused on `replies/{id}`, with the other faults, and nothing is written there."""
+    """A response topic elsewhere is refused on `replies/{id}`, with the other faults, and nothing is published there."""
     gid, ada = modern.user("seller").auction(), modern.user("ada")
     where = topic.format(gid=gid)
     device = join(mosquitto.settings, "saleroom/replies/#", where, version=V5)
@@ -86,7 +86,7 @@ def test_an_answer_goes_nowhere_but_below_replies(topic: str, modern: House, mos
 
 
 def test_a_repeat_has_one_effect_over_either_channel(served: House, broker: MqttSettings, join: Join) -> None:
-    """The same id again, over MQTT or as HTTP's Idempotency-Key, is the first answer again; another bid is refused."""
+    """The same id again, over MQTT or as HTTP's Idempotency-Key, gets the first answer; for another bid it is refused."""
     gid, ada = served.user("seller").auction(), served.user("ada")
     device = join(broker)
     first = device.ask(gid, ada.token, id="one", maximum="50")
@@ -101,7 +101,7 @@ def test_a_repeat_has_one_effect_over_either_channel(served: House, broker: Mqtt
 
 
 def test_a_command_rests_on_what_its_device_showed(served: House, broker: MqttSettings, join: Join) -> None:
-    """A bid on a lot that was changed after the state that a device showed is refused with the changes, as over HTTP."""
+    """If the lot has changed since the state that a device showed, its bid is refused with the changes, as over HTTP."""
     seller, ada = served.user("seller"), served.user("ada")
     gid = seller.auction(startingPrice="10")
     seller.patch(f"/auctions/{gid}", json={"startingPrice": "900"})
@@ -117,7 +117,7 @@ def test_a_command_rests_on_what_its_device_showed(served: House, broker: MqttSe
 
 
 def test_commands_are_decided_in_order_of_arrival(modern: House, mosquitto: Mosquitto, join: Join) -> None:
-    """Two bidders who outbid each other faster than anybody answers are each accepted every time."""
+    """Two bidders who outbid each other without a pause are each accepted every time."""
     gid = modern.user("seller").auction()
     people = [modern.user("ada"), modern.user("bob")]
     device = join(mosquitto.settings, "saleroom/replies/#")
@@ -141,7 +141,7 @@ def test_commands_are_decided_in_order_of_arrival(modern: House, mosquitto: Mosq
     ids=str,
 )
 def test_a_refusal_is_that_of_http(bid: dict[str, Any], modern: House, mosquitto: Mosquitto, join: Join) -> None:
-    """What HTTP refuses is refused with the same body; only the members that may be sent are two more."""
+    """A refusal has the body of HTTP's; only the list of known members has two more."""
     gid, ada, bob = modern.user("seller").auction(), modern.user("ada"), modern.user("bob")
     bob.bid(gid, 10)
     device = join(mosquitto.settings)
@@ -152,14 +152,14 @@ def test_a_refusal_is_that_of_http(bid: dict[str, Any], modern: House, mosquitto
 
 
 def lasting(answer: dict[str, Any]) -> dict[str, Any]:
-    """An answer without what tells when it was decided."""
+    """Return an answer without the instants of its decision."""
     return {
         name: value for name, value in answer.items() if name not in ("receivedAt", "decidedAt", "lateMicroseconds")
     }
 
 
 def test_refusals_by_the_state_of_things(modern: House, mosquitto: Mosquitto, join: Join) -> None:
-    """An unknown auction, one's own, one that is over, one that one leads, no known token: as over HTTP."""
+    """The refusals for an unknown auction, one's own, one that is over, for leading already and for a dead token are HTTP's."""
     seller, ada = modern.user("seller"), modern.user("ada")
     leading, over = seller.auction(), seller.auction()
     ada.bid(leading, 10)
@@ -174,7 +174,7 @@ def test_refusals_by_the_state_of_things(modern: House, mosquitto: Mosquitto, jo
 
 
 def test_faults_of_a_command_come_at_once(modern: House, mosquitto: Mosquitto, join: Join) -> None:
-    """Where the id can be read, everything else that is wrong is in one answer."""
+    """If the id can be read, one answer has all the faults."""
     device = join(mosquitto.settings, "saleroom/replies/#")
     device.send(modern.user("seller").gid(), {"id": "x", "token": 7, "amount": "1,5", "more": 1})
     device.until(lambda: bool(device.heard), "the refusal")
@@ -212,7 +212,7 @@ def test_faults_of_a_command_come_at_once(modern: House, mosquitto: Mosquitto, j
 def test_what_cannot_be_answered_is_dropped(
     payload: bytes, reason: str, modern: House, mosquitto: Mosquitto, join: Join, errors_logged: Log
 ) -> None:
-    """Such a message is no bid, gets no answer, is counted by its reason without its content, and the next one is served."""
+    """Such a message is no bid and gets no answer; it is counted by its reason, and the next one is served."""
     gid, ada = modern.user("seller").auction(), modern.user("ada")
     device = join(mosquitto.settings, "saleroom/replies/#")
     device.send(gid, payload)
@@ -257,7 +257,7 @@ def test_a_stored_command_is_never_a_bid(
 
 
 def test_no_line_of_the_log_has_a_token(modern: House, mosquitto: Mosquitto, join: Join, errors_logged: Log) -> None:
-    """Neither a good token nor a forged one gets into the log, whatever becomes of the command."""
+    """No token gets into the log, valid or forged, whatever happens to the command."""
     gid, ada = modern.user("seller").auction(), modern.user("ada")
     device = join(mosquitto.settings)
     for token in (ada.token, "forged-token"):
@@ -279,7 +279,7 @@ def test_a_device_may_have_an_odd_name(served: House, broker: MqttSettings, join
 def test_a_bug_is_answered_and_harms_nobody_else(
     modern: House, mosquitto: Mosquitto, join: Join, monkeypatch: pytest.MonkeyPatch, errors_logged: Log
 ) -> None:
-    """500 tells nothing of the inside, the log has it all but the token, and the connection lives on."""
+    """A bug is 500 without details; the log has them all but the token, and the connection goes on."""
     gid, ada = modern.user("seller").auction(), modern.user("ada")
     device = join(mosquitto.settings)
     with monkeypatch.context() as patch:

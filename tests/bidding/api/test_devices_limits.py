@@ -1,4 +1,4 @@
-"""Bids over MQTT where there are too many of them, and where the house cannot place them."""
+"""Bids over MQTT if there are too many, or if the house cannot place them."""
 
 import asyncio
 import json
@@ -24,14 +24,14 @@ from tests.process import wait_until
 
 @pytest.fixture
 def line(database_url: str) -> Iterator[Line]:
-    """A line to the test's PostgreSQL."""
+    """A connection to the test's PostgreSQL."""
     line = Line(database_url)
     yield line
     line.cut()
 
 
 def test_drops_are_told_once_a_second(modern: House, mosquitto: Mosquitto, join: Join, errors_logged: Log) -> None:
-    """A storm of rubbish has a line for the first and one a second for the rest, with all of them counted."""
+    """A storm of rubbish logs one line for the first message and then one a second, with all messages counted."""
     device = join(mosquitto.settings)
     for _ in range(300):
         device.send("x", b"rubbish")
@@ -50,7 +50,7 @@ def test_drops_are_told_once_a_second(modern: House, mosquitto: Mosquitto, join:
 def test_a_token_has_a_rate_of_its_own(
     modern: House, mosquitto: Mosquitto, join: Join, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A token that asks too often is told to wait, and for how long; other tokens are served."""
+    """A token that bids too often is told how long to wait; other tokens are served."""
     gid, ada, bob = modern.user("seller").auction(), modern.user("ada"), modern.user("bob")
     device = join(mosquitto.settings, "saleroom/replies/#")
     for number in range(200):
@@ -66,7 +66,7 @@ def test_a_token_has_a_rate_of_its_own(
 
 
 def test_a_storm_of_commands(served: House, broker: MqttSettings, join: Join) -> None:
-    """500 commands of 20 devices are each answered, accepted ones are the history, and the highest one leads."""
+    """Each of 500 commands of 20 devices is answered, the accepted ones are the history, and the highest one leads."""
     gid = served.user("seller").auction(increment="0.001")
     people = [served.newcomer() for _ in range(20)]
     devices = [join(broker, f"saleroom/replies/{person.name}/+", version=V311) for person in people]
@@ -116,7 +116,7 @@ def _history(user: User, gid: str) -> Iterator[tuple[str, str]]:
 def test_commands_beyond_the_limit_are_told_so(
     modern: House, mosquitto: Mosquitto, join: Join, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While too many commands wait, the next one is answered `busy`, and nothing is changed."""
+    """While too many commands wait, the next one is answered `busy`, and nothing changes."""
     monkeypatch.setattr(devices, "UNDER_WAY_MAX", 0)
     gid, ada = modern.user("seller").auction(), modern.user("ada")
     device = join(mosquitto.settings)
@@ -135,7 +135,7 @@ def test_without_the_database_devices_are_told_so(
     errors_logged: Log,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """While PostgreSQL is away a command is answered 503 `unavailable`; when it is back the same command is placed."""
+    """While PostgreSQL is away, a command is answered 503 `unavailable`; afterwards the same command is placed."""
     monkeypatch.setattr("saleroom.logs.TELL_SECONDS", 600.0)
     house = connected(serve_house(database=line.url, **on(mosquitto.settings)))
     gid, ada = house.user("seller").auction(), house.user("ada")
@@ -152,7 +152,7 @@ def test_without_the_database_devices_are_told_so(
 def test_a_house_that_stops_answers_what_has_come(
     mosquitto: Mosquitto, serve_house: ServeHouse, join: Join, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A command that has come before the stop is decided, told and answered, and `offline` comes last."""
+    """A command from before the stop is decided, published and answered, and `offline` comes last."""
     house = connected(serve_house(**on(mosquitto.settings)))
     gid, ada = house.user("seller").auction(), house.user("ada")
     device = join(mosquitto.settings, "saleroom/#")

@@ -1,4 +1,4 @@
-"""What anyone can check the house by: ledgers, receipts, the clock, and how late a late bid was."""
+"""Evidence: ledgers, receipts, the time of the house, and how late a late bid was."""
 
 import base64
 import json
@@ -25,7 +25,7 @@ def lines(user: Client, gid: str) -> list[dict[str, Any]]:
 
 
 def opened(receipt: str, user: User) -> dict[str, Any]:
-    """Return what a receipt says, once its signature is checked with the key that the house shows. Raises InvalidSignature."""
+    """Return the statement of a receipt after checking it with the house's key. Raises InvalidSignature."""
     head, payload, signature = receipt.split(".")
     shown = user.json("GET", "/.well-known/saleroom.json")["keys"]
     [key] = [key for key in shown if key["kid"] == decoded(head)["kid"]]
@@ -46,7 +46,7 @@ def decoded(text: str) -> dict[str, Any]:
 
 
 def test_a_ledger_is_opened_at_the_end(house: House) -> None:
-    """While it runs the events stand there, chained; limits, the reserve and raises are shown only once it is over."""
+    """A running auction's ledger has its events, chained; maximum bids, the reserve and raises appear once it is over."""
     ada, bob, cy = house.user("ada"), house.user("bob"), house.user("cy.")
     gid = ada.auction(reservePrice="40")
     bob.bid(gid, maximum="77.125")
@@ -68,7 +68,7 @@ def test_a_ledger_is_opened_at_the_end(house: House) -> None:
 
 
 def test_a_long_ledger_comes_whole(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A ledger of several pages is that of one, hidden events at a page's edge included."""
+    """A ledger of several pages has the same bytes as one page, with hidden events at a page's edge too."""
     ada, bob, cy = house.user("ada"), house.user("bob"), house.user("cy.")
     gid = ada.auction()
     for price in range(20, 40, 4):
@@ -83,7 +83,7 @@ def test_a_long_ledger_comes_whole(house: House, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_ledger_without_an_auction(house: House) -> None:
-    """An unknown auction has no ledger; HEAD tells the headers alone."""
+    """An unknown auction has no ledger; HEAD gets the headers alone."""
     ada = house.user("ada")
     assert (404, "unknown_auction") == refusal(ada.get("/auctions/nothing/ledger"))
     answer = ada.head(f"/auctions/{ada.auction()}/ledger")
@@ -91,7 +91,7 @@ def test_a_ledger_without_an_auction(house: House) -> None:
 
 
 def test_a_receipt_says_what_was_taken(house: House) -> None:
-    """Each accepted bid, a raise and a purchase too, has a receipt under the house's key that names its place in the ledger."""
+    """Each accepted bid, raise and purchase has a receipt, signed with the house's key, that names its place in the ledger."""
     ada, bob = house.user("ada"), house.user("bob")
     gid = ada.auction()
     first = bob.bid(gid, maximum="40").json()
@@ -122,7 +122,7 @@ def test_a_receipt_says_what_was_taken(house: House) -> None:
 
 
 def test_a_repeat_has_the_same_receipt(house: House) -> None:
-    """The same Idempotency-Key gets the first answer again, byte for byte, the receipt too."""
+    """The same Idempotency-Key gets the first answer again, byte for byte, with its receipt."""
     ada, bob = house.user("ada"), house.user("bob")
     gid = ada.auction()
     first, second = [bob.bid(gid, amount=20, **{"Idempotency-Key": "once"}) for _ in range(2)]
@@ -130,7 +130,7 @@ def test_a_repeat_has_the_same_receipt(house: House) -> None:
 
 
 def test_each_bid_says_when_it_came_and_when_it_was_decided(house: House) -> None:
-    """Both instants stand in the answer, in the history and in the event; an automatic bid was asked for earlier."""
+    """Both instants are in the answer, the history and the event; an automatic bid was requested earlier."""
     ada, bob, cy = house.user("ada"), house.user("bob"), house.user("cy.")
     gid = ada.auction()
     bob.bid(gid, maximum=40)
@@ -143,7 +143,7 @@ def test_each_bid_says_when_it_came_and_when_it_was_decided(house: House) -> Non
 
 
 def test_a_late_bid_is_told_how_late_it_was(clocked_house: House, clock: FakeClock) -> None:
-    """A bid after the end is told when it came, when it was decided, and by how many microseconds that was too late."""
+    """A bid after the end is told when it came, when it was decided, and how many microseconds late that was."""
     ada, bob = clocked_house.user("ada"), clocked_house.user("bob")
     end = after(ada.json("GET", "/me")["createdAt"], seconds=3600)
     gid = ada.auction(endsAt=end, softClose=None)
@@ -158,7 +158,7 @@ def test_a_late_bid_is_told_how_late_it_was(clocked_house: House, clock: FakeClo
 
 
 def test_the_clock_of_the_house(house: House) -> None:
-    """GET /time is the clock that decides, and no cache keeps it."""
+    """GET /time is the clock that decides, and no cache stores it."""
     ada = house.user("ada")
     before = instant(ada.json("GET", f"/auctions/{ada.auction()}")["createdAt"])
     answer = ada.get("/time")
@@ -169,7 +169,7 @@ def test_the_clock_of_the_house(house: House) -> None:
 
 
 def test_a_key_in_a_file_leaves_none_in_the_database(serve_house: ServeHouse, tmp_path: Path) -> None:
-    """With signing_key_file receipts are signed by the file's key, made where it is missing; the older key still checks."""
+    """With signing_key_file the file's key signs receipts, and is made if it is missing; the older key still verifies."""
     file = tmp_path / "receipts.pem"
     served = serve_house(signing_key_file=file)
     ada, bob = served.user("ada"), served.user("bob")

@@ -1,4 +1,4 @@
-"""A raised maximum leaves no mark: no byte, no length and no chunk of any public answer, stream, page or cursor differs."""
+"""A raised maximum cannot be noticed: public answers, streams, pages and cursors keep every byte, length and chunk."""
 
 import re
 import socket
@@ -26,20 +26,20 @@ RANDOM = (
     (re.compile(rb'(?<="stream.started","time":")[^"]+'), b"the running clock of a stream"),
     (re.compile(rb"(?<=: time )[^\n]+|(?<=event: time\ndata: )[^\n]+"), b"the running clock of a stream"),
 )
-"""What is drawn by chance, or told by the machine's clock. All else has to be the same."""
+"""What is random or the machine's time. Everything else must be the same."""
 
 Answer = tuple[bytes, list[bytes]]
 
 
 def normal(raw: bytes) -> bytes:
-    """Return what was sent without what chance has made, cursors by their length."""
+    """Return an answer without its random parts, and cursors by their length."""
     for pattern, by in RANDOM:
         raw = pattern.sub(by, raw)
     return CURSOR.sub(lambda found: b"<%d>" % len(found[0]), raw)
 
 
 class Line:
-    """A connection on which one request was sent."""
+    """A connection for one request."""
 
     def __init__(self, house: House, path: str, *headers: str) -> None:
         self._socket = socket.create_connection(("127.0.0.1", house.port))
@@ -48,7 +48,7 @@ class Line:
         self._seen = b""
 
     def read(self, seconds: float, awaits: int = 0) -> bytes:
-        """Return what comes until nothing does for `seconds`, or the answer ends; `awaits` parts of it come in any case."""
+        """Return the bytes until nothing comes for `seconds` or the answer ends, after at least `awaits` parts."""
         got = b""
         try:
             while True:
@@ -61,7 +61,7 @@ class Line:
             return got
 
     def next(self) -> bytes:
-        """Return what comes next."""
+        """Return the next bytes."""
         self._socket.settimeout(SECONDS_MAX)
         return self._socket.recv(1 << 16)
 
@@ -71,7 +71,7 @@ class Line:
 
 
 def chunked(raw: bytes) -> Answer:
-    """Return the head of an answer and its body, chunk by chunk where it has any."""
+    """Return the head of an answer and its body, chunk by chunk if it has chunks."""
     head, _, body = raw.partition(b"\r\n\r\n")
     if b"transfer-encoding: chunked" not in head.lower():
         return normal(head), [normal(body)] if body else []
@@ -84,7 +84,7 @@ def chunked(raw: bytes) -> Answer:
 
 
 def paths(house: House, gid: str) -> Iterator[str]:
-    """Yield every address that may tell something of an auction, and the second page of each list."""
+    """Yield every address that may tell something about an auction, and the second page of each list."""
     lists = [f"/auctions?limit=1&sort={sort}" for sort in ("ending", "newest", "price")]
     lists += [f"/auctions/{gid}/bids?limit=1"]
     for one in lists:
@@ -98,13 +98,13 @@ def paths(house: House, gid: str) -> Iterator[str]:
 
 
 def streams(gid: str) -> list[str]:
-    """Return every address that goes on telling."""
+    """Return the addresses of all streams."""
     at_once = [f"/auctions/{gid}/events?after=0", "/events?after=0", f"/lots/{gid}/live?after=1"]
     return [*at_once, f"/auctions/{gid}/events", "/events", f"/lots/{gid}/screen/live", f"/live?lots={gid}"]
 
 
 def looks(house: House, gid: str, readers: list[User], given: list[str]) -> dict[tuple[str, str], Answer]:
-    """Return all that anyone and `readers` are answered; `given` are addresses with cursors from before."""
+    """Return all answers to anyone and to `readers`; `given` are addresses with earlier cursors."""
     found = {}
     for path in [*given, *paths(house, gid)]:
         for reader in (None, *readers):
@@ -122,7 +122,7 @@ def looks(house: House, gid: str, readers: list[User], given: list[str]) -> dict
 
 
 def test_no_public_byte_tells_of_a_raise(clocked_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All that others can read is the same before and after raises, also with cursors given before, chunk by chunk."""
+    """Everything that others can read is the same before and after raises, chunk by chunk, with earlier cursors too."""
     monkeypatch.setattr(ledgers, "PAGE", 3)
     house = clocked_house
     ada, bob, cyd = house.user("ada"), house.user("bob"), house.user("cyd")
@@ -162,7 +162,7 @@ def compare(house: House, gid: str, bob: User, given: list[str], open_: list[Lin
 async def test_what_is_handed_out_together_tells_nothing(
     database: Database, monkeypatch: pytest.MonkeyPatch, raises: int
 ) -> None:
-    """Followers are handed events in pages that end at the same ones, however many raises stand between them."""
+    """Followers get events in pages with the same edges, however many raises lie between them."""
     monkeypatch.setattr(store, "PAGE_MAX", 5)
     bob, cyd = await person(database), await person(database)
     gid = await sells(database, await person(database))

@@ -58,7 +58,7 @@ EVENTFUL = st.builds(
     st.lists(bids() | bids() | interludes(), min_size=3, max_size=9),
     st.lists(ends(), min_size=1, max_size=3),
 )
-"""Histories in which something happens: a request costs a hundred times what a step of the rules themselves does."""
+"""Number of histories. Over HTTP, a request costs a hundred times as much as a step of the rules alone."""
 SOON, LEAST = Relative("now", 1), Relative("least", 0)
 BID = Step(SOON, "bid", 1, amount=LEAST)
 RAISE = Step(SOON, "bid", 1, maximum=Relative("maximum", 1_000))
@@ -75,7 +75,7 @@ RESERVED = Lot(10_000, reserve=20_000)
 
 
 class Turn(Struct, frozen=True):
-    """One step: who asked for what and when, the code of the refusal, and what anybody could see before and after."""
+    """One step: the request and its instant, the code of the refusal, and the public view before and after."""
 
     lot: Lot
     act: Act
@@ -87,7 +87,7 @@ class Turn(Struct, frozen=True):
 
     @property
     def accepted(self) -> Bid | None:
-        """The bid, if it was one and was not refused."""
+        """Return the bid, if the step is an accepted one."""
         return self.act if isinstance(self.act, Bid) and self.refused is None else None
 
 
@@ -107,7 +107,7 @@ def terms(lot: Lot) -> dict[str, Any]:
 
 
 def ask(people: list[User], gid: str, act: Act) -> httpx.Response | None:
-    """Send what `act` asks for; None for what only the clock does."""
+    """Send the request of `act`; None if only the clock acts."""
     path = f"/auctions/{gid}"
     match act:
         case Bid(who, amount, maximum):
@@ -127,7 +127,7 @@ def ask(people: list[User], gid: str, act: Act) -> httpx.Response | None:
 
 
 def refusal_of(answer: httpx.Response | None) -> str | None:
-    """Return the refusal as the oracle says it."""
+    """Return the refusal in the oracle's words."""
     if answer is None or answer.is_success:
         return None
     body = answer.json()
@@ -137,7 +137,7 @@ def refusal_of(answer: httpx.Response | None) -> str | None:
 
 
 def told(stored: Records) -> dict[str, Any]:
-    """Return the records as `Oracle.seen` tells them."""
+    """Return the records in the form of `Oracle.seen`."""
     leader = stored.auction.leader
     party = None if leader is None else Party(100 + PEOPLE.index(leader.name), leader.name)
     rows = [Row(PEOPLE.index(b.bidder), units(b.amount), units(b.maximum), b.automatic) for b in reversed(stored.bids)]
@@ -170,7 +170,7 @@ def play(house: House, clock: FakeClock, history: History) -> list[Turn]:
 
 
 def play_many(house: House, clock: FakeClock) -> list[list[Turn]]:
-    """Play generated histories, a third as many as a property of the rules themselves has."""
+    """Play generated histories, a third as many as for a property of the rules alone."""
     found: list[list[Turn]] = []
 
     @settings(max_examples=settings().max_examples // 3)
@@ -215,7 +215,7 @@ def price(view: dict[str, Any]) -> Decimal:
 
 
 def limits(history: list[Turn]) -> Iterator[tuple[Turn, list[tuple[int, int, int]]]]:
-    """Yield each step with the highest accepted limit of everybody, the highest and then the earliest first."""
+    """Yield each step with everybody's highest accepted maximum, the highest first and then the earliest."""
     highest: dict[int, tuple[int, int, int]] = {}
     for number, turn in enumerate(history):
         bid = turn.accepted
@@ -228,7 +228,7 @@ def limits(history: list[Turn]) -> Iterator[tuple[Turn, list[tuple[int, int, int
 
 
 def test_histories_hold_what_they_must(played: list[list[Turn]]) -> None:
-    """The histories hold every act, accepted and refused, and every refusal that bidders and authors can meet."""
+    """The histories contain every act, accepted and refused, and every refusal that bidders and authors can meet."""
     acts = {type(turn.act).__name__ for turn in turns(played) if turn.refused is None}
     assert {"Bid", "Buy", "Amend", "Cancel", "CloseNow", "Announce"} <= acts
     refused = {turn.refused.split()[0] for turn in turns(played) if turn.refused is not None}
@@ -302,7 +302,7 @@ def test_the_end_never_moves_back_nor_past_the_cap(played: list[list[Turn]]) -> 
 
 
 def test_what_is_refused_changes_nothing(played: list[list[Turn]]) -> None:
-    """'A refused bid changes nothing': no record, no event, nothing that anybody sees; nor does any other refusal."""
+    """'A refused bid changes nothing': no record, no event and no public view; neither does any other refusal."""
     for turn in turns(played):
         if turn.refused is not None:
             before, after = turn.stored

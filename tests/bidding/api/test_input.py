@@ -1,4 +1,4 @@
-"""Bodies and queries as strangers write them: every fault is named, with its field and all at once."""
+"""Bodies and queries as strangers write them: every fault is named with its field, and all come at once."""
 
 import json
 from collections.abc import Mapping
@@ -62,20 +62,20 @@ HIDDEN = {
 
 
 def send(user: User, method: str, path: str, body: bytes) -> httpx.Response:
-    """Send these very bytes as JSON to an endpoint, on an auction of one's own where it needs one."""
+    """Send these very bytes as JSON to an endpoint, on an auction of the user's own if it needs one."""
     return user.request(method, path.replace("{gid}", user.gid()), content=body, headers=JSON)
 
 
 @pytest.mark.parametrize(("method", "path"), FORMS)
 @pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED)
 def test_malformed_json_is_400(sqlite_house: House, method: str, path: str, body: bytes) -> None:
-    """What is not one JSON value in UTF-8 is 400 for the whole body, on every endpoint that reads one."""
+    """A body that is not one JSON value in UTF-8 is 400 for the whole body, at every endpoint that reads one."""
     assert {"body": ["malformed_json"]} == faults(send(sqlite_house.user("ada"), method, path, body))
 
 
 @pytest.mark.parametrize(("method", "path"), FORMS[:-2])
 def test_an_empty_body_is_400(sqlite_house: House, method: str, path: str) -> None:
-    """No body at all is not JSON either, but for the two that need none."""
+    """An empty body is 400 too, except at the two endpoints that need none."""
     assert {"body": ["malformed_json"]} == faults(send(sqlite_house.user("ada"), method, path, b""))
     assert {"body": ["malformed_json"]} == faults(send(sqlite_house.user("ada"), method, path, b" \n"))
 
@@ -83,14 +83,14 @@ def test_an_empty_body_is_400(sqlite_house: House, method: str, path: str) -> No
 @pytest.mark.parametrize(("method", "path"), FORMS)
 @pytest.mark.parametrize("body", NO_OBJECTS)
 def test_json_that_is_no_object_is_400(sqlite_house: House, method: str, path: str, body: bytes) -> None:
-    """An array, a string, a number, a boolean or null is no request."""
+    """An array, a string, a number, a boolean or null is 400."""
     assert {"body": ["not_an_object"]} == faults(send(sqlite_house.user("ada"), method, path, body))
 
 
 @pytest.mark.parametrize(("method", "path"), FORMS)
 @pytest.mark.parametrize("body", DEEP.values(), ids=DEEP)
 def test_deep_nesting_is_400(sqlite_house: House, method: str, path: str, body: bytes) -> None:
-    """Tens of thousands of nested arrays or objects are refused, and nothing overflows."""
+    """Tens of thousands of nested arrays or objects are refused without an overflow."""
     [[code]] = faults(send(sqlite_house.user("ada"), method, path, body)).values()
     assert code in ("too_deep", "malformed_json", "not_an_object")
 
@@ -100,13 +100,13 @@ def test_deep_nesting_is_400(sqlite_house: House, method: str, path: str, body: 
     "name", ["authorId", "currentBid", "gid", "status", "version", "__proto__", "", "x" * 100, "\0"]
 )
 def test_unknown_members_are_named(sqlite_house: House, method: str, path: str, name: str) -> None:
-    """A member that an endpoint does not know is 400 under its own name, cut where it is long: nothing is smuggled in."""
+    """An unknown member is 400 under its own name, which is cut if it is long."""
     found = faults(send(sqlite_house.user("ada"), method, path, json.dumps({name: "1"}).encode()))
     assert ["unknown"] == found[name[:64]]
 
 
 def test_all_faults_come_at_once(sqlite_house: House) -> None:
-    """Every fault of every field is in one answer, with a code and a sentence each."""
+    """One answer has every fault of every field, each with a code and a sentence."""
     body = {
         "name": " \0 ",
         "description": 5,
@@ -156,7 +156,7 @@ MANY_FAULTS = {
 
 @pytest.mark.parametrize("body", MANY_FAULTS.values(), ids=MANY_FAULTS)
 def test_thousands_of_faults_have_a_short_answer(sqlite_house: House, body: str) -> None:
-    """However many faults a body has, the first ones are told, and how many more there are."""
+    """Of many faults the first ones are told, and the number of the others."""
     assert len(body) < BODY_BYTES_MAX
     answer = send(sqlite_house.user("ada"), "POST", "/auctions", body.encode())
     assert "more_faults" in [code for codes in faults(answer).values() for code in codes]
@@ -164,7 +164,7 @@ def test_thousands_of_faults_have_a_short_answer(sqlite_house: House, body: str)
 
 
 def test_faults_of_body_query_and_key_come_together(sqlite_house: House) -> None:
-    """What is wrong with the query and the Idempotency-Key stands beside what is wrong with the body."""
+    """Faults of the query and of the Idempotency-Key come with those of the body."""
     answer = sqlite_house.user("ada").post("/auctions?a=1", json={}, headers={"Idempotency-Key": "k" * 256})
     assert {
         "name": ["required"],
@@ -176,13 +176,13 @@ def test_faults_of_body_query_and_key_come_together(sqlite_house: House) -> None
 
 @pytest.mark.parametrize("text", HIDDEN.values(), ids=HIDDEN)
 def test_names_hold_no_hidden_characters(sqlite_house: House, text: str) -> None:
-    """Control and direction-override characters are refused in a name, wherever they stand inside."""
+    """Control and direction-override characters inside a name are refused."""
     answer = sqlite_house.user("ada").post("/auctions", json={**DRAFT, "name": text})
     assert {"name": ["text_characters"]} == faults(answer)
 
 
 def test_descriptions_may_have_lines(house: House) -> None:
-    """A description keeps line breaks and tabs, and refuses the other control and override characters."""
+    """A description may have line breaks and tabs, but no other control and no override characters."""
     ada = house.user("ada")
     text = "First line\n\n\tindented \u2014 \u00fc \u4e2d \U0001f570"
     assert text == ada.json("GET", f"/auctions/{ada.auction(description=text)}")["description"]
@@ -196,14 +196,14 @@ def test_descriptions_may_have_lines(house: House) -> None:
 
 @pytest.mark.parametrize(("name", "kept"), [("a", "a"), ("  Clock \n", "Clock"), ("\u00fc" * 200, "\u00fc" * 200)])
 def test_names_are_trimmed(house: House, name: str, kept: str) -> None:
-    """A name has 1 to 200 characters after trimming, and is kept trimmed."""
+    """A name has 1 to 200 characters after trimming, and is stored trimmed."""
     ada = house.user("ada")
     assert kept == ada.json("GET", f"/auctions/{ada.auction(name=name)}")["name"]
 
 
 @pytest.mark.parametrize("name", ["", " ", "\t\n", "\u2003", "a" * 201, "\U0001f570" * 201])
 def test_names_that_are_too_short_or_long(sqlite_house: House, name: str) -> None:
-    """Nothing but spaces, or more than 200 characters, is no name."""
+    """A name of spaces only, or of more than 200 characters, is refused."""
     assert {"name": ["text_length"]} == faults(sqlite_house.user("ada").post("/auctions", json={**DRAFT, "name": name}))
 
 
@@ -223,7 +223,7 @@ def test_names_that_are_too_short_or_long(sqlite_house: House, name: str) -> Non
 def test_text_that_is_not_unicode_is_400(
     sqlite_house: House, path: str, field: str, rest: Mapping[str, Any], raw: bytes
 ) -> None:
-    """A lone surrogate or bytes that are not UTF-8 are refused, in every field that holds text."""
+    """A lone surrogate, or bytes that are not UTF-8, are refused in every text field."""
     body = json.dumps(rest).encode()[:-1] + f', "{field}": '.encode() + raw + b"}"
     found = faults(sqlite_house.user("ada").post(path, content=body, headers=JSON))
     assert found in ({field: ["not_text"]}, {"body": ["malformed_json"]})
@@ -276,20 +276,20 @@ def test_instants_are_kept_to_the_microsecond_in_utc(house: House, written: str,
     ],
 )
 def test_instants_that_are_refused(sqlite_house: House, written: str) -> None:
-    """An instant without an offset, with more than microseconds, or that is none at all, is 400."""
+    """An instant without an offset or with more than microseconds is 400, and so is any other text."""
     answer = sqlite_house.user("ada").post("/auctions", json={**DRAFT, "endsAt": written})
     assert {"endsAt": ["instant_format"]} == faults(answer)
 
 
 @pytest.mark.parametrize("value", [1, 4_100_000_000, 1.5, True, [], {}])
 def test_instants_are_text(sqlite_house: House, value: Any) -> None:
-    """A number of seconds is no instant."""
+    """A number of seconds is not an instant."""
     answer = sqlite_house.user("ada").post("/auctions", json={**DRAFT, "startsAt": value})
     assert {"startsAt": ["not_a_string"]} == faults(answer)
 
 
 def test_instants_before_1970_are_refused(sqlite_house: House) -> None:
-    """Nothing in the house is older than 1970."""
+    """An instant before 1970 is refused."""
     answer = sqlite_house.user("ada").post("/auctions", json={**DRAFT, "startsAt": "1969-12-31T23:59:59Z"})
     assert {"startsAt": ["instant_range"]} == faults(answer)
 
@@ -366,11 +366,11 @@ def test_terms_that_make_no_auction(house: House, change: dict[str, Any], expect
     ],
 )
 def test_queries_that_are_refused(sqlite_house: House, query: str, expected: dict[str, list[str]]) -> None:
-    """Every fault of a query is named: out of range, unknown, repeated, or no text at all."""
+    """Every fault of a query is named: out of range, unknown, repeated, or not text."""
     assert expected == faults(sqlite_house.anyone.get(f"/auctions?{query}"))
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/openapi.json", "/auctions/AAAAAAAAAAAA"])
 def test_parameters_where_there_are_none(sqlite_house: House, path: str) -> None:
-    """An address without parameters refuses them by name."""
+    """An endpoint without parameters refuses each by its name."""
     assert {"x": ["unknown"]} == faults(sqlite_house.anyone.get(f"{path}?x=1"))

@@ -1,4 +1,4 @@
-"""Lists by page: auctions, bids, what is mine; in order, without a gap, while everything goes on."""
+"""Lists by page: auctions, bids and the user's own, in order and without gaps while everything changes."""
 
 import base64
 import re
@@ -26,11 +26,11 @@ FORGED: list[Any] = [
         ["x" * 5000, 1, "1"],
     ),
 ]
-"""What a cursor of one list or the other might hold, had a stranger made it."""
+"""Contents of forged cursors, for either list."""
 
 
 def pages(client: Client, path: str) -> Iterator[list[dict[str, Any]]]:
-    """Yield page after page, following `Link` and checking that it is what `next` says."""
+    """Yield page after page by `Link`, and check that it agrees with `next`."""
     while path:
         answer = client.get(path)
         assert 200 == answer.status_code, answer.text
@@ -43,12 +43,12 @@ def pages(client: Client, path: str) -> Iterator[list[dict[str, Any]]]:
 
 
 def gids(client: Client, path: str) -> list[str]:
-    """Return the gids of a list of auctions, over all its pages."""
+    """Return the gids of a list of auctions, from all its pages."""
     return [row["gid"] for rows in pages(client, path) for row in rows]
 
 
 def test_a_list_by_page(house: House) -> None:
-    """`limit` rows to a page, 50 unless said otherwise; `Link` leads on, with the same filters, until `next` is null."""
+    """A page has `limit` rows, or 50; `Link` leads on with the same filters until `next` is null."""
     ada = house.newcomer()
     made = [ada.auction() for _ in range(51)]
     path = f"/auctions?author={ada.name}&sort=newest"
@@ -60,7 +60,7 @@ def test_a_list_by_page(house: House) -> None:
 
 
 def test_an_empty_list(house: House) -> None:
-    """A list without rows is a page without rows and without a next."""
+    """An empty list is one page without rows and without a next one."""
     for path in ("/me/auctions", "/me/bids", f"/auctions?author={house.newcomer().name}"):
         answer = house.newcomer().get(path)
         assert ([], None) == tuple(answer.json().values())
@@ -68,7 +68,7 @@ def test_an_empty_list(house: House) -> None:
 
 
 def test_the_orders(house: House) -> None:
-    """By end: the soonest, then those without an end, then those that are over; by price the lowest; newest first."""
+    """By end: the soonest, then those without an end, then those that are over. By price: the lowest first. Or the newest."""
     ada, bob = house.newcomer(), house.user("bob")
     late = ada.auction(endsAt="2099-01-02T00:00:00Z", startingPrice=30)
     never = ada.auction(startingPrice="99999999999999999.999")
@@ -83,7 +83,7 @@ def test_the_orders(house: House) -> None:
 
 
 def test_filters(house: House) -> None:
-    """By status, by author in any case, by text in name or description without case; all together narrow."""
+    """Filters by status, author in any case, and text in name or description in any case narrow the list together."""
     ada, bob = house.newcomer(), house.user("bob")
     clock = ada.auction(name="Longcase CLOCK", description="Walnut")
     vase = ada.auction(name="Vase 100%", description="Not a clock_face")
@@ -105,7 +105,7 @@ def test_filters(house: House) -> None:
 
 @pytest.mark.parametrize("sort", ["ending", "price", "newest"])
 def test_pages_neither_skip_nor_repeat(house: House, sort: str) -> None:
-    """Prices rise, ends move and auctions come and go between two pages; each that was there is listed exactly once."""
+    """While prices, ends and auctions change between two pages, each earlier auction is listed exactly once."""
     ada, bob, cy = house.newcomer(), house.user("bob"), house.user("cy.")
     now = ada.json("GET", "/me")["createdAt"]
     made = [ada.auction(endsAt=after(now, hours=n), startingPrice=10 * n) for n in range(1, 7)]
@@ -122,7 +122,7 @@ def test_pages_neither_skip_nor_repeat(house: House, sort: str) -> None:
 
 
 def test_the_history_by_page(house: House) -> None:
-    """Bids come newest first; a bid placed meanwhile does not shift the pages."""
+    """Bids come newest first; a bid in between does not shift the pages."""
     ada, bob, cy = house.user("ada"), house.user("bob"), house.user("cy.")
     gid = ada.auction()
     for n in range(10, 17):
@@ -135,7 +135,7 @@ def test_the_history_by_page(house: House) -> None:
 
 
 def test_my_auctions(house: House) -> None:
-    """GET /me/auctions has one's own auctions, newest first, whatever became of them, and nobody else's."""
+    """GET /me/auctions lists the user's own auctions, newest first, in any state, and nobody else's."""
     ada, bob = house.newcomer(), house.newcomer()
     mine = [ada.auction() for _ in range(3)]
     bob.auction()
@@ -145,7 +145,7 @@ def test_my_auctions(house: House) -> None:
 
 
 def test_my_bids(house: House) -> None:
-    """GET /me/bids has each auction one has bid on once: leading or outbid while it lasts, won or lost afterwards."""
+    """GET /me/bids lists each auction on which the user has bid once: leading or outbid, later won or lost."""
     ada, bob, cy = house.user("ada"), house.newcomer(), house.user("cy.")
     leading, outbid, won, lost, unsold = (ada.auction(reservePrice=reserve) for reserve in (None, None, 10, None, 99))
     for gid in (leading, outbid, won, lost, unsold):
@@ -164,7 +164,7 @@ def test_my_bids(house: House) -> None:
 
 @pytest.mark.parametrize("value", FORGED, ids=lambda value: repr(value)[:30])
 def test_forged_cursors_are_refused_or_harmless(house: House, value: Any) -> None:
-    """What no page gave is 400, sealed by another house or not at all; by somebody with the house's own key, never worse."""
+    """A forged cursor is 400, sealed by another house or not at all; one made with the house's own key does no worse harm."""
     ada, own = house.user("ada"), cursors_of(house)
     lists = {"/auctions": AUCTIONS, "/auctions?sort=price": AUCTIONS, "/auctions?sort=newest": AUCTIONS}
     more = {"/me/auctions": AUCTIONS, "/me/bids": BID_ON, "/": AUCTIONS, f"/auctions/{ada.gid()}/bids": BIDS}
@@ -179,14 +179,14 @@ def test_forged_cursors_are_refused_or_harmless(house: House, value: Any) -> Non
 
 @pytest.mark.parametrize("text", ["", "x", "%%%", "\u00fc", "=", "AAAA", "null", "a" * 5000, "..", "W10"])
 def test_text_that_is_no_cursor(house: House, text: str) -> None:
-    """What does not decode to a mark of this list is 400 for the cursor."""
+    """A cursor without a place of this list is 400."""
     ada = house.user("ada")
     for path in ("/auctions", "/me/auctions", "/me/bids", f"/auctions/{ada.gid()}/bids"):
         assert {"cursor": ["cursor"]} == faults(ada.get(path, params={"cursor": text}))
 
 
 def test_a_cursor_belongs_to_its_list(house: House) -> None:
-    """The cursor of a list by price does not lead on in one by end, nor that of auctions among bids."""
+    """A cursor does not work in a list of another order, nor one of auctions in a list of bids."""
     ada = house.newcomer()
     ada.auction(), ada.auction()
     given = ada.json("GET", f"/auctions?author={ada.name}&sort=price&limit=1")["next"]
@@ -200,7 +200,7 @@ def test_a_cursor_belongs_to_its_list(house: House) -> None:
 
 
 def test_a_cursor_tells_nothing(house: House) -> None:
-    """Two cursors of one place have nothing in common but their length, which is that of all cursors of the house."""
+    """Two cursors of one place only have their length in common, which is that of all cursors of the house."""
     ada, bob = house.newcomer(), house.newcomer()
     gid = ada.auction()
     ada.auction()
@@ -216,6 +216,6 @@ def test_a_cursor_tells_nothing(house: House) -> None:
 
 
 def test_lists_tell_caches_what_they_depend_on(house: House) -> None:
-    """A list is not reused unasked, and differs by who asks."""
+    """A cache must ask before it reuses a list, and keeps one for each `Authorization`."""
     answer = house.user("ada").get("/auctions?limit=1")
     assert ("no-cache", "Authorization") == (answer.headers["cache-control"], answer.headers["vary"])

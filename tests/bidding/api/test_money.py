@@ -1,4 +1,4 @@
-"""Money in and out: exact to 20 digits and 3 decimals, whichever way it is written; anything else is refused."""
+"""Money in and out: exact to 20 digits and 3 decimals, however it is written; anything else is refused."""
 
 import re
 from decimal import Decimal
@@ -27,7 +27,7 @@ READ = {
     "99999999999999999": "99999999999999999.000",
     LIMIT: LIMIT,
 }
-"""What may be written, bare or in quotes, and what it comes out as."""
+"""Amounts, bare or in quotes, and how they come back."""
 
 REFUSED = {
     "1.2345": "money_decimals",
@@ -44,7 +44,7 @@ REFUSED = {
     "1.0e0": "money_format",
     "1e400": "money_format",
 }
-"""What is refused, bare or in quotes alike."""
+"""Texts that are refused, bare or in quotes alike."""
 
 REFUSED_TEXTS: tuple[str, ...] = (
     "NaN",
@@ -108,14 +108,14 @@ def test_money_that_cannot_be_kept_exactly_is_refused(sqlite_house: House, quote
 
 @pytest.mark.parametrize("text", REFUSED_TEXTS, ids=ascii)
 def test_text_that_is_no_amount_is_refused(sqlite_house: House, text: str) -> None:
-    """Words, spaces, underscores, foreign digits and everything else but plain digits and one point is 400."""
+    """Words, spaces, underscores, foreign digits and anything but plain digits and one point are 400."""
     answer = sqlite_house.user("ada").post("/auctions", json={"name": "Clock", "startingPrice": text})
     assert {"startingPrice": ["money_format"]} == faults(answer)
 
 
 @pytest.mark.parametrize("raw", NO_AMOUNTS)
 def test_what_is_neither_text_nor_number_is_refused(sqlite_house: House, raw: str) -> None:
-    """Booleans, null, arrays and objects are no amounts."""
+    """Booleans, null, arrays and objects are not amounts."""
     assert {"startingPrice": ["money_type"]} == faults(create(sqlite_house.user("ada"), raw))
 
 
@@ -167,7 +167,7 @@ def test_a_ladder_reads_its_amounts_alike(sqlite_house: House) -> None:
 @example(thousandths=2**53 * 1000 + 1, quoted=False, both=False)
 @given(thousandths=st.integers(1, 10**20 - 1), quoted=st.booleans(), both=st.booleans())
 def test_any_amount_goes_through_a_bid_unchanged(house: House, thousandths: int, quoted: bool, both: bool) -> None:
-    """Whatever 20 digits one bids, the answer, the auction and the history show those very digits."""
+    """An amount of any 20 digits comes back unchanged in the answer, the auction and the history."""
     ada, bob = house.user("ada"), house.user("bob")
     written = str(Decimal(thousandths).scaleb(-3).quantize(Decimal("0.001")))
     raw = f'"{written}"' if quoted else written
@@ -181,7 +181,7 @@ def test_any_amount_goes_through_a_bid_unchanged(house: House, thousandths: int,
 
 
 def test_there_is_no_next_bid_once_it_could_not_be_written(house: House) -> None:
-    """At the highest amount that 20 digits can write `minimumBid` is null, and whoever bids on is refused with null."""
+    """At the highest amount of 20 digits `minimumBid` is null, and a further bid is refused with null."""
     ada, bob, cy = house.user("ada"), house.user("bob"), house.user("cy.")
     gid = ada.auction()
     accepted = bob.bid(gid, LIMIT).json()["auction"]

@@ -1,4 +1,4 @@
-"""Photos over HTTP: sending, arranging, and the files themselves."""
+"""Photos over HTTP: sending them, arranging them, and their files."""
 
 import io
 import json
@@ -47,12 +47,12 @@ def add_photos(house: House, owner: User, count: int) -> list[str]:
 
 
 def arrange(who: User, gid: str, ids: list[str]) -> httpx.Response:
-    """Say which photos an auction is to have."""
+    """Choose the photos of an auction."""
     return who.request("PUT", f"/auctions/{gid}/photos", json={"photos": ids})
 
 
 def test_a_photo_is_sent_put_on_an_auction_and_seen(house: House) -> None:
-    """POST /photos is 201 with the photo's files; put on an auction it is listed to anybody, and each file can be had."""
+    """POST /photos is 201 with the photo's files; an auction with the photo lists it to anybody, and each file can be read."""
     ada = house.user("ada")
     answer = send(ada, told_much())
     photo = answer.json()
@@ -70,7 +70,7 @@ def test_a_photo_is_sent_put_on_an_auction_and_seen(house: House) -> None:
 
 
 def test_a_file_lasts_for_ever(sqlite_house: House) -> None:
-    """A file says that it never changes and what it is; GET, HEAD and 304 agree on its strong entity tag."""
+    """A file's headers say that it never changes and what it is; GET, HEAD and 304 agree on its strong entity tag."""
     url = send(sqlite_house.user("ada")).headers["location"]
     anyone = sqlite_house.stranger
     answer, head = anyone.get(url), anyone.head(url)
@@ -108,13 +108,13 @@ def test_a_file_lasts_for_ever(sqlite_house: House) -> None:
     ],
 )
 def test_any_other_address_is_404(house: House, path: str) -> None:
-    """What is no photo in one of its widths is 404, however it is spelled."""
+    """An address that is not of a photo in one of its widths is 404, however it is written."""
     photo_id = send(house.user("ada")).json()["id"]
     assert 404 == house.plain.get(path.replace("{id}", photo_id)).status_code
 
 
 def test_a_file_takes_no_other_method(sqlite_house: House) -> None:
-    """A photo is only shown."""
+    """A photo's address only takes GET and HEAD."""
     url = send(sqlite_house.user("ada")).headers["location"]
     answer = sqlite_house.anyone.delete(url)
     assert (405, "GET, HEAD") == (answer.status_code, answer.headers["allow"])
@@ -131,12 +131,12 @@ def test_a_file_takes_no_other_method(sqlite_house: House) -> None:
     ],
 )
 def test_pictures_that_cannot_be_used(sqlite_house: House, data: bytes, code: str) -> None:
-    """A bad file is 400 with what is wrong with the field `photo`."""
+    """A faulty file is 400 with the fault of the field `photo`."""
     assert {"photo": [code]} == faults(send(sqlite_house.user("ada"), data))
 
 
 def test_what_a_picture_is_its_bytes_tell(sqlite_house: House) -> None:
-    """Any type of image may be declared, and none by octets; what is declared as anything else is 415."""
+    """The declared type may be of any image, or octets; any other is 415."""
     ada = sqlite_house.user("ada")
     for declared in ("image/png", "IMAGE/heic", "image/svg+xml; charset=utf-8", "application/octet-stream"):
         assert 201 == send(ada, PICTURE, **{"Content-Type": declared}).status_code
@@ -145,7 +145,7 @@ def test_what_a_picture_is_its_bytes_tell(sqlite_house: House) -> None:
 
 
 def test_who_may_not_send_is_told_before_the_file_is_read(sqlite_house: House) -> None:
-    """A dead token, and a file that says it is too large, are refused while the file is still to come."""
+    """A dead token, and a declared size that is too large, are refused before the file comes."""
 
     def begun(token: str, length: int) -> bytes:
         lines = [
@@ -165,7 +165,7 @@ def test_who_may_not_send_is_told_before_the_file_is_read(sqlite_house: House) -
 
 
 def test_the_size_of_a_photo_is_a_setting(serve_house: ServeHouse) -> None:
-    """`photo_bytes_max` is the limit of a photo, whatever the limit of other bodies is, and nothing beyond it is read."""
+    """`photo_bytes_max` is the limit of a photo, whatever the limit of other bodies; nothing beyond it is read."""
     house = serve_house(photo_bytes_max=100_000)
     ada = house.user("ada")
     for size, status in ((100_000, 201), (100_001, 413)):
@@ -176,7 +176,7 @@ def test_the_size_of_a_photo_is_a_setting(serve_house: ServeHouse) -> None:
 
 
 def test_a_photo_that_does_not_arrive_is_408(sqlite_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever stalls in the middle of a photo is answered 408."""
+    """A sender that stalls in the middle of a photo gets 408."""
     monkeypatch.setattr(uploads, "UPLOAD_SECONDS_MAX", 0.2)
     token = sqlite_house.user("ada").token
     head = f"POST /photos HTTP/1.1\r\nHost: x\r\nX-Requested-With: x\r\nAuthorization: Bearer {token}\r\n"
@@ -195,7 +195,7 @@ def test_too_many_photos_on_no_auction(sqlite_house: House) -> None:
 
 
 def test_arranging(house: House) -> None:
-    """An auction has exactly the photos that were named last, in that order, and none after an empty list."""
+    """An auction has exactly the photos of the last list, in its order, and none after an empty list."""
     ada = house.user("ada")
     gid, (a, b, c) = ada.auction(), sent(ada, 3)
     for wanted in ([a, b, c], [c, a], [], [b]):
@@ -205,7 +205,7 @@ def test_arranging(house: House) -> None:
 
 
 def test_arranging_is_refused_as_amending_is(house: House) -> None:
-    """Another's auction is 403, one with bids 409, one that is over 409, an unknown one 404."""
+    """An auction of another user is 403, one with bids 409, one that is over 409, an unknown one 404."""
     ada, bob = house.user("ada"), house.user("bob")
     open_one, bid_on, cancelled = ada.auction(), ada.auction(), ada.auction()
     assert 201 == bob.bid(bid_on, 10).status_code
@@ -217,7 +217,7 @@ def test_arranging_is_refused_as_amending_is(house: House) -> None:
 
 
 def test_photos_that_an_auction_cannot_have(house: House) -> None:
-    """Another's photo, one of another auction, one that is named twice and a thirteenth are faults of `photos`."""
+    """A photo of another user or of another auction, one that is named twice, and a thirteenth are faults of `photos`."""
     ada, bob = house.newcomer(), house.newcomer()
     gid, other = ada.auction(), ada.auction()
     mine, his = add_photos(house, ada, 13), add_photos(house, bob, 1)
@@ -230,7 +230,7 @@ def test_photos_that_an_auction_cannot_have(house: House) -> None:
 
 @pytest.mark.parametrize("photos", ["x", 1, None, [1], [None], [["x"]], {"x": 1}])
 def test_what_is_no_list_of_photos(sqlite_house: House, photos: object) -> None:
-    """Anything but a list of texts is a fault of `photos`."""
+    """Anything but a list of strings is a fault of `photos`."""
     ada = sqlite_house.user("ada")
     body = json.dumps({"photos": photos}).encode()
     headers = {"Content-Type": "application/json"}

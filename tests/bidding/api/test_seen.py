@@ -1,4 +1,4 @@
-"""What a request rests on, over HTTP: If-Match, `seenVersion` and `price`; and what has changed, where it is refused."""
+"""Preconditions over HTTP: If-Match, `seenVersion` and `price`; and the changes that a refusal tells."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ from tests.fixtures_house import House, User
 
 
 def changed(answer: httpx.Response) -> dict[str, tuple[str | None, str | None]]:
-    """What has changed, as a refused answer says: by member, what it was and is."""
+    """The changes that a refusal tells: by member, the former and the present value."""
     return {each["member"]: (each["was"], each["now"]) for each in answer.json()["changes"]}
 
 
@@ -23,7 +23,7 @@ def tag_of(house: House, gid: str) -> str:
 
 
 def test_a_price_that_nobody_saw_is_not_paid(house: House) -> None:
-    """A seller who amends the price between look and purchase sells nothing: 409 or 412, with what it was and is."""
+    """A seller who amends the price between look and purchase sells nothing: 409 or 412, with both prices."""
     ada, bob = house.user("ada"), house.user("bob")
     gid = ada.auction(buyNowPrice="50", startingPrice="10")
     tag = tag_of(house, gid)
@@ -55,7 +55,7 @@ def test_requests_that_say_nothing_work_as_ever(house: House) -> None:
 
 
 def test_a_bid_on_another_lot_than_was_seen(house: House) -> None:
-    """Another name, start and photos under a bid are told; a bid of somebody else's is no reason to refuse one."""
+    """A bid is told of another name, start and photos; another user's bid is no reason to refuse it."""
     ada, bob, cyd = house.user("ada"), house.user("bob"), house.user("cyd")
     gid, [photo] = ada.auction(startingPrice="10"), sent(ada, 1)
     ada.patch(
@@ -80,7 +80,7 @@ def test_a_bid_on_another_lot_than_was_seen(house: House) -> None:
 
 
 def test_a_version_that_is_still_to_come_was_seen_in_another_database(house: House) -> None:
-    """A house that was brought back from a backup does not take what rests on what is lost."""
+    """A house restored from a backup refuses a request that rests on lost events."""
     ada, bob = house.user("ada"), house.user("bob")
     gid = ada.auction(startingPrice="10")
     answer = bob.post(f"/auctions/{gid}/bids", json={"amount": "10", "seenVersion": 2})
@@ -89,7 +89,7 @@ def test_a_version_that_is_still_to_come_was_seen_in_another_database(house: Hou
 
 @pytest.mark.parametrize("kind", ["bids", "buy"])
 def test_a_repeat_gets_its_first_answer_whatever_has_changed(house: House, kind: str) -> None:
-    """A request that was accepted is answered by its key, also once its preconditions hold no longer; another one is not it."""
+    """A repeat of an accepted request gets its answer even if its preconditions no longer hold; another request does not."""
     ada, bob = house.user("ada"), house.user("bob")
     gid = ada.auction(buyNowPrice="50", startingPrice="10")
     body: dict[str, Any] = {"seenVersion": 1} | ({"price": "50"} if kind == "buy" else {"amount": "10"})
@@ -122,7 +122,7 @@ ACTS: dict[str, Act] = {
 
 @pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
 def test_two_tabs_of_an_author(house: House, act: Act) -> None:
-    """What rests on a version that is gone is 412 and changes nothing; the tag of the author's own view is as good as any."""
+    """A request for a version that is gone is 412 and changes nothing; the tag of the author's view counts too."""
     ada = house.user("ada")
     gid = ada.auction(reservePrice="500", startingPrice="100")
     own, public = ada.get(f"/auctions/{gid}").headers["etag"], tag_of(house, gid)
@@ -152,7 +152,7 @@ def test_two_tabs_of_an_author(house: House, act: Act) -> None:
 
 @pytest.mark.parametrize("tags", ["2", '"2', "W/2", '"2" "1"', '*, "2"', ", ,", "", "'2'", 'w/"2"'])
 def test_tags_that_are_none(sqlite_house: House, tags: str) -> None:
-    """A header that no RFC knows is 400 and says how it is written; so is one of 7,000 characters, at once."""
+    """A malformed header is 400 and says how to write it; so is one of 7,000 characters, at once."""
     ada = sqlite_house.user("ada")
     gid = ada.auction()
     for sent_ in (tags, tags + "," * 7000 + "x"):
@@ -162,7 +162,7 @@ def test_tags_that_are_none(sqlite_house: House, tags: str) -> None:
 
 
 def test_several_lines_are_one_list(sqlite_house: House) -> None:
-    """A list may come in several header lines (RFC 9110, 5.3); `*` is any version there is, and of no auction none."""
+    """Tags may come in several header lines (RFC 9110, 5.3); `*` is any version of an existing auction."""
     ada = sqlite_house.user("ada")
     gid = ada.auction()
     ada.patch(f"/auctions/{gid}", json={"name": "Other"})
@@ -175,7 +175,7 @@ def test_several_lines_are_one_list(sqlite_house: House) -> None:
 
 
 def test_photos_have_the_version_of_their_auction(house: House) -> None:
-    """Photos that are arranged are an event: the ETag moves with it, and an arrangement that changes nothing is none."""
+    """Arranging photos is an event: the ETag moves with it. The same arrangement again is not."""
     ada = house.user("ada")
     gid, ids = ada.auction(), sent(ada, 2)
     photos = f"/auctions/{gid}/photos"

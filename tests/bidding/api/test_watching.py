@@ -1,4 +1,4 @@
-"""Watching over HTTP."""
+"""The watch list over HTTP."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.fixtures_house import House
 
 
 def test_watching(house: House) -> None:
-    """PUT puts an auction on one's list and DELETE takes it off, 204 each time; the list has it as it is now."""
+    """PUT puts an auction on the watch list and DELETE takes it off, 204 each time; the list shows it as it is now."""
     ada, bob = house.newcomer(), house.newcomer()
     gids = [ada.auction() for _ in range(3)]
     for gid in (*gids, gids[0]):
@@ -23,7 +23,7 @@ def test_watching(house: House) -> None:
 
 
 def test_a_list_has_pages(house: House) -> None:
-    """The list is read page by page, by `next` and by `Link`."""
+    """The list comes page by page, by `next` and by `Link`."""
     ada = house.newcomer()
     gids = [ada.auction() for _ in range(5)]
     for gid in gids:
@@ -41,5 +41,5 @@ def test_a_list_has_pages(house: House) -> None:
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
 def test_an_unknown_auction_is_404(house: House, method: str) -> None:
-    """What is not there cannot be watched."""
+    """An unknown auction cannot be watched."""
     assert (404, "unknown_auction") == refusal(house.user("ada").request(method, "/auctions/unknown/watch"))

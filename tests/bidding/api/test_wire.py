@@ -1,4 +1,4 @@
-"""The API over a bare connection: upgrades, hosts, bodies that are asked for, and requests behind a stream."""
+"""The API over a bare connection: HTTP/2 upgrades, hosts, `100 Continue`, and requests after a stream."""
 
 import json
 import socket
@@ -15,7 +15,7 @@ END = b"\r\n\r\n"
 JAVA = (
     b"Connection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAEAAEAAAAIAAAAAAAMAAAAAAAQBAAAAAAUAAEAA\r\nUpgrade: h2c"
 )
-"""What Java's client sends with its first request, and sends the body in a packet of its own."""
+"""Headers of the first request of Java's client, which sends the body in a packet of its own."""
 
 
 def creating(house: House, *lines: bytes, token: str | None = None) -> tuple[bytes, bytes]:
@@ -27,14 +27,14 @@ def creating(house: House, *lines: bytes, token: str | None = None) -> tuple[byt
 
 
 def dialled(house: House) -> socket.socket:
-    """Return a connection over which each piece is a packet."""
+    """Return a connection that sends each piece as a packet."""
     connection = socket.create_connection(("127.0.0.1", house.port), timeout=15)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connection
 
 
 def test_a_client_that_would_rather_speak_http_2_is_served(house: House, errors_logged: Log) -> None:
-    """Its POST is 201 like any other, again and again on one connection, and leaves no line in the log."""
+    """Its POST is 201 like any other, again and again on one connection, and logs nothing."""
     head, body = creating(house, JAVA)
     with dialled(house) as connection:
         for _ in range(3):
@@ -55,7 +55,7 @@ def test_a_client_that_would_rather_speak_http_2_is_served(house: House, errors_
     ],
 )
 def test_a_request_names_one_host(sqlite_house: House, path: str, hosts: str, sentence: str) -> None:
-    """Any other is 400 and says why, whatever it is for, and the connection ends."""
+    """A request without exactly one valid Host is 400 with the reason, at any address, and the connection ends."""
     head, _, body = raw(sqlite_house, f"GET {path} HTTP/1.1\r\n{hosts}\r\n".encode()).partition(END)
     assert head.startswith(b"HTTP/1.1 400 Bad Request\r\n") and b"connection: close" in head
     fault = {"code": "malformed_http", "message": sentence}
@@ -88,7 +88,7 @@ JSON, FILTER = "Content-Type: application/json\r\n", "X-Requested-With: x\r\n"
 def test_a_body_that_nobody_wants_is_not_asked_for(
     sqlite_house: House, status: int, path: str, lines: str, length: int
 ) -> None:
-    """Where the head says enough the answer comes instead, and the connection ends: what follows is no request."""
+    """If the head is enough to refuse, the refusal comes at once and the connection ends: no further bytes are read."""
     head = f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {sqlite_house.user().token}\r\n{lines}"
     with dialled(sqlite_house) as connection:
         connection.sendall(f"{head}Expect: 100-continue\r\nContent-Length: {length}\r\n\r\n".encode())
@@ -100,7 +100,7 @@ def test_a_body_that_nobody_wants_is_not_asked_for(
 
 
 def test_little_waits_behind_a_stream(sqlite_house: House) -> None:
-    """Whoever sends requests behind `GET /events` has them wait with himself."""
+    """The house reads little of the requests that follow `GET /events` on the same connection."""
     streams = [dialled(sqlite_house) for _ in range(10)]
     for stream in streams:
         stream.sendall(b"GET /events HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -119,7 +119,7 @@ def test_little_waits_behind_a_stream(sqlite_house: House) -> None:
 
 
 def test_what_a_refused_client_still_sends_is_thrown_away(sqlite_house: House) -> None:
-    """A client that sends megabytes before it reads gets its answer all the same."""
+    """A client that sends megabytes before it reads still gets its answer."""
     head = f"POST /auctions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {sqlite_house.user().token}\r\n{FILTER}{JSON}"
     with dialled(sqlite_house) as connection:
         connection.sendall(f"{head}Content-Length: 5000000\r\n\r\n".encode() + bytes(5_000_000))
