@@ -61,7 +61,7 @@ from saleroom.settings import Settings
 from saleroom.site import operations as site_operations
 from saleroom.site.pages import Pages
 from saleroom.site.site import AreaPages, Site
-from saleroom.storage.batching import Shared
+from saleroom.storage.batching import SharedRead, SharedReads
 from saleroom.storage.database import Database
 from saleroom.storage.notices import Notices
 
@@ -111,7 +111,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
     )
     bidding = _bidding(settings, database, key, tokens, Cursors(secret))
     relay = None if broker is None else Relay(database, PUBLISHED, broker, CommandHandler(bidding, broker.prefix))
-    owed = Shared(database, LOG.owed_counts)
+    owed = SharedRead(database, LOG.owed_counts)
     health = HealthServices(
         broker=lambda: "off" if relay is None else relay.status,
         owed=lambda: owed.ask("owed"),
@@ -159,8 +159,8 @@ def _bidding(
         tokens=tokens,
         desk=Desk(database, key),
         signing_key=key,
-        auction_views=Shared(database, reading.shown),
-        shared_reads=Shared(database, reading.several),
+        auction_views=SharedRead(database, reading.shown),
+        shared_reads=SharedReads(database),
         photos=Photos(database, settings.photo_bytes_max),
         feed=Feed(database, LOG, settings.followers_max),
         cursors=cursors,

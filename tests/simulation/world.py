@@ -22,7 +22,7 @@ from saleroom.bidding.storage.event_log import LOG
 from saleroom.feed.feed import Feed
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings
-from saleroom.storage.batching import Shared
+from saleroom.storage.batching import SharedRead
 from saleroom.storage.faults import Unavailable
 from tests.bidding.domain.playing import T0
 from tests.simulation.broker import PREFIX, Broker
@@ -199,7 +199,7 @@ class Process:
         self.context = self._context(self.strand)
         self.database = SimDatabase(self)
         self.desk = Desk(self.database)
-        self.showing = Shared(self.database, reading.shown)
+        self.showing = SharedRead(self.database, reading.shown)
         self.feed = Feed(self.database, LOG, 100)
         self._closer = Closer(self.database)
         services: Any = SimpleNamespace(desk=self.desk, database=self.database)

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from saleroom.accounts.service.accounts import register
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.errors import UnknownAuction
-from saleroom.storage.batching import Shared
+from saleroom.storage.batching import SharedRead
 from saleroom.storage.database import Database, Transaction
 
 
@@ -30,7 +30,7 @@ class Census:
 async def test_waiting_questions_share_a_transaction(database: Database) -> None:
     """A lone question is asked at once; those that arrive meanwhile go together, each once."""
     census = Census()
-    shared = Shared(database, census)
+    shared = SharedRead(database, census)
     first = asyncio.create_task(shared.ask("a"))
     while not census.batches:
         await asyncio.sleep(0)
@@ -40,7 +40,7 @@ async def test_waiting_questions_share_a_transaction(database: Database) -> None
 
 async def test_no_answer_is_older_than_its_question(database: Database) -> None:
     """Whoever has just seen a commit sees it in every answer, also where the same question is being answered already."""
-    shared = Shared(database, Census())
+    shared = SharedRead(database, Census())
     for number in range(1, 21):
         early = [asyncio.create_task(shared.ask("same")) for _ in range(3)]
         await asyncio.sleep(0)
@@ -51,7 +51,7 @@ async def test_no_answer_is_older_than_its_question(database: Database) -> None:
 
 async def test_each_question_has_its_own_answer(database: Database) -> None:
     """A refusal goes to those who asked for it, and a question that breaks the transaction fails alone."""
-    shared = Shared(database, Census())
+    shared = SharedRead(database, Census())
     asked = [shared.ask(question) for question in ("fine", "refused", "bug", "fine")]
     answers = await asyncio.gather(*asked, return_exceptions=True)
     assert [int, UnknownAuction, ZeroDivisionError, int] == [type(answer) for answer in answers]
@@ -59,7 +59,7 @@ async def test_each_question_has_its_own_answer(database: Database) -> None:
 
 async def test_who_leaves_takes_nothing_away(database: Database) -> None:
     """A cancelled question leaves the others who have asked the same one with their answer."""
-    shared = Shared(database, Census())
+    shared = SharedRead(database, Census())
     gone, stays = (asyncio.create_task(shared.ask("same")) for _ in range(2))
     await asyncio.sleep(0)
     gone.cancel()

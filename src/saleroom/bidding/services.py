@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from saleroom.accounts.service.tokens import Tokens
 from saleroom.bidding.service import watching
 from saleroom.bidding.service.desk import Desk
 from saleroom.bidding.service.photos import Photos
-from saleroom.bidding.service.reading import AuctionJson, Look
+from saleroom.bidding.service.reading import AuctionJson
 from saleroom.bidding.service.signing import SigningKey
 from saleroom.feed.feed import Feed
 from saleroom.http.cursors import Cursors
-from saleroom.storage.batching import Shared
+from saleroom.storage.batching import SharedRead, SharedReads
 from saleroom.storage.database import Database
 
 
@@ -26,9 +25,9 @@ class BiddingServices:
     desk: Desk
     signing_key: SigningKey
     """The key that receipts are signed with, if there is one."""
-    auction_views: Shared[tuple[str, str | None], AuctionJson]
+    auction_views: SharedRead[tuple[str, str | None], AuctionJson]
     """Auctions by gid, as the holder of a token may see them."""
-    shared_reads: Shared[Look, Any]
+    shared_reads: SharedReads
     """Lists and histories that many ask for. Each must be cheap, as the others of its batch wait for it."""
     photos: Photos
     feed: Feed

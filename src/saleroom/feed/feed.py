@@ -21,7 +21,7 @@ from saleroom.kernel.errors import Busy
 from saleroom.kernel.identifiers import BEGINNING, EventId
 from saleroom.log import store
 from saleroom.log.store import Backlog, Log, LoggedEvent, LogMismatch
-from saleroom.storage.batching import Shared
+from saleroom.storage.batching import SharedRead
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import Unavailable
 
@@ -168,8 +168,12 @@ class Feed:
         """Events that were seen, but stand behind a number that is missing."""
         self._woken = asyncio.Event()
         self._one_looks = asyncio.Lock()
-        self._backlogs: Shared[tuple[str, int | None], Backlog] = Shared(database, log.backlogs, BACKLOGS_AT_ONCE)
-        self._pages: Shared[tuple[int, int], list[LoggedEvent]] = Shared(database, log.between, BACKLOGS_AT_ONCE)
+        self._backlogs: SharedRead[tuple[str, int | None], Backlog] = SharedRead(
+            database, log.backlogs, BACKLOGS_AT_ONCE
+        )
+        self._pages: SharedRead[tuple[int, int], list[LoggedEvent]] = SharedRead(
+            database, log.between, BACKLOGS_AT_ONCE
+        )
 
     def __len__(self) -> int:
         return self._count

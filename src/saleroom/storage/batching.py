@@ -5,19 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from itertools import islice
-from typing import Generic, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 import structlog
 from msgspec import Struct
 
-from saleroom.storage.database import Database, Transaction
+from saleroom.kernel.errors import Refused
+from saleroom.storage.database import Database, Transaction, ranked
 from saleroom.storage.faults import Abandoned, Unavailable
-from saleroom.storage.turns import ASKER, Asker, begin_for_all
+from saleroom.storage.turns import ASKER, Asker, Rank, begin_for_all
 
 log = structlog.get_logger()
 
 BATCH_MAX = 512
 
+P = ParamSpec("P")
+R = TypeVar("R")
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 Answers = Sequence[V | Exception]
@@ -100,12 +103,11 @@ class _Waiting(Struct, Generic[V]):
         return not self.future.done()
 
 
-class Shared(Generic[K, V]):
-    """Gathers the questions that arrive while a transaction is under way into the next one, each asked once.
+class SharedRead(Generic[K, V]):
+    """One use case for many: questions that arrive during a transaction share the next one, and equal ones are asked once.
 
-    So an answer is never older than its question: its transaction began afterwards. Nothing is kept for the next one. Who
-    has hung up when the next one begins is not asked for. Questions are to be cheap, as they wait for each other; there
-    are never more than there are connections.
+    An answer is never older than its question, because its transaction began afterwards; no answer is kept. A question is
+    dropped if all who asked have hung up before its transaction begins. Questions must be cheap, as they wait for each other.
     """
 
     def __init__(
@@ -140,3 +142,28 @@ class Shared(Generic[K, V]):
 
     def _read(self, questions: Sequence[K]) -> Awaitable[Answers[V]]:
         return self._database.read(self._answer, questions)
+
+
+Question = tuple[Callable[..., Any], tuple[Any, ...], tuple[tuple[str, Any], ...]]
+
+
+class SharedReads:
+    """A `SharedRead` for any use case that only reads and is cheap."""
+
+    def __init__(self, database: Database) -> None:
+        self._reads: SharedRead[Question, Any] = SharedRead(database, _answer_each)
+
+    async def ask(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Return what `use_case` returns; its arguments must be hashable. Raises as `SharedRead.ask` does, and ValueError."""
+        return cast("R", await self._reads.ask((use_case, args, tuple(kwargs.items()))))
+
+
+@ranked(Rank.HOUSE)
+def _answer_each(tx: Transaction, questions: Sequence[Question]) -> list[Any]:
+    answers: list[Any] = []
+    for use_case, args, kwargs in questions:
+        try:
+            answers.append(use_case(tx, *args, **dict(kwargs)))
+        except (Refused, ValueError) as error:
+            answers.append(error)
+    return answers

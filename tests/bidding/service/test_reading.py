@@ -13,7 +13,7 @@ from saleroom.bidding.service.auctions import close
 from saleroom.bidding.service.reading import AuctionJson, MyBid
 from saleroom.bidding.storage.listing import Filter, Mark, Sort
 from saleroom.kernel.errors import Unauthenticated
-from saleroom.storage.batching import Shared
+from saleroom.storage.batching import SharedRead
 from saleroom.storage.database import Database
 from tests.bidding.service.people import Person, bid, person, sells
 
@@ -41,7 +41,7 @@ async def test_a_dead_token_is_no_visitor(database: Database) -> None:
     ada = await person(database)
     gid = await sells(database, ada)
     reads: list[Callable[[str], Awaitable[Any]]] = [
-        lambda token: Shared(database, reading.shown).ask((gid, token)),
+        lambda token: SharedRead(database, reading.shown).ask((gid, token)),
         lambda token: database.read(reading.auction_list, token, Filter(), Sort.NEWEST, 10, None),
         lambda token: database.read(reading.bid_history, gid, token, 10, None),
         lambda token: database.read(reading.my_auctions, token, 10, None),
@@ -56,7 +56,7 @@ async def test_a_dead_token_is_no_visitor(database: Database) -> None:
 async def test_what_is_not_there(database: Database) -> None:
     """An unknown gid has neither an auction nor a history."""
     with pytest.raises(UnknownAuction):
-        await Shared(database, reading.shown).ask(("nowhere", None))
+        await SharedRead(database, reading.shown).ask(("nowhere", None))
     with pytest.raises(UnknownAuction):
         await database.read(reading.bid_history, "nowhere", None, 10, None)
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Concatenate, ParamSpec, TypeVar
 
 from saleroom.accounts.service import accounts
-from saleroom.storage.batching import Shared
+from saleroom.storage.batching import SharedRead
 from saleroom.storage.database import Database, Transaction
 
 P = ParamSpec("P")
@@ -18,7 +18,7 @@ class Tokens:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._owners: Shared[str, int] = Shared(database, accounts.token_owners)
+        self._owners: SharedRead[str, int] = SharedRead(database, accounts.token_owners)
 
     def owner(self, token: str) -> Awaitable[int]:
         """Return the number of the token's user. Raises Unauthenticated or Unavailable."""

@@ -95,11 +95,13 @@ async def list_auctions(call: Call[BiddingServices]) -> Response:
     sort = Sort(query.get("sort", Sort.ENDING))
     limit = query.get("limit", LIMIT_DEFAULT)
     after = query.get("cursor")
-    look = (reading.auction_list, call.viewer, which, sort, limit, after)
+    wanted = (call.viewer, which, sort, limit, after)
     if which.is_costly or after is not None:
         # This may take long, so it does not share a transaction that others wait for.
-        return await _page(call, call.services.database.read(reading.searched, look))
-    return await _page(call, call.services.shared_reads.ask(look))
+        return await _page(
+            call, call.services.database.read(reading.searched, lambda tx: reading.auction_list(tx, *wanted))
+        )
+    return await _page(call, call.services.shared_reads.ask(reading.auction_list, *wanted))
 
 
 async def show(call: Call[BiddingServices]) -> Response:

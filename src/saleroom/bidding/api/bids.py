@@ -101,9 +101,7 @@ async def list_bids(call: Call[BiddingServices]) -> Response:
     """GET /auctions/{gid}/bids."""
     limit = call.query.get("limit", LIMIT_DEFAULT)
     before = call.query.get("cursor")
-    bids, mark = await call.services.shared_reads.ask(
-        (reading.bid_history, call.identifier, call.viewer, limit, before)
-    )
+    bids, mark = await call.services.shared_reads.ask(reading.bid_history, call.identifier, call.viewer, limit, before)
     cursor = None if mark is None else call.services.cursors.write(BIDS, mark)
     return page_response(call.request, BidPage(bids, cursor), cursor)
 

@@ -102,7 +102,7 @@ async def upload(call: Call[BiddingServices]) -> Response:
 
 async def list_photos(call: Call[BiddingServices]) -> Response:
     """GET /auctions/{gid}/photos."""
-    return _answer(await call.services.shared_reads.ask((photos.shown, call.identifier)))
+    return _answer(await call.services.shared_reads.ask(photos.shown, call.identifier))
 
 
 async def arrange(call: Call[BiddingServices]) -> Response:

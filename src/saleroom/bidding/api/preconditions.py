@@ -46,7 +46,7 @@ async def with_changes(services: BiddingServices, gid: str, refused: AuctionChan
     """Return `refused` with what has changed, read outside the transaction that refused: bids do not wait for it."""
     if refused.seen is None:
         return refused
-    version, changes = await services.shared_reads.ask((reading.changed_since, gid, refused.seen))
+    version, changes = await services.shared_reads.ask(reading.changed_since, gid, refused.seen)
     return type(refused)(refused.message, seen=refused.seen, changes=changes, version=version)
 
 

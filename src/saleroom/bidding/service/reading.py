@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -20,15 +20,13 @@ from saleroom.bidding.domain.views import AuctionView, BidView, auction_view
 from saleroom.bidding.service.lookup import get_one
 from saleroom.bidding.storage import auctions, bids, event_log, listing
 from saleroom.bidding.storage.listing import Filter, Mark, Sort
-from saleroom.kernel.errors import Change, Refused, Unauthenticated
+from saleroom.kernel.errors import Change, Unauthenticated
 from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.kernel.parties import Party
 from saleroom.storage.database import Transaction, brief, ranked
 from saleroom.storage.turns import Rank
 
-Look = tuple[Callable[..., Any], *tuple[Any, ...]]
-"""A use case of this module and what it takes after the transaction."""
-
+R = TypeVar("R")
 
 _encode = msgspec.json.Encoder().encode
 
@@ -80,22 +78,9 @@ def _shown(tx: Transaction, one: Auction | None, token: str | None, viewer: Part
 
 
 @ranked(Rank.COSTLY)
-def searched(tx: Transaction, look: Look) -> Any:
-    """Return what a look returns that may have to read a great part of the house; few of them run at a time."""
-    use_case, *rest = look
-    return use_case(tx, *rest)
-
-
-@ranked(Rank.HOUSE)
-def several(tx: Transaction, asked: Sequence[Look]) -> list[Any]:
-    """Return what each of several looks returns or is refused with, read in one transaction; all of them are to be cheap."""
-    answers: list[Any] = []
-    for use_case, *rest in asked:
-        try:
-            answers.append(use_case(tx, *rest))
-        except (Refused, ValueError) as error:
-            answers.append(error)
-    return answers
+def searched(tx: Transaction, read: Callable[[Transaction], R]) -> R:
+    """Run a read that may look at a great part of the house; few of them run at a time."""
+    return read(tx)
 
 
 def auction_list(

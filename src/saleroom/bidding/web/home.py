@@ -97,12 +97,10 @@ class HomePage:
         try:
             if query.which.is_costly or query.after is not None:
                 # It may take long, and shared reads wait for each other.
-                searched: Catalogue = await self._services.database.read(reading.searched, (catalogue, *wanted))
-                return searched
-            found: Catalogue = await self._services.shared_reads.ask((catalogue, *wanted))
+                return await self._services.database.read(reading.searched, lambda tx: catalogue(tx, *wanted))
+            return await self._services.shared_reads.ask(catalogue, *wanted)
         except ValueError as error:
             raise Invalid({"after": [BAD_CURSOR]}) from error
-        return found
 
     def _context(self, query: LotQuery, found: Catalogue | None) -> dict[str, Any]:
         """Return what the template shows; `found` is None if the address is not that of a list."""

@@ -128,7 +128,7 @@ class LivePages:
         if board is not None and board.auction.version >= version:
             return board
         view = await self._view(gid)
-        bids, _ = await self._services.shared_reads.ask((reading.bid_history, gid, None, BIDS_SHOWN, None))
+        bids, _ = await self._services.shared_reads.ask(reading.bid_history, gid, None, BIDS_SHOWN, None)
         return self._boards.keep(gid, Board(view, bids))
 
 
