@@ -1,8 +1,7 @@
-"""The command line: words become a plan, answers an exit code. What each command does stands in the folder of its name, for
-`serve` in `compose.py`; commands on a house outside the service are in `admin/`.
+"""The command line: `serve` calls `compose.py`, the tools have folders of their names, the owner's commands are in `admin/`.
 
-Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings. What goes wrong is said in one line on standard error.
-Heavy modules are imported where they are used, so that `--version` and a mistyped command answer at once.
+Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings. A failure is one line on standard error.
+Heavy modules are imported only by the command that uses them, so that `--version` and a mistyped command answer at once.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from saleroom.kernel.terminal import plain
 from saleroom.options import EXIT_CODES
 
 LINE_LENGTH_MAX = 4000
-"""Of what is said when a command fails."""
+"""The longest message of a command that fails."""
 
 
 @click.group(epilog=EXIT_CODES)
@@ -56,7 +55,7 @@ def serve(config: str | None, **flags: str | None) -> int:
         saleroom serve --database postgresql://ada:pw@db/saleroom --workers 2
         saleroom serve --mqtt mqtts://broker.example --config house.toml
 
-    The database's tables are brought up to date first. What is in flight at the end is finished.
+    The database's tables are brought up to date first. Requests under way at the end are finished.
     """
     settings = options.read_settings(config, **flags)
     from saleroom import compose
@@ -67,7 +66,7 @@ def serve(config: str | None, **flags: str | None) -> int:
 @cli.command(
     "load",
     cls=options.ToolCommand,
-    epilog="Exit codes: 0 done, 1 a violation, or the run could not be done, 2 wrong usage.",
+    epilog="Exit codes: 0 done, 1 a violation, or the test could not be done, 2 wrong usage.",
 )
 @click.argument("url", metavar="URL")
 @click.option("--bidders", default=50, metavar="NUMBER", type=click.IntRange(1, 20_000), help="Bidders. Default: 50.")
@@ -79,9 +78,9 @@ def serve(config: str | None, **flags: str | None) -> int:
     "--rate",
     metavar="NUMBER",
     type=click.FloatRange(0, min_open=True),
-    help="Bids a second over all. Default: as fast as answers come.",
+    help="Bids per second by all bidders. Default: as fast as answers come.",
 )
-@click.option("--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False), help="Write all figures there.")
+@click.option("--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False), help="File for all figures.")
 @click.option("--key-file", metavar="FILE", type=click.Path(dir_okay=False), help="File whose first line is the key.")
 def load_house(url: str, json_file: str | None, key_file: str | None, **given: Any) -> int:
     """Try a running house before a sale night: many bidders, many lots, and a judge.
@@ -92,8 +91,8 @@ def load_house(url: str, json_file: str | None, key_file: str | None, **given: A
         saleroom load https://bids.example --bidders 200 --lots 50 --seconds 60
         saleroom load https://bids.example --rate 100 --json result.json --key-file key.txt
 
-    The house needs the setting load_key. The key is taken from SALEROOM_LOAD_KEY, from --key-file, or asked for. Everything
-    goes over HTTP; the lots are real ones with names that say what they are, and are closed at the end.
+    The house needs the setting load_key. The key comes from --key-file, from SALEROOM_LOAD_KEY, or from a prompt. The test
+    uses only HTTP. Its lots are real ones whose names say that they are a test; they are closed at the end.
     """
     from saleroom.tools.load import command
 
@@ -112,13 +111,13 @@ def load_house(url: str, json_file: str | None, key_file: str | None, **given: A
 @click.argument("url", metavar="URL")
 @click.argument("gid", metavar="[GID]", required=False)
 @click.option("--json", is_flag=True, help="Print the events themselves, one JSON object a line.")
-@click.option("--screen", is_flag=True, help="Take the whole terminal, and give it back at the end.")
-@click.option("--after", metavar="ID", help="Begin after this event; 0 is the beginning of the log. HTTP only.")
-@click.option("--prefix", metavar="TEXT", help="What all MQTT topics begin with. Default: saleroom/.")
+@click.option("--screen", is_flag=True, help="Use the whole terminal, and restore it at the end.")
+@click.option("--after", metavar="ID", help="Start after this event; 0 is the start of the log. HTTP only.")
+@click.option("--prefix", metavar="TEXT", help="The prefix of all MQTT topics. Default: saleroom/.")
 @click.option("--ca-file", metavar="FILE", help="Authorities (PEM) to trust instead of the system's.")
 @click.option("--password-file", metavar="FILE", help="File whose first line is the password for the MQTT broker.")
 def watch_house(url: str, json: bool, screen: bool, **given: Any) -> int:
-    """Watch a house live, or one lot of it until that is over; Ctrl-C ends it.
+    """Watch a house live, or one lot until it is over; Ctrl-C ends the watch.
 
     Examples:
 
@@ -126,8 +125,8 @@ def watch_house(url: str, json: bool, screen: bool, **given: Any) -> int:
         saleroom watch https://bids.example k3X9mQ2vTa1_ --json
         saleroom watch mqtts://ada@broker.example --password-file password.txt
 
-    A lost connection is made anew by itself. Over HTTP nothing is missed; over MQTT it says what was missed. Where standard
-    output is no terminal, there is a line for each event, and what is said about the watch goes to standard error.
+    After a lost connection the watch reconnects. Over HTTP it misses nothing; over MQTT it names the missed events. If
+    standard output is no terminal, it prints a line for each event, and messages about the watch go to standard error.
     """
     from saleroom.tools.watch import command
 
@@ -150,7 +149,7 @@ def watch_house(url: str, json: bool, screen: bool, **given: Any) -> int:
     flag_value="",
     help="Check a database, by default that of the settings.",
 )
-@click.option("--json", is_flag=True, help="Say it as one JSON object.")
+@click.option("--json", is_flag=True, help="Print one JSON object.")
 @options.config
 def verify_ledger(
     ledger: str | None, receipt: str | None, key: str | None, own: str | None, json: bool, config: str | None
@@ -164,8 +163,8 @@ def verify_ledger(
         saleroom verify sale.ndjson --receipt receipt.txt --key https://bids.example
         saleroom verify --database
 
-    It checks the chain of hashes, decides every event once more by the rules, and says who won, at which price, and why each
-    bid was decided as it was; or the first line where the ledger breaks. docs/ledger.md tells how.
+    It checks the chain of hashes and decides every event again by the rules. It prints the winner, the price, and the reason
+    for each decision, or the first line at which the ledger breaks. docs/ledger.md explains the checks.
     """
     if own is not None:
         if ledger is not None or receipt is not None or key is not None:
@@ -188,7 +187,7 @@ def verify_ledger(
 )
 @click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="Address to listen on. Default: 127.0.0.1.")
 @click.option(
-    "--port", metavar="NUMBER", type=click.IntRange(0, 65535), help="Default: 9000, or a free one where that is taken."
+    "--port", metavar="NUMBER", type=click.IntRange(0, 65535), help="Default: 9000, or a free one if 9000 is taken."
 )
 @click.option("--lots", default=20, metavar="NUMBER", type=click.IntRange(1, 200), help="Lots at a time. Default: 20.")
 @click.option(
@@ -204,8 +203,7 @@ def demo_house(**given: Any) -> int:
         saleroom demo --port 8000 --speed 3
         saleroom demo --host 0.0.0.0 --seed 7
 
-    It has a database of its own in a folder that is gone afterwards, and goes on until Ctrl-C. No setting of yours counts for
-    it, and no house of yours is touched.
+    It runs until Ctrl-C, with its own database in a temporary folder. It ignores your settings and touches no house of yours.
     """
     from saleroom.tools.demo import command
 

@@ -17,7 +17,7 @@ from saleroom.bidding.domain.selling import Draft
 from saleroom.kernel.errors import Refused
 from saleroom.kernel.parties import Party
 from saleroom.tools.load.answers import microseconds
-from saleroom.tools.load.record import Attempt, Bid, ClockReading, Look, LotRecord, Record, Reply, View
+from saleroom.tools.load.record import Attempt, Bid, ClockReading, Look, LotRecord, LotView, Record, Reply
 from tests.bidding.domain.playing import T0
 
 SELLER = Party(1, "test.seller")
@@ -153,8 +153,8 @@ class _Simulation:
         return self.kept[attempt.key]
 
 
-def _seen(auction: Auction) -> View:
-    return View(
+def _seen(auction: Auction) -> LotView:
+    return LotView(
         price=None if auction.current_bid is None else _thousandths(auction.current_bid),
         bidder=None if auction.leader is None else auction.leader.name,
         minimum=None if auction.minimum_bid is None else _thousandths(auction.minimum_bid),

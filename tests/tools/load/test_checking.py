@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from saleroom.tools.load.checking import check
-from saleroom.tools.load.record import Attempt, Bid, LotRecord, Record, Reply, View
+from saleroom.tools.load.record import Attempt, Bid, LotRecord, LotView, Record, Reply
 from saleroom.tools.load.violations import EXAMPLES_MAX, Kind
 from tests.tools.load.planted import PLANTS, Plant
 from tests.tools.load.simulated import START, STEP, simulate
@@ -51,7 +51,7 @@ def test_every_kind_has_a_fault_that_shows_it() -> None:
 
 def test_a_lost_answer_explains_a_bid_once() -> None:
     """A bid whose answer was lost may be in the history, but not twice."""
-    view = View(None, None, START, 0, "closed", "no_bids", 10**9)
+    view = LotView(None, None, START, 0, "closed", "no_bids", 10**9)
     lot = LotRecord(
         "gid", START, STEP, [Bid(START, "ada", 1)], structs.replace(view, price=START, bidder="ada", count=1)
     )
@@ -74,7 +74,7 @@ def test_a_lost_answer_explains_a_bid_once() -> None:
 )
 def test_a_refusal_stands_if_its_least_is_more_and_followed_some_price(ask: int, minimum: int, wrong: bool) -> None:
     """A bid is too low only below the minimum, which is the starting price or a price of the history plus a step."""
-    final = View(START, "ada", None, 1, "closed", "sold", 10**9)
+    final = LotView(START, "ada", None, 1, "closed", "sold", 10**9)
     lot = LotRecord("gid", START, STEP, [Bid(START, "ada", 1)], final, ["ada"])
     replies = [
         Reply(sent=0, received=9, status=201, bid=lot.history[0], view=final, leading=True),

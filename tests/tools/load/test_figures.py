@@ -12,8 +12,8 @@ from saleroom.tools.errors import NoAnswer
 from saleroom.tools.load import report
 from saleroom.tools.load.bidders import Floor
 from saleroom.tools.load.checking import check
-from saleroom.tools.load.client import Client
-from saleroom.tools.load.display import Display
+from saleroom.tools.load.client import LoadClient
+from saleroom.tools.load.display import LoadDisplay
 from saleroom.tools.load.figures import Figures, histogram, summary
 from saleroom.tools.load.record import Record
 from saleroom.tools.load.run import LoadOptions, Result
@@ -77,7 +77,7 @@ def bidding() -> tuple[Figures, Floor]:
     counted = Figures()
     now = int(time.monotonic() * 1e6)
     floor = Floor(
-        Client("http://house", 1, Record(), counted),
+        LoadClient("http://house", 1, Record(), counted),
         {"ada": "token"},
         {"first": now + 99_400_000, "second": now},
         rate=None,
@@ -93,7 +93,7 @@ def shown(bidding: tuple[Figures, Floor], *, terminal: bool) -> str:
     """Return what the display writes."""
     figures, floor = bidding
     file = io.StringIO()
-    display = Display(Console(file=file, force_terminal=terminal, width=120, color_system=None))
+    display = LoadDisplay(Console(file=file, force_terminal=terminal, width=120, color_system=None))
     with display.progress:
         display.show(figures, floor, clock=0.0)
         return file.getvalue()

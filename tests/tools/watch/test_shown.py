@@ -13,7 +13,7 @@ from rich.console import Console
 from saleroom.kernel.terminal import printable
 from saleroom.tools.clock import HouseClock
 from saleroom.tools.watch.channel import Pauses
-from saleroom.tools.watch.display import EVENTS_SHOWN_MAX, Lines, View
+from saleroom.tools.watch.display import EVENTS_SHOWN_MAX, Lines, LiveView
 from saleroom.tools.watch.messages import LotEvent, LotState, read_event, read_lot
 from saleroom.tools.watch.sale import ENDED_SHOWN_MAX, Sale
 from saleroom.tools.watch.words import left
@@ -147,7 +147,7 @@ def test_lines_are_plain(json_wanted: bool) -> None:
 def test_the_view_fits_the_terminal() -> None:
     """With a thousand lots and many events the view fits the terminal, and the lot that ends first is on top."""
     console = Console(width=100, height=30, file=io.StringIO(), color_system=None)
-    view = View(console, screen=False)
+    view = LiveView(console, screen=False)
     sale = Sale(None, view)
     ends_first = sale.clock.now() + timedelta(seconds=61)
     for number in range(1000):

@@ -10,7 +10,7 @@ from random import Random
 
 import structlog
 
-from saleroom.tools.demo.client import Client, Refusal
+from saleroom.tools.demo.client import DemoClient, Refusal
 from saleroom.tools.demo.market import Lot, Market
 from saleroom.tools.errors import ToolError
 
@@ -58,7 +58,14 @@ class Bidder:
     """A person who bids as long as the demo runs, `speed` times as often as real people."""
 
     def __init__(
-        self, name: str, temperament: Temperament, token: str, client: Client, market: Market, seed: int, speed: float
+        self,
+        name: str,
+        temperament: Temperament,
+        token: str,
+        client: DemoClient,
+        market: Market,
+        seed: int,
+        speed: float,
     ) -> None:
         self.name = name
         self._temperament = temperament

@@ -30,7 +30,7 @@ class Refusal(ToolError):
         self.code = code
 
 
-class Client:
+class DemoClient:
     """A client of the house at `url`."""
 
     def __init__(self, url: str) -> None:

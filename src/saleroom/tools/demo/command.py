@@ -15,7 +15,7 @@ from rich.markup import escape
 from saleroom.kernel.terminal import plain
 from saleroom.tools.demo.bidders import PEOPLE, Bidder
 from saleroom.tools.demo.catalogue import pieces
-from saleroom.tools.demo.client import Client, Refusal
+from saleroom.tools.demo.client import DemoClient, Refusal
 from saleroom.tools.demo.market import Lot, LotResult, Market
 from saleroom.tools.demo.sale import SELLERS, Sale
 from saleroom.tools.demo.server import served
@@ -99,7 +99,7 @@ class _Demo:
     async def run(self) -> None:
         """Serve and furnish a house, and continue the sale without end. Raises ToolError."""
         self._console.print("Opening a house to look at (Ctrl-C ends it)")
-        async with served(self._options.host, self._options.port) as (url, ended), Client(url) as client:
+        async with served(self._options.host, self._options.port) as (url, ended), DemoClient(url) as client:
             show = asyncio.create_task(self._show(client))
             try:
                 await asyncio.wait((show, ended), return_when=asyncio.FIRST_COMPLETED)
@@ -110,7 +110,7 @@ class _Demo:
                 await asyncio.gather(show, return_exceptions=True)
             raise ToolError(await ended)
 
-    async def _show(self, client: Client) -> None:
+    async def _show(self, client: DemoClient) -> None:
         market = Market(client, self._created, self._results.put_nowait)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(market.follow())
@@ -128,7 +128,7 @@ class _Demo:
             await sale.complete()
             await self._go_on(sale)
 
-    async def _register(self, client: Client, names: list[str]) -> dict[str, str]:
+    async def _register(self, client: DemoClient, names: list[str]) -> dict[str, str]:
         """Return a token for each name. Only the guest's password is shown, the others are random."""
         passwords = {name: self._password if name == GUEST else secrets.token_urlsafe(16) for name in names}
         found = await asyncio.gather(*(client.enter(name, password) for name, password in passwords.items()))
@@ -139,7 +139,7 @@ class _Demo:
         with Progress(self._console, quiet_seconds=0) as progress:
             await sale.furnish(lots, lambda ready: progress.report("Putting up lots with their pictures", ready, lots))
 
-    def _bidders(self, client: Client, market: Market, tokens: dict[str, str]) -> list[Bidder]:
+    def _bidders(self, client: DemoClient, market: Market, tokens: dict[str, str]) -> list[Bidder]:
         options = self._options
         return [Bidder(name, kind, tokens[name], client, market, options.seed, options.speed) for name, kind in PEOPLE]
 
@@ -178,7 +178,7 @@ class _Demo:
             lot.estimate = (base * Decimal("1.1"), base * Decimal("2.2"))
             self._report("new", lot.name)
 
-    async def _play_guest(self, client: Client, market: Market, token: str) -> None:
+    async def _play_guest(self, client: DemoClient, market: Market, token: str) -> None:
         """Fill the guest's own page: with a lot that the guest leads, lots that others will bid on, and watched lots."""
         lots = sorted(
             (lot for lot in market.lots.values() if lot.open and lot.ends_at is not None and lot.minimum is not None),
@@ -189,7 +189,7 @@ class _Demo:
         for lot in lots[2:5]:
             await client.ask("PUT", f"/auctions/{lot.gid}/watch", token)
 
-    async def _bid_as_guest(self, client: Client, lot: Lot, token: str, *, generous: bool) -> None:
+    async def _bid_as_guest(self, client: DemoClient, lot: Lot, token: str, *, generous: bool) -> None:
         assert lot.minimum is not None, "the caller looks for one"
         high = lot.minimum if lot.estimate is None else lot.estimate[1]
         bid = {"maximum": f"{max(high, lot.minimum)}"} if generous else {"amount": f"{lot.minimum}"}

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from saleroom.tools.demo.client import Client, Refusal
+from saleroom.tools.demo.client import DemoClient, Refusal
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Market:
     """
 
     def __init__(
-        self, client: Client, on_created: Callable[[str, str], None], on_closed: Callable[[LotResult], None]
+        self, client: DemoClient, on_created: Callable[[str, str], None], on_closed: Callable[[LotResult], None]
     ) -> None:
         self.lots: dict[str, Lot] = {}
         self.bid = asyncio.Event()

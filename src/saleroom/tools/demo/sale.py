@@ -13,7 +13,7 @@ from typing import Any
 
 from saleroom.tools.demo.bidders import tidy
 from saleroom.tools.demo.catalogue import VIEWS, Piece
-from saleroom.tools.demo.client import Client, Refusal
+from saleroom.tools.demo.client import DemoClient, Refusal
 from saleroom.tools.demo.market import Market
 
 SELLERS = ("atelier.nord", "castellan", "hollerbach")
@@ -61,7 +61,13 @@ class Sale:
     """Lots from one catalogue, put up by their sellers (name to token)."""
 
     def __init__(
-        self, client: Client, market: Market, pieces: Iterator[Piece], sellers: dict[str, str], seed: int, speed: float
+        self,
+        client: DemoClient,
+        market: Market,
+        pieces: Iterator[Piece],
+        sellers: dict[str, str],
+        seed: int,
+        speed: float,
     ) -> None:
         self._client = client
         self._market = market

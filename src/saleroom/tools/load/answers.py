@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from saleroom.tools.load.record import Bid, View
+from saleroom.tools.load.record import Bid, LotView
 
 _MONEY = re.compile(r"(?:0|[1-9][0-9]{0,16})\.[0-9]{3}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -108,10 +108,10 @@ ANSWERS: Mapping[Any, msgspec.json.Decoder[Any]] = {
 }
 
 
-def view(answer: AuctionAnswer, malformed: list[str]) -> View:
+def view(answer: AuctionAnswer, malformed: list[str]) -> LotView:
     """Return the state of a lot in an answer."""
     where = answer.gid
-    return View(
+    return LotView(
         price=amount(answer.current_bid, f"{where}: currentBid", malformed),
         bidder=answer.current_bidder,
         minimum=amount(answer.minimum_bid, f"{where}: minimumBid", malformed),

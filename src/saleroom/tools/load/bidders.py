@@ -7,8 +7,8 @@ import time
 from itertools import count
 from random import Random
 
-from saleroom.tools.load.client import Client
-from saleroom.tools.load.record import Attempt, Reply, View
+from saleroom.tools.load.client import LoadClient
+from saleroom.tools.load.record import Attempt, LotView, Reply
 
 START, STEP = 10_000, 1_000
 """Every lot's starting price and fixed increment, in thousandths."""
@@ -28,7 +28,7 @@ OVERDUE_SECONDS_MAX = 7.0
 class Floor:
     """What all bidders share: the lots that still take bids, their ends, and the pace."""
 
-    def __init__(self, client: Client, tokens: dict[str, str], ends: dict[str, int], rate: float | None) -> None:
+    def __init__(self, client: LoadClient, tokens: dict[str, str], ends: dict[str, int], rate: float | None) -> None:
         """`ends` has the end of each lot by the house's clock; `rate` is bids per second by all bidders, None for no limit."""
         self.client = client
         self.tokens = tokens
@@ -59,7 +59,7 @@ class Floor:
         self.client.record.attempts.append(attempt)
         return attempt
 
-    def saw(self, gid: str, view: View) -> None:
+    def saw(self, gid: str, view: LotView) -> None:
         """Note what a look shows: the end may have moved, or come."""
         self._versions[gid] = max(view.version, self._versions.get(gid, 0))
         if view.ends is not None:

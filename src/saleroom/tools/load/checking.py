@@ -13,7 +13,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from saleroom.tools.load import order
-from saleroom.tools.load.record import ACCEPTED, Attempt, Bid, Look, LotRecord, Record, Reply, View
+from saleroom.tools.load.record import ACCEPTED, Attempt, Bid, Look, LotRecord, LotView, Record, Reply
 from saleroom.tools.load.violations import Kind, Violations
 
 CLOSING_SECONDS_MAX = 5.0
@@ -202,7 +202,7 @@ class _Judge:
                 if overdue > CLOSING_SECONDS_MAX:
                     self._add(Kind.NOT_CLOSED, f"still open {overdue:.1f} s after its end")
 
-    def _winners(self, final: View) -> None:
+    def _winners(self, final: LotView) -> None:
         if len(self._lot.winners) > 1:
             self._add(Kind.SEVERAL_WINNERS, ", ".join(self._lot.winners))
         expected = [final.bidder] if final.bidder in self._ours else []

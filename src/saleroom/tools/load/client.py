@@ -16,7 +16,7 @@ from saleroom.tools.load import answers
 from saleroom.tools.load.answers import ANSWERS, AuctionAnswer, PlacedAnswer, RefusalAnswer
 from saleroom.tools.load.checking import money
 from saleroom.tools.load.figures import Figures
-from saleroom.tools.load.record import ACCEPTED, LOST, PASSING, Attempt, Look, Record, Reply, View
+from saleroom.tools.load.record import ACCEPTED, LOST, PASSING, Attempt, Look, LotView, Record, Reply
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ class TimedAnswer(Struct, frozen=True):
     retry_after: float | None = None
 
 
-class Client:
+class LoadClient:
     """The connections of all bidders. Answers go into `record`, counts and latencies into `figures`."""
 
     def __init__(self, url: str, connections: int, record: Record, figures: Figures) -> None:
@@ -92,7 +92,7 @@ class Client:
             await asyncio.sleep(min(answer.retry_after or pause, PAUSE_SECONDS_MAX))
             pause *= 2
 
-    async def look(self, gid: str, token: str | None = None) -> View | None:
+    async def look(self, gid: str, token: str | None = None) -> LotView | None:
         """Return the state of a lot, None if the house does not tell it."""
         answer = await self.ask("GET", f"/auctions/{gid}", token)
         self.figures.look(answer.received - answer.sent, answer.status, answer.error)

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from saleroom.tools.errors import WrongUsage
 from saleroom.tools.load import report
-from saleroom.tools.load.display import Display
+from saleroom.tools.load.display import LoadDisplay
 from saleroom.tools.load.run import LoadOptions, load
 
 KEY_VARIABLE = "SALEROOM_LOAD_KEY"
@@ -41,7 +41,7 @@ def run(url: str, key: str, json_file: str | None, **options: Any) -> int:
     if not (key.isascii() and key.isprintable() and " " not in key):
         raise WrongUsage("this cannot be a load_key: a load_key has only ASCII characters and no spaces")
     console = Console()
-    result = load(LoadOptions(url=url.rstrip("/"), **options), key, Display(console))
+    result = load(LoadOptions(url=url.rstrip("/"), **options), key, LoadDisplay(console))
     report.show(result, console)
     if json_file is not None:
         # It may raise OSError; the figures are printed by then.

@@ -16,7 +16,7 @@ from saleroom.tools.progress import EVERY_SECONDS, Progress
 LINE_SECONDS = 5.0
 
 
-class Display:
+class LoadDisplay:
     """Shows the steps of a test, and figures while there is bidding."""
 
     def __init__(self, console: Console) -> None:

@@ -15,7 +15,7 @@ PASSING = frozenset({LOST, 429, 502, 503, 504})
 """Answers that decide nothing: only a repeat with the same key tells whether the bid took effect."""
 
 
-class View(Struct, frozen=True, gc=False):
+class LotView(Struct, frozen=True, gc=False):
     """The state of a lot in one answer."""
 
     price: int | None
@@ -44,7 +44,7 @@ class Reply(Struct, frozen=True, kw_only=True):
     received: float
     status: int
     code: str = ""
-    view: View | None = None
+    view: LotView | None = None
     bid: Bid | None = None
     leading: bool = False
     minimum: int | None = None
@@ -109,7 +109,7 @@ class Look(Struct, frozen=True):
     gid: str
     sent: float
     received: float
-    view: View
+    view: LotView
 
 
 class LotRecord(Struct):
@@ -119,7 +119,7 @@ class LotRecord(Struct):
     start: int
     step: int
     history: list[Bid] = []
-    final: View | None = None
+    final: LotView | None = None
     winners: list[str] = []
     """The bidders to whom the house says that they won."""
 

@@ -20,8 +20,8 @@ from saleroom.tools.load import answers, checking
 from saleroom.tools.load.answers import AuctionAnswer, HistoryAnswer, MeAnswer, StandingsAnswer, UserAnswer, UsersAnswer
 from saleroom.tools.load.bidders import START, STEP, Bidder, Floor, settle, watch
 from saleroom.tools.load.checking import Verdict, money
-from saleroom.tools.load.client import Client, TimedAnswer, in_words
-from saleroom.tools.load.display import Display
+from saleroom.tools.load.client import LoadClient, TimedAnswer, in_words
+from saleroom.tools.load.display import LoadDisplay
 from saleroom.tools.load.figures import Figures
 from saleroom.tools.load.order import clock_offset
 from saleroom.tools.load.record import LOST, ClockReading, LotRecord, Record
@@ -55,14 +55,14 @@ class Result(Struct):
     left: list[str]
 
 
-def load(options: LoadOptions, key: str, display: Display) -> Result:
+def load(options: LoadOptions, key: str, display: LoadDisplay) -> Result:
     """Run a load test. Raises ToolError, after a clean-up, if it cannot be done or is stopped by SIGINT or SIGTERM."""
     _allow_files(options.bidders + 64)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(_stoppable(options, key, display))
 
 
-async def _stoppable(options: LoadOptions, key: str, display: Display) -> Result:
+async def _stoppable(options: LoadOptions, key: str, display: LoadDisplay) -> Result:
     """Run. The first signal stops the test and cleans up; the second one ends the process at once."""
     loop = asyncio.get_running_loop()
     trial = _Trial(options, key, display)
@@ -87,7 +87,7 @@ async def _stoppable(options: LoadOptions, key: str, display: Display) -> Result
 class _Trial:
     """The steps of one test, and what must be cleaned up."""
 
-    def __init__(self, options: LoadOptions, key: str, display: Display) -> None:
+    def __init__(self, options: LoadOptions, key: str, display: LoadDisplay) -> None:
         self._options = options
         self._key = key
         self._display = display
@@ -100,7 +100,9 @@ class _Trial:
         self.left: list[str] = []
 
     async def run(self) -> Result:
-        async with Client(self._options.url, self._options.bidders + AT_ONCE, self._record, self._figures) as client:
+        async with LoadClient(
+            self._options.url, self._options.bidders + AT_ONCE, self._record, self._figures
+        ) as client:
             with self._display.progress:
                 try:
                     return await self._all(client)
@@ -108,7 +110,7 @@ class _Trial:
                     # Also after a cancellation: the clean-up is awaited to its end.
                     await self._clean(client)
 
-    async def _all(self, client: Client) -> Result:
+    async def _all(self, client: LoadClient) -> Result:
         floor = await self._prepare(client)
         await self._bid(floor)
         self._display.step("settling bids without an answer")
@@ -119,7 +121,7 @@ class _Trial:
         self._done = True
         return Result(self._options, self._figures, verdict, self.left)
 
-    async def _prepare(self, client: Client) -> Floor:
+    async def _prepare(self, client: LoadClient) -> Floor:
         options = self._options
         self._display.step(f"creating {options.bidders + 1} test users")
         asked = ClockReading(0.0, 0.0, 0)
@@ -139,7 +141,7 @@ class _Trial:
         ends = await self._create_lots(client, seller.token)
         return Floor(client, {user.username: user.token for user in bidders}, ends, options.rate)
 
-    async def _make_users(self, client: Client, count: int) -> tuple[UsersAnswer, TimedAnswer]:
+    async def _make_users(self, client: LoadClient, count: int) -> tuple[UsersAnswer, TimedAnswer]:
         answer = await client.ask("POST", "/test-users", self._key, {"count": count})
         if answer.status == LOST:
             raise ToolError(f"{self._options.url} does not answer ({answer.error}): is a house served there?")
@@ -153,7 +155,7 @@ class _Trial:
             return answers.ANSWERS[UsersAnswer].decode(answer.body), answer
         return await client.insist(UsersAnswer, "POST", "/test-users", self._key, {"count": count})
 
-    async def _create_lots(self, client: Client, token: str) -> dict[str, int]:
+    async def _create_lots(self, client: LoadClient, token: str) -> dict[str, int]:
         options = self._options
         clock = clock_offset(self._record) or 0.0
         house_now = datetime.fromtimestamp(time.monotonic() + clock, UTC)
@@ -195,7 +197,7 @@ class _Trial:
             self._figures.stop()
             ticker.cancel()
 
-    async def _collect(self, client: Client) -> None:
+    async def _collect(self, client: LoadClient) -> None:
         self._display.step("reading the lots and their histories")
         await _each(partial(self._read_lot, client), list(self._record.lots.values()))
         self._display.step("reading what the bidders have won")
@@ -206,7 +208,7 @@ class _Trial:
     def _bids(self, user: UserAnswer) -> bool:
         return user.username in self._record.bidders
 
-    async def _read_lot(self, client: Client, lot: LotRecord) -> None:
+    async def _read_lot(self, client: LoadClient, lot: LotRecord) -> None:
         auction, _ = await client.insist(AuctionAnswer, "GET", f"/auctions/{lot.gid}")
         lot.final = answers.view(auction, self._record.malformed)
         cursor = ""
@@ -218,7 +220,7 @@ class _Trial:
             cursor = f"&cursor={page.next}"
         lot.history.reverse()
 
-    async def _read_wins(self, client: Client, user: UserAnswer) -> None:
+    async def _read_wins(self, client: LoadClient, user: UserAnswer) -> None:
         cursor = ""
         for _ in range(PAGES_MAX):
             page, _ = await client.insist(StandingsAnswer, "GET", f"/me/bids?limit=100{cursor}", user.token)
@@ -229,7 +231,7 @@ class _Trial:
                 return
             cursor = f"&cursor={page.next}"
 
-    async def _clean(self, client: Client) -> None:
+    async def _clean(self, client: LoadClient) -> None:
         """Cancel the lots of a test that was cut short, log all users out, and note what is left."""
         going: list[datetime] = []
         unknown: list[str] = []
@@ -246,7 +248,9 @@ class _Trial:
         if self._logged_in:
             self.left.append(f"{len(self._logged_in)} test users are not logged out, such as {self._logged_in[0]}")
 
-    async def _cancel(self, client: Client, token: str, going: list[datetime], unknown: list[str], gid: str) -> None:
+    async def _cancel(
+        self, client: LoadClient, token: str, going: list[datetime], unknown: list[str], gid: str
+    ) -> None:
         answer = await client.ask("DELETE", f"/auctions/{gid}", token)
         if answer.status == 204:
             return
@@ -258,7 +262,7 @@ class _Trial:
         if auction.status != "closed" and auction.ends_at is not None:
             going.append(auction.ends_at)
 
-    async def _log_out(self, client: Client, user: UserAnswer) -> None:
+    async def _log_out(self, client: LoadClient, user: UserAnswer) -> None:
         answer = await client.ask("DELETE", "/logout", user.token)
         if answer.status != 204:
             self._logged_in.append(f"{user.username} ({in_words(answer)})")

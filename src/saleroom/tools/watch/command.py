@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from saleroom.tools.errors import WrongUsage
 from saleroom.tools.watch.channel import WatchOptions
-from saleroom.tools.watch.display import Lines, OutputClosed, View, display
+from saleroom.tools.watch.display import Lines, LiveView, OutputClosed, display
 from saleroom.tools.watch.http import HttpWatch
 from saleroom.tools.watch.mqtt import MqttWatch
 from saleroom.tools.watch.sale import Sale
@@ -75,7 +75,7 @@ def run(options: WatchOptions, *, json: bool, screen: bool) -> int:
     return 0
 
 
-async def watch(options: WatchOptions, shown: Lines | View) -> None:
+async def watch(options: WatchOptions, shown: Lines | LiveView) -> None:
     """Show the sale until its lot is over, or until SIGINT or SIGTERM. Raises ToolError."""
     sale = Sale(options.gid, shown)
     channel = MqttWatch(options, sale) if options.url.startswith("mqtt") else HttpWatch(options, sale)

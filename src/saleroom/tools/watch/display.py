@@ -76,7 +76,7 @@ class Lines:
         raise OutputClosed
 
 
-class View:
+class LiveView:
     """The lots, the time left, and the last events, painted in place, or with `screen` over the whole terminal."""
 
     def __init__(self, console: Console, *, screen: bool) -> None:
@@ -168,9 +168,9 @@ def _row(lot: LotState, now: datetime) -> list[Text]:
     return [Text(printable(cell)) for cell in cells]
 
 
-def display(*, json: bool, screen: bool) -> Lines | View:
+def display(*, json: bool, screen: bool) -> Lines | LiveView:
     """Return the display that fits standard output."""
     console = Console()
     if json or not console.is_terminal:
         return Lines(sys.stdout, sys.stderr, json=json)
-    return View(console, screen=screen)
+    return LiveView(console, screen=screen)
