@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from saleroom.http.cursors import Cursors, List
+from saleroom.http.cursors import CursorKind, Cursors
 from saleroom.http.secret import HouseSecret
 from saleroom.storage import secrets
 from tests.fixtures_house import House
@@ -32,7 +32,7 @@ def cursors_of(house: House) -> Cursors:
     return cursors(value)
 
 
-def sealed(of: List, value: Any) -> str:
+def sealed(of: CursorKind, value: Any) -> str:
     """Return a cursor of a list by `SECRET`, whatever is in it."""
     return cursors().write(of, value)
 

@@ -17,7 +17,7 @@ from saleroom.bidding.domain.events import SoftClose
 from saleroom.bidding.domain.increments import Ladder
 from saleroom.bidding.storage.listing import Mark
 from saleroom.compose import ENDPOINTS
-from saleroom.http.cursors import Sealed
+from saleroom.http.cursors import CursorText
 from saleroom.http.forms import Field, Form, read_fields
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.instants import instant
@@ -160,6 +160,6 @@ def test_a_query_is_read_or_refused(query: str, data: st.DataObject) -> None:
         except Invalid as refused:
             checked(refused)
             return
-        opened = [cursors().read(value) for value in values.values() if isinstance(value, Sealed)]
+        opened = [cursors().read(value) for value in values.values() if isinstance(value, CursorText)]
     assert values.keys() <= {field.to for field in known}
     assert all(isinstance(place, Fault | Mark | int) for place in opened)

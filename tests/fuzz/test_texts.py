@@ -19,7 +19,7 @@ from saleroom.bidding.api.auctions import BY_MARK
 from saleroom.bidding.api.devices import command_id
 from saleroom.bidding.api.photos import photo_ids
 from saleroom.http import forgery, forms, requests
-from saleroom.http.cursors import Sealed
+from saleroom.http.cursors import CursorText
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.identifiers import parse_event_id
 from saleroom.kernel.instants import instant as wire_instant
@@ -70,7 +70,7 @@ def request(**headers: str) -> HTTPConnection:
 def cursor(text: str) -> object:
     """Read a cursor as a query does."""
     found = CURSOR.parse(as_bytes(json.dumps(text, ensure_ascii=False)))
-    return cursors().read(found) if isinstance(found, Sealed) else found
+    return cursors().read(found) if isinstance(found, CursorText) else found
 
 
 @given(mangled_text(money))

@@ -12,7 +12,7 @@ import uvloop
 from starlette.types import Receive, Scope, Send
 
 from saleroom import serving
-from saleroom.http.client_connection import LINE, Line
+from saleroom.http.client_connection import CLIENT_CONNECTION, ClientConnection
 from saleroom.http.protocol import Http
 
 Request = tuple[str, str, bytes]
@@ -93,13 +93,13 @@ class Echo:
         if scope["path"] == LARGE:
             await say(send, 200, bytes(1_000_000))
         elif scope["path"] == STREAM:
-            await self._stream(scope[LINE], send)
+            await self._stream(scope[CLIENT_CONNECTION], send)
         elif scope["path"] == POLLING:
             await self._poll(receive, send)
         else:
             await say(send, 200, json.dumps([*asked, body.decode("latin-1")]).encode())
 
-    async def _stream(self, line: Line, send: Send) -> None:
+    async def _stream(self, line: ClientConnection, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         ended = asyncio.Event()
         line.at_end(ended.set)

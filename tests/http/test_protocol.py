@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from saleroom.http import client_connection
-from saleroom.http.client_connection import JoinedWrites
+from saleroom.http.client_connection import AnswerTransport
 
 
 class Wire(asyncio.Transport):
@@ -42,7 +42,7 @@ HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n"
 def test_an_answer_goes_out_in_one_piece() -> None:
     """A head waits for the first piece of its body; further pieces go at once, and so does the next answer."""
     wire = Wire()
-    joined = JoinedWrites(wire)
+    joined = AnswerTransport(wire)
     joined.write(HEAD)
     assert [] == wire.sent
     joined.write(b"bo")
@@ -55,7 +55,7 @@ def test_an_answer_goes_out_in_one_piece() -> None:
 def test_a_head_alone_is_sent_when_the_answer_is_complete() -> None:
     """Nothing follows the head of an answer to HEAD."""
     wire = Wire()
-    joined = JoinedWrites(wire)
+    joined = AnswerTransport(wire)
     joined.write(HEAD)
     joined.flush()
     joined.flush()
@@ -65,7 +65,7 @@ def test_a_head_alone_is_sent_when_the_answer_is_complete() -> None:
 def test_closing_loses_nothing() -> None:
     """What has been written before the close is sent before it, once."""
     wire = Wire()
-    joined = JoinedWrites(wire)
+    joined = AnswerTransport(wire)
     joined.write(HEAD)
     joined.close()
     assert wire.closed
@@ -75,7 +75,7 @@ def test_closing_loses_nothing() -> None:
 def test_a_client_that_has_gone_is_sent_nothing() -> None:
     """Where the connection is lost after the head, nothing is written to it."""
     wire = Wire()
-    joined = JoinedWrites(wire)
+    joined = AnswerTransport(wire)
     joined.write(HEAD)
     wire.close()
     joined.flush()
@@ -84,7 +84,7 @@ def test_a_client_that_has_gone_is_sent_nothing() -> None:
 
 def test_all_else_is_the_transports_own() -> None:
     """It answers for its transport wherever it does not write."""
-    assert ("198.51.100.7", 4000) == JoinedWrites(Wire()).get_extra_info("peername")
+    assert ("198.51.100.7", 4000) == AnswerTransport(Wire()).get_extra_info("peername")
 
 
 async def test_a_reader_must_make_headway(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +92,7 @@ async def test_a_reader_must_make_headway(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(client_connection, "STALL_SECONDS", 0.01)
     wire = Wire()
     wire.waiting = 10 * client_connection.STALL_BYTES_MIN
-    joined = JoinedWrites(wire)
+    joined = AnswerTransport(wire)
     joined.watch()
     for _ in range(5):
         wire.waiting -= client_connection.STALL_BYTES_MIN
@@ -107,7 +107,7 @@ async def test_who_has_read_all_is_left_alone(monkeypatch: pytest.MonkeyPatch) -
     """Nobody is watched where nothing waits, nor after it has been taken."""
     monkeypatch.setattr(client_connection, "STALL_SECONDS", 0.01)
     wire = Wire()
-    joined = JoinedWrites(wire)
+    joined = AnswerTransport(wire)
     joined.watch()
     wire.waiting = 5
     joined.watch()

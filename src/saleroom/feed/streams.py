@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from saleroom.feed.feed import WAITING_MAX, Feed, Follower
-from saleroom.http.client_connection import LINE, Line
+from saleroom.http.client_connection import CLIENT_CONNECTION, ClientConnection
 from saleroom.http.endpoints import Call
 from saleroom.http.forms import Field, checked
 from saleroom.http.requests import header
@@ -86,27 +86,27 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send what the follower gets, until it or the connection ends."""
-        line: Line = scope[LINE]
+        connection: ClientConnection = scope[CLIENT_CONNECTION]
         try:
             await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
             if scope["method"] == "HEAD":
                 await send({"type": "http.response.body"})
                 return
-            line.narrow(BUFFER_BYTES_MAX)
-            line.at_end(self._follower.end)
-            self._follower.on_cut = line.abort  # an orderly end would wait for a reader that does not read
-            await self._tell(self._follower, line, send)
+            connection.narrow(BUFFER_BYTES_MAX)
+            connection.at_end(self._follower.end)
+            self._follower.on_cut = connection.abort  # an orderly end would wait for a reader that does not read
+            await self._tell(self._follower, connection, send)
         finally:
             self._follower.close()
         await send({"type": "http.response.body"})
 
-    async def _tell(self, follower: Follower, line: Line, send: Send) -> None:
+    async def _tell(self, follower: Follower, connection: ClientConnection, send: Send) -> None:
         head = f"retry: {random.randint(*RETRY_MILLISECONDS)}\n".encode()
         await send_more(send, head + await self.opening(follower.origin))
         self._is_due = False
         timer = self._timer(follower)
         try:
-            while not line.gone:
+            while not connection.gone:
                 events = await follower.next()
                 await self.tell(events, send)
                 if follower.ended and not events:

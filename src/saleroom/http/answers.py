@@ -6,11 +6,9 @@ from functools import cache
 from http import HTTPStatus
 from typing import Any
 
-from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
-
 from saleroom.http import problems
 from saleroom.http.guard import SECURITY_HEADERS
+from saleroom.http.internals import FlowControl, RequestResponseCycle
 from saleroom.kernel.errors import Busy, Refused
 
 
@@ -25,7 +23,7 @@ class Flow(FlowControl):
             super().resume_reading()
 
 
-class Expecting(RequestResponseCycle):
+class ContinueCycle(RequestResponseCycle):
     """For a client that sends its body once it is told to, and perhaps not at all if it is answered before."""
 
     async def send(self, message: Any) -> None:
@@ -35,7 +33,7 @@ class Expecting(RequestResponseCycle):
         await super().send(message)
 
 
-class UntilClose(RequestResponseCycle):
+class UnchunkedCycle(RequestResponseCycle):
     """For HTTP/1.0, which knows no chunks: an answer without a length goes on until the connection ends."""
 
     _has_length = False

@@ -8,13 +8,13 @@ from contextlib import suppress
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
-from saleroom.http.client_connection import LINE, Line
+from saleroom.http.client_connection import CLIENT_CONNECTION, ClientConnection
 from saleroom.http.requests import bearer_token, client_address, session_token
 from saleroom.kernel.errors import Unauthenticated
 from saleroom.kernel.networks import network
 from saleroom.storage.faults import Unavailable
 
-Whose = Callable[[str], Awaitable[int]]
+TokenOwner = Callable[[str], Awaitable[int]]
 """From a token to its user's number; raises Unauthenticated or Unavailable."""
 
 
@@ -23,7 +23,7 @@ class RequestAsker:
 
     __slots__ = ("_key", "_scope", "_whose")
 
-    def __init__(self, scope: Scope, whose: Whose) -> None:
+    def __init__(self, scope: Scope, whose: TokenOwner) -> None:
         self._scope = scope
         self._whose = whose
         self._key = ""
@@ -31,8 +31,8 @@ class RequestAsker:
     @property
     def gone(self) -> bool:
         """Whether the client has hung up."""
-        line: Line | None = self._scope.get(LINE)
-        return line is not None and line.gone
+        connection: ClientConnection | None = self._scope.get(CLIENT_CONNECTION)
+        return connection is not None and connection.gone
 
     async def key(self) -> str:
         """Return who it is. Forged tokens all count as their network."""

@@ -18,12 +18,12 @@ LINGER_SECONDS = 10.0
 """How long a client that is still sending may go on after its last answer. What it sends is thrown away."""
 FAREWELL_SECONDS_MAX = 3.0
 """How long a server that stops waits for a reader to take the rest of an answer that would go on."""
-LINE = "saleroom.line"
+CLIENT_CONNECTION = "saleroom.client_connection"
 """In the scope of every request: its `Line`."""
 _STATUS_LINE, _CONTINUE = b"HTTP/1.1 ", b"HTTP/1.1 1"
 
 
-class JoinedWrites:
+class AnswerTransport:
     """A transport that sends the head of an answer together with what follows it.
 
     The server writes them one by one, and each would be a packet of its own.
@@ -134,7 +134,7 @@ def _socket(transport: asyncio.Transport) -> socket.socket | None:
     return connection if not transport.is_closing() or transport.get_write_buffer_size() else None
 
 
-class Line:
+class ClientConnection:
     """A connection, for an answer that goes on: it tells when to end, and takes care of a reader that does not read."""
 
     def __init__(self, transport: asyncio.Transport) -> None:

@@ -26,17 +26,17 @@ TEXT = r"[A-Za-z0-9_-]+"
 BAD_CURSOR = Fault("cursor", "is not a cursor of this list; start again without one")
 
 
-class List(Struct, frozen=True):
+class CursorKind(Struct, frozen=True):
     """A kind of list, and what a place in it is made of. A cursor of one kind is none of another."""
 
     name: str
     place: Any
 
 
-class Sealed(Struct, frozen=True):
+class CursorText(Struct, frozen=True):
     """A cursor as it was sent, for a list."""
 
-    of: List
+    of: CursorKind
     text: str
 
 
@@ -46,20 +46,20 @@ class Cursors:
     def __init__(self, secret: HouseSecret) -> None:
         self._secret = secret
 
-    def write(self, of: List, place: Any) -> str:
+    def write(self, of: CursorKind, place: Any) -> str:
         """Return a cursor, safe in an address. Raises Unavailable while the secret is not known."""
         plain = _encode(place)
         nonce = secrets.token_bytes(NONCE_BYTES)
         padded = plain.ljust(-(-len(plain) // BLOCK_BYTES) * BLOCK_BYTES)
         return _text(nonce + self._cipher().encrypt(nonce, padded, of.name.encode()))
 
-    def read(self, sealed: Sealed) -> Any:
+    def read(self, sent: CursorText) -> Any:
         """Return the place, or a Fault where the house has given no such cursor. Raises Unavailable as `write` does."""
         cipher = self._cipher()
         try:
-            raw = base64.b64decode(sealed.text + "=" * (-len(sealed.text) % 4), altchars=b"-_", validate=True)
-            plain = cipher.decrypt(raw[:NONCE_BYTES], raw[NONCE_BYTES:], sealed.of.name.encode())
-            return msgspec.json.decode(plain, type=sealed.of.place)
+            raw = base64.b64decode(sent.text + "=" * (-len(sent.text) % 4), altchars=b"-_", validate=True)
+            plain = cipher.decrypt(raw[:NONCE_BYTES], raw[NONCE_BYTES:], sent.of.name.encode())
+            return msgspec.json.decode(plain, type=sent.of.place)
         except (binascii.Error, ValueError, InvalidTag):
             return BAD_CURSOR
 

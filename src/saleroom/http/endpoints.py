@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from saleroom.http.cursors import Cursors, Sealed
+from saleroom.http.cursors import Cursors, CursorText
 from saleroom.http.forms import Field, Form, read_fields
 from saleroom.http.guard import IS_JSON
 from saleroom.http.problems import MethodNotAllowed, NotJson, answer
@@ -224,7 +224,7 @@ class Resource(Generic[S]):
     def _places(self, query: dict[str, Any]) -> dict[str, Any]:
         """Return the parameters, with the places that cursors stand for. Raises Invalid for a cursor of another list."""
         read = {
-            name: self._cursors.read(value) if isinstance(value, Sealed) else value for name, value in query.items()
+            name: self._cursors.read(value) if isinstance(value, CursorText) else value for name, value in query.items()
         }
         faults = {name: [value] for name, value in read.items() if isinstance(value, Fault)}
         if faults:

@@ -13,7 +13,7 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from saleroom.http import problems
-from saleroom.http.asker import RequestAsker, Whose
+from saleroom.http.asker import RequestAsker, TokenOwner
 from saleroom.http.guard import Guard
 from saleroom.http.pacing import Pace
 from saleroom.http.problems import MethodNotAllowed, NotFound
@@ -36,7 +36,7 @@ PageAnswer = Callable[[Scope, Refused], Response | None]
 class Front:
     """ASGI middleware that answers every error in the shape of its address, and logs what should not happen."""
 
-    def __init__(self, app: ASGIApp, page_answer: PageAnswer, whose: Whose) -> None:
+    def __init__(self, app: ASGIApp, page_answer: PageAnswer, whose: TokenOwner) -> None:
         self._app = app
         self._page_answer = page_answer
         self._whose = whose
@@ -94,7 +94,7 @@ def build(
     *,
     page_answer: PageAnswer,
     shows_again: Callable[[str], bool],
-    whose: Whose,
+    whose: TokenOwner,
     lifespan: Callable[[Any], Any],
     form_bytes_max: int,
     secret: HouseSecret,

@@ -7,10 +7,11 @@ import re
 from collections.abc import AsyncGenerator
 
 from starlette.datastructures import FormData, Headers
-from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.formparsers import MultiPartException
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Receive, Scope
 
+from saleroom.http.internals import MultiPartParser
 from saleroom.http.problems import BodyTimedOut, BodyTooLarge
 from saleroom.http.requests import header, refuse_declared
 from saleroom.kernel.errors import Invalid

@@ -13,17 +13,20 @@ from typing import Any, cast
 from urllib.parse import unquote
 
 import httptools
-from uvicorn.config import Config
-from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
-from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
-from uvicorn.protocols.utils import get_local_addr, get_remote_addr
-from uvicorn.server import ServerState
 
-from saleroom.http.answers import Expecting, Flow, UntilClose, farewell, refusal
-from saleroom.http.client_connection import LINE, JoinedWrites, Line
+from saleroom.http.answers import ContinueCycle, Flow, UnchunkedCycle, farewell, refusal
+from saleroom.http.client_connection import CLIENT_CONNECTION, AnswerTransport, ClientConnection
 from saleroom.http.connections import CONNECTIONS, Connections
 from saleroom.http.framing import malformed, read_head
 from saleroom.http.guard import HEADER_BYTES_MAX
+from saleroom.http.internals import (
+    HIGH_WATER_LIMIT,
+    Config,
+    RequestResponseCycle,
+    ServerState,
+    get_local_addr,
+    get_remote_addr,
+)
 from saleroom.http.problems import BodyTimedOut, HeadersTooLarge
 from saleroom.http.requests import HAS_ARRIVED, HEADERS
 from saleroom.kernel.errors import Busy, Refused
@@ -98,8 +101,8 @@ class Http(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin, with answers in one piece; or refuse, where there are too many connections."""
         plain = cast("asyncio.Transport", transport)
-        self._transport = JoinedWrites(plain, self._still_sends)
-        self._line = Line(plain)
+        self._transport = AnswerTransport(plain, self._still_sends)
+        self._client_connection = ClientConnection(plain)
         self._flow = Flow(plain)
         self._here, self._client = get_local_addr(plain), get_remote_addr(plain)
         self._server.connections.add(cast("Any", self))
@@ -125,7 +128,7 @@ class Http(asyncio.BufferedProtocol):
         self._flow.resume_writing()
         self._parser = None  # which holds this protocol, as this protocol holds it
         self._waiting = b""
-        self._line.end(gone=True)
+        self._client_connection.end(gone=True)
 
     def shutdown(self) -> None:
         """Finish what is in flight; what would go on for ever ends now."""
@@ -133,7 +136,7 @@ class Http(asyncio.BufferedProtocol):
             self.cycle.keep_alive = False
         else:
             self._transport.end()
-        self._line.end(gone=False)
+        self._client_connection.end(gone=False)
 
     def pause_writing(self) -> None:
         """Begin to watch a reader that is slower than its answer."""
@@ -295,10 +298,10 @@ class Http(asyncio.BufferedProtocol):
             "path": unquote(text) if "%" in text else text,
             "raw_path": path,
             "query_string": query,
-            LINE: self._line,
+            CLIENT_CONNECTION: self._client_connection,
             HEADERS: headers,
         }
-        kind = UntilClose if is_old else Expecting if expects else RequestResponseCycle
+        kind = UnchunkedCycle if is_old else ContinueCycle if expects else RequestResponseCycle
         self.cycle = cycle = kind(
             scope=scope,
             transport=cast("asyncio.Transport", self._transport),

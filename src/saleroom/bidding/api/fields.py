@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from saleroom.bidding.domain.errors import UnknownAuction
-from saleroom.http.cursors import TEXT, List, Sealed
+from saleroom.http.cursors import TEXT, CursorKind, CursorText
 from saleroom.http.endpoints import PathIdentifier, ResponseHeader
 from saleroom.http.forms import INSTANT_SCHEMA, MONEY_SCHEMA, Field, checked, instant, money, whole
 from saleroom.http.responses import LIMIT_DEFAULT, LIMIT_MAX
@@ -26,12 +26,12 @@ _LIMIT = Field(
 )
 
 
-def paging(of: List) -> tuple[Field, ...]:
+def paging(of: CursorKind) -> tuple[Field, ...]:
     """Return the parameters `limit` and `cursor` of a list."""
     cursor = Field(
         name="cursor",
         to="cursor",
-        parse=checked(lambda text: Sealed(of, text)),
+        parse=checked(lambda text: CursorText(of, text)),
         schema={"type": "string", "pattern": f"^{TEXT}$"},
         about="Where the page starts: `next` of the page before. Opaque.",
     )

@@ -8,12 +8,12 @@ from msgspec import Meta
 
 from saleroom.bidding.storage.listing import NUMBER_MAX, Mark
 from saleroom.bidding.storage.mine import Place
-from saleroom.http.cursors import List
+from saleroom.http.cursors import CursorKind
 
 _Number = Annotated[int, Meta(ge=0, le=NUMBER_MAX)]
 
-AUCTIONS = List("auctions", Mark)
-BIDS = List("bids", Annotated[int, Meta(ge=0, le=2**31 - 1)])
-BID_ON = List("auctions with my bids", _Number)
-WATCHED = List("watched auctions", _Number)
-DEALINGS = List("dealings", Place)
+AUCTIONS = CursorKind("auctions", Mark)
+BIDS = CursorKind("bids", Annotated[int, Meta(ge=0, le=2**31 - 1)])
+BID_ON = CursorKind("auctions with my bids", _Number)
+WATCHED = CursorKind("watched auctions", _Number)
+DEALINGS = CursorKind("dealings", Place)

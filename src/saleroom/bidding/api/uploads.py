@@ -17,7 +17,7 @@ from starlette.types import Scope
 from saleroom.bidding.domain.photos import Photo
 from saleroom.bidding.service.photos import Photos
 from saleroom.bidding.service.places import Sender
-from saleroom.http.client_connection import LINE, Line
+from saleroom.http.client_connection import CLIENT_CONNECTION, ClientConnection
 from saleroom.http.multipart import UPLOAD_SECONDS_MAX, multipart, paced
 from saleroom.http.requests import declared_length, read_body, refuse_declared
 from saleroom.kernel.errors import Busy
@@ -71,8 +71,8 @@ async def form(request: Request, house: Photos, sender: Sender, *, photos_max: i
 @asynccontextmanager
 async def while_connected(scope: Scope) -> AsyncIterator[None]:
     """Cancel the block when the client hangs up or the server stops. Raises ClientDisconnect or Busy."""
-    line: Line | None = scope.get(LINE)
-    if line is None:
+    connection: ClientConnection | None = scope.get(CLIENT_CONNECTION)
+    if connection is None:
         yield
         return
 
@@ -84,11 +84,11 @@ async def while_connected(scope: Scope) -> AsyncIterator[None]:
 
     try:
         async with patience:
-            with line.until_end(end):
+            with connection.until_end(end):
                 yield
     except TimeoutError:
         if not patience.expired():
             raise
-        if line.gone:
+        if connection.gone:
             raise ClientDisconnect from None
         raise Busy("The house is closing; send the photo again in a moment.") from None

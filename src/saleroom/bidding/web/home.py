@@ -18,7 +18,7 @@ from saleroom.bidding.service import reading
 from saleroom.bidding.service.catalogue import COUNT_MAX, Catalogue, catalogue
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.listing import Filter, Mark, Sort
-from saleroom.http.cursors import BAD_CURSOR, Sealed
+from saleroom.http.cursors import BAD_CURSOR, CursorText
 from saleroom.http.forms import Field, checked, one_of, read_fields, text
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.site.site import Site
@@ -31,7 +31,7 @@ _FIELDS = (
     Field(name="status", to="status", parse=one_of((Status.OPEN, Status.SCHEDULED, _OVER)), schema={}),
     Field(name="author", to="author", parse=checked(parse_username), schema={}),
     Field(name="sort", to="sort", parse=one_of(tuple(Sort)), schema={}),
-    Field(name="after", to="after", parse=checked(lambda cursor: Sealed(AUCTIONS, cursor)), schema={}),
+    Field(name="after", to="after", parse=checked(lambda cursor: CursorText(AUCTIONS, cursor)), schema={}),
 )
 
 
@@ -122,7 +122,7 @@ class HomePage:
         sent = {field.name: request.query_params.get(field.name, "").strip() for field in _FIELDS}
         encoded = {name: msgspec.json.encode(value) for name, value in sent.items() if value}
         values = read_fields(_FIELDS, encoded, strict=False)
-        if isinstance(sealed := values.get("after"), Sealed):
+        if isinstance(sealed := values.get("after"), CursorText):
             values["after"] = self._services.cursors.read(sealed)
         if isinstance(fault := values.get("after"), Fault):
             raise Invalid({"after": [fault]})

@@ -15,7 +15,7 @@ from saleroom.bidding.service.mine import LIVE, OVER, MyLots
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.mine import Place
 from saleroom.bidding.web.lots import lot_gid
-from saleroom.http.cursors import List, Sealed
+from saleroom.http.cursors import CursorKind, CursorText
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Fault, Invalid, Unauthenticated
 from saleroom.site.site import Site, fields, go_to, is_fragment, local, login_address, to_log_in
@@ -74,7 +74,7 @@ class MinePages:
         request: Request,
         template: str,
         use_case: Callable[[Transaction, str | None, Any, Any], Lists],
-        of: List = DEALINGS,
+        of: CursorKind = DEALINGS,
     ) -> Response:
         now, over = self._place(request, "now", of), self._place(request, "over", of)
         try:
@@ -89,10 +89,10 @@ class MinePages:
         }
         return self._site.page(request, template, viewer, context)
 
-    def _place(self, request: Request, name: str, of: List) -> Any:
+    def _place(self, request: Request, name: str, of: CursorKind) -> Any:
         """Return the place after which a page of a list begins. Raises Invalid."""
         text = request.query_params.get(name)
-        found = None if text is None else self._services.cursors.read(Sealed(of, text))
+        found = None if text is None else self._services.cursors.read(CursorText(of, text))
         if isinstance(found, Fault):
             raise Invalid({name: [found]})
         return found

@@ -1,0 +1,24 @@
+"""The inner parts of uvicorn and Starlette that the house builds on: they may move with any version.
+
+`tests/http/test_internals.py` says what has moved, and pyproject.toml bounds the versions.
+"""
+
+from __future__ import annotations
+
+from starlette.formparsers import MultiPartParser
+from uvicorn.config import Config
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+from uvicorn.protocols.utils import get_local_addr, get_remote_addr
+from uvicorn.server import ServerState
+
+__all__ = [
+    "HIGH_WATER_LIMIT",
+    "Config",
+    "FlowControl",
+    "MultiPartParser",
+    "RequestResponseCycle",
+    "ServerState",
+    "get_local_addr",
+    "get_remote_addr",
+]

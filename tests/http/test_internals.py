@@ -1,0 +1,78 @@
+"""The inner parts of uvicorn and Starlette are where the house looks for them."""
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from saleroom.http import internals
+from saleroom.http.internals import Config, FlowControl, MultiPartParser, RequestResponseCycle, ServerState
+
+ARGUMENTS = {
+    "scope",
+    "transport",
+    "flow",
+    "logger",
+    "access_logger",
+    "access_log",
+    "default_headers",
+    "message_event",
+    "expect_100_continue",
+    "keep_alive",
+    "on_response",
+}
+MEMBERS: dict[type[Any], set[str]] = {
+    RequestResponseCycle: {
+        *ARGUMENTS - {"expect_100_continue"},
+        "body",
+        "chunked_encoding",
+        "disconnected",
+        "expected_content_length",
+        "more_body",
+        "response_complete",
+        "response_started",
+        "run_asgi",
+        "send",
+        "waiting_for_100_continue",
+    },
+    FlowControl: {
+        "drain",
+        "pause_reading",
+        "pause_writing",
+        "read_paused",
+        "resume_reading",
+        "resume_writing",
+    },
+    MultiPartParser: {"_files_to_close_on_error", "on_end", "parse"},
+    Config: {"asgi_version", "loaded_app", "timeout_keep_alive"},
+    ServerState: {"connections", "default_headers", "tasks", "total_requests"},
+}
+
+
+@pytest.mark.parametrize("kind", MEMBERS, ids=lambda kind: kind.__name__)
+def test_members_are_where_they_were(kind: type[Any]) -> None:
+    """Each member that the house uses is still a member, or is named by the source of the class."""
+    source = inspect.getsource(kind)
+    moved = sorted(name for name in MEMBERS[kind] if not hasattr(kind, name) and f"self.{name}" not in source)
+    assert [] == moved, (
+        f"{kind.__module__}.{kind.__name__} has no {moved}: mend saleroom/http, then raise pyproject.toml's bound"
+    )
+
+
+def test_a_cycle_takes_the_same_arguments() -> None:
+    """uvicorn's cycle of request and answer takes what `http/protocol.py` gives it, and needs nothing else."""
+    parameters = inspect.signature(RequestResponseCycle.__init__).parameters
+    needed = {name for name, one in parameters.items() if one.default is one.empty} - {"self"}
+    assert (ARGUMENTS, set()) == (ARGUMENTS & parameters.keys(), needed - ARGUMENTS), "mend saleroom/http/protocol.py"
+
+
+def test_inner_parts_are_named_in_one_place() -> None:
+    """No module of http but `internals.py` imports from uvicorn."""
+    folder = Path(internals.__file__).parent
+    found = [
+        one.name
+        for one in folder.glob("*.py")
+        if "from uvicorn" in one.read_text() or "import uvicorn" in one.read_text()
+    ]
+    assert ["internals.py"] == found
