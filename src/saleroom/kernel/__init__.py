@@ -1,1 +1,1 @@
-"""What every area may use: money, text, hashes and the hierarchy of refusals. Pure functions and values."""
+"""Values and pure functions for every area: money, text, hashes and the hierarchy of refusals."""

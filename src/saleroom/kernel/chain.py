@@ -1,4 +1,4 @@
-"""Hash chains: what makes a ledger one that nobody can change unnoticed (docs/ledger.md has all of it)."""
+"""Hash chains, which make changes to a ledger visible (docs/ledger.md)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from msgspec import Struct
 
 SEED_BYTES = 32
 ZERO = "0" * 64
-"""What comes before the first link."""
+"""The hash before the first link."""
 
 
 class Chain(Struct, frozen=True):
-    """Where an auction's ledger stands: 64 hexadecimal digits each.
+    """The end of an auction's ledger: 64 hexadecimal digits each.
 
-    `head` is the hash of its last public event, `hidden` links what has been hidden since. `seed` gives each event its salt;
-    it is drawn by chance when the auction is created, and never shown.
+    `head` is the hash of its last public event, `hidden` that of the hidden events since. Each event's salt is derived from
+    `seed`, which is random and is shown to nobody.
     """
 
     seed: str = ""
@@ -32,9 +32,9 @@ def link(previous: str, value: Any) -> str:
 
 
 def salt(seed: str, version: int) -> str:
-    """Return the salt of an auction's public event `version`: to tell it without the seed is as hard as to guess it."""
+    """Return the salt of an auction's public event `version`. Without the seed it cannot be guessed."""
     return hmac.new(seed.encode(), str(version).encode(), "sha256").hexdigest()
 
 
 canonical = msgspec.json.Encoder(order="sorted").encode
-"""RFC 8785, for what ledgers hold: objects with ASCII names, strings, whole numbers, booleans and null."""
+"""RFC 8785, for the values of ledgers: objects with ASCII names, strings, whole numbers, booleans and null."""

@@ -1,4 +1,4 @@
-"""What can be refused, and why.
+"""Refusals: why something is not done.
 
     Refused                  every refusal: a stable code, a sentence, facts to act on
     ├── Unreadable           the request cannot be read
@@ -28,7 +28,7 @@ Value = str | int | bool | Decimal | datetime | None
 
 
 class Change(Struct, frozen=True):
-    """A `member` of an auction that has changed: what it `was` and is `now`; both None where that is long or secret."""
+    """A `member` of an auction that has changed, with its old and new value; both are None if they are long or secret."""
 
     member: str
     was: Value = None
@@ -57,7 +57,7 @@ class Refused(Exception):
 
 
 class Fault:
-    """One thing wrong with one field: a stable code, a sentence that says what would be right, and its numbers as facts."""
+    """A fault of one field: a stable code, a sentence that says what would be right, and its numbers as facts."""
 
     __slots__ = ("code", "facts", "message")
 
@@ -86,7 +86,7 @@ class Invalid(Unreadable):
     code = "validation"
 
     def __init__(self, faults: Mapping[str, list[Fault]]) -> None:
-        """Keep `faults`: field name (`body` for the whole) to its faults."""
+        """`faults` are by the name of the field, or `body` for the whole request."""
         self.faults = dict(faults)
         super().__init__("; ".join(f"{field}: {f.message}" for field, fs in self.faults.items() for f in fs))
 

@@ -1,7 +1,7 @@
-"""Text as a search compares it: without case and accents, the same however it was typed.
+"""Folding: text as a search compares it, without case and accents.
 
-The rules of a search have their home here, and not in a database: SQLite's lower() knows ASCII alone, and PostgreSQL's
-follows the collation of each database. The tables hold what `fold` returns (`bidding/storage/search_index.py`).
+The rules are here and not in a database: SQLite's lower() knows only ASCII, and PostgreSQL's follows the collation of each
+database. The tables hold folded text (`bidding/storage/search_index.py`).
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ import zlib
 from collections.abc import Iterator
 
 GRAM_MAX = 3
-"""Characters of the longest run that is looked up; runs of four find fewer texts in vain, and cost twice as much to write."""
+"""Characters of the longest run that is looked up. Runs of four would give fewer false hits, at twice the cost of writing."""
 SOUGHT_MAX = 24
-"""Grams that a search looks up, spread over its text; the text itself is compared in the end."""
+"""Grams that a search looks up, spread over its text. The text itself is compared afterwards."""
 
 _WHITE = re.compile(r"\s+")
 _LETTERS = {"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ħ": "h", "ł": "l", "ŧ": "t", "\u0131": "i"}
-"""Letters that readers take for others with an accent, though Unicode does not take them apart."""
+"""Letters that readers take for others with an accent, though Unicode does not decompose them."""
 _IGNORED = frozenset({"\u034f", "\u0640", *map(chr, range(0x180B, 0x180E)), *map(chr, range(0xFE00, 0xFE10))})
-"""What shows nothing of its own beside the format characters: joiners, Arabic's stretched line, variation selectors."""
+"""Invisible characters that are no format characters: joiners, the Arabic tatweel, variation selectors."""
 
 
 def fold(text: str) -> str:
-    """Return `text` without case, accents and the signs that only some writers put; any white space is one space.
+    """Return `text` without case, accents and optional signs; any white space is one space.
 
-    Compatible forms (full-width, ligatures, superscripts) are plain. Marks that make another word stay: vowel signs and
-    viramas of India, nuktas, tones and vowels of Thai and Lao, the voicing of kana. Twice gives the same as once.
+    Compatible forms (full-width, ligatures, superscripts) become plain. Marks that make another word stay: Indic vowel signs,
+    viramas and nuktas, Thai and Lao tones and vowels, the voicing of kana. Folding twice gives the same as once.
     """
     if text.isascii():
         return _WHITE.sub(" ", text.lower())
@@ -38,19 +38,19 @@ def fold(text: str) -> str:
 def grams(folded: str) -> set[int]:
     """Return the numbers (32 bits, signed) of all runs of 1 to `GRAM_MAX` characters in folded text.
 
-    Two runs may share a number: what has the numbers of a text need not have the text.
+    Two runs may share a number, so a text with all numbers of another need not contain it.
     """
     return {_number(run) for length in range(1, GRAM_MAX + 1) for run in set(_runs(folded, length))}
 
 
 def sought(folded: str) -> list[int]:
-    """Return the numbers that every text has that contains this folded one: up to `SOUGHT_MAX`, of its longest runs."""
+    """Return numbers that every text has that contains this folded one: up to `SOUGHT_MAX`, of its longest runs."""
     runs = list(dict.fromkeys(_runs(folded, min(len(folded), GRAM_MAX)))) if folded else []
     return [_number(run) for run in runs[:: max(1, -(-len(runs) // SOUGHT_MAX))]]
 
 
 def _runs(folded: str, length: int) -> Iterator[str]:
-    """Yield all runs of so many characters; by zip, as a text may have 10,000 of them."""
+    """Yield all runs of so many characters. A text may have 10,000 of them, so zip makes them."""
     return map("".join, zip(*(folded[start:] for start in range(length)), strict=False))
 
 
@@ -64,7 +64,7 @@ def _plain(text: str) -> str:
 
 
 class _Table(dict[int, str | int]):
-    """What becomes of each character: worked out when it first comes, and kept for those of most scripts."""
+    """The folded form of each character: computed on first use, and cached for most scripts."""
 
     def __missing__(self, number: int) -> str | int:
         character = chr(number)
@@ -75,10 +75,10 @@ class _Table(dict[int, str | int]):
 
 
 def _is_dropped(character: str) -> bool:
-    """Whether a character of decomposed text is an accent or shows nothing.
+    """Whether a character of decomposed text is an accent or invisible.
 
-    By its combining class: strokes through a letter (1), the points of Hebrew, Arabic and Syriac (10 to 36), and what
-    stands above, below or beside a letter (from 200 on). The classes between are signs without which it is another word.
+    Accents are told by their combining class: strokes through a letter (1), the points of Hebrew, Arabic and Syriac (10 to 36),
+    and marks above, below or beside a letter (from 200 on). A word without a sign of the other classes is another word.
     """
     place = unicodedata.combining(character)
     if place:

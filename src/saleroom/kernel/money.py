@@ -1,7 +1,7 @@
 """Money: exact decimals of up to 20 digits, 3 of them after the point (docs/specification.md, "Limits").
 
-Every amount in the house is a `Decimal` with exactly three decimals, so that `str` gives its wire form.
-No binary float is ever involved.
+Every amount in the house is a `Decimal` with exactly three decimals, so `str` gives its form in JSON. No binary float is
+involved.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ STEP = Decimal("0.001")
 """The smallest difference between two amounts."""
 ZERO = Decimal("0.000")
 LIMIT = Decimal("99999999999999999.999")
-"""The highest amount that can be written: 17 digits before the point and 3 after it."""
+"""The highest amount: 17 digits before the point and 3 after it."""
 
 PATTERN = r"(?:0|[1-9][0-9]{0,16})(?:\.[0-9]{1,3})?"
 """An amount as text; `[0-9]` and not `\\d`, which would match Arabic digits as well."""
@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 
 
 def parse_money(text: str) -> Decimal | Fault:
-    """Return the amount that `text` writes, with exactly three decimals, or what is wrong with it."""
+    """Return the amount in `text`, with exactly three decimals, or the fault of the text."""
     if _AMOUNT.fullmatch(text) is not None:
         return Decimal(text).quantize(STEP)
     if _NUMBER.fullmatch(text) is None:
@@ -42,6 +42,6 @@ def parse_money(text: str) -> Decimal | Fault:
 
 
 def above(price: Decimal, step: Decimal) -> Decimal | None:
-    """Return `price + step`, or None once that can no longer be written in 20 digits."""
+    """Return `price + step`, or None if that exceeds 20 digits."""
     total = price + step
     return total if total <= LIMIT else None

@@ -1,4 +1,4 @@
-"""The network that an address belongs to, for limits by address."""
+"""The network of an address, for limits by address."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import ipaddress
 
 
 def network(address: str) -> str:
-    """Return what counts as one place to come from: an IPv4 address, or the 64 bits that an IPv6 provider gives one home.
+    """Return an IPv4 address itself, or the network of 64 bits that an IPv6 provider gives one home.
 
-    Whoever has a home's IPv6 has 2**64 addresses. What is no address, such as `unknown`, is itself.
+    A home with IPv6 has 2**64 addresses. Text that is no address, such as `unknown`, is returned as it is.
     """
     if ":" not in address:
         return address

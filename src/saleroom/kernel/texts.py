@@ -1,4 +1,4 @@
-"""Text for people: what a name or a description may hold, so that it shows something and harms nothing beside it."""
+"""Text for people: the characters that a name or a description may have."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cache
 from saleroom.kernel.errors import Fault
 
 MARKS_MAX = 8
-"""Characters that may follow one on which they are put, or in which they disappear.
+"""The most marks and invisible characters that may follow a character.
 
 The longest stack of Tibetan has eight, a flag of emoji six, a Hebrew letter with vowels and cantillation five.
 """
@@ -32,26 +32,26 @@ _TAKES_NO_PLACE = re.compile(
 _HIDDEN = Fault("text_characters", "must not contain control or direction-override characters")
 _PILE = re.compile(f"[m\U000e0000-\U000e0fff]{{{MARKS_MAX + 1}}}")
 _VISIBLE = re.compile("[v\U00020000-\U0003ffff]")
-"""Of what `_kinds` says; planes 2 and 3, which are not in it, are ideographs alone."""
+"""A visible character in the text of kinds. Planes 2 and 3 are not in `_kinds`: they hold only ideographs."""
 
 
 def control_fault(text: str, *, lines: bool) -> Fault | None:
-    """Return the fault of a text that steers what shows it: control characters, half characters, turns of direction.
+    """Return the fault of a text with control characters, surrogates or direction overrides.
 
-    Line breaks and tabs pass where `lines`. No house has ever taken such a text.
+    With `lines`, line breaks and tabs are allowed. No version of the house has accepted such a text.
     """
     controls = _CONTROLS_IN_LINES if lines else _CONTROLS
     return _HIDDEN if controls.search(text) else None
 
 
 def hidden_fault(text: str, *, lines: bool) -> Fault | None:
-    """Return the fault of a text that has controls, other breaks of lines (where not `lines`), or words in tags."""
+    """Return the fault of a text with controls, with tags outside a flag or, without `lines`, with line separators."""
     hidden = (_BREAKS.search(text) and not lines) or _TAGS.search(_FLAG.sub("", text))
     return _HIDDEN if hidden else control_fault(text, lines=lines)
 
 
 def shown_fault(text: str) -> Fault | None:
-    """Return the fault of a text that shows nothing, or piles up marks until they cover what is above and below."""
+    """Return the fault of a text that is invisible, or that piles up marks so that they cover the lines above and below."""
     kinds = text.translate(_kinds())
     if _PILE.search(kinds) or (text and _VISIBLE.search(kinds) is None):
         return Fault("text_characters", "must show something, and not pile up marks on a character")
@@ -60,9 +60,9 @@ def shown_fault(text: str) -> Fault | None:
 
 @cache
 def _kinds() -> str:
-    """Return for each character of planes 0 and 1 an `m` where it takes no place of its own, a `v` where it is seen, else `-`.
+    """Return for each character of planes 0 and 1 `m` for a mark, `v` for a visible character, otherwise `-`.
 
-    It is made once, as to ask for each character of a text whenever one comes would take milliseconds.
+    It is computed once, as looking up each character of a long text takes milliseconds.
     """
     return "".join(map(_kind, map(chr, range(0x20000))))
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Raw
 
 from saleroom.bidding.api.fields import instant_or_null, money_field
-from saleroom.bidding.domain.events import SoftClose
+from saleroom.bidding.domain.events import SOFT_CLOSE_SECONDS_MAX, SoftClose
 from saleroom.bidding.domain.increments import TIERS_MAX, Ladder, Tier, fixed, ladder_faults
 from saleroom.http.forms import (
     POSITIVE_SCHEMA,
@@ -25,8 +25,6 @@ from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.money import ZERO
 
 NAME_MAX, DESCRIPTION_MAX = 200, 10_000
-SECONDS_MAX = 86_400
-"""A day: the longest window and extension of a soft close."""
 
 
 def increment(raw: bytes) -> Ladder | Fault | list[Fault]:
@@ -82,8 +80,10 @@ def _flat(invalid: Invalid, where: str = "") -> list[Fault]:
 
 
 def _seconds(name: str) -> Field:
-    schema = {"type": "integer", "minimum": 1, "maximum": SECONDS_MAX}
-    return Field(name=name, to=name, parse=json_whole(1, SECONDS_MAX), schema=schema, required=True, about="Seconds.")
+    schema = {"type": "integer", "minimum": 1, "maximum": SOFT_CLOSE_SECONDS_MAX}
+    return Field(
+        name=name, to=name, parse=json_whole(1, SOFT_CLOSE_SECONDS_MAX), schema=schema, required=True, about="Seconds."
+    )
 
 
 _decode_object = msgspec.json.Decoder(dict[str, Raw]).decode

@@ -1,4 +1,4 @@
-"""An auction as a value, and what each event makes of it.
+"""An auction as a value, and how each event changes it.
 
 States: scheduled -> open -> closed; scheduled or open without bids -> cancelled (docs/rules.md, "States").
 """
@@ -46,7 +46,7 @@ class Status(StrEnum):
 
 _MICROSECOND = timedelta(microseconds=1)
 TAG_DIGITS = 16
-"""Of the head, in a tag: enough that nobody finds another head with the same ones."""
+"""Digits of the head in a tag: enough that nobody finds another head with the same digits."""
 _OVER = (Status.CLOSED, Status.CANCELLED)
 
 
@@ -55,8 +55,8 @@ class Auction(Struct, frozen=True, kw_only=True):
 
     `current_bid` is P, `leader` L and `maximum` M of docs/rules.md (`maximum` >= `current_bid`). `version` numbers the public
     events without gaps, `position` all of them, the private ones too; `changed_at` is the instant of the last.
-    `terms_version` is the version at which what is offered, its terms and photos, came to be as it is. `id` is the store's
-    number, `chain` where its ledger stands (`ledger.enter` moves it on).
+    `terms_version` is the version of the last change to its terms or photos. `id` is the store's number, `chain` the end of its
+    ledger (`ledger.enter` moves it on).
     """
 
     id: int
@@ -87,30 +87,30 @@ class Auction(Struct, frozen=True, kw_only=True):
 
     @property
     def over(self) -> bool:
-        """Whether it is closed or cancelled, for good."""
+        """Whether it is closed or cancelled."""
         return self.status in _OVER
 
     @property
     def closed_at(self) -> datetime | None:
-        """When it was closed, bought or cancelled: no event follows that one. None while it is not over."""
+        """When it was closed, bought or cancelled, which is its last event; None while it is not over."""
         return self.changed_at if self.over else None
 
     @property
     def tag(self) -> str:
-        """What names this very state, as far as anyone may see it: its version, and enough of its head.
+        """The identifier of its public state: the version, and the first digits of the head.
 
-        After a failover that lost commits, the same version may come once more with other contents.
+        After a failover that lost commits, a version can occur again with other contents. The head tells them apart.
         """
         return f"{self.version}-{self.chain.head[:TAG_DIGITS]}"
 
     @property
     def minimum_bid(self) -> Decimal | None:
-        """The least next bid: S without a bid, else P + inc(P); None once it is over or exceeds 20 digits."""
+        """The least next bid: S without a bid, otherwise P + inc(P); None once it is over or exceeds 20 digits."""
         return None if self.over else self.least_above(self.current_bid)
 
     @property
     def reserve_met(self) -> bool | None:
-        """Whether the price has reached the reserve; None where there is none."""
+        """Whether the price has reached the reserve; None without a reserve."""
         return self.met_at(self.current_bid)
 
     @property
@@ -125,11 +125,11 @@ class Auction(Struct, frozen=True, kw_only=True):
         return self.starting_price if price is None else self.ladder.next_above(price)
 
     def met_at(self, price: Decimal | None) -> bool | None:
-        """Return whether `price` reaches the reserve; None where there is none."""
+        """Return whether `price` reaches the reserve; None without a reserve."""
         return None if self.reserve_price is None else price is not None and price >= self.reserve_price
 
     def not_before(self, now: datetime) -> datetime:
-        """Return `now`, or where the clock was set back the instant of the last event: its events are in order of time."""
+        """Return `now`, or the instant of the last event if the clock was set back: events are in order of time."""
         return max(now, self.changed_at)
 
     def after(self, event: Event) -> Auction:
@@ -165,10 +165,10 @@ def begin(auction_id: int, event: AuctionCreated) -> Auction:
 
 
 def refuse_if_over(auction: Auction, now: datetime, received_at: datetime | None = None) -> None:
-    """Raise `AuctionOver` if the auction is over, or its end has come though nobody has closed it yet.
+    """Raise AuctionOver if the auction is over, or if its end has come and the closer has not closed it yet.
 
-    The refusal tells since when it is over, when it was decided, how long after the announced end that was, and when the
-    house had the request where that was noted.
+    The facts say when it closed, when the request was received (if that was noted) and decided, and how long after the
+    announced end.
     """
     end = auction.ends_at
     late = None if end is None or now < end else (now - end) // _MICROSECOND
@@ -193,7 +193,7 @@ TERMS = (
     "starts_at",
     "ends_at",
 )
-"""What the author may decide and amend, by the name it has in the auction and in its events."""
+"""The terms that an author sets and may amend, by their names in the auction and in its events."""
 
 
 def _amended(auction: Auction, event: AuctionAmended) -> dict[str, Any]:

@@ -24,15 +24,15 @@ from saleroom.kernel.money import LIMIT
 from saleroom.kernel.parties import Party
 
 
-class _Arrived(Struct, frozen=True, kw_only=True):
+class _Circumstances(Struct, frozen=True, kw_only=True):
     received_at: datetime | None = None
     seen: Precondition | None = None
 
 
-class BidRequest(_Arrived, frozen=True):
-    """What a bidder asks for: an `amount` to be shown, a `maximum` to bid up to, or both with amount <= maximum.
+class BidRequest(_Circumstances, frozen=True):
+    """A bidder's request: an `amount` to be shown, a `maximum` to bid up to, or both with amount <= maximum.
 
-    `received_at` is when the house had it. It decides nothing; it is evidence. `seen` is what the bidder has seen.
+    `received_at` is when the house received it: evidence, which decides nothing. `seen` is what the bidder has seen.
     """
 
     amount: Decimal | None
@@ -47,26 +47,25 @@ class BidRequest(_Arrived, frozen=True):
 
     @property
     def asked(self) -> BidPrices | None:
-        """What was asked for, as the log keeps it; None for a purchase, which names no price."""
+        """The prices as the log keeps them; None for a purchase, which names no price."""
         return None if self.amount is self.maximum is None else BidPrices(self.amount, self.maximum)
 
 
 PURCHASE = BidRequest(None, None)
-"""A request to buy now by somebody who says nothing of what they have seen."""
+"""A request to buy now without a precondition."""
 
 
 def place_bid(auction: Auction, bidder: Party, request: BidRequest, now: datetime) -> list[Event]:
     """Return what happens when `bidder` asks for `request` at `now`.
 
-    Raises AuctionOver, AuctionNotStarted, OwnAuction, PreconditionFailed, TermsChanged, AlreadyLeading or BidTooLow; then
-    nothing happens.
+    Raises AuctionOver, AuctionNotStarted, OwnAuction, PreconditionFailed, TermsChanged, AlreadyLeading or BidTooLow.
     """
     now = auction.not_before(now)
     stored = auction
-    opened, auction = _admit(stored, bidder, now, request.received_at)
+    opening, auction = _admit(stored, bidder, now, request.received_at)
     refuse_if_changed(stored, request.seen)
     if auction.leader is not None and auction.leader.id == bidder.id:
-        return opened + _raise_own(auction, request, now)
+        return opening + _raise_own(auction, request, now)
     limit = request.limit
     least = auction.minimum_bid
     if least is None or limit < least or (request.amount is not None and request.amount < least):
@@ -78,42 +77,42 @@ def place_bid(auction: Auction, bidder: Party, request: BidRequest, now: datetim
         bids = _outbid(auction, bidder, request, now)
     else:
         bids = _held_off(auction, bidder, request, now)
-    return opened + bids + _soft_close(auction, now)
+    return opening + bids + _soft_close(auction, now)
 
 
 def buy_now(auction: Auction, buyer: Party, now: datetime, request: BidRequest = PURCHASE) -> list[Event]:
-    """Return what happens when `buyer` takes the auction at its buy-now price: a bid at that price, and the close.
+    """Return what happens when `buyer` buys at the buy-now price: a bid at that price, and the close.
 
     `request` names no price to bid; its `seen` may name the one to pay. Raises AuctionOver, AuctionNotStarted, OwnAuction,
     BuyNowUnavailable, PreconditionFailed or TermsChanged.
     """
     now = auction.not_before(now)
     stored = auction
-    opened, auction = _admit(stored, buyer, now, request.received_at)
+    opening, auction = _admit(stored, buyer, now, request.received_at)
     price = auction.buy_now_price
     if price is None or auction.leader is not None:
         raise BuyNowUnavailable(minimum_bid=auction.minimum_bid)
     refuse_if_changed(stored, request.seen)
     bid = _bid(auction, buyer, price, price, now, request)
-    return [*opened, bid, close(auction.after(bid), now)]
+    return [*opening, bid, close(auction.after(bid), now)]
 
 
 def _admit(auction: Auction, bidder: Party, now: datetime, received_at: datetime | None) -> tuple[list[Event], Auction]:
-    """Rule 1, in its order. A scheduled auction whose start has come opens here if the closer has not been by yet."""
+    """Rule 1, in its order. A scheduled auction whose start has come opens here if the closer has not opened it yet."""
     refuse_if_over(auction, now, received_at)
-    opened = open_if_due(auction, now)
-    auction = auction.after_all(opened)
+    opening = open_if_due(auction, now)
+    auction = auction.after_all(opening)
     if auction.status == Status.SCHEDULED:
         raise AuctionNotStarted(starts_at=auction.starts_at)
     if bidder.id == auction.author.id:
         raise OwnAuction
-    return opened, auction
+    return opening, auction
 
 
 def _raise_own(auction: Auction, request: BidRequest, now: datetime) -> list[Event]:
     """Rule 2: nobody bids against themselves by accident, and a maximum is never lowered.
 
-    An `amount` is literal only where it stands alone; beside a higher `maximum` only the limit rises.
+    An `amount` counts only if it stands alone; beside a higher `maximum` only the limit rises.
     """
     leader, maximum, price = auction.leader, auction.maximum, auction.current_bid
     assert leader is not None and maximum is not None and price is not None, "there is a leader"
@@ -128,7 +127,7 @@ def _raise_own(auction: Auction, request: BidRequest, now: datetime) -> list[Eve
 
 
 def _outbid(auction: Auction, bidder: Party, request: BidRequest, now: datetime) -> list[Event]:
-    """Rule 4b: m > M. One may be outbid by less than a step where m < M + inc(M)."""
+    """Rule 4b: m > M. If m < M + inc(M), the leader is outbid by less than a step."""
     leader, maximum, limit = auction.leader, auction.maximum, request.limit
     assert leader is not None and maximum is not None and auction.current_bid is not None, "there is a leader"
     bids: list[Event] = []
@@ -142,7 +141,7 @@ def _outbid(auction: Auction, bidder: Party, request: BidRequest, now: datetime)
 
 
 def _held_off(auction: Auction, bidder: Party, request: BidRequest, now: datetime) -> list[Event]:
-    """Rule 4c: m <= M, the leader stays; at m = M the earlier one keeps the lead at that price."""
+    """Rule 4c: m <= M, the leader stays; at m = M the earlier bidder keeps the lead at that price."""
     leader, maximum, limit = auction.leader, auction.maximum, request.limit
     assert leader is not None and maximum is not None, "there is a leader"
     price = min(maximum, auction.ladder.next_above(limit) or LIMIT)
@@ -159,7 +158,7 @@ def _bid(
     now: datetime,
     request: BidRequest | None = None,
 ) -> BidPlaced:
-    """The bid that leads from here on, lifted to the reserve where the limit reaches it (rule 5)."""
+    """Return the new leading bid, lifted to the reserve if the limit reaches it (rule 5)."""
     return _record(auction, bidder, _lift(auction, price, limit), limit, now, request)
 
 
@@ -174,10 +173,7 @@ def _record(
     leading: bool = True,
     standing: Decimal | None = None,
 ) -> BidPlaced:
-    """A bid as the log tells it, automatic where there is no `request`.
-
-    `standing` is the price that will stand where this bid does not lead.
-    """
+    """Return a bid for the log; it is automatic without a `request`. `standing` is the price if this bid does not lead."""
     price = amount if leading else standing
     return BidPlaced(
         at=now,
@@ -202,7 +198,7 @@ def _lift(auction: Auction, price: Decimal, limit: Decimal) -> Decimal:
 
 
 def _soft_close(auction: Auction, now: datetime) -> list[Event]:
-    """Rule 6. Called where the price or the leader changed, which every recorded bid does."""
+    """Rule 6. It applies to each recorded bid, as each changes the price or the leader."""
     rule, end = auction.soft_close, auction.ends_at
     if rule is None or end is None or end - now > timedelta(seconds=rule.window):
         return []

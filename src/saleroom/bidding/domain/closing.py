@@ -9,17 +9,16 @@ from saleroom.bidding.domain.events import AuctionClosed, AuctionExtended, Aucti
 
 
 def open_if_due(auction: Auction, now: datetime) -> list[Event]:
-    """Return the opening of a scheduled auction whose start has come; it happened at that start, whoever notices."""
+    """Return the opening of a scheduled auction whose start has come, dated by that start."""
     if auction.status != Status.SCHEDULED or (auction.starts_at is not None and now < auction.starts_at):
         return []
     return [AuctionOpened(at=auction.starts_at or now)]
 
 
 def settle(auction: Auction, now: datetime) -> list[Event]:
-    """Return all that the clock alone brings by `now`: the opening, then the close.
+    """Return what the clock has brought about by `now`: the opening, then the close.
 
-    Both are dated by the auction's own start and end and not by `now`, so the result is the same and there is one of
-    it, whoever settles and however late.
+    Both are dated by the auction's start and end, not by `now`: the result is the same for each process and at any time.
     """
     events = open_if_due(auction, now)
     auction = auction.after_all(events)
@@ -40,10 +39,9 @@ def close(auction: Auction, at: datetime) -> AuctionClosed:
 def reopen_after_outage(auction: Auction, down_since: datetime, now: datetime) -> list[Event]:
     """Return the new end of an auction whose last window fell into the outage from `down_since` to `now`.
 
-    Where its start fell into the outage as well, it opens first: the events of an auction are in order of time.
-
-    The window is the soft close's; an auction without one, or whose cap has passed, ends as announced. The end moves to
-    `now` + extension, never earlier than it was and never past the cap (docs/rules.md, "Outage").
+    If its start fell into the outage as well, it opens first, as events are in order of time. The window is that of the soft
+    close: an auction without one, or with a cap that has passed, ends as announced. The end moves to `now` + extension, never
+    earlier than it was and never past the cap (docs/rules.md, "Outage").
     """
     now = auction.not_before(now)
     rule, end = auction.soft_close, auction.ends_at

@@ -1,4 +1,4 @@
-"""What auctions, bids and photos can refuse; the kinds are in `kernel/errors.py`."""
+"""The refusals of auctions, bids and photos; their kinds are in `kernel/errors.py`."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ class EndsByItself(Conflict):
 
 
 class AuctionChanged(Refused):
-    """The auction is not what your request rests on."""
+    """The auction has changed since you saw it."""
 
     def __init__(
         self, message: str | None = None, *, seen: int | None = None, changes: tuple[Change, ...] = (), **facts: Fact
     ) -> None:
-        """Take in `seen` the version that the request rests on, where it says one, and all `changes` that are known."""
+        """`seen` is the version that the request names, if any; `changes` are all that are known."""
         super().__init__(message, changes=changes, **facts)
         self.seen = seen
 

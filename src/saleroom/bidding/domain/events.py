@@ -1,8 +1,8 @@
 """What has happened to an auction: frozen, past tense, complete enough to rebuild it (docs/events.md).
 
-Every decision of the domain is a list of these; `Auction.after` is the one place that says what each of them changes.
-The fields named in `PRIVATE` stay out of the wire form: limits, the reserve and users' numbers are for the replay only.
-Those also named in `SEALED` are committed to by the ledger, and shown by it once the auction is over (docs/ledger.md).
+Every decision of the domain is a list of events, and only `Auction.after` says what each of them changes.
+The fields named in `PRIVATE` are not public: limits, the reserve and users' numbers are for the replay only.
+The ledger commits to those also named in `SEALED`, and shows them once the auction is over (docs/ledger.md).
 """
 
 from __future__ import annotations
@@ -26,10 +26,14 @@ class Outcome(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why an end moved."""
+    """The reason for which an end moved."""
 
     SOFT_CLOSE = "soft_close"
     OUTAGE = "outage"
+
+
+SOFT_CLOSE_SECONDS_MAX = 86_400
+"""A day: the longest window and the longest extension that an author can choose."""
 
 
 class SoftClose(Struct, frozen=True):
@@ -41,19 +45,19 @@ class SoftClose(Struct, frozen=True):
 
 
 class Event(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What every event has: the instant of the decision (UTC). It is the `time` of the wire form."""
+    """The member of every event: the instant of the decision (UTC), `time` in JSON."""
 
     TYPE: ClassVar[str]
     PRIVATE: ClassVar[frozenset[str]] = frozenset()
     SEALED: ClassVar[frozenset[str]] = frozenset()
     PUBLIC: ClassVar[bool] = True
-    """False where nobody but the replay may learn that it happened."""
+    """False if only the replay may learn that it happened."""
 
     at: datetime
 
 
 class Terms(Event, frozen=True, kw_only=True):
-    """What the author of an auction decides, whole; `minimum_bid` and `reserve_met` follow from it."""
+    """All terms that the author of an auction sets; `minimum_bid` and `reserve_met` follow from them."""
 
     PRIVATE: ClassVar[frozenset[str]] = frozenset({"reserve_price"})
     SEALED: ClassVar[frozenset[str]] = frozenset({"reserve_price"})
@@ -85,7 +89,7 @@ class AuctionCreated(Terms, frozen=True, kw_only=True):
 
 
 class AuctionAmended(Terms, frozen=True, kw_only=True):
-    """The author changed the terms or announced the end; all terms are given as they are now."""
+    """The author changed the terms or announced the end; all terms are given, changed or not."""
 
     TYPE: ClassVar[str] = "auction.amended"
 
@@ -105,7 +109,7 @@ class ShownPhoto(Struct, frozen=True):
 
 
 class PhotosArranged(Event, frozen=True, kw_only=True):
-    """The author said which photos the lot shows; all are given, in their order."""
+    """The author chose the photos that the lot shows; all are given, in their order."""
 
     TYPE: ClassVar[str] = "photos.arranged"
 
@@ -119,7 +123,7 @@ class AuctionOpened(Event, frozen=True, kw_only=True):
 
 
 class BidPrices(Struct, frozen=True):
-    """What a bidder asked for; see `bidding.BidRequest`."""
+    """The prices that a bidder named; see `bidding.BidRequest`."""
 
     amount: Decimal | None
     maximum: Decimal | None
@@ -128,9 +132,9 @@ class BidPrices(Struct, frozen=True):
 class BidPlaced(Event, frozen=True, kw_only=True):
     """A bid of `amount` was recorded.
 
-    `leading`: whether `bidder` leads once this is applied; then `amount` is the price. `automatic`: the service bid on
-    behalf of an earlier maximum. `minimum_bid`: the least next bid afterwards. `maximum`: the limit behind the bid.
-    `asked` and `received_at`, when the house had the request, are None on an automatic bid; `asked` also on a purchase.
+    `leading`: whether `bidder` leads afterwards; then `amount` is the price. `automatic`: the house bid on behalf of an earlier
+    maximum. `minimum_bid`: the least next bid. `maximum`: the limit behind the bid. `received_at`: when the house received the
+    request. `asked` and `received_at` are None on an automatic bid; `asked` also on a purchase.
     """
 
     TYPE: ClassVar[str] = "bid.placed"
@@ -151,7 +155,7 @@ class BidPlaced(Event, frozen=True, kw_only=True):
 
 
 class MaximumRaised(Event, frozen=True, kw_only=True):
-    """The leader raised their own limit. Nobody else may learn of it: it has no public number."""
+    """The leader raised their own limit. Nobody else may learn of it, so it has no public number."""
 
     TYPE: ClassVar[str] = "maximum.raised"
     PUBLIC: ClassVar[bool] = False

@@ -13,7 +13,7 @@ from saleroom.kernel.errors import Fault
 from saleroom.kernel.money import ZERO, above
 
 TIERS_MAX = 50
-"""More tiers than any house uses, and few enough to store with each auction."""
+"""More tiers than a house needs, and few enough to store with each auction."""
 
 
 class Tier(Struct, frozen=True, rename={"start": "from"}):
@@ -24,7 +24,7 @@ class Tier(Struct, frozen=True, rename={"start": "from"}):
 
 
 class TierView(Struct, frozen=True, rename={"start": "from"}):
-    """A tier as the wire writes it."""
+    """A tier as JSON has it."""
 
     start: str
     step: str
@@ -37,7 +37,7 @@ class Ladder(Struct, frozen=True, dict=True):
 
     @cached_property
     def shown(self) -> str | list[TierView]:
-        """The wire form, as a request has it: the step where it is fixed, otherwise the tiers. Made once, not for each bid."""
+        """The ladder as JSON has it: a fixed step, or the tiers. It is computed once, not for each bid."""
         if len(self.tiers) == 1:
             return str(self.tiers[0].step)
         return [TierView(str(tier.start), str(tier.step)) for tier in self.tiers]
@@ -50,17 +50,17 @@ class Ladder(Struct, frozen=True, dict=True):
         raise AssertionError("the first tier starts at 0")
 
     def next_above(self, price: Decimal) -> Decimal | None:
-        """Return `price` plus its step, or None where that exceeds 20 digits."""
+        """Return `price` plus its step, or None if that exceeds 20 digits."""
         return above(price, self.step_at(price))
 
 
 def fixed(step: Decimal) -> Ladder:
-    """Return the ladder with one and the same `step` at every price."""
+    """Return the ladder with the same `step` at every price."""
     return Ladder((Tier(ZERO, step),))
 
 
 def ladder_faults(tiers: Sequence[Tier]) -> list[Fault]:
-    """Return what keeps `tiers` from being a ladder: it starts at 0, rises, and each step is above 0."""
+    """Return the faults of `tiers`: a ladder starts at 0 and rises, and each step is above 0."""
     faults = []
     if not tiers:
         return [Fault("ladder_empty", "must have at least one tier")]

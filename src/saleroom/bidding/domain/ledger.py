@@ -1,6 +1,6 @@
-"""The ledger: an auction's events, chained so that nobody changes one unnoticed; and the replay, which gives the auction back.
+"""The ledger: an auction's events in a hash chain, so that no change goes unnoticed; and the replay that rebuilds the auction.
 
-docs/ledger.md describes it for those who write a verifier of their own.
+docs/ledger.md describes it for authors of verifiers.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from saleroom.kernel.instants import instant
 
 
 class Entry(Struct, frozen=True):
-    """An event as the log keeps it: the wire form, in canonical JSON, where it is public; and its private part as JSON."""
+    """An event as the log keeps it: canonical JSON if it is public, and its private part as JSON."""
 
     payload: bytes | None
     private: bytes
 
 
 class LedgerEvent(Struct, frozen=True):
-    """An event as it is read back from the log; `private` as `event_parts` gave it, `payload` None where it is hidden."""
+    """An event as it is read back from the log; `private` as in `event_parts`, `payload` None for a hidden event."""
 
     type: str
     at: datetime
@@ -36,7 +36,7 @@ class LedgerEvent(Struct, frozen=True):
 
 
 def enter(auction: Auction, event: Event) -> tuple[Auction, Entry]:
-    """Put `event` into the ledger of `auction`, which is as it is right after it; return it with its chain moved on."""
+    """Enter `event` in the ledger of `auction`, which is the auction after it; return the auction with its chain moved on."""
     public, private = event_parts(event)
     sealed, chain = sealed_part(type(event), private), auction.chain
     payload = None
@@ -52,19 +52,19 @@ def enter(auction: Auction, event: Event) -> tuple[Auction, Entry]:
 
 
 def commitment(salt_: str, sealed: Mapping[str, Any], hidden: str) -> str:
-    """Return what a public event says of its `sealed` members, and of all that was `hidden` since the one before it."""
+    """Return the commitment of a public event to its `sealed` members and to the `hidden` events before it."""
     return link(salt_, {"data": sealed, "hidden": hidden})
 
 
 def hidden_event(kind: type[Event], at: datetime, sealed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a hidden event as it is linked, and shown once the auction is over."""
+    """Return a hidden event as the chain links it, and as the ledger shows it once the auction is over."""
     return {"data": sealed, "time": instant(at), "type": kind.TYPE}
 
 
 def replay(auction_id: int, events: Iterable[Event]) -> Auction:
-    """Return the auction that `events`, from its creation on and in order, lead to, its chain included.
+    """Return the auction that all of its `events` lead to, its chain included.
 
-    Raises ValueError where they do not start with its creation.
+    Raises ValueError if they do not start with its creation.
     """
     log = iter(events)
     first = next(log, None)
@@ -77,7 +77,7 @@ def replay(auction_id: int, events: Iterable[Event]) -> Auction:
 
 
 class LedgerWriter:
-    """Writes the lines of a ledger, page by page of the log; `seed` where the auction is over, so that they are opened."""
+    """Writes the lines of a ledger, page by page of the log. With a `seed` they show the sealed members too."""
 
     def __init__(self, seed: str | None) -> None:
         self._seed = seed
@@ -96,9 +96,9 @@ class LedgerWriter:
             if self._seed is None:
                 yield b'{"event":' + event.payload + b"}\n"
                 continue
-            opened = {"data": sealed, "hidden": self._hidden, "salt": salt(self._seed, self._version)}
+            unsealed = {"data": sealed, "hidden": self._hidden, "salt": salt(self._seed, self._version)}
             self._hidden = []
-            yield b'{"event":' + event.payload + b',"opened":' + canonical(opened) + b"}\n"
+            yield b'{"event":' + event.payload + b',"opened":' + canonical(unsealed) + b"}\n"
 
 
 _encode = msgspec.json.Encoder().encode

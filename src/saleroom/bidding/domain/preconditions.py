@@ -1,4 +1,4 @@
-"""What the author of a request has seen of an auction: a request that rests on something else than what is there is refused."""
+"""Preconditions: a request that rests on an older state of the auction is refused."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _SECRET = frozenset({"reserve_price"})
 
 
 class Precondition(Struct, frozen=True, kw_only=True):
-    """What a request rests on; None where it says nothing of it.
+    """The state of an auction that a request rests on; None for what the request does not name.
 
-    `version` is a version of the auction: what is offered must not have changed since, but others may have bid. `tags` are
-    those one of which the auction must still have (`Auction.tag`). `price` is what it must cost to buy now.
+    `version`: terms and photos must not have changed since that version, but others may have bid. `tags`: the auction must
+    still have one of these (`Auction.tag`). `price`: the buy-now price.
     """
 
     version: int | None = None
@@ -31,13 +31,13 @@ class Precondition(Struct, frozen=True, kw_only=True):
 
 
 def refuse_if_changed(auction: Auction, seen: Precondition | None) -> None:
-    """Raise PreconditionFailed or TermsChanged where `auction` is not what was seen."""
+    """Raise PreconditionFailed or TermsChanged if `auction` is not as it was seen."""
     if seen is None:
         return
     if seen.tags is not None and auction.tag not in seen.tags:
         versions = [int(tag.partition("-")[0]) for tag in seen.tags]
         raise PreconditionFailed(seen=max(versions, default=None), version=auction.version)
-    # A version that is still to come was seen in a database that has been lost since: nobody knows what it offered.
+    # A later version was seen before a failover lost commits: its terms are unknown.
     if seen.version is not None and not auction.terms_version <= seen.version <= auction.version:
         raise TermsChanged(seen=seen.version, version=auction.version)
     if seen.price is not None and seen.price != auction.buy_now_price:
@@ -46,9 +46,9 @@ def refuse_if_changed(auction: Auction, seen: Precondition | None) -> None:
 
 
 def changes(before: Terms, auction: Auction, photos: tuple[Sequence[str], Sequence[str]]) -> tuple[Change, ...]:
-    """Return what `auction` offers otherwise than `before` said; `photos` are the ids of the photos before and now.
+    """Return the changes of the terms from `before` to `auction`; `photos` are the ids of the photos before and now.
 
-    A description, the photos and a late bid's rule are named without their values, and so is the reserve, which is secret.
+    A description, the photos and the soft close are named without their values, and so is the reserve, which is secret.
     """
     found = []
     for name in TERMS:

@@ -1,4 +1,4 @@
-"""Why a bid was decided as it was, in words for people."""
+"""The reasons why bids were decided as they were, in words for people."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from saleroom.kernel.instants import instant
 
 
 class BidReason(Struct, frozen=True, kw_only=True):
-    """A bid, or a raise of the leader's own limit that nobody saw (`amount` None), and `why` it was decided so.
+    """A bid, or a hidden raise of the leader's limit (`amount` None), and `why` it was decided so.
 
-    `index` is that of its event, from 0; `limit` is what it would have gone up to.
+    `index` is that of its event, from 0; `limit` is the maximum behind the bid.
     """
 
     index: int
@@ -39,7 +39,7 @@ class BidReason(Struct, frozen=True, kw_only=True):
 
 
 def reasons(before: Auction, made: Sequence[Event], index: int) -> Iterator[BidReason]:
-    """Yield why the bids among `made` came of one decision on the auction as it was `before`; the first event's is `index`."""
+    """Yield the reasons of the bids among `made`, the events of one decision on `before`; the first has this `index`."""
     for number, event in enumerate(made, index):
         if isinstance(event, BidPlaced):
             words = _automatic(event, made) if event.automatic else _asked(before, event, made)
@@ -59,7 +59,7 @@ def reasons(before: Auction, made: Sequence[Event], index: int) -> Iterator[BidR
 
 
 def conclusion(auction: Auction) -> str:
-    """Return how `auction` ended, or that it has not."""
+    """Return how `auction` ended, or that it is not over."""
     match auction.status:
         case Status.CANCELLED:
             return "cancelled by its author before any bid"
@@ -73,7 +73,7 @@ def conclusion(auction: Auction) -> str:
 
 
 def _automatic(bid: BidPlaced, made: Sequence[Event]) -> str:
-    """Why the house bid for the leader: a request is behind it."""
+    """Return why the house bid for the leader, which is always because of a request."""
     request = next(each for each in made if isinstance(each, BidPlaced) and not each.automatic)
     if request.leading:
         return f"goes up to the whole maximum, which {request.bidder} outbids"
@@ -83,7 +83,7 @@ def _automatic(bid: BidPlaced, made: Sequence[Event]) -> str:
 
 
 def _asked(before: Auction, bid: BidPlaced, made: Sequence[Event]) -> str:
-    """Why a request was decided so."""
+    """Return why a request was decided so."""
     if isinstance(made[-1], AuctionClosed):
         return "bought at the buy-now price"
     if before.leader is None:

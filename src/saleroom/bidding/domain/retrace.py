@@ -1,7 +1,7 @@
-"""Retracing: every event of an auction decided once more by the rules, and compared with what was recorded.
+"""Retracing: the rules decide every event of an auction once more, and the result is compared with the recorded events.
 
-What people asked for is taken from the events themselves. What came of it is not: the rules say it again, and every event
-has to be exactly theirs. Several decisions may share one instant, so a decision is known by the event it begins with.
+The requests are taken from the events. The rules then decide them again, and must give exactly the recorded events. Several
+decisions may share one instant, so a decision is known by its first event.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from saleroom.bidding.domain import bidding, closing, selling
 from saleroom.bidding.domain.auction import TERMS, Auction, begin
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.events import (
+    SOFT_CLOSE_SECONDS_MAX,
     AuctionAmended,
     AuctionCancelled,
     AuctionClosed,
@@ -44,12 +45,10 @@ from saleroom.kernel.money import LIMIT, STEP, ZERO
 from saleroom.kernel.parties import Party
 
 _SHA256 = re.compile("[0-9a-f]{64}")
-SOFT_CLOSE_SECONDS_MAX = 86_400
-"""A day: the longest window and extension that an author can ask for."""
 
 
 class RuleViolation(Exception):
-    """The events do not follow from the rules from `index` on (0 is the first); `reason` says what the rules say."""
+    """The events break the rules from `index` on (0 is the first); `reason` says how."""
 
     def __init__(self, index: int, reason: str) -> None:
         super().__init__(f"event {index + 1}: {reason}")
@@ -58,16 +57,16 @@ class RuleViolation(Exception):
 
 
 class Trace(Struct, frozen=True):
-    """An auction as its events leave it, and why each bid was decided as it was."""
+    """The auction after all events, and the reason of each bid."""
 
     auction: Auction
     bids: list[BidReason]
 
 
 def retrace(events: Iterable[Event]) -> Trace:
-    """Decide `events`, all those of one auction from its creation on, once more by the rules.
+    """Decide `events`, all those of one auction, once more by the rules.
 
-    Raises RuleViolation at the first that does not follow, which may be one after the last: events that the rules add.
+    Raises RuleViolation at the first event that breaks them. Its index is past the last event if the rules demand another.
     """
     log = list(events)
     for index, event in enumerate(log):
@@ -90,14 +89,14 @@ def retrace(events: Iterable[Event]) -> Trace:
 
 
 class _People:
-    """Who is who: the rules tell people apart by number, and readers by name."""
+    """Users by number and name: the rules tell them apart by number, readers by name."""
 
     def __init__(self, author: Party) -> None:
         self._names = {author.id: author.name}
         self._numbers = {author.name: author.id}
 
     def check(self, index: int, event: Event) -> None:
-        """Raise RuleViolation where one bidder has two names, or two have the same."""
+        """Raise RuleViolation if one bidder has two names, or two bidders have the same."""
         if not isinstance(event, BidPlaced):
             return
         known = self._names.setdefault(event.bidder_id, event.bidder)
@@ -108,7 +107,7 @@ class _People:
 
 
 def _begun(log: list[Event]) -> Auction:
-    """Return the auction as its creation made it, if the rules allow that."""
+    """Return the auction after its creation, if the rules allow that."""
     first = log[0] if log else None
     if not isinstance(first, AuctionCreated):
         raise RuleViolation(0, f"an auction begins with {AuctionCreated.TYPE}")
@@ -122,7 +121,7 @@ def _begun(log: list[Event]) -> Auction:
 
 
 def _decide(auction: Auction, log: list[Event], index: int) -> list[Event]:
-    """Return what the rules make of what must have been asked for at `index`. Raises RuleViolation where they refuse it."""
+    """Return the decision of the rules at `index`. Raises RuleViolation if they refuse the request."""
     try:
         made = _decision(auction, log, index)
     except Refused as refusal:
@@ -145,7 +144,7 @@ def _decision(auction: Auction, log: list[Event], index: int) -> list[Event]:
             request = BidRequest(None, event.maximum, received_at=event.received_at)
             made = bidding.place_bid(auction, auction.leader, request, now)
         case AuctionOpened():
-            # It is dated by the start, whoever noticed it: the same for the closer, a bid and the author.
+            # It is dated by the start, whether the closer, a bid or the author opened it.
             made = closing.open_if_due(auction, now)
         case AuctionAmended() if auction.leader is not None and event.ends_at is not None:
             made = selling.announce_end(auction, auction.author, event.ends_at, now)
@@ -165,7 +164,7 @@ def _decision(auction: Auction, log: list[Event], index: int) -> list[Event]:
 
 
 def _outage(auction: Auction, event: AuctionExtended, index: int) -> list[Event]:
-    """Decide an extension after an outage; where its beginning was not yet written down, any would do."""
+    """Decide an extension after an outage. Old logs do not tell when it began: any beginning will do."""
     if event.down_since is None:
         made = closing.reopen_after_outage(auction, auction.created_at, event.at)
         return [_without(each, "down_since") for each in made]
@@ -175,7 +174,7 @@ def _outage(auction: Auction, event: AuctionExtended, index: int) -> list[Event]
 
 
 def _bid(auction: Auction, log: list[Event], index: int) -> list[Event]:
-    """Decide the request behind the bids at `index`: it is the one that is not automatic, the first or the second."""
+    """Decide the request behind the bids at `index`. It is the first or the second bid: the one that is not automatic."""
     two = log[index : index + 2]
     bid = next((each for each in two if isinstance(each, BidPlaced) and not each.automatic), None)
     if bid is None:
@@ -193,10 +192,9 @@ def _bid(auction: Auction, log: list[Event], index: int) -> list[Event]:
 
 
 def _unasked(auction: Auction, log: list[Event], index: int, bid: BidPlaced) -> list[Event]:
-    """Decide a bid without what was asked for: a purchase, or one from before that was written down.
+    """Decide a bid without `asked`: a purchase, or a bid of an old log, which has neither `asked` nor `received_at`.
 
-    Then it is what brings about what has come of it: a purchase, or a bid in one of three forms. Nobody wrote down then
-    when a bid was received either.
+    For an old bid, the request is the first that gives the recorded events: a purchase, or a bid in one of three forms.
     """
     bidder = Party(bid.bidder_id, bid.bidder)
     following = log[index + 1 : index + 2]
@@ -232,7 +230,7 @@ def _refused(refusal: Refused) -> str:
 
 
 def _compare(log: list[Event], index: int, made: list[Event]) -> None:
-    """Raise RuleViolation at the first event from `index` on that is not the one that the rules have `made`."""
+    """Raise RuleViolation at the first event from `index` on that differs from those that the rules have `made`."""
     for at, expected in enumerate(made, index):
         if at >= len(log):
             raise RuleViolation(at, f"by the rules {expected.TYPE} comes next, but nothing does")
@@ -282,7 +280,7 @@ def check_form(index: int, event: Event) -> None:
 
 
 def _check_photos(index: int, event: PhotosArranged) -> None:
-    """Raise RuleViolation where no lot could show these photos."""
+    """Raise RuleViolation if no lot could show these photos."""
     try:
         refuse_bad_list([photo.id for photo in event.photos])
     except Invalid as invalid:
@@ -296,7 +294,7 @@ def _check_photos(index: int, event: PhotosArranged) -> None:
 
 
 def _values(value: Any) -> Iterator[Any]:
-    """Yield `value` and all that is in it."""
+    """Yield `value` and all values in it."""
     yield value
     parts = value if isinstance(value, tuple) else structs.astuple(value) if isinstance(value, Struct) else ()
     for part in parts:

@@ -1,4 +1,4 @@
-"""What the author of an auction may do: create, amend, cancel, announce the end, close."""
+"""The author's part: create, amend, arrange photos, cancel, announce the end, close."""
 
 from __future__ import annotations
 
@@ -35,15 +35,13 @@ from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.parties import Party
 
 DEFAULT_SOFT_CLOSE = SoftClose(window=120, extension=120)
-"""What an auction with an end has unless its author says otherwise: two minutes for two minutes, without a cap."""
-
-
+"""The soft close of an auction unless its author chooses another: two minutes for two minutes, without a cap."""
 LATELY = timedelta(hours=24)
-"""How far back created auctions count for `refuse_too_many`, also those that are over."""
+"""How far back created auctions count for `refuse_too_many`, over or not."""
 
 
 class Draft(Struct, frozen=True, kw_only=True):
-    """The terms of an auction to be created; each field is well-formed by itself (the door has seen to that)."""
+    """The terms of an auction to be created. Each field by itself is valid already, as forms check it."""
 
     name: str
     starting_price: Decimal
@@ -57,9 +55,9 @@ class Draft(Struct, frozen=True, kw_only=True):
 
 
 def create(gid: str, author: Party, draft: Draft, now: datetime, seed: str = "") -> AuctionCreated:
-    """Return the event that begins an auction. `gid` and `seed` (64 hexadecimal digits) are drawn by chance.
+    """Return the event that begins an auction. `gid` and `seed` (64 hexadecimal digits) are random.
 
-    Raises Invalid where the terms contradict each other or the clock.
+    Raises Invalid if the terms contradict each other or the clock.
     """
     _refuse_contradictions(draft, now)
     scheduled = draft.starts_at is not None and draft.starts_at > now
@@ -78,10 +76,10 @@ def create(gid: str, author: Party, draft: Draft, now: datetime, seed: str = "")
 
 
 def refuse_too_many(running: int, earlier: datetime | None, most: int, now: datetime) -> None:
-    """Raise TooManyAuctions where an author may not create one more.
+    """Raise TooManyAuctions if an author may not create one more.
 
-    `running` of theirs are scheduled or open, and `most` may be. As many may be created within `LATELY`, so that who
-    creates and cancels piles up no more: `earlier` is when the author created the last but `most`, None if there are fewer.
+    `running` of theirs are scheduled or open, and at most `most` may be. At most as many may be created within `LATELY`, so
+    that creating and cancelling does not pile them up. `earlier` is when the author created the `most`-th last one, if any.
     """
     if running >= most or (earlier is not None and earlier > now - LATELY):
         raise TooManyAuctions(limit=most)
@@ -92,32 +90,32 @@ def amend(
 ) -> list[Event]:
     """Return what `changes` (some of `TERMS`, by name) make of an auction before its first bid.
 
-    Raises NotAuthor, AuctionOver, HasBids, PreconditionFailed, TermsChanged, AuctionStarted or Invalid. No change in
-    effect is no event.
+    Without a change in effect there is no event. Raises NotAuthor, AuctionOver, HasBids, PreconditionFailed, TermsChanged,
+    AuctionStarted or Invalid.
     """
     now = auction.not_before(now)
-    opened, auction = _before_first_bid(auction, author, now, seen)
+    opening, auction = _before_first_bid(auction, author, now, seen)
     draft = _draft(auction, changes)
     if draft.starts_at != auction.starts_at and auction.status != Status.SCHEDULED:
         raise AuctionStarted(starts_at=auction.starts_at)
     if draft == _draft(auction, {}):
-        return opened
+        return opening
     _refuse_contradictions(draft, now)
     event = _amended(auction, changes, now)
-    # A start moved into the past opens it by this very change: the events of an auction are in order of time.
-    return [*opened, event, *(AuctionOpened(at=now) for _ in open_if_due(auction.after(event), now))]
+    # A start moved into the past opens the auction now: events are in order of time.
+    return [*opening, event, *(AuctionOpened(at=now) for _ in open_if_due(auction.after(event), now))]
 
 
 def arrange(
     auction: Auction, author: Party, photos: Sequence[ShownPhoto], now: datetime, seen: Precondition | None = None
 ) -> list[Event]:
-    """Return what happens when exactly `photos` are to be shown, before the first bid; they are not what is shown already.
+    """Return what happens when the author chooses exactly `photos`, other than those shown, before the first bid.
 
     Raises NotAuthor, AuctionOver, HasBids, PreconditionFailed or TermsChanged.
     """
     now = auction.not_before(now)
-    opened, _ = _before_first_bid(auction, author, now, seen)
-    return [*opened, PhotosArranged(at=now, photos=tuple(photos))]
+    opening, _ = _before_first_bid(auction, author, now, seen)
+    return [*opening, PhotosArranged(at=now, photos=tuple(photos))]
 
 
 def cancel(auction: Auction, author: Party, now: datetime, seen: Precondition | None = None) -> list[Event]:
@@ -126,8 +124,8 @@ def cancel(auction: Auction, author: Party, now: datetime, seen: Precondition | 
     Raises NotAuthor, AuctionOver, HasBids, PreconditionFailed or TermsChanged.
     """
     now = auction.not_before(now)
-    opened, _ = _before_first_bid(auction, author, now, seen)
-    return [*opened, AuctionCancelled(at=now)]
+    opening, _ = _before_first_bid(auction, author, now, seen)
+    return [*opening, AuctionCancelled(at=now)]
 
 
 def announce_end(
@@ -135,33 +133,30 @@ def announce_end(
 ) -> list[Event]:
     """Return the announcement of the end of an auction that had none.
 
-    Raises NotAuthor, AuctionOver, EndsByItself, PreconditionFailed, TermsChanged, or Invalid where `ends_at` contradicts
+    Raises NotAuthor, AuctionOver, EndsByItself, PreconditionFailed, TermsChanged, or Invalid if `ends_at` contradicts
     the clock, start or cap.
     """
     now = auction.not_before(now)
-    opened, auction = _without_end(auction, author, now, seen)
+    opening, auction = _without_end(auction, author, now, seen)
     changes: dict[str, Any] = {"ends_at": ends_at}
     _refuse_contradictions(_draft(auction, changes), now)
-    return [*opened, _amended(auction, changes, now)]
+    return [*opening, _amended(auction, changes, now)]
 
 
 def close_now(auction: Auction, author: Party, now: datetime, seen: Precondition | None = None) -> list[Event]:
-    """Return the close that the author of an auction without an end asks for.
+    """Return the close of an auction without an end by its author.
 
     Raises NotAuthor, AuctionOver, EndsByItself, PreconditionFailed, TermsChanged or AuctionNotStarted.
     """
     now = auction.not_before(now)
-    opened, auction = _without_end(auction, author, now, seen)
+    opening, auction = _without_end(auction, author, now, seen)
     if auction.status == Status.SCHEDULED:
         raise AuctionNotStarted(starts_at=auction.starts_at)
-    return [*opened, close(auction, now)]
+    return [*opening, close(auction, now)]
 
 
 def refuse_unless_amendable(auction: Auction, author: Party, now: datetime, seen: Precondition | None = None) -> None:
-    """Raise what keeps `author` from changing what belongs to an auction.
-
-    That is NotAuthor, AuctionOver, HasBids, PreconditionFailed or TermsChanged.
-    """
+    """Raise NotAuthor, AuctionOver, HasBids, PreconditionFailed or TermsChanged if `author` may not change the auction."""
     _before_first_bid(auction, author, now, seen)
 
 
@@ -174,8 +169,8 @@ def _before_first_bid(
     if auction.leader is not None:
         raise HasBids
     refuse_if_changed(auction, seen)
-    opened = open_if_due(auction, now)
-    return opened, auction.after_all(opened)
+    opening = open_if_due(auction, now)
+    return opening, auction.after_all(opening)
 
 
 def _without_end(
@@ -187,8 +182,8 @@ def _without_end(
     if auction.ends_at is not None:
         raise EndsByItself(ends_at=auction.ends_at)
     refuse_if_changed(auction, seen)
-    opened = open_if_due(auction, now)
-    return opened, auction.after_all(opened)
+    opening = open_if_due(auction, now)
+    return opening, auction.after_all(opening)
 
 
 def _draft(auction: Auction, changes: dict[str, Any]) -> Draft:
@@ -203,7 +198,7 @@ def _amended(auction: Auction, changes: dict[str, Any], now: datetime) -> Auctio
 
 
 def _refuse_contradictions(draft: Draft, now: datetime) -> None:
-    """Raise Invalid with every contradiction. An end that stands already is ahead: else the auction would be over."""
+    """Raise Invalid with every contradiction. The end of a running auction is ahead, otherwise the auction would be over."""
     faults: dict[str, list[Fault]] = {}
 
     def fault(field: str, code: str, message: str) -> None:

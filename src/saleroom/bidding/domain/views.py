@@ -1,4 +1,4 @@
-"""What the world sees: the JSON shapes of auctions, bids and events, the same on every channel.
+"""Views: the JSON shapes of auctions, bids and events, the same on every channel.
 
 Money is a string with three decimals; instants are RFC 3339 in UTC with microseconds and `Z`.
 """
@@ -21,7 +21,7 @@ from saleroom.kernel.instants import instant, maybe_instant
 
 
 class SoftCloseView(Struct, frozen=True):
-    """Late bids move the end: within `window` seconds of it, to `extension` seconds from the bid, never past `cap`."""
+    """A bid within `window` seconds before the end moves it to `extension` seconds from the bid, never past `cap`."""
 
     window: int
     extension: int
@@ -29,7 +29,7 @@ class SoftCloseView(Struct, frozen=True):
 
 
 class AuctionView(Struct, frozen=True, kw_only=True, rename="camel"):
-    """An auction as `GET /auctions/{gid}` and the retained MQTT state show it; `reservePrice` to its author only.
+    """An auction for the API and the retained MQTT state; `reserve_price` is for its author only.
 
     `closed_at` is when it was closed, bought or cancelled, None while it runs. `increment` is one step, or the ladder.
     `head` is the hash of the last event of its ledger.
@@ -61,9 +61,9 @@ class AuctionView(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class BidView(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A bid of the history; `maximum` only on one's own.
+    """A bid of the history; `maximum` is for its bidder only.
 
-    `received_at` is when the house had the request (null for an automatic bid), `placed_at` when it was decided.
+    `received_at` is when the house received the request (None for an automatic bid), `placed_at` when it was decided.
     """
 
     amount: str
@@ -75,7 +75,7 @@ class BidView(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class BidAnswer(Struct, frozen=True, kw_only=True):
-    """The answer to an accepted bid; `bid` is null where only one's own maximum rose. `receipt` is the house's signature."""
+    """The answer to an accepted bid; `bid` is None if only the bidder's own maximum rose. `receipt` is signed by the house."""
 
     bid: BidView | None
     auction: AuctionView
@@ -84,7 +84,7 @@ class BidAnswer(Struct, frozen=True, kw_only=True):
 
 
 def auction_view(auction: Auction, *, own: bool = False) -> AuctionView:
-    """Return `auction` as anyone may see it, or with the reserve price as its author does (`own`)."""
+    """Return `auction` as anyone may see it, or with the reserve price for its author (`own`)."""
     reserve = auction.reserve_price
     return AuctionView(
         gid=auction.gid,
@@ -114,7 +114,7 @@ def auction_view(auction: Auction, *, own: bool = False) -> AuctionView:
 
 
 def event_parts(event: Event) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what an event says to the world and what it keeps for the replay, both ready for JSON."""
+    """Return the public and the private members of an event, ready for JSON."""
     public, private = _members(type(event))
     return (
         {wire: _plain(getattr(event, name)) for name, wire in public},
@@ -124,7 +124,7 @@ def event_parts(event: Event) -> tuple[dict[str, Any], dict[str, Any]]:
 
 @cache
 def _members(kind: type[Event]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Return the public and the private members of a kind of event, each with its name on the wire."""
+    """Return the public and the private members of a kind of event, each with its name in JSON."""
     members = [
         (name, wire)
         for name, wire in zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
@@ -134,7 +134,7 @@ def _members(kind: type[Event]) -> tuple[list[tuple[str, str]], list[tuple[str, 
 
 
 def sealed_part(kind: type[Event], private: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the ledger commits to of an event's private part, as `event_parts` gives it; all but numbers and seeds."""
+    """Return the members of an event's private part that the ledger commits to: all but users' numbers and seeds."""
     return {wire: private[wire] for wire in _sealed(kind) if wire in private}
 
 
@@ -158,7 +158,7 @@ def cloud_event(gid: str, version: int, event: Event, data: Mapping[str, Any]) -
 
 
 def event_from_parts(kind: str, at: datetime, public: Mapping[str, Any], private: Mapping[str, Any]) -> Event:
-    """Return the event that `event_parts` took apart. Raises KeyError or msgspec.ValidationError on anything else."""
+    """Return the event with these parts, as `event_parts` gives them. Raises KeyError or msgspec.ValidationError."""
     event: Event = msgspec.convert({"at": at, **public, **private}, EVENTS[kind])
     return event
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 from saleroom.accounts.storage import accounts, idempotency
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.closing import reopen_after_outage, settle
+from saleroom.bidding.domain.events import SOFT_CLOSE_SECONDS_MAX
 from saleroom.bidding.service import photos
 from saleroom.bidding.service.recording import Step, record, steps
 from saleroom.bidding.storage import auctions
@@ -30,8 +31,7 @@ OUTAGE = timedelta(seconds=10)
 """Two heartbeats missed. A shorter gap cannot be told from a late heartbeat."""
 SWEPT_AT_ONCE = 1000
 """Expired tokens, and as many idempotency keys, that are forgotten in one transaction."""
-WINDOW_MAX = timedelta(days=1)
-"""The longest window a soft close can have; the door's form refuses more."""
+WINDOW_MAX = timedelta(seconds=SOFT_CLOSE_SECONDS_MAX)
 
 
 class Round(Struct, frozen=True):

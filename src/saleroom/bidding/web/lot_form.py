@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from saleroom.bidding.api.terms import SECONDS_MAX
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.errors import TermsChanged
+from saleroom.bidding.domain.events import SOFT_CLOSE_SECONDS_MAX
 from saleroom.bidding.domain.increments import DEFAULT_LADDER, TIERS_MAX, Tier
 from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.domain.selling import DEFAULT_SOFT_CLOSE
@@ -204,7 +204,7 @@ class _Reader:
             return 1
         # A form has minutes and the house whole seconds: 1.6667 minutes are 100 of them.
         seconds = int((Decimal(text.replace(",", ".")) * 60).to_integral_value())
-        if not 1 <= seconds <= SECONDS_MAX:
+        if not 1 <= seconds <= SOFT_CLOSE_SECONDS_MAX:
             self._fault(field, "out_of_range", N_("Write more than 0 minutes, and no more than 1440."))
             return 1
         return seconds
