@@ -302,7 +302,7 @@ def test_a_price_that_nobody_saw_is_not_paid(browse: Browse, sqlite_house: House
     page.get_by_role("button", name="Buy for €50.00").click()
     alert = page.locator("#lot-box [role=alert]")
     expect(alert).to_contain_text("This lot was changed after you saw it. Nothing was bought.")
-    expect(alert).to_contain_text("The price to buy now was €50.00 and is now €99,999.00.")
+    expect(alert).to_contain_text("The buy-now price was €50.00 and is now €99,999.00.")
     expect(alert).to_contain_text("The lot was called “Clock” and is now called “Box”.")
     expect(page.get_by_role("heading", name="Box", exact=True)).to_be_visible()
     expect(page.locator("#lot-about")).to_contain_text("Empty")

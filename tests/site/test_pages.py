@@ -202,7 +202,7 @@ def test_other_methods_get_a_page(house: House, method: str, path: str, allow: s
     """Below people's paths, 405 is a page and says which methods there are."""
     response = house.anyone.request(method, path)
     assert (405, allow) == (response.status_code, response.headers["allow"])
-    assert "This is not the way in" == Page(response).heading
+    assert "This page cannot be opened like this" == Page(response).heading
 
 
 def test_the_login_of_the_api_stays_the_apis(house: House) -> None:

@@ -13,7 +13,7 @@ from saleroom.site.language import N_
 
 _LOCAL = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?")
 _NAME = re.compile(r"[A-Za-z0-9_+-]{1,40}(?:/[A-Za-z0-9_+-]{1,40}){0,2}")
-TWICE = N_("This time comes twice, as the clocks go back that night: the first of the two is taken.")
+TWICE = N_("This time occurs twice, because the clocks go back that night. The first of the two counts.")
 UNKNOWN_ZONE = N_("The house does not know your time zone, so your times are read as UTC.")
 
 
@@ -41,7 +41,9 @@ def read_local(text: str, zone: str) -> LocalTime | Fault:
     except (ValueError, OverflowError):
         return wrong
     if at.astimezone(place).replace(tzinfo=None) != wall:
-        return Fault("no_such_time", N_("This time does not exist: the clocks go forward over it. Choose another."))
+        return Fault(
+            "no_such_time", N_("This time does not exist, because the clocks go forward past it. Choose another.")
+        )
     notes = (*([UNKNOWN_ZONE] if known is None else []), *([TWICE] if later != at else []))
     return LocalTime(at, notes)
 

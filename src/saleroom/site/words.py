@@ -69,8 +69,8 @@ class Words(Struct, frozen=True, kw_only=True):
 PLATFORM = Words(
     refusals={
         "refused": (N_("That did not work."),),
-        "validation": (N_("Something is not right yet. Please check what is marked."),),
-        "unauthenticated": (N_("You are not logged in any more. Log in and try again."),),
+        "validation": (N_("Something is not right yet. Please check the marked fields."),),
+        "unauthenticated": (N_("You are no longer logged in. Log in and try again."),),
         "unknown_event": (N_("This page is out of date. Reload it."),),
         "too_many_requests": (
             N_("There were too many tries. Try again in %(retry_after)s."),
@@ -84,16 +84,20 @@ PLATFORM = Words(
             N_("That was too large. At most %(limit)s can be sent at once."),
             N_("That was too large to be sent at once."),
         ),
-        "headers_too_large": (N_("Your browser sent too much along. Delete the cookies of this site and try again."),),
+        "headers_too_large": (
+            N_("Your browser sent too much data with the request. Delete the cookies of this site and try again."),
+        ),
         "unsupported_media_type": NOT_FROM_A_PAGE,
         "request_timeout": (N_("It did not arrive in time. Check your connection and send it again."),),
-        "unavailable": (N_("The house cannot reach its records just now. Try again shortly."),),
-        "internal_error": (N_("It has been logged. Try again; if it stays, tell those who run the house."),),
+        "unavailable": (N_("The house cannot reach its database just now. Try again shortly."),),
+        "internal_error": (
+            N_("The error has been logged. Try again. If it happens again, tell those who run this house."),
+        ),
     },
     headings={
         "csrf": N_("This form is out of date"),
         "not_found": N_("There is nothing here"),
-        "method_not_allowed": N_("This is not the way in"),
+        "method_not_allowed": N_("This page cannot be opened like this"),
         "unavailable": N_("One moment, please"),
         "busy": N_("One moment, please"),
         "internal_error": N_("Something went wrong"),
@@ -109,7 +113,7 @@ PLATFORM = Words(
         "text_characters": (
             N_("There are hidden control characters in this text, or too many marks on one character. Enter it again."),
         ),
-        "not_text": (N_("This text is damaged. Type it anew."),),
+        "not_text": (N_("This text is damaged. Enter it again."),),
         "out_of_range": (N_("Write a whole number from %(least)s to %(most)s."), N_("Write %(most)s at most.")),
         "not_a_choice": (N_("Choose one of those that are offered."),),
         "instant_format": (N_("Write a date and a time."),),

@@ -155,7 +155,7 @@ def test_an_empty_login_names_both_fields(browser: Browser) -> None:
     form = Page(response)
     assert 400 == response.status_code
     assert ["Please fill this in."] * 2 == [word.text for word in form.all("small", class_="fault")]
-    assert "Please check what is marked." in form.one("p", role="alert").text
+    assert "Please check the marked fields." in form.one("p", role="alert").text
     assert ["username-help", "password-help"] == [
         i["aria-describedby"] for i in form.all("input", **{"aria-invalid": "true"})
     ]

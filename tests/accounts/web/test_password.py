@@ -80,7 +80,7 @@ def test_faults_are_told_at_their_field(
     wrong = form.all("input", **{"aria-invalid": "true"})
     assert told == {e["name"]: form.one("small", id=e["aria-describedby"]).text for e in wrong}
     assert all("autofocus" in e.attributes for e in wrong)
-    assert "Please check what is marked." in form.one("p", role="alert").text
+    assert "Please check the marked fields." in form.one("p", role="alert").text
     assert ["", ""] == [e["value"] for e in form.all("input", type="password")]
     assert 200 == house.anyone.post("/login", json={"username": user.name, "password": PASSWORD}).status_code
 

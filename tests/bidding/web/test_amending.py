@@ -54,7 +54,7 @@ def test_after_the_first_bid_the_page_says_why_not(come: Come, seller: User, hou
     form = visitor.page(f"/sell/{gid}")
     shown = Page(visitor.send(form, f"/sell/{gid}", "preview", name="Other"))
     house.user("grace").bid(gid, amount="100")
-    why = "There are bids on this lot, so it can be neither changed nor cancelled any more."
+    why = "There are bids on this lot, so it can no longer be changed or cancelled."
     for answer in (
         visitor.send(shown, f"/sell/{gid}", "publish"),
         visitor.send(form, f"/sell/{gid}", "preview"),

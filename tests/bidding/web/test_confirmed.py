@@ -44,7 +44,7 @@ def test_a_price_that_nobody_saw_is_not_paid(buyer: Visitor, seller: User) -> No
     again = Page(answer)
     assert 409 == answer.status_code
     assert "This lot was changed after you saw it. Nothing was bought." in again.main
-    assert ["The price to buy now was €50.00 and is now €99,999.00."] == told(again)
+    assert ["The buy-now price was €50.00 and is now €99,999.00."] == told(again)
     assert "Buy for €99,999.00" in again.main
     assert "open" == seller.json("GET", f"/auctions/{gid}")["status"]
     assert 303 == buyer.send(again, f"/lots/{gid}/buy").status_code
@@ -70,7 +70,7 @@ def test_a_limit_is_not_for_another_lot(buyer: Visitor, seller: User, come: Come
     assert [
         "The lot was called “Clock” and is now called “Empty <box>”.",
         "The starting price was €10.00 and is now €900.00.",
-        "The photos are others, or in another order.",
+        "The photos or their order have changed.",
     ] == told(again)
     assert ("Empty <box>", 1) == (again.heading, len(again.all("img", class_="photo")))
     assert 0 == seller.json("GET", f"/auctions/{gid}")["bidCount"]
@@ -95,8 +95,8 @@ def test_the_first_step_tells_what_has_changed_since_the_page(buyer: Visitor, se
     seller.patch(f"/auctions/{gid}", json={"buyNowPrice": "60", "name": "Other", "description": "New"})
     expected = [
         "The lot was called “Longcase clock” and is now called “Other”.",
-        "The description is another one.",
-        "The price to buy now was €50.00 and is now €60.00.",
+        "The description has changed.",
+        "The buy-now price was €50.00 and is now €60.00.",
     ]
     asked = Page(buyer.send(page, f"/lots/{gid}/{kind}"))
     assert (200, expected) == (asked.status, told(asked))
@@ -150,7 +150,7 @@ def test_a_lot_that_cannot_be_bought_any_more_says_so_at_once(buyer: Visitor, se
         spoil(gid)
         for answer in (buyer.send(page, f"/lots/{gid}/buy"), buyer.send(asked, f"/lots/{gid}/buy")):
             assert 409 == answer.status_code
-            assert "This lot cannot be bought at a fixed price any more." in Page(answer).main
+            assert "This lot can no longer be bought at a fixed price." in Page(answer).main
             assert [] == [e for e in Page(answer).all("form") if e["action"].endswith("/buy")]
 
 
@@ -220,7 +220,7 @@ def test_a_preview_in_one_language_is_not_published_in_another(come: Come, selle
     visitor.http.headers["Accept-Language"] = "en"
     again = Page(visitor.send(shown, "/sell", "publish"))
     assert 409 == again.status
-    assert "What you sent is not what the preview showed. Look at it once more." in again.main
+    assert "What you sent differs from the preview. Check it again." in again.main
     assert "The first bid is €1.50 or more." in again.main
     assert [] == seller.json("GET", "/auctions?limit=100&author=" + seller.name)["auctions"]
     assert "1.500" == seller.json("GET", f"/auctions/{publish(visitor, again)}")["startingPrice"]

@@ -103,25 +103,25 @@ def test_a_card_shows_price_bids_and_end(clocked_house: House, clock: FakeClock)
 
 
 def test_a_card_says_how_its_lot_ended(clocked_house: House, clock: FakeClock) -> None:
-    """A lot that is over shows its result in place of its time: sold to whom, unsold why, withdrawn."""
+    """A lot that is over shows its result in place of its time: sold to whom, unsold why, cancelled."""
     ada, grace = clocked_house.user("ada"), clocked_house.user("grace")
-    sold, unmet, unbid, withdrawn = (
+    sold, unmet, unbid, cancelled = (
         ada.auction(name=name, endsAt=at(clock, hours=n + 1), **terms)
         for n, (name, terms) in enumerate(
-            {"Sold": {}, "Unmet": {"reservePrice": "99"}, "Unbid": {}, "Withdrawn": {}}.items()
+            {"Sold": {}, "Unmet": {"reservePrice": "99"}, "Unbid": {}, "Cancelled": {}}.items()
         )
     )
     for gid in (sold, unmet):
         grace.bid(gid, amount="12")
-    ada.delete(f"/auctions/{withdrawn}")
+    ada.delete(f"/auctions/{cancelled}")
     clocked_house.advance(5 * 3600)
     home = page(clocked_house, "/?status=over")
     said = dict(zip(lots(home), [element.text for element in home.all("article")], strict=True))
-    assert [withdrawn, unbid, unmet, sold] == list(said)
+    assert [cancelled, unbid, unmet, sold] == list(said)
     assert said[sold].endswith("Sold for €12.00 1 bid Sold to grace")
     assert said[unmet].endswith("Highest bid €12.00 1 bid Closed, reserve not met")
     assert said[unbid].endswith("Starting price €10.00 no bids Closed without bids")
-    assert said[withdrawn].endswith("Withdrawn")
+    assert said[cancelled].endswith("Cancelled")
     assert [] == home.all("span", role="timer")
 
 
@@ -240,7 +240,7 @@ def test_an_address_that_is_no_list_leads_out(house: House, query: str) -> None:
     """An old or mistyped address gets a page that says so and leads to what is on sale, with 400."""
     refused = page(house, f"/?{query}")
     assert 400 == refused.status
-    assert "This page of the list is not there any more" in refused.main
+    assert "This page of the list no longer exists" in refused.main
     assert "/" == refused.one("a", role="button")["href"]
 
 

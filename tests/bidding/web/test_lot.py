@@ -126,7 +126,7 @@ def test_a_scheduled_lot_says_when_it_starts(clocked_house: House, clock: FakeCl
     assert "21 Nov 2026, 13:00:00 UTC" == lot.facts["Starts in"]
     assert "€50.00" == lot.facts["Buy now"]
     assert "When the seller closes it" == lot.facts["Ends"]
-    assert "Bidding has not started yet. The least first bid will be €10.00." in lot.main
+    assert "Bidding has not started yet. The first bid must be €10.00 or more." in lot.main
     assert [] == lot.all("form", action=f"/lots/{gid}/bid")
 
 

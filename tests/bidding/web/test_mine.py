@@ -151,7 +151,7 @@ def test_what_i_sell(come: Come, clocked_house: House, clock: FakeClock) -> None
         "lot 4 Sold Sold to grace for €20.00.",
         "lot 5 Not sold Nobody has bid.",
         "lot 6 Not sold The highest bid was below your reserve of €500.00.",
-        "lot 7 Cancelled You took it back before the first bid.",
+        "lot 7 Cancelled You cancelled it before the first bid.",
     } == {e.text for e in page.all("div", class_="my-lot-story")}
     assert [] == rows(come(clocked_house, grace).page("/mine/selling"))
 

@@ -71,19 +71,19 @@ def test_a_screen_has_nothing_but_its_lot(clocked_house: House) -> None:
 def test_a_result_is_told(clocked_house: House, clock: FakeClock) -> None:
     """A lot that is over shows its result: the hammer price and the winner, or why it was not sold."""
     ada, grace = clocked_house.user("ada"), clocked_house.user("grace")
-    sold, unmet, unbid, withdrawn = (ada.auction(**terms) for terms in ({}, {"reservePrice": "99"}, {}, {}))
+    sold, unmet, unbid, cancelled = (ada.auction(**terms) for terms in ({}, {"reservePrice": "99"}, {}, {}))
     for gid in (sold, unmet):
         grace.bid(gid, amount="12")
     for gid in (sold, unmet, unbid):
         ada.json("POST", f"/auctions/{gid}/close", json={})
-    ada.delete(f"/auctions/{withdrawn}")
-    said = [state(screen(clocked_house, gid)) for gid in (sold, unmet, unbid, withdrawn)]
+    ada.delete(f"/auctions/{cancelled}")
+    said = [state(screen(clocked_house, gid)) for gid in (sold, unmet, unbid, cancelled)]
     coming = "The next lot comes by itself."
     assert [
         f"Sold Hammer price €12.00 Goes to grace {coming}",
         f"Not sold Highest bid €12.00 The reserve was not met. {coming}",
         f"Not sold Starting price €10.00 Nobody has bid. {coming}",
-        f"Withdrawn {coming}",
+        f"Cancelled {coming}",
     ] == said
 
 

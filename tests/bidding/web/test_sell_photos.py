@@ -46,7 +46,7 @@ def test_a_bad_file_is_refused_by_name_and_the_others_stay(come: Come) -> None:
     assert 400 == form.status
     refused = [e.text for e in form.all("li", class_="refused")]
     assert 2 == len(refused)
-    assert "This is no picture." in refused[0]
+    assert "This is not a picture." in refused[0]
     assert "<script>alert(1)</script>" in refused[0]
     assert refused[1].startswith("cut.jpg: ")
     assert 1 == len(form.all("input", name="photo"))
@@ -75,7 +75,7 @@ def test_a_photo_that_goes_up_by_itself_comes_back_as_the_form_has_it(come: Come
     assert (200, 400) == (good.status, bad.status)
     [photo] = good.all("img")
     assert 200 == visitor.http.get(photo["src"]).status_code
-    assert "a.jpg: This is no picture." in bad.one("li", class_="refused").text
+    assert "a.jpg: This is not a picture." in bad.one("li", class_="refused").text
     stranger = come(None)
     stranger.http.cookies = visitor.http.cookies
     stranger.http.cookies.delete("saleroom_session")

@@ -43,7 +43,7 @@ def test_a_name_and_a_price_are_enough(come: Come, seller: User) -> None:
     assert "Clock" == shown.heading
     for sentence in (
         "The first bid is €100.00 or more.",
-        "There is no reserve: whoever bids most has it.",
+        "There is no reserve: the highest bid wins.",
         "Bidding opens as soon as you publish.",
         "A bid in the last 2 minutes moves the end to 2 minutes after that bid.",
     ):
@@ -117,7 +117,7 @@ def test_a_lot_without_an_end_and_without_a_soft_close(come: Come, seller: User)
     visitor = come()
     shown = preview(visitor, ending="open", softClose="off")
     assert "It stays open until you close it." in shown.main
-    assert "The end stands, also when somebody bids in the last second." in shown.main
+    assert "The end is fixed, even if somebody bids in the last second." in shown.main
     lot = seller.json("GET", f"/auctions/{publish(visitor, shown)}")
     assert (None, "open") == (lot["endsAt"], lot["status"])
 
@@ -209,7 +209,7 @@ def test_the_hour_that_comes_twice_is_the_first_and_is_told(come: Come, seller: 
     """Where clocks go back, the time is taken as the first of the two, with a note in the preview."""
     visitor = come()
     shown = preview(visitor, endsAt="2031-10-26T02:30", zone="Europe/Berlin")
-    assert "This time comes twice" in shown.one("p", class_="note-alert").text
+    assert "This time occurs twice" in shown.one("p", class_="note-alert").text
     assert "2031-10-26T00:30:00.000000Z" == seller.json("GET", f"/auctions/{publish(visitor, shown)}")["endsAt"]
 
 
@@ -257,7 +257,7 @@ def test_a_session_that_ends_meanwhile_loses_nothing(come: Come, seller: User, h
     house.anyone.delete("/logout", headers={"Authorization": f"Bearer {ended}"})
     back = Page(visitor.send(form, "/sell", "preview", startingPrice="100"))
     assert 401 == back.status
-    assert "nothing of it is lost" in back.one("p", role="alert").text
+    assert "Nothing in it is lost" in back.one("p", role="alert").text
     assert ids == [e["value"] for e in back.all("input", name="photo")]
     visitor.http.cookies.delete("saleroom_session")
     visitor.http.cookies["saleroom_session"] = seller.token

@@ -60,7 +60,7 @@ LABELS = {
     "reservePrice": N_("Reserve price"),
     "buyNowPrice": N_("Buy now price"),
     "startsAt": N_("Start of the sale"),
-    "increment": N_("Steps between bids"),
+    "increment": N_("Bid increments"),
     "step": N_("The same step at every price"),
     "softClose": N_("Late bids"),
     "window": N_("A bid is late in the last"),

@@ -46,10 +46,8 @@ from saleroom.storage.database import Transaction
 DAYS, HOUR = 7, time(20)
 """The suggested end of a new lot: in a week, in the evening."""
 NAME_SHOWN_MAX = 80
-LOGGED_OUT = N_(
-    "You are logged out. Log in once more in another tab, then send this form again: nothing of it is lost."
-)
-NOT_AS_SHOWN = N_("What you sent is not what the preview showed. Look at it once more.")
+LOGGED_OUT = N_("You are logged out. Log in again in another tab, then send this form again. Nothing in it is lost.")
+NOT_AS_SHOWN = N_("What you sent differs from the preview. Check it again.")
 FULL = N_("A lot has at most %(count)s photos.")
 _MOVE = re.compile(r"(earlier|later|remove) ([A-Za-z0-9_-]{1,64})")
 _KEY = re.compile(r"[A-Za-z0-9_-]{20,100}")

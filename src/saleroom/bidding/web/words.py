@@ -12,29 +12,29 @@ from saleroom.kernel.errors import Refused
 from saleroom.site.language import N_, Language
 from saleroom.site.words import NOT_FROM_A_PAGE, Words, sentence
 
-_NO_PICTURE = (N_("This is no picture. Choose a JPEG, PNG, WebP, GIF or AVIF file."),)
+_NO_PICTURE = (N_("This is not a picture. Choose a JPEG, PNG, WebP, GIF or AVIF file."),)
 
 WORDS = Words(
     refusals={
         "unknown_auction": (N_("The address may be mistyped. A lot's address never changes."),),
-        "unknown_photo": (N_("This photo is not kept any more. Add it once more."),),
+        "unknown_photo": (N_("This photo is no longer stored. Add it again."),),
         "own_auction": (N_("This is your own lot, so you cannot bid on it."),),
         "not_author": (N_("Only the seller of a lot may do this."),),
         "bid_too_low": (
             N_("Your bid is too low. Bid %(minimum_bid)s or more."),
             N_("Nobody can bid more here: the price is as high as an amount can be."),
         ),
-        "already_leading": (N_("You lead already. To raise your limit, give one that is above your present limit."),),
+        "already_leading": (N_("You are leading already. To raise your limit, enter a higher one."),),
         "auction_closed": (N_("The auction is over, so this came too late."),),
         "auction_not_started": (
             N_("Bidding has not begun yet. It opens on %(starts_at)s."),
             N_("Bidding has not begun yet."),
         ),
-        "auction_started": (N_("Bidding has begun, so its start cannot be moved any more."),),
-        "has_bids": (N_("There are bids on this lot, so it can be neither changed nor cancelled any more."),),
+        "auction_started": (N_("Bidding has begun, so the start can no longer be moved."),),
+        "has_bids": (N_("There are bids on this lot, so it can no longer be changed or cancelled."),),
         "buy_now_unavailable": (
-            N_("This lot cannot be bought at a fixed price any more. You may bid %(minimum_bid)s or more."),
-            N_("This lot cannot be bought at a fixed price any more."),
+            N_("This lot can no longer be bought at a fixed price. You can bid %(minimum_bid)s or more."),
+            N_("This lot can no longer be bought at a fixed price."),
         ),
         "terms_changed": (
             N_("This lot was changed after you saw it, so nothing was done. Look at it again, then decide."),
@@ -49,14 +49,12 @@ WORDS = Words(
             N_("This lot closes by itself."),
         ),
         "too_many_photos": (
-            N_("You have too many photos that are on no lot. Put them on a lot, or wait a day until they are gone."),
+            N_("You have too many photos without a lot. Add them to a lot, or wait a day: then they are deleted."),
         ),
         "too_many_auctions": (
-            N_(
-                "You have as many lots on sale, or listed in the last day, as one user may have. Wait until some are over."
-            ),
+            N_("You have reached the limit of lots on sale, or of lots listed within a day. Wait until some are over."),
         ),
-        "too_many_watched": (N_("You watch as many lots as one user may. Take some off your list."),),
+        "too_many_watched": (N_("You have reached the limit of watched lots. Take some off your list."),),
         "image_expected": _NO_PICTURE,
     },
     headings={
@@ -75,22 +73,22 @@ WORDS = Words(
         "not_after_start": (N_("The end must be after the start."),),
         "cap_before_end": (N_("The latest end cannot be before the end."),),
         "not_an_image": _NO_PICTURE,
-        "image_truncated": (N_("This picture is broken off or damaged. Send it once more, or save it anew."),),
+        "image_truncated": (N_("This picture is incomplete or damaged. Send it again, or save it again first."),),
         "image_too_costly": (
             N_("This picture takes too long to open. Save it as a plain JPEG (baseline) and add that."),
         ),
-        "image_too_large": (N_("This picture has too many pixels: %(most)s million are the most."),),
+        "image_too_large": (N_("This picture has too many pixels: at most %(most)s million are allowed."),),
         "image_too_small": (N_("This picture is too small: it must be %(least)s pixels wide and high at least."),),
         "image_too_narrow": (
             N_("This picture is too long and narrow: one side may be %(most)s times the other at most."),
         ),
         "file_too_large": (
-            N_("This file is too large: %(limit)s are the most."),
+            N_("This file is too large: at most %(limit)s are allowed."),
             N_("This file is too large."),
         ),
         "too_many_photos": (N_("A lot has %(most)s photos at most."),),
-        "unknown_photo": (N_("One of these photos is not kept any more. Add it once more."),),
-        "photo_in_use": (N_("One of these photos is on another lot. Add the picture once more."),),
+        "unknown_photo": (N_("One of these photos is no longer stored. Add it again."),),
+        "photo_in_use": (N_("One of these photos is on another lot. Add the picture again."),),
         **dict.fromkeys(
             ("command_id", "entity_tag", "event_id", "lots", "photo_id", "response_topic"), NOT_FROM_A_PAGE
         ),
@@ -99,19 +97,19 @@ WORDS = Words(
 
 CHANGES: Mapping[str, tuple[str, ...]] = {
     "name": (N_("The lot was called “%(was)s” and is now called “%(now)s”."),),
-    "description": (N_("The description is another one."),),
-    "photos": (N_("The photos are others, or in another order."),),
+    "description": (N_("The description has changed."),),
+    "photos": (N_("The photos or their order have changed."),),
     "starting_price": (N_("The starting price was %(was)s and is now %(now)s."),),
-    "reserve_price": (N_("The reserve is another one."),),
+    "reserve_price": (N_("The reserve has changed."),),
     "buy_now_price": (
-        N_("The price to buy now was %(was)s and is now %(now)s."),
-        N_("The lot could be bought at once for %(was)s, and cannot any more."),
+        N_("The buy-now price was %(was)s and is now %(now)s."),
+        N_("The lot can no longer be bought at once. The price was %(was)s."),
         N_("The lot can now be bought at once for %(now)s."),
     ),
-    "soft_close": (N_("What a late bid does to the end is another rule."),),
+    "soft_close": (N_("The rule for late bids has changed."),),
     "starts_at": (
         N_("The sale was to start on %(was)s and now starts on %(now)s."),
-        N_("The sale was to start on %(was)s, and has no start of its own any more."),
+        N_("The sale was to start on %(was)s, and now has no set start."),
         N_("The sale now starts on %(now)s."),
     ),
     "ends_at": (
