@@ -16,7 +16,7 @@ from bench.stage import Stage
 
 VIEWS = 25
 DEEP = 40
-"""How many pages are turned until a page is deep."""
+"""The number of the page that counts as deep."""
 WARM_UP = 5
 _NEXT = re.compile(r'<a href="([^"]+)" rel="next">')
 _ENTRIES = {

@@ -1,4 +1,4 @@
-"""Drawing with light from the upper left, over Pillow: shapes are filled with gradients, turned things are shaded as such.
+"""A canvas over Pillow, with light from the upper left: it fills shapes with gradients, and shades turned things.
 
 Lengths are in units of which a picture has 1200 by 900. `x` is 0 in the middle, `y` is 0 where a thing stands and grows
 upwards. Things are drawn at twice the size and reduced at the end, which smooths the edges.
@@ -15,17 +15,17 @@ from PIL import Image, ImageDraw, ImageFilter
 
 WIDTH, HEIGHT = 1200, 900
 BASE = 690
-"""How far below the upper edge a thing stands."""
+"""The distance from the upper edge to the base of a thing."""
 PIXELS = (1000, 750)
 FINE = 2
-"""How much larger a picture is drawn."""
+"""How many times larger a picture is drawn than saved."""
 TILT = 0.13
-"""How much of a circle that lies flat is seen: one looks a little from above."""
+"""The height of a flat circle as seen a little from above, as a share of its width."""
 
 Colour = tuple[int, int, int]
 Point = tuple[float, float]
 Stops = Sequence[tuple[float, float]]
-"""Along a gradient, from 0 to 1: where, and how light, from -1 (black) through 0 (the colour) to 1 (white)."""
+"""Points of a gradient: the place from 0 to 1, and the tone from -1 (black) through 0 (the colour) to 1 (white)."""
 
 CERAMIC: Stops = ((0, -0.5), (0.1, -0.28), (0.26, 0.3), (0.36, 0.22), (0.6, -0.12), (0.86, -0.5), (1, -0.38))
 METAL: Stops = ((0, -0.55), (0.08, -0.3), (0.2, 0.62), (0.3, 0.1), (0.5, -0.25), (0.68, 0.32), (0.8, -0.45), (1, -0.3))
@@ -87,7 +87,7 @@ def box(x: float, y: float, width: float, height: float, radius: float = 0) -> l
 
 
 class Canvas:
-    """One picture, `zoom` times as near as a thing stands, looking at `focus`."""
+    """One picture with the middle at `focus`, magnified `zoom` times."""
 
     def __init__(self, zoom: float, focus: Point) -> None:
         self._zoom = zoom * PIXELS[0] / WIDTH
@@ -95,7 +95,7 @@ class Canvas:
         self._measure(Image.new("RGB", PIXELS))
 
     def refine(self) -> None:
-        """Go on at the size at which edges come out smooth; what is there by now, walls and light, needs no such size."""
+        """Continue at a larger size, which makes edges smooth; the wall and the light drawn so far need no such size."""
         self._zoom *= FINE
         self._measure(self.image.resize((PIXELS[0] * FINE, PIXELS[1] * FINE), Image.Resampling.BILINEAR))
 
@@ -201,7 +201,7 @@ class Canvas:
         self.stroke([(x - 1.7 * lit, y + 1.7 * lit) for x, y in points], width * 0.22, toned(base, 0.4))
 
     def glow(self, points: Sequence[Point], base: Colour, alpha: float, blur: float) -> None:
-        """Lay a soft light, or a shadow, over what is there: `blur` is how far it fades."""
+        """Add a soft light or a shadow that fades over `blur`."""
         fade = blur * self._zoom
         placed = [self._pixel(point) for point in points]
         left, top = max(0, min(x for x, _ in placed) - 3 * fade), max(0, min(y for _, y in placed) - 3 * fade)

@@ -27,7 +27,7 @@ class HouseClock:
     def hear(self, comment: str) -> bool:
         """Set the clock by a comment of a stream of events: `time` and an instant. Return whether it is such a comment.
 
-        Raises msgspec.ValidationError if the instant is none, or has no offset.
+        Raises msgspec.ValidationError if it is no instant with an offset.
         """
         name, _, value = comment.partition(" ")
         if name == "time":

@@ -108,7 +108,7 @@ def test_a_ledger_that_was_cut_is_found() -> None:
         len(lines),
         "it does not end with a line feed: the ledger was cut within it",
     )
-    assert broken(b"") == (1, "there is none: the ledger is empty")
+    assert broken(b"") == (1, "the ledger is empty")
 
 
 @pytest.mark.parametrize(

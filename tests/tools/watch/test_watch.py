@@ -50,7 +50,7 @@ def test_the_lines_are_the_log(
     way.mend()
     for watcher in (fresh, whole):
         watcher.until_live(2)
-    way.cut()  # it cannot bear a house that is not there
+    way.cut()  # otherwise the connection would fail on the missing house
     house.kill()
     start("--port", port)
     way.mend()

@@ -77,7 +77,7 @@ def read(file: BinaryIO, progress: Callable[[int], None] = lambda _: None) -> Le
         reader.take(ledger, number, raw)
         progress(size)
     if not ledger.hashes:
-        raise Breakage(1, "there is none: the ledger is empty")
+        raise Breakage(1, "the ledger is empty")
     _conclude(ledger)
     return ledger
 

@@ -130,7 +130,7 @@ class MqttWatch:
                     case ["auctions", gid, "events"]:
                         await self._event(client, gid, payload)
             except (msgspec.DecodeError, UnicodeDecodeError):
-                self._sale.notice(f"a message on {message.topic} is none of a house")
+                self._sale.notice(f"a message on {message.topic} does not come from a house")
             # On Python 3.11 the library's calls can swallow the cancellation of this task.
             if self._over or task.cancelling():
                 return
