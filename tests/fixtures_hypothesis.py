@@ -1,8 +1,8 @@
-"""How hard hypothesis looks: the profile `ci` by default, another where HYPOTHESIS_PROFILE says so.
+"""How hard hypothesis looks: by the profile `ci`, or the one that HYPOTHESIS_PROFILE names.
 
 `ci` takes the same examples every time, so that a run says something about the change and not about its luck; `long`
-looks for new ones. `fuzz` does too, by the seed that it is given. `mutation` is a short `ci`, for whom it is
-enough to know that a test fails.
+looks for new ones. `fuzz` does too, by the seed that it is given. `short` is for `make quick` and for `make mutation`,
+which only asks whether a test fails.
 """
 
 import os
@@ -32,7 +32,7 @@ settings.register_profile(
     suppress_health_check=_LENIENT,
 )
 settings.register_profile(
-    "mutation",
+    "short",
     settings.get_profile("ci"),
     max_examples=15,
     stateful_step_count=15,
