@@ -48,7 +48,7 @@ class Hasty(Served):
 def dial(house: Hasty, source: str = THERE, receive_bytes: int = 0) -> socket.socket:
     """Connect from an address of this machine, with a small buffer for what comes where `receive_bytes` says so."""
     connection = socket.socket()
-    connection.settimeout(10)
+    connection.settimeout(60)
     if receive_bytes:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
     connection.bind((source, 0))
