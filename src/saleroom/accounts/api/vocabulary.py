@@ -9,9 +9,9 @@ USERNAME: Schema = {"pattern": f"^{USERNAME_PATTERN}$"}
 
 VOCABULARY = Vocabulary(
     members={
-        "agent": ({}, "What the device is called; empty where it has not said."),
+        "agent": ({}, "The name of the device; empty if it is unknown."),
         "createdAt": (INSTANT, "When it was made."),
-        "current": ({}, "Whether it is the session of this very request."),
+        "current": ({}, "Whether it is the session of this request."),
         "expiresAt": (INSTANT, "The instant from which the token is refused: 30 days after `createdAt`."),
         "id": ({}, "Its public identifier."),
         "sessions": ({}, "The sessions."),
@@ -20,7 +20,7 @@ VOCABULARY = Vocabulary(
             "10 random bytes in standard Base64; send it as `Authorization: Bearer TOKEN`.",
         ),
         "username": (USERNAME, "In lower case."),
-        "users": ({}, "The users that were made."),
+        "users": ({}, "The new users."),
     },
-    tags={"accounts": "Users, tokens, and what is mine."},
+    tags={"accounts": "Users, tokens, and lists of one's own."},
 )

@@ -1,4 +1,4 @@
-"""The AsyncAPI 3.0 document: what passes over MQTT and in the streams of events, seen from the house."""
+"""The AsyncAPI 3.0 document: the messages of MQTT and of the streams of events, from the side of the house."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ _EVENTS = tuple(kind.TYPE for kind in messages.public_kinds())
 _STREAMED = (STARTED, *_EVENTS)
 
 _ABOUT = """\
-What the house says by itself, and the bids that devices send it. Whoever only listens needs no account in the house.
+The messages that the house publishes, and the bids that devices send it. A reader needs no account in the house.
 
 **One log.** An event is logged in the transaction that decides it and published after its commit, with the same bytes on
 MQTT and in the streams. Events of one auction come in the order of `sequence`, which counts from 1 without gaps. An
 event may come more than once; its `id` is then the same.
 
 **Money** is a string with exactly three decimals. **Instants** are RFC 3339 in UTC with microseconds. New members and new
-types of event may be added; let pass what you do not know.
+types of event may be added; ignore what you do not know.
 
 The requests and answers of HTTP are described at `/openapi.json`.
 """
 _KEPT = f"A broker of MQTT 5 keeps it for {REPLY_SECONDS} seconds for a device that is away."
 _STREAM = """\
 Server-sent events (`text/event-stream`). Each has the event as one line of `data`, its id as `id`, and no `event`, so that
-`onmessage` has them all. Only `stream.started` has its type as `event`: it comes first where the request has no id. A comment
+`onmessage` has them all. Only `stream.started` has its type as `event`: it comes first if the request has no id. A comment
 such as `: time 2026-11-21T12:00:00.123456Z` comes at the start and every 15 seconds.
-A reader that is too slow is cut off, and goes on where it was with `Last-Event-ID`.
+A reader that is too slow is cut off, and can resume with `Last-Event-ID`.
 """
 
 
 class Brokers(Struct, frozen=True, kw_only=True):
-    """Where a house and its MQTT broker are reached; `broker` None is a house without one.
+    """The addresses of a house and of its MQTT broker. `broker` is None for a house without one.
 
-    `embedded` says that the broker is the house's own, and `websocket_port` where that listens for MQTT over WebSocket.
+    `embedded` says that the broker is the house's own; `websocket_port` is its port for MQTT over WebSocket.
     """
 
     house: str
@@ -67,7 +67,7 @@ def document(prefix: str, where: Brokers) -> bytes:
     """Return the document as JSON for a house whose MQTT topics begin with `prefix`, which ends with a slash."""
     servers = _servers(prefix, where)
     brokers = [name for name in servers if name != "house"]
-    topics, streams = (_topics(prefix, brokers), _sent() | _received()) if brokers else ({}, {})
+    topics, streams = (_topics(prefix, brokers), _publications() | _commands()) if brokers else ({}, {})
     channels = topics | _streams()
     wanted = {name for channel in channels.values() for name in channel["messages"]}
     found = {name: message for name, message in _messages().items() if name in wanted}
@@ -87,7 +87,7 @@ def document(prefix: str, where: Brokers) -> bytes:
         "defaultContentType": JSON,
         "servers": servers,
         "channels": channels,
-        "operations": streams | _followed(),
+        "operations": streams | _requests(),
         "components": {
             "messages": _with_bare_references(found),
             "schemas": _with_bare_references(_needed(found)),
@@ -98,7 +98,7 @@ def document(prefix: str, where: Brokers) -> bytes:
 
 
 def _servers(prefix: str, where: Brokers) -> dict[str, Any]:
-    """Return the servers by name: the broker that there is, on each of its ports, and the house."""
+    """Return the servers by name: the broker, if any, on each of its ports, and the house."""
     will = {"topic": f"{prefix}status", "qos": QOS_AT_LEAST_ONCE, "message": OFFLINE.decode(), "retain": True}
     bindings = {"mqtt": {"cleanSession": True, "keepAlive": KEEPALIVE_SECONDS, "lastWill": will, **_MQTT}}
     servers: dict[str, Any] = {}
@@ -149,20 +149,20 @@ def _topics(prefix: str, brokers: Iterable[str]) -> dict[str, Any]:
             _TOPICS.status_topic,
             begins,
             ("status",),
-            "Whether the house is connected. Retained; the Last Will says `offline` for a house that is gone.",
+            "Whether the house is connected. Retained; the Last Will says `offline` if the connection is lost.",
         ),
         "bids": ("{prefix}/auctions/{gid}/bids", begins | gid, ("command",), "Where devices bid."),
         "replies": (
             "{prefix}/replies/{id}",
             begins | one,
             _REPLIES,
-            f"What became of the command with this `id`. {_KEPT}",
+            f"The answer to the command with this `id`. {_KEPT}",
         ),
         "responses": (
             None,
             {},
             _REPLIES,
-            f"What became of a command: at the response topic that it named, on MQTT 5. {_KEPT}",
+            f"The answer to a command with a response topic, on MQTT 5. {_KEPT}",
         ),
     }
     servers = [{"$ref": f"#/servers/{name}"} for name in brokers]
@@ -175,11 +175,11 @@ def _topics(prefix: str, brokers: Iterable[str]) -> dict[str, Any]:
 def _streams() -> dict[str, Any]:
     servers = [{"$ref": "#/servers/house"}]
     gid = {"gid": {"description": "The auction.", "examples": [GID]}}
-    said = ("follow", *_STREAMED)
-    ends = f"{_STREAM}When the auction is over the stream ends; who asks again with nothing left to tell gets 204.\n"
+    names = ("follow", *_STREAMED)
+    ends = f"{_STREAM}When the auction is over, the stream ends. A later request that has missed nothing gets 204.\n"
     return {
-        "auctionStream": _channel("/auctions/{gid}/events", ends, gid, said, servers),
-        "houseStream": _channel("/events", _STREAM, {}, said, servers),
+        "auctionStream": _channel("/auctions/{gid}/events", ends, gid, names, servers),
+        "houseStream": _channel("/events", _STREAM, {}, names, servers),
     }
 
 
@@ -195,25 +195,27 @@ def _channel(
     return channel | ({"parameters": parameters} if parameters else {})
 
 
-def _sent() -> dict[str, Any]:
-    """Return what the house publishes by itself."""
+def _publications() -> dict[str, Any]:
+    """Return the operations by which the house publishes."""
     return {
         "sendState": _operation(
-            "send", "state", ("state",), "The house tells each new state of an auction.", {"retain": True}
+            "send", "state", ("state",), "The house publishes each new state of an auction.", {"retain": True}
         ),
         "sendEvent": _operation(
             "send",
             "events",
             _EVENTS,
-            "The house tells each event of an auction, in order.",
+            "The house publishes each event of an auction, in order.",
             {"retain": False, "messageExpiryInterval": EVENT_SECONDS},
         ),
-        "sendStatus": _operation("send", "status", ("status",), "The house says that it is there.", {"retain": True}),
+        "sendStatus": _operation(
+            "send", "status", ("status",), "The house says that it is connected.", {"retain": True}
+        ),
     }
 
 
-def _received() -> dict[str, Any]:
-    """Return the commands that the house takes: one operation for each place where it replies."""
+def _commands() -> dict[str, Any]:
+    """Return the operations by which the house receives bids: one for each kind of reply topic."""
     named = {
         "address": {
             "location": "$message.header#/responseTopic",
@@ -233,8 +235,8 @@ def _received() -> dict[str, Any]:
     }
 
 
-def _followed() -> dict[str, Any]:
-    """Return the streams of events, as requests whose reply is the events."""
+def _requests() -> dict[str, Any]:
+    """Return the operations by which clients follow streams: requests whose reply is the events."""
     asked = {"bindings": {"http": {"method": "GET", "query": object_schema(AFTER), **_HTTP}}}
     about = "A request for a stream; the reply is the events, as they happen."
     return {
@@ -281,7 +283,7 @@ def _messages() -> dict[str, Any]:
     return {
         **events,
         STARTED: _message(
-            "Where a stream begins that was asked for without an id; it is about the stream, not an event of the log.",
+            "The beginning of a stream that was requested without an id. It is no event of the log.",
             messages.started_schema(),
             [messages.started_example()],
         ),
@@ -289,7 +291,7 @@ def _messages() -> dict[str, Any]:
         "status": _message("Whether the house is connected.", status, statuses),
         "command": _command(),
         "accepted": _message(
-            "The bid was taken; the body of the HTTP answer.", accepted, [messages.accepted_example()]
+            "The bid was accepted; the body of the HTTP answer.", accepted, [messages.accepted_example()]
         ),
         "refused": _message(
             "The command was refused; the body of the HTTP answer.",
@@ -315,7 +317,7 @@ def _command() -> dict[str, Any]:
     headers = {
         "type": "object",
         "properties": {
-            "responseTopic": {"type": "string", "description": "MQTT 5: where the reply is to go."},
+            "responseTopic": {"type": "string", "description": "MQTT 5: the topic of the reply."},
             "correlationData": {"type": "string", "description": "MQTT 5: comes back with the reply."},
         },
     }
@@ -330,18 +332,18 @@ def _command() -> dict[str, Any]:
 
 
 def _request() -> dict[str, Any]:
-    """Return the message that asks for a stream: a request without a body."""
-    about = "The `id` of the last event that is known: the stream goes on behind it. It counts before `after`."
+    """Return the message that requests a stream: a request without a body."""
+    about = "The `id` of the last known event; the stream goes on after it. It takes precedence over `after`."
     last = {**AFTER[0].schema, "description": about}
     return {
-        "summary": "Asks for the events behind one that is known.",
+        "summary": "A request for the events after a known one.",
         "headers": {"type": "object", "properties": {"Last-Event-ID": last}},
         "examples": [{"headers": {"Last-Event-ID": f"{GID}/4"}}],
     }
 
 
 def _refusals() -> list[type[Refused]]:
-    """Return every reason for which a command is refused: those of the same bid over HTTP, and those of every door."""
+    """Return every refusal of a command: those of the same bid over HTTP, and those of MQTT."""
     doors = (TooManyRequests, Busy, problems.Unavailable, problems.InternalError)
     return list(dict.fromkeys((*_PLACE.refusals, *doors)))
 
@@ -359,7 +361,7 @@ def _needed(found: Mapping[str, Any]) -> dict[str, Schema]:
 
 
 def _with_bare_references(value: Any) -> Any:
-    """Return `value` without what stands beside a reference, as draft 07 of JSON Schema overlooks that."""
+    """Return `value` without the members beside a reference, which draft 07 of JSON Schema ignores."""
     if isinstance(value, Mapping):
         if "$ref" in value:
             return {"$ref": value["$ref"]}

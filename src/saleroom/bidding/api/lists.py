@@ -1,4 +1,4 @@
-"""The lists that are read by page, and what a place in each of them is made of."""
+"""The lists that come by page, and the form of a place in each."""
 
 from __future__ import annotations
 

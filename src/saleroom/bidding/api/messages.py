@@ -30,6 +30,7 @@ from saleroom.bidding.service.signing import Signer
 from saleroom.feed.streams import STARTED, started
 from saleroom.http import problems, schemas
 from saleroom.http.schemas import GID_PATTERN, INSTANT, MONEY, Schema
+from saleroom.kernel import identifiers
 from saleroom.kernel.errors import Change, Invalid, Refused
 from saleroom.kernel.identifiers import EventId
 from saleroom.kernel.instants import instant, maybe_instant
@@ -38,12 +39,15 @@ from saleroom.kernel.parties import Party
 GID = "k3X9mQ2vTa1_"
 """The gid in all examples."""
 COMMAND_ID = "paddle-7/0191f3a2"
-EVENT_ID = "[A-Za-z0-9_-]{1,64}/[1-9][0-9]*"
+EVENT_ID = f"{identifiers.GID.pattern}/[1-9][0-9]*"
 
 _ENVELOPE: dict[str, tuple[Schema, str]] = {
     "specversion": ({"const": "1.0"}, "CloudEvents 1.0."),
     "id": ({"type": "string", "pattern": f"^{EVENT_ID}$"}, "The gid, a slash, and `sequence`."),
-    "source": ({"type": "string", "pattern": "^/auctions/[A-Za-z0-9_-]{1,64}$"}, "The auction's address in the API."),
+    "source": (
+        {"type": "string", "pattern": f"^/auctions/{identifiers.GID.pattern}$"},
+        "The auction's address in the API.",
+    ),
     "type": ({}, "What happened."),
     "time": (INSTANT, "When it was decided."),
     "datacontenttype": ({"const": "application/json"}, "What `data` is."),
@@ -123,7 +127,7 @@ def started_schema() -> Schema:
     """Return the schema of the event at the beginning of a stream: a CloudEvent without facts."""
     own: dict[str, tuple[Schema, str]] = {
         "id": ({"pattern": f"^({EVENT_ID}|0)$"}, "The event after which the stream begins; 0 if there is none."),
-        "source": ({"pattern": f"^(/auctions/{GID_PATTERN[1:-1]})?/events$"}, "The address of the stream."),
+        "source": ({"pattern": f"^(/auctions/{identifiers.GID.pattern})?/events$"}, "The address of the stream."),
         "type": ({"const": STARTED}, "What happened."),
         "time": ({}, "The time of the house."),
         "sequence": ({"minimum": 0}, "The number of the event that `id` names."),

@@ -29,7 +29,7 @@ TEXT_BYTES_MAX = 256 * 1024
 
 
 async def picture(request: Request, house: Photos, token: str, address: str) -> Photo:
-    """Return the photo that a body from this address has become.
+    """Return the photo made from the body of a request from this address.
 
     Raises what refuses the sender before the body is read, and then BodyTooLarge, BodyTimedOut, ClientDisconnect or what
     `store` raises.
@@ -43,7 +43,7 @@ async def picture(request: Request, house: Photos, token: str, address: str) -> 
 
 
 async def store(request: Request, house: Photos, token: str, sender: Sender, data: bytes) -> Photo:
-    """Return the photo that a file has become. Raises Unauthenticated, TooManyPhotos, Invalid (field `photo`) or Busy."""
+    """Return the photo made from a file. Raises Unauthenticated, TooManyPhotos, Invalid (field `photo`) or Busy."""
     await house.check(token)
     async with while_connected(request.scope):
         made = await house.decode(sender, data)
