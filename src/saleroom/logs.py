@@ -16,7 +16,7 @@ from structlog.typing import ExcInfo
 
 SECRET_KEYS = frozenset({"token", "password", "authorization", "cookie", "digest"})
 _NOT_PLAIN = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
-"""What could end a line, steer a terminal, or make a text look like another."""
+"""Characters that could end a line, control a terminal, or make one text look like another."""
 
 
 def configure(level: str, style: str) -> None:
@@ -51,14 +51,14 @@ def configure(level: str, style: str) -> None:
 
 
 def _without_secrets(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Blot out what is secret by its name, should it ever get this far."""
+    """Hide values whose name says that they are secret."""
     for key in event.keys() & SECRET_KEYS:
         event[key] = "[hidden]"
     return event
 
 
 def _plainly(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Write out what is not plain text in what others have sent, such as a path: a line of the log is one line."""
+    """Escape control characters in text from clients, such as a path, so that an entry stays on one line."""
     for key, value in event.items():
         if isinstance(value, str):
             event[key] = _NOT_PLAIN.sub(_written_out, value)
@@ -66,7 +66,7 @@ def _plainly(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapp
 
 
 def _traceback(out: TextIO, exc_info: ExcInfo) -> None:
-    """Write a traceback for people, as plain as everything else."""
+    """Write a traceback for people, with control characters escaped."""
     text = io.StringIO()
     structlog.dev.plain_traceback(text, exc_info)
     out.write("\n".join(_NOT_PLAIN.sub(_written_out, line) for line in text.getvalue().split("\n")))

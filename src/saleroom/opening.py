@@ -25,7 +25,7 @@ R = TypeVar("R")
 
 
 def database(settings: Settings) -> Database:
-    """Return the database that the settings name. Raises Refused for one that cannot be."""
+    """Return the database that the settings name. Raises Refused for a URL that cannot be used."""
     try:
         pooled = settings.database_pooler == "transaction"
         return Database(settings.database, pool_size=settings.database_pool_size, pooled=pooled)
@@ -34,7 +34,7 @@ def database(settings: Settings) -> Database:
 
 
 def run(settings: Settings, work: Callable[[Database], Awaitable[R]]) -> R:
-    """Do `work` on the database outside the service. Raises Refused where the database cannot be used."""
+    """Do `work` on the database outside the service. Raises Refused if the database cannot be used."""
 
     async def on_a_database() -> R:
         opened = database(settings)
@@ -50,7 +50,7 @@ def run(settings: Settings, work: Callable[[Database], Awaitable[R]]) -> R:
 
 
 async def with_tables(database: Database, revision: str = "head") -> str:
-    """Bring the tables to `revision` and return the one reached. Raises Refused for one that is not known."""
+    """Bring the tables to `revision` and return the one reached. Raises Refused if it is unknown."""
     try:
         return await database.write(migrate_tables, revision)
     except CommandError as error:

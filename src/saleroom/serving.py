@@ -26,7 +26,7 @@ KEEP_ALIVE_SECONDS = 75
 PARENT_SECONDS = 1.0
 START_SECONDS_MAX = 60.0
 UNREAD_SECONDS_MAX = 60
-"""How long the kernel keeps what it has sent and nobody acknowledges, or what it cannot send as nobody reads."""
+"""How long the kernel keeps sent data without an acknowledgement, or data that the client does not read."""
 FILES_RESERVED = 800
 """Files that are not for connections: the database, its pool, the broker's own 500 connections, pictures that come in."""
 _PARENT = "SALEROOM_INTERNAL_PARENT"
@@ -61,12 +61,12 @@ def _cannot_listen(host: str, port: int, error: OSError) -> OSError:
 
 
 def room_for_connections() -> int:
-    """Return how many connections this process can hold and still open a file, once it may open all that the system lets it.
+    """Raise this process's limit of open files as far as possible; return how many connections it then has room for.
 
-    Where a process has no number left it can accept nobody, and SQLite cannot open its journal: every bid would fail.
+    Without a free descriptor a process accepts no connection and SQLite cannot open its journal: every bid would fail.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):  # some systems let nobody have what they name as the limit
+    with suppress(ValueError, OSError):  # some systems refuse the limit that they report
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         soft = hard
     return sys.maxsize if soft == resource.RLIM_INFINITY else max(soft - FILES_RESERVED, soft // 2)
@@ -94,7 +94,7 @@ def _config(
 
 
 class _Server(uvicorn.Server):
-    """Uvicorn, but it ends with 0 on SIGTERM instead of dying of it a second time, and says when it serves."""
+    """Uvicorn, but it exits with 0 on SIGTERM instead of raising the signal again, and says when it serves."""
 
     def __init__(self, config: uvicorn.Config, lines: Sequence[str]) -> None:
         super().__init__(config)
@@ -102,7 +102,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Turn SIGTERM and SIGINT into a graceful exit; the handlers before are back afterwards."""
+        """Turn SIGTERM and SIGINT into a graceful exit; the earlier handlers are restored afterwards."""
         before = {number: signal.signal(number, self._stop) for number in (signal.SIGTERM, signal.SIGINT)}
         try:
             yield
@@ -172,7 +172,7 @@ class _Supervisor(Multiprocess):
 class _Sibling:
     """Becomes, in each process that it is sent to, a socket of that process's own on the same port as `listener`.
 
-    Connections that come all at once would else go to whichever process wakes up first: of 256, 215 to one of two. The
+    Otherwise connections that arrive at once all go to the process that wakes up first: of 256, 215 to one of two. The
     kernel spreads them over such sockets evenly, and none waits for a process that has died.
     """
 
@@ -186,13 +186,13 @@ class _Sibling:
 @contextmanager
 def _one_each(listener: socket.socket, backlog: int) -> Iterator[list[socket.socket]]:
     """Yield what uvicorn is to send to each process, so that it has a socket to listen on."""
-    if sys.platform != "linux":  # elsewhere such sockets do not share
+    if sys.platform != "linux":  # other systems do not share connections between such sockets
         listener.listen(backlog)
         yield [listener]
         return
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     host, port = listener.getsockname()[:2]
-    # While nobody listens yet, a second house could bind the port as well; of this name there is one.
+    # Before the processes listen, a second house could bind the port as well; this name exists only once.
     with socket.socket(socket.AF_UNIX) as claim:
         try:
             claim.bind(f"\0saleroom on {host} port {port}")
@@ -202,7 +202,7 @@ def _one_each(listener: socket.socket, backlog: int) -> Iterator[list[socket.soc
 
 
 def end_with_parent() -> None:
-    """End this process soon after the one that watches over it, also where that one had no time to say so.
+    """End this process soon after its parent, even if the parent was killed.
 
     Otherwise a killed parent would leave its workers behind, with the port in their hands.
     """

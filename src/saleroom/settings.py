@@ -1,7 +1,7 @@
 """Every setting in one table: name, default, help; and the one place that reads them.
 
-A setting comes from a flag, else from the environment (`SALEROOM_` and its name in capitals; an empty variable counts as
-not set), else from a TOML file, else it has its default. What is wrong or unknown is named, all of it at once.
+A setting comes from the first of: a flag, the environment (`SALEROOM_` and its name in capitals; an empty variable counts
+as not set), a TOML file, its default. All wrong and unknown settings are named at once.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from saleroom.storage.database import parse_url
 PREFIX = "SALEROOM_"
 CONFIG_VARIABLE = "SALEROOM_CONFIG"
 FOREIGN_PREFIXES = ("SALEROOM_TEST_", "SALEROOM_INTERNAL_")
-"""Variables that are no settings: of the tests, and between this program's own processes."""
+"""Variables of the tests, and between this program's own processes; they are not settings."""
 EMBEDDED_ONLY = ("mqtt_host", "mqtt_port", "mqtt_websocket_port")
-"""Settings of the embedded MQTT broker, which mean nothing for another one."""
+"""Settings that only the embedded MQTT broker has."""
 
 
 def _no_truth(value: object) -> object:
-    """Refuse `true` where a number belongs: Python would count it as 1."""
+    """Refuse `true` for a number: Python would count it as 1."""
     if isinstance(value, bool):
         raise ValueError("write a whole number")
     return value
 
 
 def _by_commas(value: object) -> object:
-    """Split what a flag or the environment can only say in one string."""
+    """Split a list that a flag or the environment gives as one string."""
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
@@ -249,7 +249,7 @@ def load(flags: Mapping[str, object], environ: Mapping[str, str], config: str | 
     faults: list[str] = []
     values: dict[str, object] = {}
     said: dict[str, str] = {}
-    """Setting -> what its user wrote it as."""
+    """Where the user set each setting."""
     file = config or environ.get(CONFIG_VARIABLE)
     for name, value in _from_file(file, faults).items():
         values[name], said[name] = value, f"{name} in {file}"
@@ -284,7 +284,7 @@ def explain(name: str) -> str:
 
 
 def shown_default(name: str) -> str:
-    """Return a setting's default as one would write it."""
+    """Return a setting's default as a user would write it."""
     default: Any = Settings.model_fields[name].default
     return "none" if default is None or default == () else str(default).lower() if default is True else str(default)
 

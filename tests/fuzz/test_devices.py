@@ -18,7 +18,7 @@ from saleroom.broker import packets
 from saleroom.broker.links import TcpLink
 from saleroom.broker.packets import Malformed, Packet
 from saleroom.logs import Tally
-from saleroom.mqtt.topics import Arrived, MqttSettings
+from saleroom.mqtt.topics import DeviceMessage, MqttSettings
 from saleroom.storage.database import Database
 from tests.broker import raw
 from tests.broker.raw import Raw
@@ -149,7 +149,7 @@ async def test_a_command_is_answered_or_dropped(
     """A command that nobody should send is refused below 500 or dropped; an answer goes nowhere but below the replies."""
     house: Any = SimpleNamespace(database=database, desk=Desk(database))
     reply = await CommandHandler(house, "saleroom/")(
-        Arrived(topic, payload, response_topic=response, correlation=correlation)
+        DeviceMessage(topic, payload, response_topic=response, correlation=correlation)
     )
     if reply is not None:
         assert reply.topic.startswith("saleroom/replies/")

@@ -17,7 +17,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from saleroom.mqtt.relay import Relay
-from saleroom.mqtt.topics import ONLINE, Arrived, MqttSettings, Reply
+from saleroom.mqtt.topics import ONLINE, DeviceMessage, MqttSettings, Reply
 from tests.fixtures_process import Start, Visit
 from tests.mqtt.equipment import SECONDS_MAX, Sales, Subscriber, free_port, publish, until
 from tests.needs import need
@@ -95,7 +95,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
     log.close()
 
 
-async def answered(command: Arrived) -> Reply:
+async def answered(command: DeviceMessage) -> Reply:
     """Answer a command, whose payload is its id, without a house."""
     return Reply(f"saleroom/replies/{command.payload.decode()}", b"answered")
 

@@ -14,7 +14,7 @@ import msgspec
 from paho.mqtt.client import MQTT_ERR_SUCCESS
 
 from saleroom.mqtt.connection import IN_FLIGHT_MAX, Connection
-from saleroom.mqtt.topics import OFFLINE, Arrived, MqttSettings, Version
+from saleroom.mqtt.topics import OFFLINE, DeviceMessage, MqttSettings, Version
 
 if TYPE_CHECKING:
     from tests.simulation.world import Process, World
@@ -83,7 +83,7 @@ class SimConnection(Connection):
             lambda: self.in_process(lambda: self._on_publish(self._client, None, mid, _ACCEPTED, cast("Any", None)))
         )
 
-    def hand_over(self, arrived: Arrived) -> None:
+    def hand_over(self, arrived: DeviceMessage) -> None:
         """Let a message from a device come."""
         self.back.send(lambda: self.in_process(lambda: self._arrived and self._arrived(arrived)))
 
@@ -101,7 +101,7 @@ class SimConnection(Connection):
 
         self.in_process(lose)
 
-    async def listen(self, topic_filter: str, arrived: Callable[[Arrived], None]) -> None:
+    async def listen(self, topic_filter: str, arrived: Callable[[DeviceMessage], None]) -> None:
         """Subscribe."""
         self._arrived = arrived
         await self._round_trip(lambda: setattr(self, "topics", topic_filter))
@@ -228,4 +228,4 @@ class Broker:
     def ask(self, topic: str, payload: bytes) -> None:
         """Take a message from a device, and hand it to the house, where it listens."""
         if self.up and not self.silent and self._house is not None and self._house.topics is not None:
-            self._house.hand_over(Arrived(topic, payload))
+            self._house.hand_over(DeviceMessage(topic, payload))

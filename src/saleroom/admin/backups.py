@@ -46,7 +46,7 @@ def backup(settings: Settings, file: Path, *, force: bool, say: Say) -> None:
                 [],
             )
         else:
-            with storage.opened(part) as tx:
+            with storage.transaction(part) as tx:
                 house = ledger_check.check(tx, progress.report)
             lines, faults = [summary_line(house)], house.faults
         publish(part, file, force=force)
@@ -73,9 +73,9 @@ def restore(settings: Settings, file: Path, *, say: Say) -> None:
             revision = storage.check(part, progress.report)
             if revision > newest_revision():
                 raise Refused(f"{file} is of a newer saleroom: its tables are at revision {revision}")
-            with storage.opened(part) as tx:
+            with storage.transaction(part) as tx:
                 migrate(tx)
-            with storage.opened(part) as tx:
+            with storage.transaction(part) as tx:
                 house, now = ledger_check.check(tx, progress.report), tx.now()
             refuse_faults(house.faults, f"{file} does not agree with its ledgers")
             kept = Path(f"{database}.before-{now:%Y%m%dT%H%M%S.%fZ}")

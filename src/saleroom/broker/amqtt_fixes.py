@@ -1,6 +1,6 @@
-"""amqtt's broker without the faults of 0.12 that matter here, each kept out by a test.
+"""amqtt's broker without the faults of 0.12 that matter here; each fix has a test.
 
-Each override says what amqtt does otherwise; `pyproject.toml` keeps the version that they were written for.
+Each override says what amqtt does without it. `pyproject.toml` bounds the version that they were written for.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ _CARRIED = (
 
 
 class FixedBroker(Broker):
-    """Give it connections by `external_connected`, each as a `Link`."""
+    """amqtt's broker with the fixes. Pass connections to `external_connected`, each as a `Link`."""
 
     def __init__(self, config: BrokerConfig, tally: Tally) -> None:
         super().__init__(config)
@@ -53,7 +53,7 @@ class FixedBroker(Broker):
 
     @property
     def waiting(self) -> int:
-        """How many messages wait to be handed out."""
+        """How many messages wait for delivery."""
         return self._broadcast_queue.qsize()
 
     @property
@@ -75,7 +75,7 @@ class FixedBroker(Broker):
     async def _initialize_client_session(
         self, reader: ReaderAdapter, writer: WriterAdapter, remote_address: str, remote_port: int
     ) -> tuple[BrokerProtocolHandler, Session]:
-        """Let every client begin anew; amqtt would hand the old session to two connections, and end both."""
+        """Give every client a new session; amqtt would give the old session to two connections, and end both."""
         handler, session = await super()._initialize_client_session(reader, writer, remote_address, remote_port)
         if self.sessions.get(session.client_id or "", (None,))[0] is session:
             given, session = session, Session()
@@ -84,7 +84,7 @@ class FixedBroker(Broker):
         return handler, session
 
     async def _authenticate(self, session: Session, listener: ListenerConfig) -> bool:
-        """Also end those that came with the same client id in the meantime."""
+        """Also end clients that connected with the same client id in the meantime."""
         is_let_in = await super()._authenticate(session, listener)
         while session.client_id in self.sessions:
             await self._delete_session(session.client_id)
@@ -99,10 +99,10 @@ class FixedBroker(Broker):
         server: Server,
         listener_name: str,
     ) -> None:
-        """Leave nothing of a client behind, however it ended; amqtt keeps those that it sends away."""
+        """Clean up after a client, however it ended; amqtt keeps sessions of clients that it refuses."""
         link = cast("Link", reader)
         link.begin(client_session)
-        handler._write_lock = Turns(link)  # noqa: SLF001  # there is no other place to notice who never catches up
+        handler._write_lock = Turns(link)  # noqa: SLF001  # the only place to notice a client that never catches up
         try:
             await super()._handle_client_session(reader, writer, client_session, handler, server, listener_name)
         finally:
@@ -111,8 +111,8 @@ class FixedBroker(Broker):
                 await self._cleanup_session(client_id)
 
     async def _client_message_loop(self, client_session: Session, handler: BrokerProtocolHandler) -> None:
-        """Notice a client that was gone before the loop began; amqtt would wait for its end for good."""
-        reading = handler._reader_task  # noqa: SLF001  # the one sign of it
+        """Notice a client that left before the loop began; amqtt would wait for its end forever."""
+        reading = handler._reader_task  # noqa: SLF001  # the only sign of it
         if reading is None or reading.done():
             await handler.handle_connection_closed()
         await super()._client_message_loop(client_session, handler)
@@ -128,7 +128,7 @@ class FixedBroker(Broker):
     async def _handle_message_delivery(
         self, client_session: Session, handler: BrokerProtocolHandler, wait_deliver: asyncio.Future[Any]
     ) -> bool:
-        """Drop what a device may not publish, and retain nothing for it: a bid would be given again to each subscriber."""
+        """Drop messages that a device may not publish, and retain none: each new subscriber would get the bid again."""
         message = wait_deliver.result()
         if message is not None and not client_session.attributes.get(IS_SERVICE):
             if not self._rights.takes(client_session, message.topic, message.data):
@@ -138,7 +138,7 @@ class FixedBroker(Broker):
         return await super()._handle_message_delivery(client_session, handler, wait_deliver)
 
     async def add_subscription(self, subscription: tuple[str, int], session: Session) -> int:
-        """Take a filter, unless a device holds too many or it is overlong: every message is held against each."""
+        """Accept a filter unless it is too long or the device has too many: every message is matched against each."""
         held: set[str] = session.attributes.setdefault(_FILTERS, set())
         room = subscription[0] in held or len(held) < FILTERS_MAX or session.attributes.get(IS_SERVICE)
         if not room or len(subscription[0]) > FILTER_CHARACTERS_MAX:
@@ -156,9 +156,9 @@ class FixedBroker(Broker):
     async def _publish_retained_messages_for_subscription(
         self, subscription: tuple[str, int], session: Session
     ) -> None:
-        """Send retained messages to those who subscribed; amqtt sends a newcomer those of everybody's filters.
+        """Send retained messages for the new filter; amqtt sends those of all clients' filters.
 
-        A wildcard is held against all of them, so others come in between.
+        A wildcard is matched against all of them, so other tasks run first.
         """
         topic_filter, qos = subscription
         if topic_filter not in session.attributes.get(_FILTERS, ()):
@@ -171,4 +171,4 @@ class FixedBroker(Broker):
         handler = self._get_handler(session)
         if handler is not None:
             sends = [handler.mqtt_publish(sent.topic, sent.data, min(qos, sent.qos or 0), True) for sent in kept]
-            await asyncio.gather(*sends, return_exceptions=True)  # one that is not acknowledged is given up
+            await asyncio.gather(*sends, return_exceptions=True)  # a message without acknowledgement is given up

@@ -1,8 +1,8 @@
 """The embedded MQTT broker: amqtt, MQTT 3.1.1, over TCP and, where it is wanted, WebSocket.
 
 It runs in a thread with an event loop of its own, so that one broker serves every worker process.
-`rights.py` says who may do what, `links.py` and `packets.py` what one client may send and cost, `mended.py` what amqtt does
-otherwise than it should.
+`rights.py` decides what a client may do, `links.py` and `packets.py` limit what it may send and cost, and `amqtt_fixes.py`
+works around faults of amqtt.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ CONNECTIONS_MAX = 500
 STOP_SECONDS_MAX = 5.0
 CLOSE_SECONDS_MAX = 2.0
 KEEPALIVE = {socket.TCP_KEEPIDLE: 60, socket.TCP_KEEPINTVL: 15, socket.TCP_KEEPCNT: 4}
-"""Seconds, seconds, times: how the system finds out that a silent client is gone."""
+"""Seconds, seconds, times: how the system notices that a silent client is gone."""
 
 _REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # what means "all addresses" when listening
 _log = structlog.get_logger(__name__)
@@ -43,7 +43,7 @@ _log = structlog.get_logger(__name__)
 class BrokerAddress(NamedTuple):
     """Where the embedded broker listens, and the account that only the service knows.
 
-    The service's client id must be as secret (such as `user`): whoever knew it could take the connection over.
+    The service's client id must be as secret (such as `user`): with it a client could take over the connection.
     """
 
     host: str
@@ -54,7 +54,7 @@ class BrokerAddress(NamedTuple):
 
     @property
     def url(self) -> str:
-        """Where this machine reaches it, also where it listens on all addresses."""
+        """Where this machine reaches it, even if it listens on all addresses."""
         return f"mqtt://{reached_at(self.host, self.port)}"
 
     @property
@@ -67,7 +67,7 @@ class BrokerAddress(NamedTuple):
 
 
 def reached_at(host: str, port: int) -> str:
-    """Return where this machine reaches what listens at `host`, also where that is all of its addresses."""
+    """Return where this machine reaches a listener at `host`, even if that means all addresses."""
     return _authority(_REACHED_AT.get(host, host), port)
 
 
@@ -83,7 +83,7 @@ class EmbeddedBroker:
         *,
         falls_back: bool = False,
     ) -> None:
-        """`prefix` is that of all topics; port 0 is a free one. `falls_back`: a free one too where `port` is taken."""
+        """`prefix` is that of all topics; port 0 is a free one. `falls_back`: take a free one if `port` is in use."""
         self._prefix = prefix
         self._host = host
         self._port = port
@@ -95,7 +95,7 @@ class EmbeddedBroker:
         self._thread = threading.Thread(target=self._run, name="mqtt-broker", daemon=True)
 
     def start(self) -> BrokerAddress:
-        """Listen, and return where. Raises OSError, which names the address and the remedy, where that is impossible."""
+        """Listen, and return where. Raises OSError, which names the address and the remedy."""
         self._thread.start()
         return self._started.result()
 
@@ -188,7 +188,7 @@ class EmbeddedBroker:
             await self._welcome(broker, tally, WebSocketLink(connection, tally, lambda: broker.waiting))
 
         logger = logging.getLogger("saleroom.websocket")
-        logger.setLevel(logging.CRITICAL)  # a traceback for each visitor who is none
+        logger.setLevel(logging.CRITICAL)  # a traceback for each client that is not WebSocket
         return await serve(
             connected,
             sock=listener,
@@ -209,7 +209,7 @@ class EmbeddedBroker:
         self._links.add(link)
         try:
             await broker.external_connected(link, link, "default")
-        except Exception as error:  # noqa: BLE001  # amqtt lets any fault of a client's packet through; it ends that client
+        except Exception as error:  # noqa: BLE001  # amqtt passes on any fault of a client's packet; it ends that client
             _met(tally, {"exception": error, "message": "a client was cut off"})
         finally:
             self._links.discard(link)
@@ -217,14 +217,14 @@ class EmbeddedBroker:
 
 
 def _met(tally: Tally, context: dict[str, Any]) -> None:
-    """Count a fault that ends one client or one message: amqtt raises where a client misbehaves or is gone."""
+    """Count a fault that ends one client or one message: amqtt raises if a client misbehaves or is gone."""
     error = context.get("exception")
     tally.count(type(error).__name__ if error else "a fault without a name")
     _log.debug("a fault in the embedded MQTT broker", what=context["message"], exc_info=error)
 
 
 def _quiet() -> None:
-    """Silence amqtt: it writes a line, or a traceback, for whatever any client does. What matters is in the tally."""
+    """Silence amqtt: it logs a line or a traceback for every mistake of a client. The tally has what matters."""
     logging.getLogger("amqtt").setLevel(logging.CRITICAL)
 
 
@@ -235,7 +235,7 @@ def _listen(host: str, port: int, setting: str) -> socket.socket:
         listener = socket.create_server((host, port), family=family)
     except OSError as error:
         number = error.errno or 0
-        reason = os.strerror(number) if number > 0 else str(error)  # below 0: a name that nobody knows
+        reason = os.strerror(number) if number > 0 else str(error)  # below 0: an unknown host name
         remedy = f"choose another with the setting {setting} (0 takes a free one) or mqtt_host"
         raise OSError(f"cannot listen for MQTT on {host} port {port}: {reason}; {remedy}") from error
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

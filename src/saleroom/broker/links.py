@@ -1,6 +1,6 @@
 """One client's connection to the embedded broker, over TCP or WebSocket: whole packets, within limits.
 
-Who does not keep to them is slowed down or cut off, and that is counted and logged; nobody else notices.
+A client that exceeds them is slowed down or cut off, which is counted and logged; other clients do not notice.
 """
 
 import asyncio
@@ -40,18 +40,18 @@ _LENGTH_BYTES_MAX = 4
 
 
 class Allowance:
-    """What one device may send: so many messages a second, after a burst. Who sent more is not read until that is made up."""
+    """The rate of one device: messages a second, after a burst. A device that sent more is not read for a while."""
 
     def __init__(self) -> None:
         self._left = MESSAGES_AT_ONCE
         self._counted_at = time.monotonic()
 
     def spend(self, cost: float) -> None:
-        """Count something that was sent, in messages."""
+        """Count the cost of a packet, in messages."""
         self._left -= cost
 
     async def until_any(self) -> None:
-        """Wait as long as more was spent than there was."""
+        """Wait until the allowance is positive."""
         now = time.monotonic()
         self._left = min(MESSAGES_AT_ONCE, self._left + (now - self._counted_at) * MESSAGES_PER_SECOND)
         self._counted_at = now
@@ -60,10 +60,10 @@ class Allowance:
 
 
 class Link(ReaderAdapter, WriterAdapter):
-    """A connection as amqtt reads and writes it. What one packet holds cannot be read as a part of another."""
+    """A connection as amqtt reads and writes it, packet by packet: no byte of one is read as part of another."""
 
     def __init__(self, tally: Tally, waiting: Callable[[], int]) -> None:
-        """`waiting` says how many messages the broker has yet to hand out; who sends has to wait while they are many."""
+        """`waiting` returns how many messages the broker has yet to deliver; senders wait while there are many."""
         self._tally = tally
         self._waiting = waiting
         self._allowance = Allowance()
@@ -77,7 +77,7 @@ class Link(ReaderAdapter, WriterAdapter):
         self._unsent = bytearray()
 
     def begin(self, session: Session) -> None:
-        """Take note of what CONNECT said. Silence is this class's to end [MQTT-3.1.2-24]; amqtt would let it last."""
+        """Keep the session of CONNECT. This class ends a silent client [MQTT-3.1.2-24]; amqtt would not."""
         self._session = session
         self._silence_seconds_max = 1.5 * session.keep_alive or None
         session.keep_alive = 0
@@ -89,7 +89,7 @@ class Link(ReaderAdapter, WriterAdapter):
         self.abort()
 
     async def read(self, n: int = -1) -> bytes:
-        """Return the next `n` bytes of the packet that is being read, fewer where it has no more; none at the end."""
+        """Return the next `n` bytes of the present packet, fewer if it has no more; none at the end."""
         if n != 0 and self._at == len(self._packet):
             self._packet, self._at = await self._next(), 0
         end = len(self._packet) if n < 0 else self._at + n
@@ -107,7 +107,7 @@ class Link(ReaderAdapter, WriterAdapter):
             self._unsent += data
 
     async def drain(self) -> None:
-        """Send what was written. Raises ConnectionResetError where the client is gone, or does not read."""
+        """Send what was written. Raises ConnectionResetError if the client is gone or does not read."""
         data, self._unsent = bytes(self._unsent), bytearray()
         if not data or self._is_closed:
             return
@@ -121,14 +121,14 @@ class Link(ReaderAdapter, WriterAdapter):
             raise ConnectionResetError("an MQTT client that is gone") from None
 
     async def close(self) -> None:
-        """End the connection, and give what was sent a while to arrive."""
+        """Close the connection; data that was sent has a while to arrive."""
         if not self._is_closed:
             self._is_closed = self._is_over = True
             asyncio.get_running_loop().call_later(STALL_SECONDS_MAX, self.abort)
             await self._shut()
 
     def get_peer_info(self) -> tuple[str, int] | None:
-        """Return the client's address and port, or None where it is gone."""
+        """Return the client's address and port, or None if it is gone."""
         peer: tuple[str, int] | None = self._transport().get_extra_info("peername")
         return peer and peer[:2]
 
@@ -137,7 +137,7 @@ class Link(ReaderAdapter, WriterAdapter):
         return None
 
     async def _next(self) -> bytes:
-        """Return the next packet, or nothing where there is none to come, or none that may."""
+        """Return the next packet, or nothing after the last one or one that is not allowed."""
         try:
             while self._waiting() > (SERVICE_WAITING_MAX if self._is_service() else DEVICE_WAITING_MAX):  # noqa: ASYNC110  # passes soon
                 await asyncio.sleep(WAITING_SECONDS)
@@ -169,7 +169,7 @@ class Link(ReaderAdapter, WriterAdapter):
             self._allowance.spend(cost)
 
     async def _packet_from_client(self) -> tuple[bytes, bytes]:
-        """Return a packet's head and body. Raises Malformed for a size that is none or too large."""
+        """Return a packet's head and body. Raises Malformed for a size that is invalid or too large."""
         head, length = bytearray(await self._receive(1)), 0
         for shift in range(0, 7 * _LENGTH_BYTES_MAX, 7):
             head += await self._receive(1)
@@ -196,11 +196,11 @@ class Link(ReaderAdapter, WriterAdapter):
 
     @abstractmethod
     async def _receive(self, n: int) -> bytes:
-        """Return exactly `n` bytes. Raises OSError, IncompleteReadError or ConnectionClosed where there are none."""
+        """Return exactly `n` bytes. Raises OSError, IncompleteReadError or ConnectionClosed."""
 
     @abstractmethod
     async def _send(self, data: bytes) -> None:
-        """Send, and wait where too much is under way. Raises OSError or ConnectionClosed."""
+        """Send, and wait if too much is under way. Raises OSError or ConnectionClosed."""
 
     @abstractmethod
     async def _shut(self) -> None:
@@ -233,7 +233,7 @@ class Turns(asyncio.Lock):
         self._users += 1
         try:
             return await super().acquire()
-        except BaseException:  # who is cancelled while it waits has no turn to give back
+        except BaseException:  # cancelled while it waits: there is no turn to give back
             self._users -= 1
             raise
 

@@ -1,4 +1,4 @@
-"""MQTT 3.1.1 packets as a client may send them, looked at whole before amqtt takes them apart.
+"""MQTT 3.1.1 packets as a client may send them, checked as a whole before amqtt parses them.
 
 amqtt parses what it is given by the byte: a packet that says too much or too little would be read as others that were
 never sent. Numbers in brackets are those of the standard's statements.
@@ -10,7 +10,7 @@ CONNECT, PUBLISH, PUBACK, PUBREC, PUBREL, PUBCOMP, SUBSCRIBE, UNSUBSCRIBE, PINGR
     1, 3, 4, 5, 6, 7, 8, 10, 12, 14,
 )  # fmt: skip
 FILTERS_MAX = 100
-"""Filters in one SUBSCRIBE, and those that one client may hold."""
+"""Filters in one SUBSCRIBE, and filters that one client may have."""
 FILTER_CHARACTERS_MAX = 1024
 
 ACKNOWLEDGEMENT_COST = 0.02
@@ -27,7 +27,7 @@ class Malformed(Exception):
 
 
 class OtherVersion(Malformed):
-    """A CONNECT of MQTT 5, of MQTT 3.1, or of nothing known."""
+    """A CONNECT of MQTT 5, MQTT 3.1 or an unknown version."""
 
 
 class Packet(NamedTuple):
@@ -39,7 +39,7 @@ class Packet(NamedTuple):
 
     @property
     def is_qos_2(self) -> bool:
-        """Whether it is a message that has to be kept until its sender releases it."""
+        """Whether it is a message that must be kept until its sender releases it."""
         return self.kind == PUBLISH and self.flags & 0b110 == 0b100
 
 
@@ -94,7 +94,7 @@ def _check_filters(body: bytes, *, options: bool) -> float:
 
 
 def _text(body: bytes, at: int) -> tuple[str, int]:
-    """Return the text at a place, which has its length before it, and the place behind it."""
+    """Return the length-prefixed text at a position, and the position after it."""
     start = at + 2
     end = start + int.from_bytes(body[at:start], "big")
     try:

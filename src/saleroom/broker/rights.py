@@ -1,4 +1,4 @@
-"""Who may do what on the embedded broker: the service everything, a device little.
+"""Rights on the embedded broker: the service may do everything, a device little.
 
 A device needs no account. It reads what is under the prefix, and publishes to `auctions/{gid}/bids` only; nobody but the
 service reads those commands, because they carry tokens.
@@ -18,7 +18,7 @@ COMMAND_BYTES_MAX = 4096
 
 
 class Rights(BaseAuthPlugin, BaseTopicPlugin):
-    """amqtt asks it about each client and each topic."""
+    """The plugin that amqtt asks about each client and each topic."""
 
     @dataclass
     class Config:
@@ -57,7 +57,7 @@ class Rights(BaseAuthPlugin, BaseTopicPlugin):
     def allows(self, session: Session, topic: str, action: Action) -> bool:
         """Say whether this client may publish to, subscribe to or receive from a topic.
 
-        Any filter may be subscribed to (`#` too); what comes of it is decided message by message.
+        Any filter may be subscribed to (`#` too); each message is then allowed or withheld.
         """
         if session.attributes.get(IS_SERVICE):
             return True
@@ -71,13 +71,13 @@ class Rights(BaseAuthPlugin, BaseTopicPlugin):
                 return True
 
     def takes(self, session: Session, topic: str, payload: bytes | bytearray) -> bool:
-        """Say whether this client may publish this. MQTT 3.1.1 has no way to refuse it: what is not taken is dropped."""
+        """Say whether this client may publish this. MQTT 3.1.1 cannot refuse a message, so others are dropped."""
         if session.attributes.get(IS_SERVICE):
             return True
         return self.allows(session, topic, Action.PUBLISH) and len(payload) <= COMMAND_BYTES_MAX
 
     def needs_its_name(self, topic: str) -> bool:
-        """Say whether a topic is an answer's: who knows its id may read it, and a wildcard shows none to anybody."""
+        """Say whether a topic is an answer's: it must be subscribed to by name, as no wildcard matches it."""
         return topic.startswith(self._replies)
 
 

@@ -1,7 +1,7 @@
 """The service as an MQTT client: one connection to the broker, in MQTT 5 or 3.1.1.
 
-aiomqtt ties paho to the event loop. What it leaves out is added here: a refusal of the broker's (MQTT 5 says so in the
-acknowledgement), answers that pass by events which wait, the broker's own limits, and messages handed over at once.
+aiomqtt runs paho in the event loop. This adds what it lacks: refusals by the broker (in the acknowledgement of MQTT 5),
+answers that overtake waiting events, the broker's limits, and messages that are handed over at once.
 """
 
 import asyncio
@@ -20,18 +20,26 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
-from saleroom.mqtt.topics import KEEPALIVE_SECONDS, OFFLINE, ONLINE, QOS_AT_LEAST_ONCE, Arrived, MqttSettings, Version
+from saleroom.mqtt.topics import (
+    KEEPALIVE_SECONDS,
+    OFFLINE,
+    ONLINE,
+    QOS_AT_LEAST_ONCE,
+    DeviceMessage,
+    MqttSettings,
+    Version,
+)
 
 IN_FLIGHT_MAX = 100
 CONNECT_SECONDS_MAX = 10.0
 ACKNOWLEDGE_SECONDS_MAX = 30.0
 FAREWELL_SECONDS_MAX = 2.0
 RECEIVED_BYTES_MAX = 64 * 1024
-"""Announced to a broker of MQTT 5, which then keeps larger packets to itself."""
+"""Announced to a broker of MQTT 5, which then sends no larger packet."""
 
 _UNHEARD = logging.getLogger("saleroom.unheard")
 _UNHEARD.setLevel(logging.CRITICAL)
-"""For paho's lines about lost connections, which the relay says itself, once."""
+"""For paho's log lines about lost connections; the relay logs them itself, once."""
 PRIVATE_PARTS = ("_client", "_connected", "_disconnected", "_loop")
 PRIVATE_METHODS = ("_on_connect", "_on_disconnect", "_on_message", "_on_publish", "_on_socket_register_write")
 """The private parts of aiomqtt's Client that `Connection` uses, and the private methods that it overrides."""
@@ -66,9 +74,9 @@ class Connection(aiomqtt.Client):
     """One connection. `version` is what it speaks."""
 
     def __init__(self, settings: MqttSettings, version: Version) -> None:
-        """Raises aiomqtt.MqttError where the authority file can no longer be used."""
+        """Raises aiomqtt.MqttError if the authority file can no longer be used."""
         self.version = version
-        self._arrived: Callable[[Arrived], None] | None = None
+        self._arrived: Callable[[DeviceMessage], None] | None = None
         self._answers: deque[_Message] = deque()
         self._others: deque[_Message] = deque()
         self._in_flight: dict[int, _Message] = {}
@@ -93,7 +101,7 @@ class Connection(aiomqtt.Client):
                 retain=True,
                 properties=_properties(PacketTypes.WILLMESSAGE, ContentType="application/json") if is_5 else None,
             ),
-            clean_session=None if is_5 else True,  # 5 begins anew by itself, and its session ends with the connection
+            clean_session=None if is_5 else True,  # a session of MQTT 5 is new by default, and ends with the connection
             properties=_properties(PacketTypes.CONNECT, MaximumPacketSize=RECEIVED_BYTES_MAX) if is_5 else None,
             keepalive=KEEPALIVE_SECONDS,
             timeout=CONNECT_SECONDS_MAX,
@@ -105,8 +113,8 @@ class Connection(aiomqtt.Client):
             ],  # an answer must not wait for the event before it
         )
 
-    async def listen(self, topic_filter: str, arrived: Callable[[Arrived], None]) -> None:
-        """Subscribe at QoS 1. Raises SubscriptionRefused where the broker does not allow it."""
+    async def listen(self, topic_filter: str, arrived: Callable[[DeviceMessage], None]) -> None:
+        """Subscribe at QoS 1. Raises SubscriptionRefused if the broker does not allow it."""
         self._arrived = arrived
         for code in await self.subscribe(topic_filter, QOS_AT_LEAST_ONCE):
             if isinstance(code, ReasonCode) and code.is_failure:
@@ -124,7 +132,7 @@ class Connection(aiomqtt.Client):
     ) -> asyncio.Future[None]:
         """Publish at least once; the future is done when the broker has acknowledged.
 
-        Messages leave in the order of the calls, only an answer before everything else that waits. `expires` (seconds)
+        Messages leave in the order of the calls, but answers leave first. `expires` (seconds)
         and `correlation` are for MQTT 5 and otherwise left out. The future raises PublishRefused, or aiomqtt.MqttError
         when the connection is lost; `acknowledged` adds a deadline.
         """
@@ -142,7 +150,7 @@ class Connection(aiomqtt.Client):
         return message.acknowledged
 
     def _fill(self) -> None:
-        """Hand to paho what waits, as much as may be in flight at once."""
+        """Hand waiting messages to paho, as many as may be in flight."""
         while len(self._in_flight) < self._in_flight_max and (queue := self._answers or self._others):
             message = queue.popleft()
             if message.acknowledged.done():
@@ -156,7 +164,7 @@ class Connection(aiomqtt.Client):
                 message.acknowledged.set_exception(aiomqtt.MqttCodeError(info.rc, "Could not publish message"))
 
     def _on_socket_register_write(self, client: Client, userdata: Any, sock: Any) -> None:
-        """Write when there is room. aiomqtt stumbles over a socket that is gone by then, and does not notice that it is."""
+        """Write when there is room. aiomqtt fails if the socket is closed by then, and does not notice the loss."""
 
         def lost(error: Exception) -> None:
             if not self._disconnected.done():
@@ -165,15 +173,15 @@ class Connection(aiomqtt.Client):
         def write() -> None:
             try:
                 client.loop_write()
-            except Exception as error:  # noqa: BLE001  # whatever it is, it has broken the connection, and `closed` says it
+            except Exception as error:  # noqa: BLE001  # any fault breaks the connection, and `closed` raises it
                 lost(error)
 
         def watch() -> None:
             if sock.fileno() < 0:
-                return  # closed, which paho has said
+                return  # closed, and paho has reported it
             try:
                 self._loop.add_writer(sock.fileno(), write)
-            except (OSError, RuntimeError) as error:  # the other side reset it, and uvloop watches it no more
+            except (OSError, RuntimeError) as error:  # the broker reset it, and uvloop no longer watches it
                 write()  # so that paho closes it
                 lost(error)
 
@@ -187,7 +195,7 @@ class Connection(aiomqtt.Client):
         reason_code: ReasonCode,
         properties: Properties | None = None,
     ) -> None:
-        """Take note of the broker's limits, which paho does not."""
+        """Keep the broker's limits; paho ignores them."""
         self._in_flight_max = min(IN_FLIGHT_MAX, getattr(properties, "ReceiveMaximum", IN_FLIGHT_MAX))
         self._bytes_max = getattr(properties, "MaximumPacketSize", None)
         if reason_code.value == _UNSUPPORTED and not self._connected.done():
@@ -209,12 +217,12 @@ class Connection(aiomqtt.Client):
     def _dropped(self) -> None:
         if not self._connected.done():
             self._connected.set_exception(VersionRefused("the broker closed the connection before it answered"))
-            self._connected.exception()  # nobody may be waiting any more
+            self._connected.exception()  # nothing may be waiting for it
 
     def _on_publish(
         self, client: Client, userdata: Any, mid: int, reason_code: ReasonCode, properties: Properties
     ) -> None:
-        """Take an acknowledgement, which may be a refusal; aiomqtt does not look."""
+        """Take an acknowledgement, which may be a refusal; aiomqtt ignores the reason code."""
         message = self._in_flight.pop(mid, None)
         if message is None:
             super()._on_publish(client, userdata, mid, reason_code, properties)
@@ -235,7 +243,7 @@ class Connection(aiomqtt.Client):
             topic = ""  # which is no auction's
         properties = message.properties
         self._arrived(
-            Arrived(
+            DeviceMessage(
                 topic,
                 bytes(message.payload),
                 message.retain,
@@ -245,7 +253,7 @@ class Connection(aiomqtt.Client):
         )
 
     def lost(self, disconnected: asyncio.Future[None]) -> None:
-        """Tell everybody who waits for an acknowledgement that none will come."""
+        """Fail all futures that wait for an acknowledgement."""
         reason = None if disconnected.cancelled() else disconnected.exception()
         for message in (*self._in_flight.values(), *self._answers, *self._others):
             if not message.acknowledged.done():
@@ -268,9 +276,9 @@ class Connection(aiomqtt.Client):
 
 
 async def acknowledged(*messages: asyncio.Future[None]) -> None:
-    """Return when the broker has acknowledged all of them; otherwise those that still wait are not sent any more.
+    """Return when the broker has acknowledged all of them; otherwise messages that still wait are not sent.
 
-    Raises PublishRefused, or aiomqtt.MqttError where there is no acknowledgement.
+    Raises PublishRefused, or aiomqtt.MqttError without an acknowledgement.
     """
     try:
         async with asyncio.timeout(ACKNOWLEDGE_SECONDS_MAX):
@@ -284,10 +292,10 @@ async def acknowledged(*messages: asyncio.Future[None]) -> None:
 
 @asynccontextmanager
 async def connect(settings: MqttSettings, first: Version = Version.V5) -> AsyncIterator[Connection]:
-    """Connect; under `auto` in the version `first`, and at once in the other one if the broker does not take it.
+    """Connect; under `auto` in the version `first`, and at once in the other one if the broker refuses it.
 
     All processes share one client id: the broker cuts the older connection off, so that two never publish at once.
-    Raises aiomqtt.MqttError where the broker cannot be reached, refuses, or does not answer.
+    Raises aiomqtt.MqttError if the broker cannot be reached, refuses, or does not answer.
     """
     if settings.version is not Version.AUTO:
         first = settings.version
@@ -302,7 +310,7 @@ async def connect(settings: MqttSettings, first: Version = Version.V5) -> AsyncI
     try:
         yield connection
     finally:
-        with suppress(aiomqtt.MqttError):  # a connection that is lost already is said by `closed`
+        with suppress(aiomqtt.MqttError):  # `closed` reports a lost connection
             await connection.__aexit__(None, None, None)
 
 
@@ -313,7 +321,7 @@ async def online(connection: Connection, settings: MqttSettings) -> AsyncIterato
     try:
         yield
     finally:
-        with suppress(aiomqtt.MqttError, TimeoutError):  # a broker that is gone has said the Last Will
+        with suppress(aiomqtt.MqttError, TimeoutError):  # the broker then publishes the Last Will
             async with asyncio.timeout(FAREWELL_SECONDS_MAX):
                 await connection.send(settings.status_topic, OFFLINE, retain=True, is_answer=True)
 
@@ -324,7 +332,7 @@ def _size(message: _Message, correlation: bytes | None) -> int:
 
 
 class _Packed(Properties):
-    """Properties that are turned into bytes once; paho does it for each message, which takes as long as the rest."""
+    """Properties that are encoded once; paho encodes them for each message, which takes as long as the rest."""
 
     def __init__(self, properties: Properties) -> None:
         object.__setattr__(self, "packed", properties.pack())  # type: ignore[no-untyped-call]  # paho has no types here

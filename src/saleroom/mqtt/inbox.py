@@ -1,4 +1,4 @@
-"""What devices ask, over one connection: handed over in order of arrival, answered as soon as it is decided."""
+"""Commands from devices over one connection: taken in order of arrival, answered as soon as they are decided."""
 
 import asyncio
 from collections import Counter
@@ -8,10 +8,10 @@ import structlog
 
 from saleroom.logs import Tally
 from saleroom.mqtt.connection import Connection, PublishRefused, acknowledged
-from saleroom.mqtt.topics import Arrived, Ask, MqttSettings
+from saleroom.mqtt.topics import Ask, DeviceMessage, MqttSettings
 
 HELD_MAX = 4096
-"""Commands and answers under way. Whoever answers says `busy` long before; beyond it the broker does not keep up."""
+"""Commands and answers under way. The handler answers `busy` long before; beyond this the broker cannot keep up."""
 REPLY_SECONDS = 300
 """How long a broker of MQTT 5 keeps an answer for a device that is away."""
 
@@ -39,7 +39,7 @@ class Inbox:
             self._connection = connection
 
     async def close(self) -> None:
-        """Listen no more, and return when all that has come is answered. Raises aiomqtt.MqttError when it is lost."""
+        """Stop listening, and return when all commands are answered. Raises aiomqtt.MqttError when it is lost."""
         if self._connection is not None:
             connection, self._connection = self._connection, None
             await connection.unsubscribe(self._filter)
@@ -47,13 +47,13 @@ class Inbox:
             await asyncio.wait(self._held)
 
     async def abandon(self) -> None:
-        """Wait for nothing more: the connection is over."""
+        """Cancel all answers: the connection is over."""
         self._connection = None
         for task in self._held:
             task.cancel()
         await asyncio.gather(*self._held, return_exceptions=True)
 
-    def _take(self, connection: Connection, ask: Ask, arrived: Arrived) -> None:
+    def _take(self, connection: Connection, ask: Ask, arrived: DeviceMessage) -> None:
         if not arrived.payload and self._cleared[arrived.topic]:
             self._cleared[arrived.topic] -= 1
             return
@@ -65,7 +65,7 @@ class Inbox:
         self._held.add(task)
         task.add_done_callback(self._held.discard)
 
-    async def _answer(self, connection: Connection, ask: Ask, arrived: Arrived) -> None:
+    async def _answer(self, connection: Connection, ask: Ask, arrived: DeviceMessage) -> None:
         reply = await ask(arrived)
         try:
             if arrived.retained:
@@ -86,10 +86,10 @@ class Inbox:
             self._unanswered.count("the connection was lost before the answer")
 
     async def _clear(self, connection: Connection, topic: str) -> None:
-        """Take a stored command away: it would come again with each connection, and it holds a token.
+        """Remove a retained command: it would arrive again with each connection, and it holds a token.
 
-        The house hears of it itself, as a message without payload. A broker that does not allow it is not asked again:
-        some, such as Mosquitto 2.0.11, end the connection of whoever publishes what is not allowed.
+        The house receives the removal as a message without payload. A broker that refuses is not asked again: some, such
+        as Mosquitto 2.0.11, close the connection of a client that publishes without permission.
         """
         if not self._may_clear:
             return

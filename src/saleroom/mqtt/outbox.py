@@ -1,4 +1,4 @@
-"""What goes out to MQTT over one connection: events in order, then states, and after a while their end."""
+"""Everything that the relay publishes over one connection: events in order, then states, and later their removal."""
 
 import asyncio
 import time
@@ -52,14 +52,14 @@ class Outbox:
         self._connection = connection
         self._settings = settings
         self._changed: dict[int, float] = {}
-        """Auctions whose state the broker lacks, the first changed first, and when that event went out."""
+        """Aggregates whose newest state the broker lacks, the first changed first, and when that event went out."""
         self._sent: dict[int, float] = {}
-        """Auctions whose state went out within `STATE_SECONDS`, the first one first, and when."""
+        """Aggregates whose state went out within `STATE_SECONDS`, the first one first, and when."""
         self._lost = _LostStates(self._published)
         self._swept = -SWEEP_SECONDS
 
     async def send_next(self) -> bool:
-        """Send what is next; False where nothing was left. Raises Unavailable, PublishRefused or aiomqtt.MqttError."""
+        """Send the next messages; False if none were left. Raises Unavailable, PublishRefused or aiomqtt.MqttError."""
         sent = await self._send_changes()
         if not self._lost.done:
             await self._send_states(await self._database.read(self._lost.next))
@@ -69,7 +69,7 @@ class Outbox:
         return sent
 
     def begin_again(self) -> None:
-        """Send all states once more: the database may have lost what the broker was told."""
+        """Send all states again: the database may have lost changes that the broker has."""
         self._changed.clear()
         self._sent.clear()
         self._lost = _LostStates(self._published)
@@ -110,7 +110,7 @@ class Outbox:
         ]
 
     async def _clear(self) -> bool:
-        """Take away states that have been retained for long enough; False where there are no more of them."""
+        """Remove states that have been retained for long enough; False if there were none."""
         ended = await self._database.read(retained.overdue, self._log, STATE_KEPT, BATCH_EVENTS_MAX)
         topic = self._settings.state_topic
         await acknowledged(*(self._connection.send(topic(state.gid), b"", retain=True) for state in ended))
@@ -122,7 +122,7 @@ class Outbox:
 
 
 class _LostStates:
-    """Pages through the states that a broker is to have, as each new connection begins, those that are over last.
+    """Pages through the states that a broker should have when a new connection begins; those that are over come last.
 
     The embedded broker forgets what it retained when the service stops; others may.
     """

@@ -63,21 +63,21 @@ class Relay:
         self._outbox: Outbox | None = None
         self._attempts = 0
         self._faults: set[str] = set()
-        """What has been said since all was well."""
+        """The faults that were logged since the last recovery."""
 
     @property
     def status(self) -> str:
-        """How it is, in a word for `/readyz`: `connected`, `standing by` or `not connected`."""
+        """Its status for `/readyz`: `connected`, `standing by` or `not connected`."""
         if self.standing_by:
             return "standing by"
         return "connected" if self.connected else "not connected"
 
     def wake(self) -> None:
-        """Say that something was committed; call it in the event loop's thread. Without it the relay looks by itself."""
+        """Tell the relay that something was committed, in the event loop's thread. It also looks without being told."""
         self._woken.set()
 
     def begin_again(self) -> None:
-        """Send all states once more: the database has lost what the broker was told."""
+        """Send all states again: the database has lost changes that the broker has."""
         if self._outbox is not None:
             self._outbox.begin_again()
             self.wake()
@@ -97,7 +97,7 @@ class Relay:
                 raise
 
     async def stop(self) -> None:
-        """Let what is owed go out, say `offline`, and hand the lease on: within five seconds, done or not."""
+        """Send the owed events, publish `offline` and release the lease, within five seconds in any case."""
         if self._stopping.is_set():
             return
         self._stopping.set()
@@ -158,7 +158,7 @@ class Relay:
     async def _deliver(self, outbox: Outbox) -> None:
         """Send what is owed, then look for more; at the stop answer what has come, and send what that has led to.
 
-        What the broker refuses, and a database that is away, leave the connection as it is: devices are still answered.
+        A refusal of the broker or a lost database leaves the connection open, so that devices are still answered.
         """
         while True:
             self._woken.clear()
@@ -178,7 +178,7 @@ class Relay:
         except PublishRefused as error:
             await self._back_off("MQTT broker refuses events or states; they are kept and tried again", error)
         except Unavailable as error:
-            outbox.begin_again()  # it may come back as a standby that lacks the last commits
+            outbox.begin_again()  # it may return as a standby that lacks the last commits
             await self._back_off("database not reached; MQTT goes on when it is back", error)
         else:
             self._recovered()
@@ -196,7 +196,7 @@ class Relay:
                 if not await self._hold():
                     return
             except Unavailable:
-                continue  # said by `_deliver`, which asks more often
+                continue  # `_deliver` logs it, as it reads more often
 
     async def _hold(self) -> bool:
         return await self._database.write(leases.hold, LEASE, self._holder, LEASE_SECONDS)
@@ -208,7 +208,7 @@ class Relay:
             _log.warning("MQTT lease not released; it runs out by itself", reason=str(error), seconds=LEASE_SECONDS)
 
     async def _back_off(self, fault: str, error: Exception) -> None:
-        """Say once what is wrong, and wait: longer each time, and never in step with other processes."""
+        """Log a fault once, and wait: longer each time, with jitter against other processes."""
         if fault not in self._faults:
             self._faults.add(fault)
             _log.warning(fault, broker=self._settings.url, reason=str(error))

@@ -1,4 +1,4 @@
-"""MQTT in words: where the broker is, what the topics are called, what comes in and what goes out."""
+"""How to reach the broker, the names of topics, and the messages from and to devices."""
 
 import re
 import ssl
@@ -17,7 +17,7 @@ _PORTS = {"mqtt": 1883, "mqtts": 8883}
 
 
 class Version(StrEnum):
-    """The version of MQTT to speak; `auto` is 5, or 3.1.1 where the broker does not take 5."""
+    """The version of MQTT to speak; `auto` is 5, or 3.1.1 if the broker refuses 5."""
 
     AUTO = "auto"
     V5 = "5"
@@ -25,8 +25,8 @@ class Version(StrEnum):
 
 
 @dataclass(frozen=True)
-class Arrived:
-    """A message from a device. `retained`: the broker had stored it, so nobody knows how old it is.
+class DeviceMessage:
+    """A message from a device. `retained`: the broker had stored it, so its age is unknown.
 
     A response topic and correlation data exist in MQTT 5 only.
     """
@@ -47,8 +47,8 @@ class Reply:
     correlation: bytes | None = None
 
 
-Ask = Callable[[Arrived], Awaitable[Reply | None]]
-"""Takes a message and returns its answer, or None where there is nobody to answer."""
+Ask = Callable[[DeviceMessage], Awaitable[Reply | None]]
+"""Takes a message and returns its answer, or None if no answer is wanted."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class MqttSettings:
         return f"{self.prefix}auctions/+/bids"
 
     def tls_context(self) -> ssl.SSLContext | None:
-        """Make the context for TLS, or None without it. Raises ValueError where the authority file is no good."""
+        """Make the context for TLS, or None without it. Raises ValueError if the authority file cannot be used."""
         if not self.tls:
             return None
         try:

@@ -1,7 +1,7 @@
 """Copies of a SQLite database: made while it is in use, checked, and put in the place of another.
 
 The copy is `VACUUM INTO`: one read transaction, for which no writer waits (docs/decisions/0032 has what it was measured
-against). What is put in place is a file that has been checked; the one before it is kept.
+against). A file is checked before it replaces the database, and the old database is kept.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from saleroom.storage.files import COMPANIONS, beside, publish
 from saleroom.storage.migrations import FIRST_TABLES
 
 Progress = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and how much there is; 0 where that is not known."""
+"""Called with the step, how much of it is done, and how much there is; 0 if that is not known."""
 
 TURN = 20_000
-"""Steps of SQLite's machine between two looks at the progress: some milliseconds."""
+"""Steps of SQLite's virtual machine between two reports of progress: some milliseconds."""
 COPIED_BYTES = 1 << 20
 _LOCK_BYTES = (512, 0x40000000)
 """The bytes that SQLite locks in a database, however large: PENDING, RESERVED and SHARED of its file format."""
 
 
 class NotOurs(Exception):
-    """The file is not a whole SQLite database of this program; the message says what is wrong with it."""
+    """The file is not a complete SQLite database of this program; the message says why."""
 
 
 class InUse(Exception):
@@ -42,9 +42,9 @@ class InUse(Exception):
 
 
 def copy(source: Path, target: Path, tell: Progress) -> None:
-    """Copy the database as it is at this instant into the empty file `target`; who reads or writes it is not held up.
+    """Copy the database as it is at this instant into the empty file `target`. Readers and writers are not held up.
 
-    Raises NotOurs where there is no SQLite database, OSError where it cannot be read or written, KeyboardInterrupt.
+    Raises NotOurs if `source` is not a SQLite database, OSError if it cannot be read or written, KeyboardInterrupt.
     """
     with _connected(source) as connection:
         size = _number(connection, "page_count") * _number(connection, "page_size")
@@ -53,7 +53,7 @@ def copy(source: Path, target: Path, tell: Progress) -> None:
 
 
 def check(file: Path, tell: Progress) -> str:
-    """Return the revision of a database of ours that is whole. Raises NotOurs."""
+    """Return the revision of an undamaged database of this program. Raises NotOurs."""
     with _connected(file) as connection, _watched(connection, lambda: tell("checking", 0, 0)):
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if FIRST_TABLES - tables:
@@ -69,7 +69,7 @@ def check(file: Path, tell: Progress) -> str:
 
 
 @contextmanager
-def opened(file: Path) -> Iterator[Transaction]:
+def transaction(file: Path) -> Iterator[Transaction]:
     """Begin a transaction on a database that nobody else has open, whatever its name; commit it at the end."""
 
     def connect() -> sqlite3.Connection:
@@ -97,15 +97,15 @@ def refuse_in_use(database: Path) -> None:
 def claimed(database: Path) -> Iterator[BinaryIO]:
     """Keep every other process from using the database, and leave it as one file, which this opens; there must be one.
 
-    Who comes meanwhile waits, and then is refused if the file has been replaced: SQLite notices that it was moved.
-    A damaged database is claimed as well. Nothing in this process may open the file once more: the system would take the
-    lock away as soon as that is closed. Raises InUse, OSError.
+    A process that opens it meanwhile waits, and is refused if the file was replaced: SQLite notices that it was moved.
+    A damaged database is claimed as well. Nothing else in this process may open the file: the system releases the lock as
+    soon as any descriptor of it is closed. Raises InUse, OSError.
     """
     folded = _folded(database)
     with database.open("r+b") as file:
         _lock(file)
         if folded and any(Path(f"{database}{suffix}").exists() for suffix in COMPANIONS):
-            raise InUse  # somebody came and went between the two lines above
+            raise InUse  # another process opened and closed it between the two lines above
         yield file
 
 
@@ -119,9 +119,9 @@ def _lock(file: BinaryIO) -> None:
 
 
 def replace(database: Path, by: Path, kept: Path) -> bool:
-    """Put the file `by` in the place of `database`, in one step; what was there is copied to `kept` before.
+    """Replace `database` with the file `by` in one step, after copying the old database to `kept`.
 
-    Returns whether there was anything. Raises InUse, FileExistsError for `kept`, OSError; then all is as it was.
+    Returns whether there was an old one. Raises InUse, FileExistsError for `kept`, OSError; then nothing has changed.
     """
     with suppress(FileExistsError):
         os.close(os.open(database, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -129,7 +129,7 @@ def replace(database: Path, by: Path, kept: Path) -> bool:
         before = database.stat()
         if before.st_size:
             _keep(file, kept)
-        with suppress(PermissionError):  # only root gives files away; for anybody else they are their own
+        with suppress(PermissionError):  # only root may change the owner; other users own the file already
             os.chown(by, before.st_uid, before.st_gid)
         for suffix in COMPANIONS:
             Path(f"{database}{suffix}").unlink(missing_ok=True)
@@ -138,7 +138,7 @@ def replace(database: Path, by: Path, kept: Path) -> bool:
 
 
 def _keep(database: BinaryIO, kept: Path) -> None:
-    """Copy a claimed database, last what it is itself: a name that is there is a whole copy."""
+    """Copy a claimed database, its own file last: if a file of that name exists, the copy is complete."""
     for suffix in ("-wal", "-journal"):
         source = Path(f"{database.name}{suffix}")
         if source.exists():
@@ -155,17 +155,17 @@ def _keep_one(source: BinaryIO, target: Path) -> None:
 
 
 def _folded(database: Path) -> bool:
-    """Bring what stands beside the database into it; False where it is too damaged for that. Raises InUse, OSError."""
+    """Merge the journal beside the database into it; False if it is too damaged for that. Raises InUse, OSError."""
     try:
         with _connected(database, "ro") as connection:
             connection.execute("SELECT 1 FROM sqlite_master").fetchone()
     except NotOurs:
-        return False  # to open it for writing could already cost what stands beside it
+        return False  # opening it for writing could already destroy the journal
     except OSError:
-        pass  # what only a writer may make is missing beside it
+        pass  # files that only a writer may create are missing beside it
     with closing(sqlite3.connect(database, timeout=1, isolation_level=None)) as connection:
         try:
-            # This needs the database for itself alone; every process that has it open in WAL mode has a lock on it.
+            # This needs an exclusive lock, and every process that has the database open in WAL mode holds a lock on it.
             return bool(connection.execute("PRAGMA journal_mode=DELETE").fetchone() == ("delete",))
         except sqlite3.DatabaseError as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
@@ -178,8 +178,8 @@ def _folded(database: Path) -> bool:
 
 @contextmanager
 def _connected(file: Path, mode: str | None = None) -> Iterator[sqlite3.Connection]:
-    """Open an existing database. Raises NotOurs for what is none, OSError for what SQLite cannot do."""
-    # For writing where that is allowed: what a killed process has left beside the file belongs to it.
+    """Open an existing database. Raises NotOurs if it is not a database, OSError for any other fault."""
+    # For writing if that is allowed: SQLite then recovers the journal that a killed process has left.
     mode = mode or ("rw" if os.access(file, os.W_OK) else "ro")
     try:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode={mode}", uri=True, timeout=30)) as connection:
@@ -197,7 +197,7 @@ def _connected(file: Path, mode: str | None = None) -> Iterator[sqlite3.Connecti
 
 @contextmanager
 def _watched(connection: sqlite3.Connection, look: Callable[[], None]) -> Iterator[None]:
-    """Have `look` called while statements run; Ctrl-C during one ends it."""
+    """Call `look` while statements run; Ctrl-C ends a statement."""
     connection.set_progress_handler(look, TURN)
     try:
         yield

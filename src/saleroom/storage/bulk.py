@@ -1,7 +1,7 @@
 """Many rows by one statement, on either database.
 
 A statement per row costs a round trip on PostgreSQL. On SQLite it costs a turn of the interpreter's lock, which the
-thread that serves requests wants as well: 200 rows took 600 ms beside a busy thread, and 20 ms by few statements.
+thread that serves requests needs as well: beside a busy thread 200 rows took 600 ms, and 20 ms in few statements.
 """
 
 from __future__ import annotations
@@ -72,10 +72,10 @@ def update(tx: Transaction, table: Table, rows: Rows) -> None:
 
 
 class Lookup:
-    """Rows by any number of keys, by one statement that is put together once.
+    """Reads rows by any number of keys with one statement, which is built once.
 
-    `chosen` has columns with numbers and text, `by` is the column of the keys; `finish` adds to the statement what is
-    the same each time. The rows come as one, of JSON, and in no order.
+    `chosen` has columns with numbers and text, `by` is the column of the keys, and `finish` completes the statement. The
+    rows come as one row of JSON, in no order.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ def _columns(tx: Transaction, table: Table, rows: Rows) -> list[list[Any]]:
 
 
 def _processed(process: Any, values: list[Any]) -> list[Any]:
-    """Apply `process` to each value, once where the same one comes several times in a row, as the instant does."""
+    """Apply `process` to each value, but only once to equal neighbours, such as the instant of a batch."""
     processed = []
     before = after = None
     for value in values:
@@ -156,7 +156,7 @@ def _processors(table: Table, names: tuple[str, ...], dialect: str) -> list[tupl
 
 
 def _processor(kind: Any, dialect: Dialect) -> Any:
-    if isinstance(kind, Money):  # by the shortest way
+    if isinstance(kind, Money):  # the fastest way
         return money_text if dialect.name == "sqlite" else None
     return kind.bind_processor(dialect)
 
@@ -179,7 +179,7 @@ def _is_plain(table: Table, name: str) -> bool:
 
 
 def _array_text(values: list[Any]) -> str:
-    """Return PostgreSQL's text for an array of values that need no quotes. The driver's own way takes four times as long."""
+    """Return PostgreSQL's text for an array of values without quotes. The driver's encoding takes four times as long."""
     return "{" + ",".join(["NULL" if value is None else str(value) for value in values]) + "}"
 
 

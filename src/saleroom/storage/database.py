@@ -64,11 +64,11 @@ class Transaction:
         return cast("CursorResult[Any]", self.connection.execute(statement, rows))
 
     def driver_sql(self, statement: str, values: tuple[Any, ...]) -> None:
-        """Run a statement in the driver's own words; see `storage/bulk.py`."""
+        """Run a statement in the driver's own parameter style; see `storage/bulk.py`."""
         self.connection.exec_driver_sql(statement, values)
 
     def now(self) -> datetime:
-        """Read the one clock of the house (UTC): PostgreSQL's where there is one, as several machines may share it."""
+        """Read the house's clock (UTC): on PostgreSQL the server's, because several machines may share the database."""
         if self._clock is not None:
             return self._clock()
         if self.dialect == "postgresql":
@@ -121,9 +121,9 @@ class Database:
     async def write(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run `use_case` in a transaction that may write, and return what it returns after the commit.
 
-        A deadlock, a serialisation failure and TryAgain are tried again, as everything has been rolled back.
-        Raises Unavailable if the database is away or busy for too long, and whatever the use case raises; for somebody
-        (`turns.ASKER`) also Busy where too many wait, and Abandoned where nobody waits any more when its turn comes.
+        After a deadlock, a serialisation failure or TryAgain everything is rolled back, and it is tried again.
+        Raises Unavailable if the database cannot be reached or is busy for too long, and whatever the use case raises. For a
+        client (`turns.ASKER`) it also raises Busy if too many wait, and Abandoned if the client has gone by its turn.
         """
         for attempt in range(1, PASSING_TRIES + 1):
             try:
@@ -148,7 +148,7 @@ class Database:
     async def read(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run `use_case` in a transaction that only reads. Raises as `write` does.
 
-        For somebody it is stopped after `READ_SECONDS_MAX` (Busy), or once nobody waits for it any more (Abandoned).
+        For a client it is stopped after `READ_SECONDS_MAX` (Busy), or once the client has gone (Abandoned).
         """
         try:
             answer, _ = await self._run(use_case, args, kwargs, writes=False)
@@ -159,18 +159,18 @@ class Database:
     async def _run(
         self, use_case: Callable[..., R], args: tuple[Any, ...], kwargs: dict[str, Any], *, writes: bool
     ) -> tuple[R, Transaction]:
-        """Run one transaction to its end, and remember what it has read and written once that is committed."""
+        """Run one transaction; after its commit put the values that it kept into the cache."""
         brief, rank = marks(use_case)
 
         def work(connection: Connection) -> tuple[R, Transaction]:
             tx = Transaction(connection, self.clock, self.cache)
             if rank is Rank.COSTLY and self.kind == "postgresql":
-                # Should this process be killed, nobody else would stop it.
+                # If this process is killed, nothing else stops the statement.
                 connection.exec_driver_sql(f"SET LOCAL statement_timeout = {round(2000 * READ_SECONDS_MAX)}")
             return use_case(tx, *args, **kwargs), tx
 
         if brief and not writes and self.kind == "sqlite":
-            answer, tx = await self._engine.run(work, writes=False, brief=True)  # it needs no place: it never waits
+            answer, tx = await self._engine.run(work, writes=False, brief=True)  # it takes no place, as it never waits
         else:
             answer, tx = await self._in_turn(rank, work, writes=writes, brief=brief)
         for key, values in tx.cached:
@@ -178,7 +178,7 @@ class Database:
         return answer, tx
 
     async def _in_turn(self, rank: Rank | None, work: Callable[[Connection], R], *, writes: bool, brief: bool) -> R:
-        """Run one transaction once it is its turn."""
+        """Run one transaction when its turn comes."""
         asker = None if rank is Rank.HOUSE else ASKER.get()
         if rank is None:
             rank = Rank.HOUSE if asker is None else Rank.ORDINARY
@@ -193,20 +193,20 @@ class Database:
             turns.leave(place)
 
     def clock_now(self) -> datetime:
-        """Return this process's clock (UTC): good as evidence of when something came, never for deciding."""
+        """Return this process's clock (UTC): it shows when a request arrived, but decides nothing."""
         return datetime.now(UTC) if self.clock is None else self.clock()
 
     def seconds_until(self, instant: datetime) -> float:
-        """Return how long `instant` is away by this process's clock: good for sleeping, never for deciding."""
+        """Return the seconds until `instant` by this process's clock: for sleeping, never for deciding."""
         return (instant - self.clock_now()).total_seconds()
 
     async def check(self) -> None:
-        """Raise Unavailable where the database cannot be reached, or not safely with these settings."""
+        """Raise Unavailable if the database cannot be reached, or not safely with these settings."""
         if isinstance(self._engine, Postgresql):
             await self._engine.check()
 
     async def close(self) -> None:
-        """Give all connections back."""
+        """Close all connections."""
         await self._engine.close()
 
     @property

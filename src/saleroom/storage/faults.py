@@ -1,4 +1,4 @@
-"""What keeps a transaction from its end, and is no fault of the use case."""
+"""Reasons why a transaction fails that are not the use case's own."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from __future__ import annotations
 class Unavailable(Exception):
     """The database cannot be reached or stayed too busy.
 
-    Whether a write that was cut off during its commit took effect cannot be known: an Idempotency-Key settles it.
+    If the connection is lost during a commit, it is unknown whether the write took effect; a repeat with the same
+    Idempotency-Key gives the answer.
     """
 
 
 class TryAgain(Exception):
-    """A use case raises it where its transaction lost a race and would succeed from the start."""
+    """Raised by a use case whose transaction lost a race and would succeed if it ran again."""
 
 
 class Abandoned(Exception):
-    """Nobody waits for the answer any more: the client has hung up before its turn came, or before a read was done."""
+    """The client hung up before its turn came, or before a read was done."""

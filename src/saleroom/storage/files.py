@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and that nobody but their owner reads."""
+"""Files that appear complete or not at all, and that only their owner can read."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 COMPANIONS = ("-wal", "-shm", "-journal")
-"""What SQLite keeps beside a database while it is open, or after it was cut off."""
+"""The files that SQLite keeps beside a database while it is open, or after a crash."""
 
 
 @contextmanager
 def beside(file: Path) -> Iterator[Path]:
-    """Make an empty file (mode 0600) in the folder of `file`; it is gone at the end, unless it has got another name.
+    """Make an empty file (mode 0600) in the folder of `file`; it is deleted at the end unless it was renamed.
 
-    Only a process that is killed leaves one behind: `.NAME.….part`. Raises OSError.
+    Only a killed process leaves one behind: `.NAME.….part`. Raises OSError.
     """
     part = file.with_name(f".{file.name}.{secrets.token_hex(4)}.part")
     os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -28,12 +28,12 @@ def beside(file: Path) -> Iterator[Path]:
 
 
 def publish(part: Path, file: Path, *, force: bool = False) -> None:
-    """Give `part` its name in one step, when its bytes are on the disk. Raises FileExistsError unless `force`, OSError."""
+    """Rename `part` to `file` in one step, after its bytes are on the disk. Raises FileExistsError unless `force`, OSError."""
     _sync(part)
     if not force and file.exists():
-        raise FileExistsError(f"{file} is there already")
+        raise FileExistsError(f"{file} exists already")
     if not force:
-        with suppress(PermissionError, NotImplementedError):  # a disk that knows no second name for a file
+        with suppress(PermissionError, NotImplementedError):  # a file system without hard links
             os.link(part, file)
             part.unlink()
     if part.exists():

@@ -15,9 +15,9 @@ _NAME = "house"
 
 
 def beat(tx: Transaction, now: datetime) -> datetime | None:
-    """Note that the house serves at `now`, and return when it was last seen before; None in a new house.
+    """Record that the house serves at `now`, and return the heartbeat before; None in a new house.
 
-    The row stays locked until the transaction ends, so that one process alone finds a gap.
+    The row stays locked until the transaction ends, so that only one process finds a gap.
     """
     mine = heartbeats.c.name == _NAME
     before: datetime | None = tx.execute(select(heartbeats.c.at).where(mine).with_for_update()).scalar_one_or_none()

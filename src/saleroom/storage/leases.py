@@ -1,6 +1,6 @@
-"""Leases: what only one process may do at a time, handed on when the holder stops renewing.
+"""Leases: only one process at a time does a task, and another one takes over when the holder stops renewing.
 
-A row with an expiry works alike on both databases and through a connection pooler, where a session's advisory lock does not.
+A row with an expiry works on both databases and through a connection pooler; a session's advisory lock does not.
 """
 
 from __future__ import annotations

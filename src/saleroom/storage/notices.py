@@ -1,7 +1,7 @@
 """Notices between the processes on one PostgreSQL database: the log has grown.
 
-A notice carries nothing and may be lost: whoever hears one looks at the log. It is sent after the commit and on a connection
-of its own, as `NOTIFY` inside a transaction makes all commits of the whole server wait for each other.
+A notice carries no data and may be lost: a process that receives one looks at the log. It is sent after the commit and on
+a connection of its own, because `NOTIFY` inside a transaction makes all commits of the server wait for each other.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ class Notices:
         self._woken.set()
 
     async def run(self) -> None:
-        """Hear and announce. A new connection counts as a notice heard, as some may have been lost with the one before."""
+        """Listen and announce. A new connection counts as a notice, because some may have been lost with the one before."""
         while True:
             try:
                 await self._connected()
             except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError) as error:
-                # The third is what the driver says where the server ends the connection while it begins a statement.
+                # asyncpg raises InternalClientError if the server closes the connection while a statement begins.
                 self._tell(error)
             await asyncio.sleep(RETRY_SECONDS)
 
     async def _connected(self) -> None:
-        """Listen and announce until the connection is lost. Raises an error of the driver or OSError where there is none."""
+        """Listen and announce until the connection is lost. Raises an error of the driver, or OSError."""
         _, options = self._database.url.get_dialect()().create_connect_args(self._database.url)
         connection = await asyncpg.connect(**options, timeout=CHECK_SECONDS)
         try:
@@ -58,14 +58,14 @@ class Notices:
                     self._heard()
 
             connection.add_termination_listener(lambda _: self._woken.set())
-            # A notice that a crash of the server swallows is no loss.
+            # Losing a notice in a crash of the server does no harm.
             await connection.execute("SET synchronous_commit = off")
             await connection.add_listener(CHANNEL, heard)
             self._lost = False
             self._heard()
             while not connection.is_closed():
                 self._woken.clear()
-                # Sent also where there is nothing to say for a while: it finds a connection that is dead in silence.
+                # Also sent if nothing was committed for a while: this finds a connection that is dead without notice.
                 await connection.execute(f"NOTIFY {CHANNEL}", timeout=CHECK_SECONDS)
                 await asyncio.sleep(APART_SECONDS)
                 with suppress(TimeoutError):

@@ -23,13 +23,13 @@ _AWAY_SQLSTATES = ("08", "25P0", "28", "3D", "53", "57P0", "58")
 """Connection lost or refused, idle for too long, wrong password, no such database, no resources (such as a full disk),
 shutting down, an error of the machine (such as a disk's)."""
 _REFUSED_SQLSTATES = frozenset({"25006", "55P03", "57014"})
-"""Read-only, a lock not had in time, cancelled by somebody: trying again at once would not help."""
+"""Read-only, lock timeout, cancelled by an administrator: trying again at once would not help."""
 _READ_ONLY = "25006"
 LOCK_SECONDS_MAX = 10.0
-"""How long a statement waits for a lock that somebody else holds, such as a repair; the house's own last milliseconds."""
+"""How long a statement waits for another session's lock, such as a repair; the house holds its own for milliseconds."""
 SILENCE_SECONDS_MAX = 15.0
-"""How long either end may hear nothing of the other's machine. Nobody ends a connection when the power or a cable fails;
-without this the house waits for some 15 minutes, and the server keeps a vanished house's locks for two hours."""
+"""How long either end waits for a sign of the other machine. If the power or a cable fails, no packet ends the connection;
+without this limit the house waits for some 15 minutes, and the server keeps the house's locks for two hours."""
 _PROBES = 3
 CONNECT_SECONDS_MAX = 10.0
 _STRANGE_STATEMENTS = frozenset({"26000", "42P05"})
@@ -46,7 +46,7 @@ class Postgresql:
     """A pool over asyncpg. READ COMMITTED is enough, as every decision is made under its auction's row lock.
 
     `pooled` says that another pooler stands before the server and gives each transaction another session of it: nothing
-    then outlives a transaction, so statements have no names and are parsed anew each time (docs/decisions/0016).
+    then outlives a transaction, so statements have no names and are parsed again each time (docs/decisions/0016).
     """
 
     def __init__(self, url: URL, pool_size: int, *, pooled: bool) -> None:
@@ -65,7 +65,7 @@ class Postgresql:
             event.listen(self._engine.sync_engine, "connect", _be_impatient)
 
     async def run(self, work: Callable[[Connection], R], *, writes: bool, brief: bool = False) -> R:
-        """Run `work` in a transaction; a second time where its connection is lost before the commit, which undoes it."""
+        """Run `work` in a transaction; run it again if the connection is lost before the commit, which undoes it."""
         for again in (True, False):
             step = "connect"
             try:
@@ -85,7 +85,7 @@ class Postgresql:
         raise AssertionError("the second time returns or raises")
 
     def _explain(self, error: DBAPIError, step: str) -> None:
-        """Raise what a fault of the driver means to the house, where it means more than a bug."""
+        """Raise Unavailable or TryAgain for a fault of the driver that is not a bug."""
         state = getattr(error.orig, "sqlstate", None) or ""
         if state in _PASSING_SQLSTATES:
             raise TryAgain(f"PostgreSQL: {type(error.orig).__name__}") from error
@@ -101,8 +101,8 @@ class Postgresql:
     async def check(self) -> None:
         """Raise Unavailable behind a pooler that shares sessions among transactions and that the settings do not name.
 
-        There a statement's name may mean another process's statement. What such a pooler gives away is that a statement
-        is still in the session when the connection that prepared it is gone.
+        Behind it the name of a statement may be another process's statement. Such a pooler is recognized because a
+        statement stays in the session after the connection that prepared it has closed.
         """
         if self._pooled:
             return
@@ -122,10 +122,10 @@ class Postgresql:
 
 
 def _leave(context: ExceptionContext) -> None:
-    """Have connections replaced that are of no more use.
+    """Replace connections that have become useless.
 
-    A read-only one leads to what is the standby after a fail-over. An error of the driver's own is what it says where the
-    server ends the connection while a statement begins.
+    A read-only connection leads to a server that became the standby in a failover. asyncpg raises its own
+    InternalClientError if the server closes the connection while a statement begins.
     """
     error = context.original_exception
     own = isinstance(error.__cause__, asyncpg.InternalClientError)
@@ -134,8 +134,8 @@ def _leave(context: ExceptionContext) -> None:
 
 
 def _probe(connection: DBAPIConnection, _: object) -> None:
-    """Have this machine end a connection when the server's machine says nothing any more. A slow answer is no silence."""
-    transport = connection.driver_connection._transport  # noqa: SLF001  # the driver shows its socket to nobody
+    """Let this machine close a connection when the server's machine no longer responds. A slow answer does not count."""
+    transport = connection.driver_connection._transport  # noqa: SLF001  # asyncpg has no public way to its socket
     end = transport.get_extra_info("socket")
     if end.family == socket.AF_UNIX:
         return
@@ -154,7 +154,7 @@ def _probe(connection: DBAPIConnection, _: object) -> None:
 def _be_impatient(connection: DBAPIConnection, _: object) -> None:
     """Set how long the server waits for locks, and for a machine that says nothing any more.
 
-    Not when the connection is asked for: a pooler between may refuse that.
+    It is not sent as a parameter of the connection: a pooler may refuse that.
     """
     limits = {
         "lock_timeout": round(1000 * LOCK_SECONDS_MAX),

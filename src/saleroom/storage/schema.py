@@ -1,4 +1,4 @@
-"""What all tables are made of: the types of columns, and one metadata for the tables of all areas."""
+"""The types of columns, and the one metadata of all tables."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Money(TypeDecorator[Decimal]):
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Decimal]:
-        """Return VARCHAR(21) on SQLite (text affinity), else NUMERIC(20, 3)."""
+        """Return VARCHAR(21) on SQLite (text affinity), otherwise NUMERIC(20, 3)."""
         if dialect.name == "sqlite":
             return dialect.type_descriptor(String(_SQLITE_WIDTH))  # type: ignore[arg-type]  # text stands in for decimals
         return dialect.type_descriptor(Numeric(PRECISION, SCALE))
@@ -61,7 +61,7 @@ class Instant(TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Refuse naive instants (ValueError): nobody knows what they mean."""
+        """Refuse naive instants (ValueError): their offset is unknown."""
         if value is None:
             return None
         if value.tzinfo is None:

@@ -16,14 +16,14 @@ _NAME = "house"
 
 
 def find(tx: Transaction) -> str | None:
-    """Return the secret in hexadecimal digits; None where somebody has taken it away."""
+    """Return the secret in hexadecimal digits; None if it was deleted."""
     mine = tables.secrets.c.name == _NAME
     found: str | None = tx.execute(select(tables.secrets.c.value).where(mine)).scalar_one_or_none()
     return found
 
 
 def find_or_make(tx: Transaction) -> str:
-    """Return the secret, a new one where there is none."""
+    """Return the secret; make one if there is none."""
     value = find(tx)
     if value is None:
         value = secrets.token_hex(SECRET_BYTES)

@@ -25,14 +25,14 @@ INTERRUPT_SECONDS = 0.05
 """How often a read that is no longer wanted is interrupted: between two of its statements that goes unnoticed."""
 BUSY_SECONDS = 30
 _PASSING = frozenset({5, 6, 8, 10, 13, 14})
-"""Busy, locked, read-only, I/O error, disk full, cannot open: the file's trouble and not the statement's."""
+"""Busy, locked, read-only, I/O error, disk full, cannot open: faults of the file, not of the statement."""
 
 
 class Sqlite:
     """One writer at a time, as SQLite has one anyway, and a few readers beside it (WAL); `storage/turns.py` sees to both.
 
-    Transactions have threads of their own, but for those that are brief: these run in the event loop's thread, where no
-    other thread competes for the interpreter's lock, and only their commit, which waits for the disk, leaves it.
+    Transactions run in threads of their own. Brief ones run in the event loop's thread, so that no other thread competes
+    for the interpreter's lock; only their commit, which waits for the disk, goes to a thread.
     """
 
     def __init__(self, url: URL) -> None:
@@ -46,7 +46,7 @@ class Sqlite:
         self._readers = ThreadPoolExecutor(READERS, "sqlite-reader")
 
     async def run(self, work: Callable[[Connection], R], *, writes: bool, brief: bool) -> R:
-        """Run `work` in a transaction; where a brief one would have to wait for another process, in a thread after all.
+        """Run `work` in a transaction. A brief one also goes to a thread if it would have to wait for another process.
 
         Call it for one write at a time. When it is cancelled, a read is interrupted, and a write is waited for.
         """
@@ -75,11 +75,11 @@ class Sqlite:
         try:
             return await asyncio.shield(thread)
         except asyncio.CancelledError:
-            # The turn is over only when the thread is.
+            # The turn ends only when the thread does.
             while not thread.done():
                 reading.interrupt()
                 await asyncio.wait({thread}, timeout=INTERRUPT_SECONDS)
-            thread.cancelled() or thread.exception()  # nobody else asks for it
+            thread.cancelled() or thread.exception()  # otherwise asyncio logs it as never retrieved
             raise
 
     async def _run_here(self, work: Callable[[Connection], R], *, writes: bool) -> R:
@@ -90,13 +90,13 @@ class Sqlite:
                 try:
                     await asyncio.shield(commit)
                 except asyncio.CancelledError:
-                    # The connection must not be closed under the thread's hands.
+                    # The connection must not be closed while the thread uses it.
                     await asyncio.wait({commit})
                     raise
             return answer
 
     def _begun(self, *, writes: bool) -> Connection:
-        """Return a connection that has begun a transaction. Raises _Occupied where it would have to wait."""
+        """Return a connection that has begun a transaction. Raises _Occupied if it would have to wait."""
         connection = None
         try:
             connection = self._engines[writes, True].connect()
@@ -118,7 +118,7 @@ class Sqlite:
 
 
 class _Reading:
-    """What a thread reads on, as long as it does."""
+    """The connection on which a thread reads, while it reads."""
 
     def __init__(self) -> None:
         self._connection: sqlite3.Connection | None = None
@@ -135,14 +135,14 @@ class _Reading:
                 self._connection = None
 
     def interrupt(self) -> None:
-        """Have the statement that runs, if any, fail."""
+        """Make the running statement fail, if there is one."""
         with self._one_decides:
             if self._connection is not None:
                 self._connection.interrupt()
 
 
 class _Occupied(Exception):
-    """Another process writes just now."""
+    """Another process is writing."""
 
 
 def _create_private(path: str) -> None:
@@ -166,7 +166,7 @@ def _engine(url: URL, begin: str, busy_seconds: float) -> Engine:
 
     @event.listens_for(engine, "handle_error")
     def reopen(context: ExceptionContext) -> None:
-        # A file that could not be written to when it was opened stays read-only to who has opened it then.
+        # A file that was not writable when it was opened stays read-only for that connection.
         if _code(context.original_exception) == sqlite3.SQLITE_READONLY:
             context.is_disconnect = True
 
@@ -183,7 +183,7 @@ def _code(error: BaseException | None) -> int:
 
 
 def _use_wal(connection: sqlite3.Connection, busy_seconds: float) -> None:
-    """Set the journal's mode. Where several processes start on a new file, SQLite says `busy` at once, whatever its timeout."""
+    """Set the journal's mode. If several processes start on a new file, SQLite says `busy` at once, despite its timeout."""
     deadline = time.monotonic() + busy_seconds
     while True:
         try:

@@ -17,7 +17,7 @@ secrets = Table(
     Column("name", String, primary_key=True),
     Column("value", String, nullable=False),
 )
-"""What all processes of a house know and nobody else: `house` seals cursors and goes into the tokens of forms."""
+"""Secrets that all processes of a house share: `house` seals cursors and goes into the tokens of forms."""
 
 
 leases = Table(
@@ -27,7 +27,7 @@ leases = Table(
     Column("holder", String, nullable=False),
     Column("expires_at", Instant, nullable=False),
 )
-"""Which process does what only one may do at a time."""
+"""Which process holds a task that only one may do at a time."""
 
 heartbeats = Table(
     "heartbeats",

@@ -1,7 +1,7 @@
-"""Who may use the database next: the sale first, then logins, then everybody else, and few costly reads at a time.
+"""The order in which transactions use the database: the sale first, then logins, then everything else; few costly reads.
 
-Both databases have few places: SQLite one writer and some threads that read, PostgreSQL the connections of the pool.
-`Turns` gives them out. Each rank has its own line, and a share of the places that no lower rank can take.
+Both databases have few places: SQLite one writer and some reading threads, PostgreSQL the connections of the pool.
+`Turns` assigns them. Each rank has its own queue, and a share of the places that no lower rank can take.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from saleroom.storage.faults import Abandoned
 R = TypeVar("R")
 
 READ_SECONDS_MAX = 5.0
-"""How long a read for somebody may take; then it is stopped."""
+"""How long a read for a client may take; then it is stopped."""
 WAIT_SECONDS_MAX = 15.0
-"""How long somebody may wait for a turn; whoever asks for longer has mostly given up."""
+"""How long a client may wait for a turn; after that most clients have given up."""
 PASSED_MAX = 3
-"""How many turns in a row higher ranks take while a lower one waits; the next is the lower one's."""
+"""How many turns in a row higher ranks take while a lower one waits; the next turn is the lower one's."""
 LOOK_SECONDS = 0.1
 _TOO_MANY = "Too many requests at once; nothing was changed; try again in a moment."
 _TOO_LONG = "This took too long and was stopped; ask for less, or try again later."
 
 
 class Rank(IntEnum):
-    """What a transaction is for, the first served first.
+    """The purpose of a transaction; lower values are served first.
 
-    HOUSE: the sale itself: the desk, the closer, whoever tells the world. Each of them asks for one turn at a time.
-    LOGIN: logins, registrations, sessions. ORDINARY: everything else that people ask for.
-    COSTLY: what may read a great part of the house, such as a search.
+    HOUSE: the sale itself: the desk, the closer, the feed and the relay. Each of them asks for one turn at a time.
+    LOGIN: logins, registrations, sessions. ORDINARY: everything else that clients ask for.
+    COSTLY: reads of a great part of the house, such as a search.
     """
 
     HOUSE = 0
@@ -47,33 +47,33 @@ class Rank(IntEnum):
 
 
 WAITING_MAX = {Rank.LOGIN: 256, Rank.ORDINARY: 1024, Rank.COSTLY: 32}
-"""How many may wait in each line; beyond it the answer is `busy` at once. The house's own work is never refused."""
+"""How many may wait in each queue; beyond that the answer is `busy` at once. The house's own work is never refused."""
 
 
 class Asker(Protocol):
-    """Somebody for whom a transaction runs."""
+    """The client for whom a transaction runs."""
 
     @property
     def gone(self) -> bool:
-        """Whether nobody waits for the answer any more."""
+        """Whether the client has hung up."""
 
     async def key(self) -> str:
-        """Return who it is, as far as that can be known: what shares are counted by."""
+        """Return the key that shares are counted by, such as a user or an address."""
 
 
 ASKER: ContextVar[Asker | None] = ContextVar("asker", default=None)
-"""For whom the present task works; None: for the house itself."""
+"""The client for whom the present task works; None is the house itself."""
 
 
 def begin_for_all(work: Coroutine[Any, Any, R]) -> asyncio.Task[R]:
-    """Return a task that works for the house, and not for the asker in whose request it was begun."""
+    """Return a task that works for the house, not for the client in whose request it began."""
     context = copy_context()
     context.run(ASKER.set, None)
     return asyncio.create_task(work, context=context)
 
 
 class Place(Struct, frozen=True):
-    """A turn that was taken; give it back to `leave`."""
+    """A place in use; give it back to `leave`."""
 
     rank: Rank
     key: str
@@ -85,7 +85,7 @@ class _Waiting(Struct, frozen=True):
     until: float
 
     def stays(self) -> bool:
-        """Whether somebody still waits here; who has left, or waited for too long, is told so."""
+        """Whether the client still waits. One that has left or waited too long gets its exception."""
         if self.future.done():
             return False
         if self.asker is not None and self.asker.gone:
@@ -96,7 +96,7 @@ class _Waiting(Struct, frozen=True):
 
 
 class _Line:
-    """Those of one rank who wait. Keys take turns, so that a storm from one holds up no other."""
+    """The queue of one rank. Keys take turns, so that a storm from one key holds up no other."""
 
     def __init__(self, waiting_max: float) -> None:
         self._waiting_max = waiting_max
@@ -107,7 +107,7 @@ class _Line:
         return self._count
 
     def join(self, key: str, waiting: _Waiting) -> None:
-        """Wait at the end. Raises Busy where the line is full and this key has its share of it."""
+        """Wait at the end. Raises Busy if the queue is full and this key has its share of it."""
         if self._count >= self._waiting_max:
             self._forget_who_left()
         own = self._by_key.get(key, ())
@@ -117,7 +117,7 @@ class _Line:
         self._count += 1
 
     def take(self, may: Callable[[str], bool]) -> tuple[str, _Waiting] | None:
-        """Return the next one whose key `may` have a turn, with its key; None where there is nobody."""
+        """Return the next one whose key `may` have a turn, with its key; None if nobody waits."""
         for key in [key for key in self._by_key if may(key)]:
             line = self._by_key.pop(key)
             while line:
@@ -138,8 +138,8 @@ class _Line:
 class Turns:
     """The places of a database, or of its one writer.
 
-    Of ten places COSTLY has at most two, with ORDINARY at most six, with LOGIN at most eight. Of the places of a rank a
-    third is for anybody who comes, and no key has more than a third beside that.
+    Of ten places COSTLY has at most two, COSTLY and ORDINARY together at most six, with LOGIN at most eight. A third of
+    the places of a rank is open to any key; beyond that no key has more than a third.
     """
 
     def __init__(self, places: int) -> None:
@@ -156,13 +156,13 @@ class Turns:
         self._by_key: Counter[Place] = Counter()
         self._lines = {rank: _Line(WAITING_MAX.get(rank, float("inf"))) for rank in Rank}
         self._passed = dict.fromkeys(Rank, 0)
-        """How many turns in a row others have had while this rank waited."""
+        """How many turns in a row other ranks have had while this rank waited."""
         self._looks = False
 
     async def take(self, rank: Rank, asker: Asker | None) -> Place:
         """Return a place once it is free; give it back to `leave`. Raises Busy or Abandoned."""
         if self._is_next(rank) and self._by_key[Place(rank, "")] < self._share[rank]:
-            return self._begin(rank, "")  # who it is need not be known
+            return self._begin(rank, "")  # the key is not needed
         key = "" if asker is None or rank is Rank.HOUSE else await asker.key()
         if self._is_next(rank) and self._has_share(rank, key):
             return self._begin(rank, key)
@@ -180,9 +180,9 @@ class Turns:
         return Place(rank, key)
 
     def leave(self, place: Place) -> None:
-        """Let the next one have the place, once all that is ready now has been done.
+        """Give the place to the next one, after all tasks that are ready now have run.
 
-        So the desk, which asks for the next turn as soon as it has had one, is there when that is decided.
+        So the desk, which asks for its next turn at once, is in the queue when that is decided.
         """
         for rank in range(place.rank + 1):
             self._taken[Rank(rank)] -= 1
@@ -198,7 +198,7 @@ class Turns:
             asyncio.get_running_loop().call_soon(self._look)
 
     def _look(self) -> None:
-        """Give out what is free."""
+        """Assign the free places."""
         self._looks = False
         while self._give():
             pass
@@ -215,7 +215,7 @@ class Turns:
         return False
 
     def _is_next(self, rank: Rank) -> bool:
-        """Whether somebody of this rank who comes now need not wait."""
+        """Whether a new transaction of this rank need not wait."""
         if not self._has_room(rank):
             return False
         if not any(self._lines.values()):
@@ -247,9 +247,9 @@ class Turns:
 
 
 async def within_limits(asker: Asker, seconds_max: float, work: Coroutine[Any, Any, R]) -> R:
-    """Return what `work` returns; stop it when it takes too long or nobody waits for it any more.
+    """Return what `work` returns; stop it if it takes too long (Busy) or the client has gone (Abandoned).
 
-    Raises Busy or Abandoned then. A short one costs one timer.
+    Short work costs one timer.
     """
     loop = asyncio.get_running_loop()
     until = loop.time() + seconds_max

@@ -27,7 +27,7 @@ from saleroom.kernel.errors import Busy, Fault, Invalid, Refused, TooManyRequest
 from saleroom.kernel.identifiers import GID, IdempotencyKey
 from saleroom.logs import Outage, Tally
 from saleroom.mqtt.outbox import Published
-from saleroom.mqtt.topics import Arrived, Reply
+from saleroom.mqtt.topics import DeviceMessage, Reply
 from saleroom.storage import faults
 
 PAYLOAD_BYTES_MAX = 4096
@@ -102,7 +102,7 @@ class CommandHandler:
         self._outage = Outage()
         self._under_way = 0
 
-    async def __call__(self, arrived: Arrived) -> Reply | None:
+    async def __call__(self, arrived: DeviceMessage) -> Reply | None:
         """Return the answer: the body of HTTP's answer after a `status`. Return None if the message is dropped."""
         if (reason := _drop_reason(arrived)) is not None:
             self.dropped.count(reason)
@@ -124,7 +124,7 @@ class CommandHandler:
             body = _refusal(problems.InternalError())
         return Reply(topic, body, arrived.correlation)
 
-    def _answer_topic(self, arrived: Arrived) -> str | None:
+    def _answer_topic(self, arrived: DeviceMessage) -> str | None:
         """Return the response topic if that is allowed, otherwise the topic of the command's id, if it has a valid one."""
         if arrived.response_topic is not None and self._is_ours(arrived.response_topic):
             return arrived.response_topic
@@ -138,7 +138,7 @@ class CommandHandler:
             below != topic and 0 < len(below) <= RESPONSE_TOPIC_MAX and below.isprintable() and not {*below} & {*"+#"}
         )
 
-    async def _decide(self, arrived: Arrived) -> bytes:
+    async def _decide(self, arrived: DeviceMessage) -> bytes:
         """Return the body of HTTP's answer to the bid. Raises Refused or Unavailable."""
         gid = arrived.topic.removeprefix(self._auctions).removesuffix("/bids")
         if GID.fullmatch(gid) is None:
@@ -162,7 +162,7 @@ class CommandHandler:
         finally:
             self._under_way -= 1
 
-    def _read(self, arrived: Arrived) -> dict[str, Any]:
+    def _read(self, arrived: DeviceMessage) -> dict[str, Any]:
         """Return the members of the command. Raises Invalid with all faults, including that of the response topic."""
         found: dict[str, list[Fault]] = {}
         if arrived.response_topic is not None and not self._is_ours(arrived.response_topic):
@@ -176,7 +176,7 @@ class CommandHandler:
         return values
 
 
-def _drop_reason(arrived: Arrived) -> str | None:
+def _drop_reason(arrived: DeviceMessage) -> str | None:
     """Return why a message is dropped unread, or None."""
     if arrived.retained:
         return "retained"  # the broker stored it, perhaps for days

@@ -37,7 +37,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 PLACE = (auctions.c.id, auctions.c.position, auctions.c.head, auctions.c.hidden)
-"""Where an auction stands: what one that is remembered is compared by."""
+"""The position and chain of an auction: a cached auction is current if these are equal."""
 Place = tuple[int, int, str, str]
 """The values of `PLACE`."""
 
@@ -54,7 +54,7 @@ def ending_rank(auction: Auction) -> int:
 
 
 def insert_auction(tx: Transaction, auction: Auction) -> Auction:
-    """Store a new auction and return it with its number. Raises IntegrityError where its gid exists already."""
+    """Store a new auction and return it with its number. Raises IntegrityError if its gid exists already."""
     auction_id = tx.execute(insert(auctions).returning(auctions.c.id), row_of(auction)).scalar_one()
     auction = msgspec.structs.replace(auction, id=auction_id)
     search_index.put(tx, auction_id, auction.name, auction.description)
@@ -85,7 +85,7 @@ def lock_due(tx: Transaction, now: datetime, limit: int) -> list[Auction]:
     """Return up to `limit` auctions whose start or end has come by `now`, the longest due first, locked in order of id."""
     due = select(auctions.c.id).where(auctions.c.due_at <= now).order_by(auctions.c.due_at).limit(limit)
     ids = tx.execute(due).scalars().all()
-    # Once it is theirs, another process may have settled one; whoever is first moves the instant at which it is due.
+    # Another process may have settled one before the lock was granted; it has then moved the instant at which it is due.
     return _resolve(tx, _LOCK_DUE(tx, ids, now=now)) if ids else []
 
 
@@ -177,7 +177,7 @@ def public_json(tx: Transaction, auction: Auction) -> bytes:
 
 
 def at_places(tx: Transaction, places: Sequence[Place]) -> list[Auction]:
-    """Return auctions as a statement of this transaction has just read where they stand (`PLACE`), in their order."""
+    """Return the auctions at `places` (`PLACE`), which a statement of this transaction has just read, in their order."""
     found = {auction.id: auction for auction in _resolve(tx, places)}
     return [found[number] for number, *_ in places]
 
@@ -268,7 +268,7 @@ def _terms(auction: Auction) -> dict[str, Any]:
 
 
 def _locking(statement: Select[Any]) -> Select[Any]:
-    # NO KEY UPDATE keeps other writers out, and lets those in who only refer to the auction.
+    # NO KEY UPDATE keeps other writers out, but not transactions that only refer to the auction.
     return statement.order_by(auctions.c.id).with_for_update(key_share=True)
 
 
@@ -283,7 +283,7 @@ _ROWS = (
     )
     .join_from(auctions, _author, _author.c.id == auctions.c.author_id)
     .outerjoin(_leader, _leader.c.id == auctions.c.current_bidder_id)
-    # A log that lacks its last event is for `saleroom verify --database` to tell.
+    # `saleroom verify --database` reports a log that lacks its last event.
     .outerjoin(events, and_(events.c.auction_id == auctions.c.id, events.c.position == auctions.c.position))
 )
 _PLACES = select(*PLACE)

@@ -72,6 +72,6 @@ def auctions_of_bidder(tx: Transaction, bidder_id: int, limit: int, before: int 
 
 
 def highest_limit(tx: Transaction, auction_id: int, bidder_id: int) -> Decimal | None:
-    """Return the highest limit behind the user's recorded bids on an auction; None where there is none."""
+    """Return the highest limit behind the user's recorded bids on an auction; None if there is none."""
     own = select(bids.c.maximum).where(bids.c.bidder_id == bidder_id, bids.c.auction_id == auction_id)
     return tx.execute(own.order_by(bids.c.maximum.desc()).limit(1)).scalar()

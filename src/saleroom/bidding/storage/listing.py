@@ -1,8 +1,8 @@
 """Lists of auctions by page, which neither skip nor repeat while the auctions change.
 
-Prices and ends move while somebody turns pages. So a list stands as it was when its first page was read: the cursor holds
-that moment (the horizon) as the database tells it, and further pages sort each auction that has changed since by what the
-log says it was then (docs/decisions/0042).
+Prices and ends move between pages. So a list keeps the order it had when its first page was read: the cursor holds that
+moment (the horizon) in the database's terms, and later pages sort each auction that has changed since by its values in the
+log at that moment (docs/decisions/0042).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ NUMBER_MAX = 2**63 - 1
 
 
 class Sort(StrEnum):
-    """What a list is sorted by: the end (soonest first), the creation (newest first) or the price (lowest first)."""
+    """The order of a list: by end (soonest first), by creation (newest first) or by price (lowest first)."""
 
     ENDING = "ending"
     NEWEST = "newest"
@@ -86,11 +86,11 @@ def page(
 ) -> tuple[list[Auction], Mark | None]:
     """Return up to `limit` auctions after `after`, and the mark for the next page or None at the end.
 
-    Raises ValueError where `after` is not a mark of such a list on this database.
+    Raises ValueError if `after` is not a mark of such a list on this database.
     """
     looked_for = fold(which.text or "")
     horizon, parts = _parts(tx, sort, after, _conditions(tx, which, looked_for))
-    # Of what a search may find all is put in order, as only then texts are read: as many as a page needs.
+    # All candidates of a search are sorted first, so that only as many texts are read as a page needs.
     ordered = [_ordered(part, sort, None if looked_for else limit + 1) for part in parts]
     listed = ordered[0].subquery()
     if len(ordered) > 1:
@@ -129,10 +129,10 @@ def _parts(
     horizon = literal(after.horizon)
     last = tuple_(literal(_read_key(sort, after.key), key.type), literal(after.id))
     if sort is Sort.NEWEST:
-        # Numbers never change, and whatever was created since stands before the first page.
+        # Numbers never change, and newer auctions stand before the first page.
         return horizon, [present.where(tuple_(key, auctions.c.id) < last)]
-    # What has not changed since stands where it stood. Of the rest the log tells, once for each auction: without being
-    # materialized, it would be asked again wherever the statement names the key.
+    # Unchanged auctions keep their place. For the others the log is read, once for each auction: if this were not
+    # materialized, it would be read again for every use of the key.
     changed = _changed(tx, after.horizon)
     then = select(*PLACE, _then(tx, sort, after.horizon).label("list_key"))
     moved = then.where(changed, *conditions).cte("moved").prefix_with("MATERIALIZED")
@@ -141,7 +141,7 @@ def _parts(
 
 
 def _ordered(part: Select[Any], sort: Sort, limit: int | None = None) -> Select[Any]:
-    """Return a query that is in order and stays so, whatever is asked of it: both databases leave one with an OFFSET whole."""
+    """Return a sorted query that no outer query reorders: both databases keep a subquery with an OFFSET as it is."""
     columns = (part.selected_columns["list_key"], part.selected_columns["id"])
     return part.order_by(*(c.desc() if sort is Sort.NEWEST else c for c in columns)).limit(limit).offset(0)
 
@@ -174,7 +174,7 @@ def _changed(tx: Transaction, horizon: str) -> ColumnElement[bool]:
 def _then(tx: Transaction, sort: Sort, horizon: str) -> ColumnElement[Any]:
     """The key as it was at `horizon`: null for an auction that nobody could see then."""
     if tx.dialect == "postgresql":
-        # What an import brought is of no transaction, and what a restore brought may be of one that is still to come.
+        # Imported rows have no transaction, and restored rows may have one with a number that is still to come.
         written_by = events.c.written_by
         visible = or_(
             written_by.is_(None),
@@ -222,7 +222,7 @@ def _read_key(sort: Sort, key: str) -> int | Decimal:
 
 
 def _conditions(tx: Transaction, which: Filter, looked_for: str) -> list[ColumnElement[bool]]:
-    """Return what auctions of a list have in common, but for the text itself."""
+    """Return the conditions of a list, except for the text itself."""
     conditions: list[ColumnElement[bool]] = []
     if which.status is not None:
         conditions.append(auctions.c.status == which.status)

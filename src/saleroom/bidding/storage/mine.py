@@ -30,7 +30,8 @@ def bid_on(
 ) -> tuple[list[Auction], Place | None]:
     """Return up to `limit` auctions on which the user has bid: those where others lead first, then by end.
 
-    What runs ends soonest first; what is over, the last one first. Then the place after which the next page begins.
+    Running auctions come by their end, soonest first; those that are over, latest first. Also return the place after which
+    the next page begins.
     """
     mine = select(bids.c.auction_id).where(bids.c.bidder_id == user_id)
     runs = auctions.c.status.not_in([Status.CLOSED, Status.CANCELLED])

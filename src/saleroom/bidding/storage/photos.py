@@ -39,7 +39,7 @@ def count_unplaced(tx: Transaction, owner_id: int) -> int:
 
 
 def add(tx: Transaction, owner_id: int, photo: Photo, files: Mapping[int, bytes], now: datetime) -> None:
-    """Store a photo with its files by width, on no lot. Raises IntegrityError where its id exists already."""
+    """Store a photo with its files by width, on no lot. Raises IntegrityError if its id exists already."""
     row = {
         "gid": photo.id,
         "owner_id": owner_id,

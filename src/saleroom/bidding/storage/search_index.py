@@ -1,4 +1,4 @@
-"""What searches look in: the folded text of each auction, and an index of its grams (docs/decisions/0041).
+"""The search index: the folded text of each auction, and an index of its grams (docs/decisions/0041).
 
 The index finds the auctions that may have a text, and the folded text decides. It is not among `tables.metadata`, as each
 database has one of its own kind: a GIN index over arrays of numbers, or a table of FTS5 in which the numbers are words.
@@ -56,7 +56,7 @@ _MAKE = {
     ),
 }
 _FINISH = {
-    # What is new waits in a list, up to so many KB, which every search reads; to sort it in together costs a third.
+    # New entries wait in a list of up to so many KB, which every search reads; sorting them in together costs a third.
     "postgresql": (f"CREATE INDEX ix_{INDEX} ON {INDEX} USING gin (grams) WITH (gin_pending_list_limit = 1024)",),
     "sqlite": (),
 }
@@ -84,7 +84,7 @@ def drop_index(tx: Transaction) -> None:
 
 
 def put(tx: Transaction, auction_id: int, name: str, description: str) -> None:
-    """Have searches find an auction by this name and description, and no longer by those before."""
+    """Let searches find an auction by this name and description, and no longer by the old ones."""
     folded = fold(name) + _BETWEEN + fold(description)
     before = tx.execute(select(texts.c.folded).where(texts.c.auction_id == auction_id)).scalar()
     if folded == before:
@@ -97,7 +97,7 @@ def put(tx: Transaction, auction_id: int, name: str, description: str) -> None:
         tx.execute(insert(_grams).on_conflict_do_update(index_elements=["auction_id"], set_=indexed), indexed)
         return
     if before is not None:
-        # FTS5 keeps no copy, so that it has to be told what it forgets.
+        # FTS5 keeps no copy, so it must be told what to forget.
         forget = text(f"INSERT INTO {INDEX} ({INDEX}, rowid, grams) VALUES ('delete', :auction_id, :words)")  # noqa: S608  # our own name
         tx.execute(forget, {"auction_id": auction_id, "words": _words(grams(before))})
     learn = text(f"INSERT INTO {INDEX} (rowid, grams) VALUES (:auction_id, :words)")  # noqa: S608  # our own name

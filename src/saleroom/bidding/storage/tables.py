@@ -27,7 +27,7 @@ _DUE = text("due_at IS NOT NULL")
 
 
 RUNNING = text("status IN ('scheduled', 'open')")
-"""Which auctions run; the index is used where this stands so."""
+"""Which auctions run; a statement with exactly these words uses the index."""
 
 
 _UNPLACED = text("auction_id IS NULL")
@@ -130,7 +130,7 @@ signing_keys = Table(
     Column("private", String),
     Column("created_at", Instant, nullable=False),
 )
-"""What receipts are signed with, by the newest that has its `private` half here; raw Ed25519 in base64url, as JWK has it.
+"""The keys of receipts; the newest with its `private` half here signs. Raw Ed25519 in base64url, as in a JWK.
 `kid` is the thumbprint of RFC 7638. A key whose private half is in a file has none here."""
 
 
@@ -162,7 +162,7 @@ photo_files = Table(
     Column("digest", String, nullable=False),
     Column("bytes", LargeBinary, nullable=False),
 )
-"""What is served of a photo: WebP, in each width in which it was made (docs/decisions/0024)."""
+"""The files of a photo: WebP, in each width that was made (docs/decisions/0024)."""
 
 
 watches = Table(
@@ -175,4 +175,4 @@ watches = Table(
     UniqueConstraint("user_id", "auction_id"),
     Index("ix_watches_user_id", "user_id", "id"),
 )
-"""Who has put a star on which lot; numbered, so that a list of them has an order of its own."""
+"""The lots that each user watches; numbered, so that a list of them has its own order."""

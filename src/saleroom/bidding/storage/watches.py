@@ -1,4 +1,4 @@
-"""Who watches which auctions, as rows."""
+"""The auctions that users watch, as rows."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from saleroom.storage.database import Transaction
 
 
 def add(tx: Transaction, user_id: int, auction_id: int, now: datetime) -> None:
-    """Store that the user watches the auction, if that is not known already."""
+    """Store that the user watches the auction, unless it is stored already."""
     if find(tx, user_id, auction_id):
         return
     try:
         with tx.connection.begin_nested():
             tx.execute(insert(watches), {"user_id": user_id, "auction_id": auction_id, "created_at": now})
     except IntegrityError:
-        # The same user was quicker elsewhere; what was wanted is so.
+        # A concurrent request of the same user has stored it.
         if not find(tx, user_id, auction_id):
             raise
 
@@ -30,7 +30,7 @@ def count(tx: Transaction, user_id: int) -> int:
 
 
 def remove(tx: Transaction, user_id: int, auction_id: int) -> None:
-    """Forget it."""
+    """Stop watching an auction."""
     tx.execute(delete(watches).where(watches.c.user_id == user_id, watches.c.auction_id == auction_id))
 
 

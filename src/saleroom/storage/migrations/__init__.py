@@ -19,7 +19,7 @@ FIRST_TABLES = frozenset({"alembic_version", "users", "auctions", "events"})
 
 
 def migrate(tx: Transaction, revision: str = "head") -> str:
-    """Bring the tables to `revision` (`base` takes them all away) and return the revision reached.
+    """Bring the tables to `revision` (`base` removes them all) and return the revision reached.
 
     Processes that start at the same time wait for each other. Raises alembic.util.CommandError for an unknown revision.
     """
@@ -33,12 +33,12 @@ def migrate(tx: Transaction, revision: str = "head") -> str:
 
 
 def current_revision(tx: Transaction) -> str | None:
-    """Return the revision that the tables are at, or None where there are none."""
+    """Return the revision that the tables are at, or None if there are none."""
     return MigrationContext.configure(tx.connection).get_current_revision()
 
 
 def newest_revision() -> str:
-    """Return the revision that `migrate` goes to unless it is told another one."""
+    """Return the revision that `migrate` goes to by default."""
     return ScriptDirectory.from_config(_configuration()).get_current_head() or "base"
 
 
