@@ -1,7 +1,7 @@
-"""The feed: what is added to the log reaches everybody who follows it, in order, without a gap and without a repeat.
+"""The feed: every event of the log reaches all who follow it, in order, without gaps or repeats.
 
-One reader per process looks at the log after each commit and hands what is new to all followers. One who resumes, or falls
-behind, is given the rest from the log. A follower that does not take what it is given is cut off: it can resume.
+One reader per process reads the log after each commit and hands new events to all followers. A follower that resumes or
+falls behind gets the rest from the log. A follower that does not take its events is cut off, and can resume.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _log = structlog.get_logger(__name__)
 WAITING_MAX = 4096
 """Events that may wait for one follower, and a page more; a batch of bids brings up to some 1,500 at once."""
 LOOK_BACK = 10_000
-"""How far back a transaction under way may have taken its numbers in the log when a process begins to look."""
+"""How far back in the log an unfinished transaction may have taken its numbers when a process begins to follow."""
 TURN_FOLLOWERS = 256
-"""Followers that are handed something before others, bids for one, have their turn."""
+"""Followers that are served before other work, such as bids, has its turn."""
 BACKLOGS_AT_ONCE = 16
 """Pages of the log, up to 500 events each, that are read in one transaction."""
 POLL_SECONDS = 1.0
@@ -42,7 +42,7 @@ CLOCK_SECONDS = 60.0
 
 
 class Follower:
-    """One who follows an auction, or with gid None the whole log. Ask `next` again and again; `close` it in the end."""
+    """A follower of one aggregate's events, or with gid None of the whole log. Call `next` in a loop; `close` at the end."""
 
     __slots__ = (
         "_catching_up",
@@ -62,12 +62,12 @@ class Follower:
         self._feed = feed
         self.gid = gid
         self.origin = BEGINNING
-        """The event behind which it began; who is cut off before the first one goes on after this."""
+        """The event after which it began; a client that is cut off before its first event resumes here."""
         self.reached = 0
-        """The version up to which this auction's events were given out; for the whole log the number."""
+        """The version of the last event given out; for the whole log, its number."""
         self.ended = False
         self.on_cut: Callable[[], None] | None = None
-        """Called where it is too slow; what was not given out yet is in the log."""
+        """Called if the follower is too slow; the events that it has not got are in the log."""
         self._waiting: deque[LoggedEvent] = deque()
         self._waker: asyncio.Future[None] | None = None
         self._nudged = False
@@ -75,7 +75,7 @@ class Follower:
         self._missed = False
 
     def push(self, events: Sequence[LoggedEvent]) -> None:
-        """Have events wait; for the feed only."""
+        """Queue events; for the feed only."""
         if len(self._waiting) >= WAITING_MAX:
             self._waiting.clear()
             self._missed = True
@@ -88,20 +88,20 @@ class Follower:
             self.wake()
 
     def end(self) -> None:
-        """Give out what waits, and then no more."""
+        """Give out the queued events, and then no more."""
         self.ended = True
         self.wake()
 
     def wake(self) -> None:
-        """Let `next` return, also with nothing; the next one where none is under way."""
+        """Let `next` return, even with nothing; the next call if none is waiting."""
         self._nudged = True
         if self._waker is not None and not self._waker.done():
             self._waker.set_result(None)
 
     async def next(self) -> list[LoggedEvent]:
-        """Return the next events, in order; none where `wake` or `end` was called or the follower was cut off.
+        """Return the next events, in order; none if `wake` or `end` was called or the follower was cut off.
 
-        Raises Unavailable where the rest has to come from the log and the database cannot be reached.
+        Raises Unavailable if the rest must come from the log and the database cannot be reached.
         """
         if self._catching_up and not self.ended:
             events = await self._from_log()
@@ -132,7 +132,7 @@ class Follower:
         self.ended = over
 
     async def _from_log(self) -> list[LoggedEvent]:
-        """Return a page of what the log has after `reached`; none once the events that are pushed follow without a gap."""
+        """Return a page of the log after `reached`; none once the pushed events follow without a gap."""
         while self._catching_up:
             self._missed = False
             events, more, over = await self._feed.after(self)
@@ -148,16 +148,16 @@ class Follower:
 
 
 class Feed:
-    """One per process; `run` it, and `wake` it when something was committed."""
+    """The feed of one process. `run` it, and `wake` it after each commit."""
 
     def __init__(self, database: Database, log: Log, followers_max: int) -> None:
         self._database = database
         self._rows = log
         self._followers_max = followers_max
         self._clock: tuple[datetime, float] | None = None
-        """An instant of the house's clock, which is the database's, and what this process's counter said then."""
+        """An instant of the database's clock, and this process's monotonic clock at that instant."""
         self.rewinds = 0
-        """How often the database had lost what was read from it before."""
+        """How often the database had lost events that were read from it before."""
         self.after_rewind: list[Callable[[], None]] = []
         """Called after each of them."""
         self._count = 0
@@ -165,7 +165,7 @@ class Feed:
         self._of_all: set[Follower] = set()
         self._frontier: Frontier | None = None
         self._held: list[LoggedEvent] = []
-        """Events that were seen, but stand behind a number that is missing."""
+        """Events that were read, but come after a number that is still missing."""
         self._woken = asyncio.Event()
         self._one_looks = asyncio.Lock()
         self._backlogs: SharedRead[tuple[str, int | None], Backlog] = SharedRead(
@@ -179,17 +179,17 @@ class Feed:
         return self._count
 
     def wake(self) -> None:
-        """Say that something was committed, or may have been; call it in the event loop's thread."""
+        """Read the log soon: something may have been committed. Call it in the event loop's thread."""
         self._woken.set()
 
     def now(self) -> datetime:
-        """Return what the house's clock says, as near as this process knows it without asking; somebody must follow."""
+        """Return the time of the house's clock, as this process estimates it. There must be a follower."""
         assert self._clock is not None
         instant, then = self._clock
         return instant + timedelta(seconds=time.monotonic() - then)
 
     async def run(self) -> None:
-        """Hand out what is added to the log, as long as somebody follows."""
+        """Hand out new events, as long as there are followers."""
         while True:
             try:
                 await self._wait()
@@ -200,7 +200,7 @@ class Feed:
                 await asyncio.sleep(RETRY_SECONDS)
 
     def _begin_again(self) -> None:
-        """Let all who follow begin again: what they were told is not what has happened any more."""
+        """End all followers, so that they start again: the database has lost events that they got."""
         _log.warning("the log is not the one that was read; streams end", followers=self._count)
         self.rewinds += 1
         self._frontier, self._held = None, []
@@ -217,12 +217,12 @@ class Feed:
         if self._count >= self._followers_max:
             raise Busy("Too many follow the events just now; try again in a moment.")
         follower = Follower(self, gid)
-        # First in, then a look at the log: what is committed in between comes both ways, and counts once.
+        # The follower is registered before the log is read. An event committed in between comes both ways, and counts once.
         self._count += 1
         (self._of_all if gid is None else self._by_gid.setdefault(gid, set())).add(follower)
         self._woken.set()
         try:
-            frontier = await self._opened()
+            frontier = await self._tracked_frontier()
             if gid is None:
                 follower.begin(*await self._start(after, frontier), over=False)
             else:
@@ -248,14 +248,14 @@ class Feed:
         if follower.gid is not None:
             backlog = await self._backlogs.ask((follower.gid, follower.reached))
             return backlog.events, backlog.more, backlog.over
-        until = (await self._opened()).complete
+        until = (await self._tracked_frontier()).complete
         if follower.reached >= until:
             return [], False, False
         page = await self._pages.ask((follower.reached, until))
         return page, len(page) == store.PAGE_MAX, False
 
     async def _start(self, after: EventId | None, frontier: Frontier) -> tuple[EventId, int]:
-        """Return after which event to begin, and its number in the log; the last one where `after` does not say."""
+        """Return the event to begin after, and its number in the log; without `after`, the last event."""
         if after is None:
             number = frontier.complete
             last = await self._database.read(self._rows.last_until, number)
@@ -264,8 +264,8 @@ class Feed:
             return BEGINNING, 0
         return after, await self._database.read(self._rows.number_of, after.gid, after.version)
 
-    async def _opened(self) -> Frontier:
-        """Return how far the log is complete, and begin to keep track of it where nobody has."""
+    async def _tracked_frontier(self) -> Frontier:
+        """Return how far the log is complete, and begin to track it if that has not begun."""
         if self._frontier is not None:
             return self._frontier
         async with self._one_looks:
@@ -273,15 +273,15 @@ class Feed:
                 await self._set_clock()
                 numbers = await self._database.read(self._rows.numbers, LOOK_BACK)
                 frontier = Frontier(numbers, LOOK_BACK)
-                for _ in range(2):  # what was rolled back long ago is known to be so at the second look
+                for _ in range(2):  # an old rollback is recognized at the second look
                     await self._read_on(frontier)
                 self._frontier = frontier
             return self._frontier
 
     async def _wait(self) -> None:
-        """Wait for something to look at: a commit, the time to look without one, or an event that is still missing."""
+        """Wait for a commit, the time to look without one, or an event that is still missing."""
         if not self._count:
-            # Nobody follows: what happens meanwhile is in the log for those who come.
+            # There is no follower. Those who come later read the log.
             self._frontier, self._held = None, []
             await self._woken.wait()
         elif not self._woken.is_set():
@@ -292,15 +292,15 @@ class Feed:
         self._woken.clear()
 
     async def _look(self) -> None:
-        """Read what is new, and hand it out."""
+        """Read new events, and hand them out."""
         if self._count:
-            frontier = await self._opened()
+            frontier = await self._tracked_frontier()
             async with self._one_looks:
                 await self._set_clock()
                 await self._read_on(frontier)
 
     async def _set_clock(self) -> None:
-        """Ask the database for the time, where that was long ago."""
+        """Ask the database for the time, if the last answer is old."""
         asked = time.monotonic()
         if self._clock is None or asked - self._clock[1] > CLOCK_SECONDS:
             instant = await self._database.read(Transaction.now)
@@ -314,17 +314,17 @@ class Feed:
                 frontier.advance(tail)
                 more, fresh = tail.more, fresh + tail.events
             if more and len(fresh) < store.PAGE_MAX:
-                continue  # hidden events must not tell by where a page ends
+                continue  # the end of a page must not reveal hidden events
             page, fresh = fresh[: store.PAGE_MAX], fresh[store.PAGE_MAX :]
             began = time.monotonic()
             await self._hand_out(page, min([frontier.complete, *(event.id - 1 for event in fresh)]))
-            # As long as that took: so bids have half of the time, however many follow, and what happens meanwhile is
+            # Pause as long as that took: bids get half of the time, however many follow, and the events of the pause are
             # handed out together.
             await asyncio.sleep(time.monotonic() - began)
 
     async def _hand_out(self, events: Sequence[LoggedEvent], complete: int) -> None:
-        """Have each follower told all that is new to it, some hundreds at a time."""
-        # Who begins to follow meanwhile has asked the log after these were read, or begins behind them.
+        """Push new events to each follower, some hundreds of followers at a time."""
+        # A follower that joins meanwhile reads the log after these events, or begins after them.
         for number, (follower, own) in enumerate(list(self._for_each(events, complete)), 1):
             follower.push(own)
             if number % TURN_FOLLOWERS == 0:
@@ -333,7 +333,7 @@ class Feed:
     def _for_each(
         self, events: Sequence[LoggedEvent], complete: int
     ) -> Iterator[tuple[Follower, Sequence[LoggedEvent]]]:
-        # Each follower is handed all of it at once: thousands of them, event by event, took as long as to send it.
+        # Each follower gets all its events at once: pushing them one by one to thousands took as long as sending them.
         by_gid: dict[str, list[LoggedEvent]] = {}
         for event in events:
             if event.gid in self._by_gid:

@@ -1,4 +1,4 @@
-"""How far the log is known to be complete: numbers are given out in one order, and transactions commit in another."""
+"""How far the log is complete: numbers are assigned in one order, and transactions commit in another."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from saleroom.log.store import LogPage, LogPosition
 
 
 class Frontier:
-    """How far the log is known to be complete.
+    """The number up to which the log is known to be complete.
 
     Numbers are given out in order, but their transactions commit in any: an event may appear below one that was seen
     before. Each number that is passed over is waited for, until it is there or every transaction that could have it is
@@ -37,7 +37,7 @@ class Frontier:
 
     @property
     def complete(self) -> int:
-        """The number up to which nothing will appear any more."""
+        """The number up to which no further event will appear."""
         return next(iter(self._missing)) - 1 if self._missing else self.head
 
     def advance(self, tail: LogPage) -> None:

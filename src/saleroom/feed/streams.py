@@ -1,4 +1,4 @@
-"""Server-sent events: the log as it grows, to whoever follows an auction or all of them (docs/live.md)."""
+"""Server-sent events: the log as it grows, of one aggregate or of all (docs/live.md)."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from saleroom.log.store import LoggedEvent
 
 COMMENT_SECONDS = 15.0
 RETRY_MILLISECONDS = (1000, 4000)
-"""When to come back after a connection has ended: not all at the same moment."""
+"""When a client reconnects after its connection has ended. It is random, so that not all return at the same moment."""
 CHUNK_EVENTS_MAX = 64
 BUFFER_BYTES_MAX = 32 * 1024
-"""What may be under way to one reader, here and again in the kernel."""
+"""How much is buffered for one reader, here and as much in the kernel."""
 STARTED = "stream.started"
 AFTER = (
     Field(
@@ -59,7 +59,7 @@ async def follow(call: Call[Feed]) -> Response:
 
 
 def _after(call: Call[Feed], gid: str | None) -> EventId | None:
-    """Return after which event to begin. The header counts before the address, which a browser keeps as it was."""
+    """Return the event to begin after. The header counts before the address, as a browser keeps the address unchanged."""
     name, sent = "Last-Event-ID", header(call.request.scope, _LAST_ID)
     found = parse_event_id(sent) if sent else call.query.get("after")
     if not sent:
@@ -72,9 +72,9 @@ def _after(call: Call[Feed], gid: str | None) -> EventId | None:
 
 
 class EventStream(Response):
-    """The answer that goes on for as long as its reader stays; for HEAD it ends after its headers.
+    """The answer that goes on as long as its reader stays; for HEAD it ends after its headers.
 
-    `source` is the address of a stream that is to say by an event of its own where it began.
+    With `source`, the address of the stream, a separate event says where the stream began.
     """
 
     def __init__(self, follower: Follower, clock: Callable[[], datetime], *, source: str | None = None) -> None:
@@ -85,7 +85,7 @@ class EventStream(Response):
         self.background = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send what the follower gets, until it or the connection ends."""
+        """Send the follower's events, until it or the connection ends."""
         connection: ClientConnection = scope[CLIENT_CONNECTION]
         try:
             await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
@@ -131,16 +131,16 @@ class EventStream(Response):
             await send_more(send, b"".join(map(frame, events[start : start + CHUNK_EVENTS_MAX])))
 
     async def opening(self, origin: EventId) -> bytes:
-        """Return what comes before all events of a stream that begins after `origin`."""
+        """Return the text before all events of a stream that begins after `origin`."""
         return self.time() + (b"" if self._source is None else started(self._source, origin, self.clock()))
 
     def time(self) -> bytes:
-        """Return what the house's clock says: a comment and no more, as some clients take an empty line for an event."""
+        """Return the time of the house's clock as a comment, without an empty line, which some clients take for an event."""
         return f": time {instant(self.clock())}\n".encode()
 
 
 def started(source: str, origin: EventId, now: datetime) -> bytes:
-    """Return the event that says where a stream began, for a reader that brought no id; with the id it can resume there.
+    """Return the event that says where a stream began, for a reader that sent no id. With its id the reader can resume there.
 
     Some clients remember an id only where data comes with it, and some take an id without data for an event. Its name keeps
     it from a browser's `onmessage`; its data is a CloudEvent, for clients that read every event as one.
@@ -165,5 +165,5 @@ async def send_more(send: Send, text: bytes) -> None:
 
 @lru_cache(WAITING_MAX)
 def frame(event: LoggedEvent) -> bytes:
-    """Return an event as its readers get it, made once for all of them. JSON has no line break outside of its strings."""
+    """Return an event as it is sent, made once for all readers. msgspec's JSON has no line breaks."""
     return b"id: %s/%d\ndata: %s\n\n" % (event.gid.encode(), event.version, event.payload)

@@ -1,4 +1,4 @@
-"""How a connection answers: by what the request's version and its sender expect, or without the application at all."""
+"""Answers of a connection: in the way that the request's version expects, or without the application."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from saleroom.kernel.errors import Busy, Refused
 
 
 class Flow(FlowControl):
-    """Reads nothing more while something waits, even when the application asks for more."""
+    """Flow control that reads nothing more while a later request waits, even if the application asks for more."""
 
     something_waits = False
 
     def resume_reading(self) -> None:
-        """Read on, unless something waits."""
+        """Read on, unless a later request waits."""
         if not self.something_waits:
             super().resume_reading()
 
 
 class ContinueCycle(RequestResponseCycle):
-    """For a client that sends its body once it is told to, and perhaps not at all if it is answered before."""
+    """For a client that waits for `100 Continue`, and may leave its body out if the answer comes first."""
 
     async def send(self, message: Any) -> None:
-        """Send; the connection ends where the client may leave out what it has announced."""
+        """Send. The connection ends if the client may leave out the body that it announced."""
         if self.waiting_for_100_continue and self.more_body:
             self.keep_alive = False
         await super().send(message)
 
 
 class UnchunkedCycle(RequestResponseCycle):
-    """For HTTP/1.0, which knows no chunks: an answer without a length goes on until the connection ends."""
+    """For HTTP/1.0, which has no chunks: an answer without a length ends with the connection."""
 
     _has_length = False
 
     async def send(self, message: Any) -> None:
-        """Send, as if each piece were all."""
+        """Send each piece as if it were the whole body."""
         if message["type"] == "http.response.start":
             self._has_length = any(name.lower() == b"content-length" for name, _ in message["headers"])
             self.chunked_encoding = None if self._has_length else False
@@ -50,12 +50,12 @@ class UnchunkedCycle(RequestResponseCycle):
 
 @cache
 def refusal(message: str) -> bytes:
-    """Return the answer to whom there is no place for; there may be many of them."""
+    """Return the answer to a client for whom there is no place, cached because there may be many such clients."""
     return farewell(Busy(message))
 
 
 def farewell(refused: Refused) -> bytes:
-    """Return an answer as bytes, after which the connection ends."""
+    """Return the answer to a refused request as bytes; the connection ends after it."""
     answer = problems.answer(refused)
     status = HTTPStatus(answer.status_code)
     lines = [f"HTTP/1.1 {status.value} {status.phrase}".encode()]

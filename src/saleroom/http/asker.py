@@ -1,4 +1,4 @@
-"""Who asks: what the storage counts shares by, and whether anybody still waits for the answer."""
+"""The client of a request, as the database's turns know it: a key to count shares by, and whether it still waits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RequestAsker:
         return connection is not None and connection.gone
 
     async def key(self) -> str:
-        """Return who it is. Forged tokens all count as their network."""
+        """Return the key of the client. A client with a forged token counts as its network."""
         if not self._key:
             connection = HTTPConnection(self._scope)
             token = bearer_token(self._scope) or session_token(connection)

@@ -1,4 +1,4 @@
-"""The way out of a connection: answers in one piece, readers that do not read, and an end that loses no answer."""
+"""The connection of one client: answers in one piece, slow readers, and an end that loses no answer."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 STALL_SECONDS, STALL_BYTES_MIN = 30.0, 8192
-"""What a reader must take, and in which time, of an answer that waits for it; else the memory is somebody else's."""
+"""A client that reads less than this in this time is cut off, so that slow readers cannot hold memory."""
 LINGER_SECONDS = 10.0
-"""How long a client that is still sending may go on after its last answer. What it sends is thrown away."""
+"""How long a client may go on sending after its last answer. What it sends is thrown away."""
 FAREWELL_SECONDS_MAX = 3.0
-"""How long a server that stops waits for a reader to take the rest of an answer that would go on."""
+"""How long a server that stops waits for a reader to take the rest of an endless answer."""
 CLIENT_CONNECTION = "saleroom.client_connection"
-"""In the scope of every request: its `Line`."""
+"""In the scope of every request: its `ClientConnection`."""
 _STATUS_LINE, _CONTINUE = b"HTTP/1.1 ", b"HTTP/1.1 1"
 
 
 class AnswerTransport:
     """A transport that sends the head of an answer together with what follows it.
 
-    The server writes them one by one, and each would be a packet of its own.
+    uvicorn writes them one by one, and each would be a separate packet.
     """
 
     def __init__(self, transport: asyncio.Transport, still_sends: Callable[[], bool] = bool) -> None:
@@ -38,7 +38,7 @@ class AnswerTransport:
         self._lingering: asyncio.TimerHandle | None = None
 
     def write(self, piece: bytes) -> None:
-        """Send `piece`, or keep it for the next one where it is the head of an answer."""
+        """Send `piece`, or keep it for the next one if it is the head of an answer."""
         if not self._head and piece.startswith(_STATUS_LINE) and not piece.startswith(_CONTINUE):
             self._head = piece
         elif self._head:
@@ -48,16 +48,16 @@ class AnswerTransport:
             self._transport.write(piece)
 
     def flush(self) -> None:
-        """Send a head that nothing has followed."""
+        """Send a head that nothing follows."""
         head, self._head = self._head, b""
         if head and not self.is_closing():
             self._transport.write(head)
 
     def close(self) -> None:
-        """Send what is left and then the end; a client that still sends has a while to notice.
+        """Send the rest and close; a client that still sends has a while to notice.
 
-        Its kernel would throw the answer away if this side closed at once, with something unread. What it sends from now on
-        is the protocol's to throw away.
+        If this side closed at once with bytes unread, the client's kernel would throw the answer away. The protocol throws away
+        what the client sends from now on.
         """
         self.flush()
         if self._still_sends() and not self.is_closing():
@@ -68,7 +68,7 @@ class AnswerTransport:
             self.end()
 
     def end(self) -> None:
-        """Send what is left, and close; a reader that does not take it is hung up on."""
+        """Send the rest, and close; a reader that does not take it is cut off."""
         self.flush()
         self._transport.close()
         self.watch()
@@ -78,18 +78,18 @@ class AnswerTransport:
         return self._lingering is not None or self._transport.is_closing()
 
     def watch(self) -> None:
-        """Hang up on a reader that does not take what waits for it, until `unwatch`."""
+        """Cut a reader off that does not take what waits for it, until `unwatch`."""
         if self._transport.get_write_buffer_size() and self._watch is None:
             self._watch = asyncio.get_running_loop().call_later(STALL_SECONDS, self._look, _untaken(self._transport))
 
     def unwatch(self) -> None:
-        """Let the reader take its time: nothing waits."""
+        """Stop watching the reader: nothing waits for it."""
         if self._watch is not None:
             self._watch.cancel()
             self._watch = None
 
     def lost(self) -> None:
-        """Look after nothing any more: the connection is gone."""
+        """Cancel all timers: the connection is gone."""
         self.unwatch()
         if self._lingering is not None:
             self._lingering.cancel()
@@ -106,7 +106,7 @@ class AnswerTransport:
 
 
 def abort(transport: asyncio.Transport) -> None:
-    """Hang up without waiting for anything; else the kernel would keep what nobody reads, for many minutes."""
+    """Hang up at once. Otherwise the kernel would keep for many minutes what nobody reads."""
     _set(transport, socket.SO_LINGER, struct.pack("ii", 1, 0))
     transport.abort()
 
@@ -118,7 +118,7 @@ def _set(transport: asyncio.Transport, option: int, value: int | bytes) -> None:
 
 
 def _untaken(transport: asyncio.Transport) -> int:
-    """Return how many bytes the reader has not taken: here, and in the kernel, which asks for more in steps of a megabyte."""
+    """Return how many bytes the reader has not taken, here and in the kernel, which asks for more in steps of a megabyte."""
     count = bytearray(4)
     connection = _socket(transport)
     if connection is not None:
@@ -128,14 +128,14 @@ def _untaken(transport: asyncio.Transport) -> int:
 
 
 def _socket(transport: asyncio.Transport) -> socket.socket | None:
-    """Return what is below; None once it is closed, as its number may be another connection's."""
+    """Return the socket; None once it is closed, as another connection may have its number."""
     connection: socket.socket | None = transport.get_extra_info("socket")
-    # While something waits to be sent it is not closed yet.
+    # It is not closed while something waits to be sent.
     return connection if not transport.is_closing() or transport.get_write_buffer_size() else None
 
 
 class ClientConnection:
-    """A connection, for an answer that goes on: it tells when to end, and takes care of a reader that does not read."""
+    """A client's connection, for an endless answer: it tells when to end, and bounds what a slow reader holds."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
@@ -145,14 +145,14 @@ class ClientConnection:
         """Whether the client has hung up."""
 
     def at_end(self, end: Callable[[], None]) -> None:
-        """Have `end` called once the client has hung up or the server stops; at once where that has happened."""
+        """Call `end` when the client hangs up or the server stops; at once if that has happened."""
         self._end = end
         if self._ending:
             end()
 
     @contextmanager
     def until_end(self, end: Callable[[], None]) -> Iterator[None]:
-        """Have `end` called as `at_end` does, for as long as the block lasts."""
+        """Call `end` as `at_end` does, while the block lasts."""
         before = self._end
         try:
             self.at_end(end)
@@ -161,18 +161,18 @@ class ClientConnection:
             self._end = before
 
     def narrow(self, bytes_max: int) -> None:
-        """Let no more than `bytes_max` be under way, here and again in the kernel; beyond it sending waits."""
+        """Buffer at most `bytes_max` here and as much in the kernel; beyond that, sending waits."""
         if self._transport.is_closing():
             return
         self._transport.set_write_buffer_limits(high=bytes_max)
         _set(self._transport, socket.SO_SNDBUF, bytes_max)
 
     def abort(self) -> None:
-        """Hang up without waiting for anything."""
+        """Hang up at once."""
         abort(self._transport)
 
     def end(self, *, gone: bool) -> None:
-        """Have the answer end; for the protocol only."""
+        """End the answer; for the protocol only."""
         self._ending = True
         self.gone = self.gone or gone
         if self._end is not None:

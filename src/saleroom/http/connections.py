@@ -1,4 +1,4 @@
-"""How many connections there may be: in all, and from one network, so that nobody takes all the places.
+"""Limits on connections, in all and from one network, so that no client takes all the places.
 
 Each process counts its own.
 """
@@ -25,7 +25,7 @@ CONNECTIONS = "saleroom.connections"
 
 
 class Connections:
-    """Counts connections. Those of `trusted` proxies count in all only: many people come from one address there."""
+    """Counts connections. Those of `trusted` proxies count in all only: one address stands for many people."""
 
     def __init__(self, most: int, most_each: int, trusted: Sequence[str] = ()) -> None:
         self._most = most
@@ -40,7 +40,7 @@ class Connections:
         }
 
     def enter(self, address: str) -> str:
-        """Count one from `address`, and return what `leave` takes. Raises Busy. Call it in the event loop."""
+        """Count one from `address`, and return the place that `leave` takes. Raises Busy. Call it in the event loop."""
         place = self._place(address)
         if self._count >= self._most:
             self._refuse(_TOO_MANY, place)
@@ -51,7 +51,7 @@ class Connections:
         return place
 
     def leave(self, place: str) -> None:
-        """Count one less."""
+        """Count one connection less."""
         self._count -= 1
         self._open[place] -= 1
         if self._open[place] <= 0:

@@ -1,7 +1,7 @@
-"""Cursors: where the next page of a list starts, sealed, so that nobody learns from one what the house counts.
+"""Cursors: where the next page of a list starts, encrypted, so that no reader learns what the house counts.
 
-A place in a list is made of the store's own numbers, and these count what nobody may notice, such as a raised maximum. So a
-cursor is encrypted and authenticated with a key of the house, and all of them have one length.
+A place in a list consists of the database's own numbers, which also count secrets such as a raised maximum. So a cursor is
+encrypted and authenticated with a key of the house, and all cursors have the same length.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from saleroom.http.secret import HouseSecret, Purpose
 from saleroom.kernel.errors import Fault
 
 BLOCK_BYTES = 256
-"""A place is filled up to this. Only on PostgreSQL, with some twenty writers at the same instant, it may take two."""
+"""A place is padded to this length. Only on PostgreSQL, with about twenty simultaneous writers, it may need two blocks."""
 NONCE_BYTES = 12
 TEXT = r"[A-Za-z0-9_-]+"
 BAD_CURSOR = Fault("cursor", "is not a cursor of this list; start again without one")
 
 
 class CursorKind(Struct, frozen=True):
-    """A kind of list, and what a place in it is made of. A cursor of one kind is none of another."""
+    """A kind of list, and the type of a place in it. A cursor of one kind is refused by every other."""
 
     name: str
     place: Any
 
 
 class CursorText(Struct, frozen=True):
-    """A cursor as it was sent, for a list."""
+    """A cursor as a client sent it, for a kind of list."""
 
     of: CursorKind
     text: str
@@ -54,7 +54,7 @@ class Cursors:
         return _text(nonce + self._cipher().encrypt(nonce, padded, of.name.encode()))
 
     def read(self, sent: CursorText) -> Any:
-        """Return the place, or a Fault where the house has given no such cursor. Raises Unavailable as `write` does."""
+        """Return the place, or a Fault if the house has given no such cursor. Raises Unavailable as `write` does."""
         cipher = self._cipher()
         try:
             raw = base64.b64decode(sent.text + "=" * (-len(sent.text) % 4), altchars=b"-_", validate=True)

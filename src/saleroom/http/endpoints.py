@@ -1,4 +1,4 @@
-"""One address of the API: picks the endpoint by method, reads the request as the endpoint's table row says, answers."""
+"""The table of routes: the row of an endpoint, and the application at one path, which reads requests as its rows say."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class Resource(Generic[S]):
         self._body_bytes_max = body_bytes_max
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request. What is not a refusal goes on to the caller."""
+        """Answer one request. Errors that are not refusals go on to the caller."""
         scope[IS_JSON] = True
         endpoint = self._by_method.get(scope["method"])
         call = None
@@ -255,7 +255,7 @@ def routes(
     body_bytes_max: int,
     explanations: Mapping[type[Refused], Explain[S]] = MappingProxyType({}),
 ) -> list[Route]:
-    """Return one route per path, as each path answers all of its methods by itself.
+    """Return one route per path; each answers all methods of its path.
 
     `explanations` says more about refusals of these exact classes, outside the transaction that refused.
     """
@@ -269,7 +269,7 @@ def routes(
 
 
 def _query(endpoint: Endpoint[Any], request: Request) -> dict[str, Any]:
-    """Return the parameters of the query. Raises Invalid; a parameter given twice or not known is a fault too."""
+    """Return the parameters of the query. Raises Invalid, also for a parameter that is repeated or unknown."""
     try:
         pairs = parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="strict")
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""What a request may contain: fields with their form, read so that all faults of all fields come at once.
+"""Fields and forms of requests, read so that all faults of all fields are reported at once.
 
 A form is a table of fields; the same table reads requests and draws the OpenAPI document.
 """
@@ -25,7 +25,7 @@ Parse = Callable[[bytes], Value]
 REQUIRED = Fault("required", "is required")
 _SHOWN_MAX = 64
 UNKNOWN_MAX, FAULTS_MAX = 10, 20
-"""How many members that are not known are named, and how many faults of one field: a body of 60 KB may have thousands."""
+"""How many unknown members, and how many faults of one field, are reported: a body of 60 KB may have thousands."""
 _INSTANT = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|[+-][0-9]{2}:[0-9]{2})"
 )
@@ -70,7 +70,7 @@ class Form(Struct, frozen=True, kw_only=True):
         except ValueError as error:
             raise Invalid.one("body", "malformed_json", f"is not JSON: {error}") from None
         known = {field.name for field in self.fields}
-        # What is not known is refused by its name, and may be thousands.
+        # Unknown members are refused by their names; there may be thousands.
         sent = {name: bytes(raw) if name in known else b"" for name, raw in members.items()}
         values = read_fields(self.fields, sent, strict=self.strict)
         if self.check is not None and (faults := self.check(values)):
@@ -78,7 +78,7 @@ class Form(Struct, frozen=True, kw_only=True):
         return values
 
     def read_one(self, body: bytes, name: str) -> Value | None:
-        """Return the value of one member, whatever is wrong with the others; None where it cannot be had."""
+        """Return the value of one member, whatever is wrong with the others; None if it cannot be read."""
         try:
             raw = _decode_members(body).get(name)
         except (RecursionError, ValueError):
@@ -121,7 +121,7 @@ def read_fields(fields: tuple[Field, ...], sent: Mapping[str, bytes], *, strict:
 
 
 def _first(faults: list[Fault]) -> list[Fault]:
-    """Return as many faults as are told, and how many more there are."""
+    """Return the first faults, and the number of the others."""
     more = len(faults) - FAULTS_MAX
     if more <= 0:
         return faults
@@ -142,7 +142,7 @@ def object_schema(fields: tuple[Field, ...], *, strict: bool = True) -> dict[str
 
 
 def string(raw: bytes) -> str | Fault:
-    """Read any JSON string."""
+    """Return a JSON string."""
     try:
         return _decode_string(raw)
     except msgspec.ValidationError:
@@ -152,7 +152,7 @@ def string(raw: bytes) -> str | Fault:
 
 
 def money(raw: bytes) -> Decimal | Fault:
-    """Read an amount, from a JSON string or a JSON number, by its text: no binary float is ever involved."""
+    """Return an amount, from a JSON string or number, read by its text: no binary float is involved."""
     if raw.startswith(b'"'):
         text = string(raw)
         return text if isinstance(text, Fault) else parse_money(text)
@@ -162,15 +162,15 @@ def money(raw: bytes) -> Decimal | Fault:
 
 
 def positive(raw: bytes) -> Decimal | Fault:
-    """Read an amount above 0."""
+    """Return an amount above 0."""
     amount = money(raw)
     return Fault("not_positive", "must be above 0") if amount == ZERO else amount
 
 
 def text(at_least: int, at_most: int, *, lines: bool = False) -> Parse:
-    """Return the reader of text for people: trimmed, of so many characters, without control characters.
+    """Return the reader of text for people: trimmed, within a length in characters, without control characters.
 
-    Line breaks and tabs pass where `lines`. Direction overrides never do: they make a text look like another.
+    Line breaks and tabs pass if `lines`. Direction overrides never pass: they make a text look like another.
     """
 
     def parse(raw: bytes) -> str | Fault | list[Fault]:
@@ -183,7 +183,7 @@ def text(at_least: int, at_most: int, *, lines: bool = False) -> Parse:
             faults.append(
                 Fault("text_length", f"must have {at_least} to {at_most} characters", least=at_least, most=at_most)
             )
-        # What is far too long is looked at no further: that would take as long as its sender likes.
+        # The rest of a text that is far too long is not examined: its length would set the time that takes.
         found = hidden_fault(value[: at_most + 1], lines=lines) or shown_fault(value[: at_most + 1])
         return [*faults, *([] if found is None else [found])] or value
 
@@ -191,7 +191,7 @@ def text(at_least: int, at_most: int, *, lines: bool = False) -> Parse:
 
 
 def instant(raw: bytes) -> datetime | Fault:
-    """Read an RFC 3339 instant with its offset, to the microsecond, as UTC."""
+    """Return an RFC 3339 instant with its offset, to the microsecond, as UTC."""
     sent = string(raw)
     if isinstance(sent, Fault):
         return sent
@@ -218,7 +218,7 @@ def whole(at_least: int, at_most: int) -> Parse:
 
 
 def json_whole(at_least: int, at_most: int) -> Parse:
-    """Return the reader of a whole number in JSON, where 60.0 is one too (JSON Schema, "integer")."""
+    """Return the reader of a whole number in JSON; 60.0 counts as one too (JSON Schema, "integer")."""
     read = whole(at_least, at_most)
     return lambda raw: read(re.sub(rb"\.0{1,9}$", b"", raw))
 
@@ -234,7 +234,7 @@ def one_of(choices: tuple[str, ...]) -> Parse:
 
 
 def checked(check: Callable[[str], Any]) -> Parse:
-    """Return the reader of a string that somebody else makes sense of, or finds a Fault in."""
+    """Return the reader of a string that `check` turns into a value or a Fault."""
 
     def parse(raw: bytes) -> Any:
         sent = string(raw)
@@ -244,7 +244,7 @@ def checked(check: Callable[[str], Any]) -> Parse:
 
 
 def _amount(pattern: str, least: int, about: str) -> dict[str, Any]:
-    # A schema cannot tell 12.5 from 1.25e1. So it has whole numbers only, which no program writes with an exponent.
+    # A schema cannot tell 12.5 from 1.25e1. So it allows whole numbers only, which no program writes with an exponent.
     return {
         "anyOf": [
             {"type": "string", "pattern": f"^{pattern}$"},
@@ -267,6 +267,6 @@ INSTANT_SCHEMA: dict[str, Any] = {
 }
 
 
-shown_fault("")  # It makes a table at its first call, for which no request is to wait.
+shown_fault("")  # Its first call builds a table; no request should wait for that.
 _decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_string = msgspec.json.Decoder(str).decode

@@ -1,6 +1,6 @@
-"""Where a request begins and ends, and for whom it is: heads that two servers could read differently are refused.
+"""The framing and the target of a request: a head that two servers could read differently is refused.
 
-The parser reads strictly already: no bare line feed, no folded header, no second length. Here is what it lets through.
+The parser already refuses a bare line feed, a folded header and a second length. This module refuses the rest.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ Headers = Mapping[bytes, bytes]
 
 
 def malformed(fault: str) -> Invalid:
-    """Return the refusal of a request for its form. `fault` says what is wrong with the request."""
+    """Return the refusal of a malformed request. `fault` says what is wrong with it."""
     return Invalid.one("request", "malformed_http", fault)
 
 
 def read_head(
     method: bytes, target: bytes, version: str, headers: Headers, every: Sequence[tuple[bytes, bytes]]
 ) -> tuple[bytes, bytes, int | None]:
-    """Return the path and the query that a request is for, and how many bytes of body it has; None where they come in chunks.
+    """Return the path, the query, and the length of the body in bytes; None as the length if the body comes in chunks.
 
-    `headers` has of `every` header the first by its name. Raises Invalid.
+    `every` holds all headers, and `headers` the first of each name. Raises Invalid.
     """
     if version not in ("1.1", "1.0"):
         raise malformed("is not HTTP/1.1")

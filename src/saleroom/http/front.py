@@ -1,4 +1,4 @@
-"""The front of the house: every route behind the guard, and an answer for whatever goes wrong."""
+"""The whole application: every route behind the guard, and an answer to every error."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from saleroom.storage.turns import ASKER
 log = structlog.get_logger()
 
 FIRST = ("/bids", "/bid", "/login")
-"""What is sent to these paths begins at once: bids and logins, of programs and of people."""
+"""Requests to these paths begin at once: bids and logins, of programs and of people."""
 
 PageAnswer = Callable[[Scope, Refused], Response | None]
-"""Renders an error as a page where the address is a page's, else returns None."""
+"""Renders an error as a page if the address is a page's, otherwise returns None."""
 
 
 class Front:
-    """ASGI middleware that answers every error in the shape of its address, and logs what should not happen."""
+    """ASGI middleware that answers every error, as a page or as JSON, and logs what should not happen."""
 
     def __init__(self, app: ASGIApp, page_answer: PageAnswer, whose: TokenOwner) -> None:
         self._app = app
@@ -44,7 +44,7 @@ class Front:
         self._outage = Outage()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, and answer what comes back as an exception."""
+        """Pass the request on, and answer an exception."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -71,20 +71,20 @@ class Front:
             self._outage.failed(str(error))
             refused = problems.Unavailable()
         except Exception:
-            # The last resort: the log gets everything, the client nothing of the inside.
+            # The last resort: the log gets everything, and the client no internal detail.
             log.exception("internal error", method=scope["method"], path=scope["path"])
             refused = problems.InternalError()
         if not started:
             await self.answer(scope, refused)(scope, receive, send)
 
     async def _routed(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on to the routes, whose patterns let a line feed at the end of a path go unnoticed."""
+        """Pass on to the routes. Their patterns overlook a line feed at the end of a path, so it is refused here."""
         if scope["path"].endswith("\n"):
             raise NotFound
         await self._app(scope, receive, send)
 
     def answer(self, scope: Scope, refused: Refused) -> Response:
-        """Return the answer to an error: a page below the paths of the pages, else JSON."""
+        """Return the answer to an error: a page at the addresses of pages, otherwise JSON."""
         return self._page_answer(scope, refused) or problems.answer(refused)
 
 
@@ -111,19 +111,19 @@ def build(
 class Switch:
     """ASGI application that goes straight to the resource of a path, and to the router for everything else.
 
-    The router tries one pattern after the other: for a bid that took as long as reading it.
+    The router tries one pattern after the other, which took a bid as long as reading it.
     """
 
     def __init__(self, pages: Sequence[Route], resources: Sequence[Route], router: Router) -> None:
         shared = {page.path for page in pages}
         found = {resource.path: resource.app for resource in resources if resource.path not in shared}
-        # Kept apart, so that a path is never taken for a pattern: somebody may send the very letters `{gid}`.
+        # Fixed paths and patterns are kept apart, so that a client who sends the letters `{gid}` meets no pattern.
         self._fixed = {path: app for path, app in found.items() if "{" not in path}
         self._of_auction = {path: app for path, app in found.items() if path.split("/")[2:3] == ["{gid}"]}
         self._router = router
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on."""
+        """Pass the request on."""
         app = None
         if scope["type"] == "http":
             app = self._fixed.get(scope["path"])

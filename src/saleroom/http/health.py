@@ -1,4 +1,4 @@
-"""How the service is, and what it offers."""
+"""The state of the service, and its documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many requests that change something begin at a time, so that whoever bids meets few others on the way."""
+"""The pace of requests that change something: few begin at a time, so that a bid waits for few others."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import asyncio
 from collections import deque
 
 AT_ONCE = 2
-"""Requests that begin in one pass of the event loop. A bid needs some six passes until it is answered."""
+"""Requests that begin in one pass of the event loop. A bid needs about six passes until it is answered."""
 
 
 class Pace:
     """Lets few requests begin in each pass of the event loop; the others wait, in order.
 
     Two hundred connections whose requests are refused at once would otherwise all be served in each pass, and a bid would wait
-    for all of them six times. For them it takes no longer, as one pass follows the other. There wait as many as there are
-    connections at most. Reads do not take part: the more of them begin together, the less each costs.
+    for all of them six times. The others lose no time, as one pass follows the other. At most as many wait as there are
+    connections. Reads are not paced: the more of them begin together, the less each costs.
     """
 
     def __init__(self) -> None:

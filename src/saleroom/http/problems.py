@@ -1,4 +1,4 @@
-"""From an error's code to its HTTP status, and to the body that people and programs read: the only map."""
+"""The one map from refusals to HTTP: the status, the headers and the body of each."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def member(name: str) -> str:
 
 
 def body_of(refused: Refused, *, bare: bool = False) -> dict[str, Any]:
-    """Return the JSON object of an error: `message`, `code` and its facts; only `message` where `bare`.
+    """Return the JSON object of an error: `message`, `code` and its facts; only `message` if `bare`.
 
     The two errors of a login are bare: their bodies are what the specification shows.
     """

@@ -1,7 +1,7 @@
-"""HTTP before it is a request: one request after another, bounds on what comes before the body, JSON for what is not HTTP.
+"""HTTP/1.1 on one connection: one request after another, bounds on each head, and JSON in answer to what is not HTTP.
 
-A connection is read up to the end of one request. What comes after it waits, and beyond one packet it waits with its sender,
-until that request has been answered. So nothing that a client sends later touches the answer before, and none piles up here.
+A connection is read up to the end of one request. Later bytes wait until that request has been answered, beyond one packet
+on the client's side. So nothing that a client sends later affects an earlier answer, and nothing piles up here.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from saleroom.http.requests import HAS_ARRIVED, HEADERS
 from saleroom.kernel.errors import Busy, Refused
 
 READ_BYTES_MAX = 16 * 1024
-"""What is read from a connection at once, and so what may wait here behind a request."""
+"""How much is read from a connection at once, and so how much may wait here behind a request."""
 HEAD_BYTES_MAX, HEADERS_MAX = 4 * HEADER_BYTES_MAX, 200
-"""What may arrive of a head, or between two pieces of a body, before it is complete; the guard is stricter with whole heads."""
+"""How much of a head, or between two pieces of a body, may come before it is complete. The guard bounds whole heads more."""
 HEAD_SECONDS_MAX = 20.0
-"""How long a connection may be open, or one that was idle speak, until there is a whole head."""
+"""How long a new connection, or an idle one that begins to send, may take until a whole head has come."""
 _END = b"\r\n\r\n"
 _NOT_HTTP = "is not HTTP/1.1"
 _logger = logging.getLogger("uvicorn.error")
@@ -51,7 +51,7 @@ def _too_large() -> HeadersTooLarge:
 
 
 def _inbox() -> memoryview:
-    """Return what all connections of an event loop are read into, one after another."""
+    """Return the buffer that all connections of an event loop are read into, one after another."""
     if not hasattr(_threads, "inbox"):
         _threads.inbox = memoryview(bytearray(READ_BYTES_MAX))
     return cast("memoryview", _threads.inbox)
@@ -63,24 +63,24 @@ class Http(asyncio.BufferedProtocol):
     cycle: RequestResponseCycle | None = None
     """The request that came last, and its answer."""
     _refused: Refused | None = None
-    """Why a head is refused, where the parser lets it through."""
+    """Why a head is refused that the parser lets through."""
     _in_head = False
     _arrived = True
-    """Whether the request that came last is here to its end."""
+    """Whether the latest request has arrived to its end."""
     _left: int | None = 0
-    """How many bytes are left of a body; None where they come in chunks."""
+    """How many bytes are left of a body; None if they come in chunks."""
     _unread = 0
-    """How many bytes came since the last that meant something."""
+    """How many bytes have come since the last complete head or piece of a body."""
     _waiting = b""
-    """What came after a request that is not answered yet."""
+    """The bytes after a request that is not answered yet."""
     _tail = b""
-    """The last bytes that were read, where the end of a head or of chunks may have begun in them."""
+    """The last bytes read, in which the end of a head or of chunks may begin."""
     _place: str | None = None
-    """What the connection counts as; None where there was no place for it."""
+    """The place that the connection counts for; None if there was no place."""
     _patience: asyncio.TimerHandle | None = None
-    """Runs while it is the client who has to go on."""
+    """Runs while the client has to go on."""
     _idle: asyncio.TimerHandle | None = None
-    """Runs while nothing is asked."""
+    """Runs while no request is under way."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Http(asyncio.BufferedProtocol):
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
-        """Take what uvicorn gives to a protocol."""
+        """Take the arguments that uvicorn gives to a protocol."""
         self._config = config
         self._server = server_state
         self._state = app_state
@@ -99,7 +99,7 @@ class Http(asyncio.BufferedProtocol):
         self._parser: Any = httptools.HttpRequestParser(self)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin, with answers in one piece; or refuse, where there are too many connections."""
+        """Begin, with answers in one piece; or refuse, if there are too many connections."""
         plain = cast("asyncio.Transport", transport)
         self._transport = AnswerTransport(plain, self._still_sends)
         self._client_connection = ClientConnection(plain)
@@ -117,7 +117,7 @@ class Http(asyncio.BufferedProtocol):
         self._expect()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Let the answer that is under way know."""
+        """Tell the answer that is under way."""
         self._server.connections.discard(cast("Any", self))
         self._expect_no_more()
         self._stop_idling()
@@ -126,12 +126,12 @@ class Http(asyncio.BufferedProtocol):
             self._connections.leave(self._place)
         self._disconnect()
         self._flow.resume_writing()
-        self._parser = None  # which holds this protocol, as this protocol holds it
+        self._parser = None  # the parser and this protocol refer to each other
         self._waiting = b""
         self._client_connection.end(gone=True)
 
     def shutdown(self) -> None:
-        """Finish what is in flight; what would go on for ever ends now."""
+        """Finish the answer in flight; an endless one ends now."""
         if self.cycle is not None and self._owes() and not self._transport.is_closing():
             self.cycle.keep_alive = False
         else:
@@ -139,22 +139,22 @@ class Http(asyncio.BufferedProtocol):
         self._client_connection.end(gone=False)
 
     def pause_writing(self) -> None:
-        """Begin to watch a reader that is slower than its answer."""
+        """Begin to watch a slow reader."""
         self._flow.pause_writing()
         self._transport.watch()
 
     def resume_writing(self) -> None:
-        """Watch it no more."""
+        """Stop watching the reader."""
         self._flow.resume_writing()
         if not self._transport.is_closing():
             self._transport.unwatch()
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Return where the next bytes go."""
+        """Return the buffer for the next bytes."""
         return self._inbox
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Read on, up to the end of a request; throw away what comes after the last answer of a connection."""
+        """Read on, up to the end of a request; throw away bytes after the last answer of a connection."""
         if self._idle is not None:
             self._stop_idling()
         if not self._transport.is_closing():
@@ -162,7 +162,7 @@ class Http(asyncio.BufferedProtocol):
             self._read(self._waiting + data if self._waiting else data)
 
     def _read(self, data: bytes) -> None:
-        """Parse what has come, up to the end of a request that is to be answered first."""
+        """Parse the bytes up to the end of a request that must be answered first."""
         at = 0
         while at < len(data) and not (self._arrived and self._owes()):
             end = self._end_of_piece(data, at)
@@ -177,7 +177,7 @@ class Http(asyncio.BufferedProtocol):
             self._expect()
 
     def _end_of_piece(self, data: bytes, at: int) -> int:
-        """Return where, after `at`, the next request may begin at the earliest."""
+        """Return the earliest place after `at` where the next request may begin."""
         if self._left:
             return min(at + self._left, len(data))
         before, self._tail = self._tail, b""
@@ -189,14 +189,14 @@ class Http(asyncio.BufferedProtocol):
         return len(data)
 
     def _parse(self, piece: bytes) -> bool:
-        """Give the parser a piece that holds the end of one request at most; return whether to go on."""
+        """Give the parser a piece with the end of at most one request; return whether to go on."""
         self._unread += len(piece)
         left = self._left
         refused: Refused
         try:
             self._parser.feed_data(piece)
         except httptools.HttpParserUpgrade:
-            # The parser leaves all that follows to another protocol. There is none here, so the head is read without it.
+            # The parser leaves the rest to another protocol. There is none here, so the head is read again without the upgrade.
             self._parser = httptools.HttpRequestParser(self)
             return self._parse(self._head_without_upgrade())
         except httptools.HttpParserError:
@@ -218,7 +218,7 @@ class Http(asyncio.BufferedProtocol):
     # What the parser calls.
 
     def on_message_begin(self) -> None:
-        """Begin a request. Raises Refused where the one before is to be answered first."""
+        """Begin a request. Raises Refused if the one before must be answered first."""
         if self._owes():
             raise malformed(_NOT_HTTP)
         self._in_head, self._arrived = True, False
@@ -229,7 +229,7 @@ class Http(asyncio.BufferedProtocol):
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header. What follows a body in chunks is none: nobody before the house has looked at it."""
+        """Take a header. Trailers after a body in chunks are ignored: no proxy in front of the house checks them."""
         if self._in_head:
             self._headers.append((name.lower(), value))
 
@@ -243,7 +243,7 @@ class Http(asyncio.BufferedProtocol):
             raise
 
     def on_body(self, body: bytes) -> None:
-        """Keep a piece of the body for whoever asks, unless that has been answered already."""
+        """Keep a piece of the body for the application, unless the request has been answered already."""
         self._unread = 0
         cycle = self.cycle
         if cycle is None or cycle.response_complete:
@@ -254,8 +254,8 @@ class Http(asyncio.BufferedProtocol):
         cycle.message_event.set()
 
     def on_message_complete(self) -> None:
-        """Note that the request is here to its end."""
-        if self._in_head:  # its head is to be read once more
+        """Note that the whole request has arrived."""
+        if self._in_head:  # its head will be read once more
             return
         self._arrived, self._unread = True, 0
         cycle = self.cycle
@@ -265,7 +265,7 @@ class Http(asyncio.BufferedProtocol):
             cycle.message_event.set()
 
     def _begin(self) -> None:
-        """Begin to answer a head, unless it is to be read once more. Raises Refused."""
+        """Begin to answer a head, unless it will be read once more. Raises Refused."""
         headers = dict(reversed(self._headers))
         if self._parser.should_upgrade():
             if self._method == b"CONNECT":
@@ -320,7 +320,7 @@ class Http(asyncio.BufferedProtocol):
         self._server.tasks.add(task)
 
     def _answered(self) -> None:
-        """Send the head of an answer without a body, and go on with what has waited."""
+        """Send the head of an answer without a body, and go on with the bytes that wait."""
         self._transport.flush()
         self._server.total_requests += 1
         self._flow.something_waits = False
@@ -358,7 +358,7 @@ class Http(asyncio.BufferedProtocol):
             self._patience = None
 
     def _late(self) -> None:
-        """Hang up on a client that has not gone on, unless an answer is still owed to it."""
+        """Hang up on a client that has not gone on, unless it is still owed an answer."""
         self._patience = None
         if self._owes():
             self._expect()
@@ -367,17 +367,17 @@ class Http(asyncio.BufferedProtocol):
             self._transport.write(farewell(late))
             self._transport.end()
         else:
-            # Nothing was begun, or the body of what has been answered goes on and on.
+            # No request has begun, or the body of an answered request does not end.
             self._transport.end()
 
     def _disconnect(self) -> None:
-        """Let whoever answers know that nothing more comes, and that nothing more is sent."""
+        """Tell the application that nothing more comes, and that nothing more is sent."""
         if self.cycle is not None:
             self.cycle.disconnected = not self.cycle.response_complete
             self.cycle.message_event.set()
 
     def _hang_up(self, refused: Refused) -> None:
-        """End the connection for what the client has sent, with an answer if the request has none."""
+        """End the connection because of what the client has sent, with an answer if the request has none."""
         if self._transport.is_closing():
             return
         begun = not self._in_head and self.cycle is not None and self.cycle.response_started

@@ -1,4 +1,4 @@
-"""Answers in JSON: how they are written, and the forms that all areas share."""
+"""Answers in JSON, and the shapes that all areas share."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class FaultView(Struct, frozen=True):
 
 
 class JsonResponse(Response):
-    """An answer of JSON. The framework's own works out its headers anew each time, which takes as long as reading a bid."""
+    """An answer of JSON. Starlette's own computes its headers each time, which takes as long as reading a bid."""
 
     def __init__(self, body: bytes, status: int, headers: Mapping[str, str]) -> None:
         self.status_code = status
@@ -67,7 +67,7 @@ def json_response(
 
 
 def page_response(request: Request, body: Struct | dict[str, Any], cursor: str | None) -> Response:
-    """Return a page of a list, with `Link: rel="next"` where there is more."""
+    """Return a page of a list, with `Link: rel="next"` if there is a next page."""
     headers = {"Cache-Control": "no-cache", "Vary": "Authorization"}
     if cursor is not None:
         query = [(name, value) for name, value in request.query_params.multi_items() if name != "cursor"]

@@ -1,4 +1,4 @@
-"""The secret of the house: made with its tables, the same in all processes, and a key of its own for each purpose."""
+"""The secret of the house: one value that all processes share, and a derived key for each purpose."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from saleroom.storage.faults import Unavailable
 KEY_BYTES = 32
 RETRY_SECONDS = 1.0
 LOOK_SECONDS = 30.0
-"""How long a process goes by a secret that was replaced in the database."""
+"""How long a process may use a secret that was replaced in the database."""
 
 
 class Purpose(StrEnum):
@@ -27,36 +27,36 @@ class Purpose(StrEnum):
 
 
 class HouseSecret:
-    """What one process knows of the secret. `run` it: the database may be away when the process begins."""
+    """The secret as one process knows it. `run` it: the database may be unavailable when the process begins."""
 
     def __init__(self) -> None:
         self._keys: dict[Purpose, bytes] = {}
 
     def key(self, purpose: Purpose) -> bytes:
-        """Return the key for `purpose`. Raises Unavailable as long as the database could not be asked."""
+        """Return the key for `purpose`. Raises Unavailable until the database has been read."""
         key = self._keys.get(purpose)
         if key is None:
             raise Unavailable("the secret of the house is not known yet")
         return key
 
     async def begin(self, database: Database) -> None:
-        """Read it before the first request; where the database is away, `run` does so as soon as it can."""
+        """Read the secret before the first request. If the database is unavailable, `run` does so as soon as it can."""
         with suppress(Unavailable):
             await self.read(database)
 
     async def read(self, database: Database) -> None:
-        """Take the secret from the database, where one is made if there is none. Raises Unavailable."""
+        """Read the secret from the database, and make one if there is none. Raises Unavailable."""
         value = await database.read(secrets.find)
         if value is None:
             value = await database.write(secrets.find_or_make)
         self.learn(value)
 
     def learn(self, value: str) -> None:
-        """Take this secret, in hexadecimal digits."""
+        """Use this secret, given in hexadecimal digits."""
         self._keys = {purpose: _derived(value, purpose) for purpose in Purpose}
 
     async def run(self, database: Database) -> None:
-        """Keep up with the database."""
+        """Read the secret again and again."""
         while True:
             try:
                 await self.read(database)
