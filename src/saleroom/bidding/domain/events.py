@@ -1,4 +1,4 @@
-"""What has happened to an auction: frozen, past tense, complete enough to rebuild it (docs/events.md).
+"""The events of an auction: frozen, in the past tense, complete enough to rebuild it (docs/events.md).
 
 Every decision of the domain is a list of events, and only `Auction.after` says what each of them changes.
 The fields named in `PRIVATE` are not public: limits, the reserve and users' numbers are for the replay only.

@@ -1,1 +1,1 @@
-"""The use cases of auctions and bids: one public function is one transaction."""
+"""The use cases of auctions and bids: each public function is one transaction."""

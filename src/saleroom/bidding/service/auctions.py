@@ -1,4 +1,4 @@
-"""What authors do with their auctions: create, amend, cancel, announce the end, close."""
+"""Auctions of their authors: create, amend, cancel, announce the end, close."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def create(
 ) -> bytes:
     """Create an auction, with `photos` (ids) on it, and return its JSON, as its author sees it.
 
-    `most` is how many the author may run at a time and create in a day, None any number. Raises Unauthenticated,
-    IdempotencyMismatch, TooManyAuctions, or Invalid where the terms contradict each other or the clock, or where the
-    photos cannot be had (field `photos`).
+    `most` is how many the author may run at a time and create in a day; None is any number. Raises Unauthenticated,
+    IdempotencyMismatch, TooManyAuctions, or Invalid if the terms contradict each other or the clock, or if the lot cannot have
+    the photos (field `photos`).
     """
     account = authenticate(tx, token)
 
@@ -103,7 +103,7 @@ def close(
 
 
 def _refuse_too_many(tx: Transaction, account: Account, most: int) -> None:
-    # Two requests of one author wait for each other here, so that both cannot be the last one.
+    # Two requests of one author wait for each other here, so that only one of them takes the last place.
     accounts.lock_user(tx, account.id)
     earlier = auctions.created_before_last(tx, account.id, most)
     selling.refuse_too_many(auctions.count_running(tx, account.id, most), earlier, most, tx.now())

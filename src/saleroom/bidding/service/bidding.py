@@ -1,4 +1,4 @@
-"""Placing bids: the way of a bid from its token to the log, many at a time, in one transaction."""
+"""Placing bids: from the token to the log, many bids in one transaction."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class BidCommand(Struct, frozen=True):
-    """One bid as it came through a door."""
+    """One bid as it arrived, over HTTP, MQTT or a page."""
 
     token: str
     gid: str
@@ -46,8 +46,8 @@ class BidCommand(Struct, frozen=True):
 def place_bids(tx: Transaction, commands: Sequence[BidCommand], key: SigningKey | None = None) -> list[bytes | Refused]:
     """Decide `commands` in order of arrival and return each one's answer: JSON of a `BidAnswer`, or the refusal.
 
-    Receipts are signed with `key`; without it the key is read from the database. A handful of statements, however many bids.
-    A refused bid changes nothing and leaves its neighbours alone.
+    Receipts are signed with `key`; without it the key is read from the database. The number of statements does not
+    depend on the number of bids. A refused bid changes nothing, and does not affect the others.
     """
     digests = [token_digest(command.token) for command in commands]
     standing = auctions.lock(tx, (command.gid for command in commands))
@@ -89,7 +89,7 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand], key: SigningKey 
 @ranked(Rank.HOUSE)
 @brief
 def dismissed(tx: Transaction, commands: Sequence[BidCommand]) -> list[Refused | None]:
-    """Return what each bid is refused with that is of nobody or on no auction, and None for the others; two statements."""
+    """Return the refusal of each bid with a dead token or on an unknown auction, None for others, in two statements."""
     digests = [token_digest(command.token) for command in commands]
     bidders = accounts.parties_by_token(tx, digests, tx.now())
     standing = auctions.get_many(tx, (command.gid for command in commands))
@@ -125,7 +125,7 @@ def buy_now(
 
 
 def _received(request: BidRequest, now: datetime) -> BidRequest:
-    """Nothing is decided before it was received, whatever the clocks of two machines say."""
+    """Return `request`, received at the latest at `now`: the clock of the process may be ahead of the database's."""
     if request.received_at is None or request.received_at <= now:
         return request
     return structs.replace(request, received_at=now)

@@ -1,4 +1,4 @@
-"""What a catalogue shows: pages of lots, and one lot for the whole hall."""
+"""The catalogue: pages of lots, and one lot for the screen of the hall."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from saleroom.bidding.storage.listing import Filter, Mark, Sort
 from saleroom.storage.database import Transaction
 
 COUNT_MAX = 1000
-"""How far the lots of a list are counted: past that, nobody reads the number."""
+"""The lots of a list are counted up to here: nobody reads a higher number."""
 SCREEN_BIDS = 5
 
 
 class Catalogue(Struct, frozen=True, kw_only=True):
     """A page of lots with the first photo of each, by gid. `count` is of the whole list, up to COUNT_MAX + 1.
 
-    `begun`: there is, or has been, any lot in the house.
+    `begun`: the house has, or had, any lot.
     """
 
     lots: list[AuctionView]
@@ -33,7 +33,7 @@ class Catalogue(Struct, frozen=True, kw_only=True):
 
 
 class Screen(Struct, frozen=True, kw_only=True):
-    """A lot as the hall sees it: its last bids, its first photo, and once it is over the lot that comes after it."""
+    """A lot for the hall: its last bids, its first photo, and the next lot once it is over."""
 
     auction: AuctionView
     bids: list[BidView]
@@ -42,7 +42,7 @@ class Screen(Struct, frozen=True, kw_only=True):
 
 
 def catalogue(tx: Transaction, which: Filter, sort: Sort, limit: int, after: Mark | None) -> Catalogue:
-    """Return a page of lots as anyone may see them. Raises ValueError for a mark that is not of such a list."""
+    """Return a page of lots as anyone may see them. Raises ValueError for a mark of another list."""
     found, mark = listing.page(tx, which, sort, limit, after)
     whole = after is None and mark is None
     count = len(found) if whole else listing.count(tx, which, COUNT_MAX + 1)
@@ -56,7 +56,7 @@ def catalogue(tx: Transaction, which: Filter, sort: Sort, limit: int, after: Mar
 
 
 def screen(tx: Transaction, token: str | None, gid: str, author: str | None) -> Screen:
-    """Return a lot for the hall, where only what anyone may see is shown. Raises UnknownAuction."""
+    """Return a lot for the hall, as anyone may see it. Raises UnknownAuction."""
     found = get_one(tx, gid)
     bids, _ = history(tx, found, None, SCREEN_BIDS, None)
     return Screen(
@@ -68,9 +68,9 @@ def screen(tx: Transaction, token: str | None, gid: str, author: str | None) -> 
 
 
 def after(tx: Transaction, token: str | None, gid: str, author: str | None) -> AuctionView | None:
-    """Return the lot that comes after `gid`: of the other open ones (of this author's) the one that ends soonest.
+    """Return the next lot after `gid`: the one that ends soonest of the other open ones (of this author).
 
-    Raises UnknownAuction where there is no `gid`.
+    Raises UnknownAuction.
     """
     get_one(tx, gid)
     found, _ = listing.page(tx, Filter(status=Status.OPEN, author=author), Sort.ENDING, 2, None)

@@ -1,4 +1,4 @@
-"""Opening and closing by the clock, exactly once, by whichever process comes first; and what an outage changes."""
+"""Opening and closing by the clock, exactly once, by the first process that comes; and extensions after an outage."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from saleroom.storage.faults import Unavailable
 log = structlog.get_logger()
 
 BATCH = 250
-"""Auctions a transaction. Bids wait meanwhile: some 30 ms."""
+"""Auctions settled in one transaction. Bids wait for it, some 30 ms."""
 AHEAD = timedelta(seconds=6)
 """A heartbeat and a second."""
 HEARTBEAT_SECONDS = 5.0
 OUTAGE = timedelta(seconds=10)
-"""Two heartbeats missed. A shorter gap cannot be told from a late heartbeat."""
+"""Two missed heartbeats. A shorter gap may be a late heartbeat."""
 SWEPT_AT_ONCE = 1000
-"""Expired tokens, and as many idempotency keys, that are forgotten in one transaction."""
+"""The most expired tokens, and as many idempotency keys, that one transaction deletes."""
 WINDOW_MAX = timedelta(seconds=SOFT_CLOSE_SECONDS_MAX)
 
 
 class Round(Struct, frozen=True):
-    """What a round of the closer did: how many auctions it opened or closed, and in how many seconds the next is due."""
+    """A round of the closer: how many auctions it opened or closed and reopened, and in how many seconds the next is due."""
 
     count: int
     reopened: int
@@ -43,7 +43,7 @@ class Round(Struct, frozen=True):
 
 
 def settle_due(tx: Transaction, *, reopens: bool = True) -> Round:
-    """Beat the heart, reopen what an outage cut short, and open or close up to `BATCH` auctions that are due.
+    """Write the heartbeat, reopen auctions that an outage cut short, and open or close up to `BATCH` that are due.
 
     The heartbeat comes first and in the same transaction, so that no auction closes before its outage is noticed.
     """
@@ -67,7 +67,7 @@ def due_soon(tx: Transaction) -> list[int]:
 
 
 def sweep(tx: Transaction) -> int:
-    """Forget some of the expired tokens and idempotency keys that are no longer kept; return how many."""
+    """Delete some expired tokens and idempotency keys; return how many."""
     now = tx.now()
     return accounts.sweep_tokens(tx, now, SWEPT_AT_ONCE) + idempotency.sweep(tx, now, SWEPT_AT_ONCE)
 
@@ -81,7 +81,7 @@ def _reopen(tx: Transaction, down_since: datetime, now: datetime) -> int:
 
 
 class Closer:
-    """Settles what is due, asleep until the next start or end; every process may run one."""
+    """Settles what is due, and sleeps until the next start or end. Each process may run one."""
 
     SWEEP_SECONDS = 3600.0
 
@@ -91,13 +91,13 @@ class Closer:
         self._sooner = asyncio.Event()
         self._wakes_at = float("inf")
         self._noted = float("inf")
-        """The earliest of what was committed since the last look began, which that look may have seen or not."""
+        """The earliest instant due of the auctions committed since the last round began, which may have missed them."""
         self._swept_at = float("-inf")
         self._waits = False
-        """Whether the database could not be used at the last look, and that was said."""
+        """Whether the database was unavailable in the last round, which has been logged."""
 
     def expect(self, changed: Sequence[Auction]) -> None:
-        """Take note of auctions that have just been committed, and wake up earlier where one is due earlier."""
+        """Note auctions that have just been committed, and wake up earlier if one is due earlier."""
         due = [auction.due_at for auction in changed if auction.due_at is not None]
         if due:
             at = self._database.seconds_until(min(due)) + asyncio.get_running_loop().time()
@@ -106,9 +106,9 @@ class Closer:
                 self._sooner.set()
 
     async def begin(self) -> None:
-        """Settle what fell due while nobody served; where that cannot be written just now, `run` does it as soon as it can.
+        """Settle what fell due while no process served. If the database is unavailable, `run` does it as soon as it can.
 
-        A process that is started again meanwhile shows what it can, as the others do.
+        A process that starts meanwhile serves reads, as the others do.
         """
         try:
             await self.settle()
@@ -116,7 +116,7 @@ class Closer:
             self._wait(error)
 
     async def settle(self) -> float:
-        """Settle all that is due now and return in how many seconds to come back. Raises Unavailable."""
+        """Settle all that is due now, and return the seconds until the next round. Raises Unavailable."""
         while True:
             settled = await self._database.write(settle_due, reopens=self._reopens)
             if settled.reopened:
@@ -127,17 +127,17 @@ class Closer:
         return min(next_seconds, HEARTBEAT_SECONDS)
 
     async def _look_ahead(self) -> None:
-        """Have in memory what is due before the next heartbeat, so that thousands of ends in one second find it there."""
+        """Read what is due before the next heartbeat into the cache, for thousands of ends within one second."""
         soon = await self._database.read(due_soon)
         for start in range(0, len(soon), BATCH):
             await self._database.read(auctions.by_ids, soon[start : start + BATCH])
 
     async def run(self) -> None:
-        """Settle for ever. The database may go away and come back."""
+        """Settle until cancelled. The database may go away and come back."""
         loop = asyncio.get_running_loop()
         while True:
             self._sooner.clear()
-            # Whatever is committed during a look is no reason for another one, unless it is due earlier than that says.
+            # A commit during a round starts another round only if it is due earlier than the round found.
             self._wakes_at, self._noted = float("-inf"), float("inf")
             try:
                 comes_back = loop.time() + await self.settle()
@@ -145,7 +145,7 @@ class Closer:
                 await self._look_ahead()
                 if loop.time() - self._swept_at > self.SWEEP_SECONDS:
                     self._swept_at = loop.time()
-                    # Few at a time, as bids wait meanwhile.
+                    # Few at a time, as bids wait for each transaction.
                     while await self._database.write(sweep) >= SWEPT_AT_ONCE:
                         pass
                     while await self._database.write(photos.sweep) == photos.SWEPT_AT_ONCE:
@@ -162,7 +162,7 @@ class Closer:
                 continue
 
     def _wait(self, error: Unavailable) -> None:
-        """Say once that closing waits."""
+        """Log once that closing waits."""
         if not self._waits:
             log.error("closing waits for the database", reason=str(error))
         self._waits = True

@@ -1,7 +1,7 @@
-"""Pictures decoded outside the house: each in a process of its own, which is ended when it takes too long.
+"""The decoder: each picture is decoded in a process of its own, which is killed if it takes too long.
 
-A decoder is a large program that reads what strangers send. In its own process it can neither hold up the house nor crash
-it, and the kernel bounds its memory and time (decoder_process.py).
+Picture libraries are large programs that read files of strangers. In a process of its own, one can neither delay nor crash
+the house, and the kernel limits its memory and time (decoder_process.py).
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from saleroom.kernel.errors import Busy, Fault, Invalid
 log = structlog.get_logger()
 
 SECONDS_MAX = 30.0
-"""How long a process may take in all. It has 10 s of processor time, but a busy machine gives it little at a time."""
+"""The longest life of a process. It has 10 s of processor time, which take longer on a busy machine."""
 ANSWER_BYTES_MAX = 64 * 2**20
 PIECE_BYTES = 1 << 20
 _PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from saleroom.bidding.service.decoder_process import main; main()"
 _ENDED_BY_LIMIT = (-9, -24)
-"""SIGKILL and SIGXCPU: the kernel's own, as the house kills a process only where it gives the picture up."""
+"""SIGKILL and SIGXCPU from the kernel: the house itself kills a process only if it gives up the picture."""
 
 
 class Result(Struct, frozen=True):
-    """How a process ended: its exit code, whether it began to decode, and what it wrote then."""
+    """The end of a process: its exit code, whether it began to decode, and its output after that."""
 
     code: int
     is_ready: bool
@@ -52,15 +52,15 @@ class Decoder:
         self._is_closed = False
 
     async def make(self, data: bytes) -> Renditions:
-        """Return what is kept of the picture in `data`. Whoever is cancelled has the process ended at once.
+        """Return the renditions of the picture in `data`. Cancelling kills the process.
 
-        Raises Invalid, field `photo`, or Busy where the house closes.
+        Raises Invalid, field `photo`, or Busy if the house closes.
         """
         async with self._turn:
             return _made(await self._run(data))
 
     def close(self) -> None:
-        """End at once."""
+        """Kill what runs, and refuse further pictures."""
         self._is_closed = True
         for process in self._running:
             process.end()
@@ -94,11 +94,11 @@ class _Process:
         self._is_over = False
 
     def run(self, data: bytes) -> Result:
-        """Start it, and return what it answers; call it in a thread."""
+        """Start it and return its answer. Call it in a thread."""
         with self._lock:
             if self._is_over:
                 return Result(0, is_ready=False, answer=b"")
-            # It gets no settings: passwords of databases and brokers are among them, in the environment too.
+            # It gets no settings and no environment, as both may hold passwords of databases and brokers.
             process = self._process = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-B", "-c", _PROGRAM, *sys.path],
                 bufsize=0,
@@ -119,11 +119,11 @@ class _Process:
             if len(answer) > ANSWER_BYTES_MAX:
                 process.kill()
                 return Result(0, is_ready, answer=b"")
-            # Its standard input stays open until here: once that is closed, the process ends.
+            # Its standard input stays open until here, as the process ends when it is closed.
             return Result(process.wait(), is_ready, answer)
 
     def end(self) -> None:
-        """Have it end, whatever it does; call it in any thread, as often as you like."""
+        """Kill it. This may be called in any thread, and more than once."""
         with self._lock:
             self._is_over = True
             if self._process is not None:
@@ -137,7 +137,7 @@ def _write(pipe: IO[bytes], data: bytes) -> None:
 
 
 def _read(pipe: IO[bytes]) -> bytes:
-    """Return what comes until the end, or a little more than may come."""
+    """Return all bytes until the end, or a little more than `ANSWER_BYTES_MAX`."""
     pieces: list[bytes] = []
     length = 0
     while length <= ANSWER_BYTES_MAX and (piece := pipe.read(PIECE_BYTES)):
@@ -147,7 +147,7 @@ def _read(pipe: IO[bytes]) -> bytes:
 
 
 def _made(result: Result) -> Renditions:
-    """Return what a process made. Raises Invalid, or Busy where it could not even start."""
+    """Return the renditions in the answer. Raises Invalid, or Busy if the process did not start."""
     if not result.is_ready:
         log.error("the process that decodes pictures does not start", code=result.code)
         raise Busy
@@ -167,7 +167,7 @@ def _made(result: Result) -> Renditions:
 
 
 def _is_whole(made: Renditions) -> bool:
-    """Whether this can be a photo: not taken on trust, as a hostile picture may have taken the decoder over."""
+    """Whether these are valid renditions. A hostile picture may have taken over the process, so its answer is checked."""
     fits = 0 < made.width <= WIDTHS[-1] and 0 < made.height <= RATIO_MAX * WIDTHS[-1]
     files = made.files.values()
     return fits and sorted(made.files) == [*made_widths(made.width)] and all(map(is_webp, files))

@@ -1,7 +1,7 @@
-"""What runs in the process that decodes one picture: it takes limits, then the picture, and answers.
+"""The program of the process that decodes one picture: it limits itself, reads the picture, and answers.
 
-The kernel keeps the limits; macOS ignores the one on memory. The process starts nothing, writes no file, and ends with the
-house. It runs as the same user as the house, so this is no sandbox against code that a decoder is made to run.
+The kernel enforces the limits; macOS ignores the one on memory. The process starts no other, writes no file, and ends with
+the house. It runs as the user of the house, so it is no sandbox against code that a picture makes a library run.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from saleroom.kernel.errors import Invalid
 
 CPU_SECONDS_MAX = 10
 MEMORY_BYTES_MAX = 512 * 2**20
-"""Address space of the process beside the file of the picture. Python and the libraries take some 60 MB of it."""
+"""Address space of the process, without the file of the picture. Python and the libraries take some 60 MB of it."""
 READY = b"r"
-"""What the process says first: it has its limits, so whatever happens from here on comes of the picture."""
+"""The first output: the limits are set, so any failure from here on is due to the picture."""
 LENGTH_BYTES = 8
 NICENESS = 10
 FILES_MAX = 16
-"""Modules are loaded when they are first needed; a decoder needs no file."""
+"""Python opens files for modules that it loads late; decoding needs none."""
 _KILL_ME_FIRST = "1000"
 
 
 class FaultRecord(Struct, frozen=True):
-    """What is wrong with the picture, as `domain.errors.Fault` has it."""
+    """A `kernel.errors.Fault` of the picture, ready for MessagePack."""
 
     code: str
     message: str
@@ -41,14 +41,14 @@ class FaultRecord(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """What has become of a picture: `made`, or `fault`."""
+    """The answer for a picture: `made`, or `fault`."""
 
     made: Renditions | None = None
     fault: FaultRecord | None = None
 
 
 def main() -> None:
-    """Read a picture from standard input, its length in front of it, and write the answer to standard output."""
+    """Read a picture from standard input, after its length, and write the answer to standard output."""
     _limit()
     source, answers = sys.stdin.buffer, sys.stdout.buffer
     answers.write(READY)
@@ -69,9 +69,9 @@ def _answer(data: bytes) -> Answer:
 
 
 def _limit() -> None:
-    """Take what does not depend on the picture: less of the processor than the house, little of it in all, no files."""
+    """Set the limits that do not depend on the picture: priority below the house, processor time, files."""
     os.nice(NICENESS)
-    with suppress(OSError):  # Linux; where memory runs out, this process goes and not the house
+    with suppress(OSError):  # Linux: if memory runs out, the kernel kills this process and not the house
         Path("/proc/self/oom_score_adj").write_text(_KILL_ME_FIRST)
     _set(resource.RLIMIT_CORE, 0)
     _set(resource.RLIMIT_FSIZE, 0)
@@ -80,20 +80,20 @@ def _limit() -> None:
 
 
 def _limit_further(length: int, source: BinaryIO) -> None:
-    """Take the limits under which a picture of this length is decoded, and begin to watch the house."""
+    """Set the limits for decoding a picture of this length, and begin to watch the house."""
     threading.Thread(target=_end_with, args=(source,), daemon=True).start()
     _set(resource.RLIMIT_NPROC, 0)
     _set(resource.RLIMIT_AS, MEMORY_BYTES_MAX + 2 * length)
 
 
 def _end_with(source: BinaryIO) -> None:
-    """End once nobody holds the other end of standard input: the house has gone, or has given the picture up."""
+    """End once standard input is closed: the house has ended, or has given up the picture."""
     source.read(1)
     os._exit(1)
 
 
 def _set(kind: int, limit: int) -> None:
-    """Limit this process for good; some systems do not know every limit."""
+    """Set a limit that cannot be raised again; some systems do not know every limit."""
     _, hard = resource.getrlimit(kind)
     value = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
     with suppress(ValueError, OSError):

@@ -1,4 +1,4 @@
-"""The desk: bids from every door wait here, and those that wait share one transaction."""
+"""The desk: bids of all channels wait here, and those that wait share one transaction."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from saleroom.storage.turns import begin_for_all
 
 BATCH_MAX = 512
 WAITING_MAX = 4096
-"""Beyond it a bid is answered `busy` at once: better an honest no than an answer after the end of the auction."""
+"""Beyond it a bid is refused as `busy` at once, since an answer after the end of the auction would be worse."""
 LOOK_FROM = BATCH_MAX
-"""From so many waiting bids on, those that come are looked at before they line up: they must wait in any case."""
+"""From so many waiting bids on, new ones are checked before they line up; they must wait anyway."""
 AT_DOOR_MAX = 4 * WAITING_MAX
-"""Bids whose token and auction are still to be looked at. Of forged ones the house reads more than it can be sent."""
+"""The most bids that wait for the check of their token and auction. The house checks forged bids faster than they come."""
 
 _TOO_MANY = "Too many bids at once; nothing was changed; try again in a moment."
 
@@ -31,12 +31,12 @@ class Desk:
     The auctions take turns, so that a storm on one does not hold up the others; within an auction the order is that of
     arrival. An idle desk starts at once: nobody ever waits for a batch to fill.
 
-    Where more wait than the next transaction takes, bids are looked at before they line up, many by one read: those of
-    nobody and those on no auction are refused at the door. They pass it in order of arrival.
+    If more bids wait than the next transaction takes, new ones are checked before they line up, many in one read: those with a
+    dead token or on an unknown auction are refused at the door. The others pass it in order of arrival.
     """
 
     def __init__(self, database: Database, key: SigningKey | None = None) -> None:
-        """`key` signs receipts; without it that of the database."""
+        """Receipts are signed with `key`, or without it with the newest key in the database."""
         self._database = database
         self._key = key or SigningKey()
         self._waiting: dict[str, deque[Waiting[BidCommand, bytes]]] = {}
@@ -63,7 +63,7 @@ class Desk:
     def _line_up(self, command: BidCommand, answer: asyncio.Future[bytes]) -> None:
         """Put a bid at the end of its auction's line, and have it served.
 
-        Raises Busy where too many wait, and both its auction and its bidder have their share.
+        Raises Busy if too many wait, and both its auction and its bidder have their share of the places.
         """
         line = self._waiting.get(command.gid)
         if (
@@ -80,7 +80,7 @@ class Desk:
         self._batches.start()
 
     async def _look(self) -> None:
-        """Let those at the door line up who are somebody and bid on something, until nobody is there."""
+        """Check the bids at the door and let the valid ones line up, until no bid is left there."""
         try:
             while self._at_door:
                 some = list(islice(self._at_door, BATCH_MAX))
@@ -88,7 +88,7 @@ class Desk:
                     refusals: Sequence[Exception | None] = await self._database.read(
                         dismissed, [bid for bid, _ in some]
                     )
-                except Exception as error:  # noqa: BLE001  # told to all: who cannot be looked at is not let in
+                except Exception as error:  # noqa: BLE001  # told to all: a bid that cannot be checked does not pass
                     refusals = [error] * len(some)
                 for (command, answer), refusal in zip(some, refusals, strict=True):
                     self._at_door.popleft()

@@ -1,4 +1,4 @@
-"""An auction's ledger for anyone to read, page by page (docs/ledger.md)."""
+"""The ledger of an auction, read page by page for anyone (docs/ledger.md)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from saleroom.kernel.errors import Busy
 from saleroom.storage.database import Database, Transaction
 
 PAGE = 500
-"""Events that are read in one transaction."""
+"""The most events that are read in one transaction."""
 BUSY_SECONDS = 0.5
 
 Read = Callable[[Transaction, int, int, int], Sequence[LedgerEvent]]
@@ -32,7 +32,7 @@ async def lines(database: Database, auction: Auction) -> AsyncIterator[bytes]:
 
 
 async def _page(database: Database, read: Read, auction_id: int, after: int, until: int) -> Sequence[LedgerEvent]:
-    """Return some of the log. Where the house is busy it waits: what was sent already cannot be taken back."""
+    """Return a part of the log. If the house is busy it waits, as earlier parts have already been sent."""
     while True:
         try:
             return await database.read(read, auction_id, after, until)

@@ -1,4 +1,4 @@
-"""All that the page of one lot shows, to whoever reads it."""
+"""One lot with all details for its reader."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ from saleroom.storage.database import Transaction
 class LotDetails(Struct, frozen=True, kw_only=True):
     """A lot as its reader sees it.
 
-    `terms_version` is the version at which what is offered came to be as it is. `standing` and `limit` (the most that the
-    reader has said to pay) are None for who has not bid; `own`: the reader offers it. `older` is the number before which the
-    next page of bids starts.
+    `terms_version` is the version of the last change to its terms or photos. `standing` and `limit` (the reader's highest
+    maximum) are None if the reader has not bid. `own`: the reader is its author. The next page of bids starts before `older`.
     """
 
     auction: AuctionView
@@ -61,7 +60,7 @@ def show(tx: Transaction, token: str | None, gid: str, limit: int, before: int |
 
 
 def _limit(tx: Transaction, auction: Auction, viewer: Account) -> Decimal | None:
-    """Return the most that the viewer has said to pay; a leader's raised limit stands with the auction only."""
+    """Return the viewer's highest maximum. A leader's raised maximum is stored with the auction only."""
     if auction.leader is not None and auction.leader.id == viewer.id:
         return auction.maximum
     return bids.highest_limit(tx, auction.id, viewer.id)

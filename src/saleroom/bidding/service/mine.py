@@ -1,4 +1,4 @@
-"""My saleroom: what I bid on, offer and watch, each with what I should know of it."""
+"""A user's own lots: those that the user bids on, offers or watches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Source = Callable[[Transaction, int, Sequence[Status], int, Place | None], tuple
 
 
 class MyLot(Struct, frozen=True):
-    """An auction that the reader is in; `standing` is None where one has not bid, `limit` one's own maximum where one leads."""
+    """An auction of the user. `standing` is None without a bid; `limit` is the user's maximum while the user leads."""
 
     auction: AuctionView
     cover: Photo | None
@@ -33,7 +33,7 @@ class MyLot(Struct, frozen=True):
 
 
 class MyLots(Struct, frozen=True):
-    """A page of them, and the place after which the next one begins."""
+    """A page of the user's lots, and the place after which the next page begins."""
 
     rows: list[MyLot]
     next: Place | int | None
@@ -50,7 +50,7 @@ def selling(tx: Transaction, token: str | None, statuses: Sequence[Status], limi
 
 
 def watching(tx: Transaction, token: str | None, limit: int, before: int | None) -> MyLots:
-    """Return a page of what the holder of `token` watches, the latest star first. Raises Unauthenticated."""
+    """Return a page of the auctions that the holder of `token` watches, the last one added first. Raises Unauthenticated."""
     viewer = authenticate(tx, token)
     rows = watches.newest(tx, viewer.id, limit + 1, before)
     found = {one.id: one for one in auctions.by_ids(tx, [number for _, number in rows[:limit]])}
@@ -59,7 +59,7 @@ def watching(tx: Transaction, token: str | None, limit: int, before: int | None)
 
 
 def count_outbid(tx: Transaction, token: str | None) -> int:
-    """Return on how many auctions that still run another one leads. Raises Unauthenticated."""
+    """Return the number of running auctions in which the user has been outbid. Raises Unauthenticated."""
     return mine.count_outbid(tx, authenticate(tx, token).id)
 
 

@@ -1,4 +1,4 @@
-"""Photos: taken in, put on lots, shown."""
+"""Photos: received, put on lots, shown."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import TryAgain
 
 PLACES = 16
-"""How many photos may be on their way in or waiting to be decoded; a form with files takes a place for each photo's worth."""
+"""The most photos that may be uploading or waiting for the decoder; a form with files takes a place for each photo's size."""
 PLACES_OF_USER, PLACES_OF_NETWORK = 6, 10
 PLACES_KEPT = 4
-"""The last places, for those who have nothing on its way."""
+"""The last places are for users and networks that hold none."""
 SWEPT_AT_ONCE = 100
 
 
 class LotPhotos(Struct, frozen=True):
-    """What a lot shows in the state that `tag` names."""
+    """The photos of a lot, and the tag of its state."""
 
     tag: str
     photos: list[Photo]
 
 
 class Photos:
-    """Takes photos in. `bytes_max` is how large the file of one may be."""
+    """Receives photos. `bytes_max` is the largest size of a file."""
 
     def __init__(self, database: Database, bytes_max: int) -> None:
         self.bytes_max = bytes_max
@@ -65,21 +65,21 @@ class Photos:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def check(self, token: str) -> str:
-        """Return who sends, by username. Raises what refuses a photo before it is read: Unauthenticated, TooManyPhotos."""
+        """Return the sender's username, before a photo is read. Raises Unauthenticated or TooManyPhotos."""
         return (await self._database.read(refuse_too_many, token)).username
 
     def receiving(self, sender: Sender, size: int = 0) -> AbstractContextManager[None]:
-        """Count `size` bytes of photos that are on their way in, so that what is kept of all of them is bounded.
+        """Hold places for `size` bytes of photos while they upload, so that the memory of all uploads is bounded.
 
-        Raises TooManyRequests where the sender has its share of the places, or Busy.
+        Raises TooManyRequests if the sender has its share of the places, or Busy.
         """
         return self._places.taken(sender, max(1, -(-size // self.bytes_max)))
 
     async def decode(self, sender: Sender, data: bytes) -> Renditions:
-        """Return what is kept of a picture. Of one user or network one picture is decoded or in line; the next ones follow.
+        """Return the renditions of a picture.
 
-        So pictures of others come between. Whoever is cancelled costs nothing from then on. Raises Invalid (field `photo`),
-        or Busy where the house closes.
+        Only one picture of each user and network is in line for the decoder, so pictures of others come between. Cancelling
+        ends the work. Raises Invalid (field `photo`), or Busy if the house closes.
         """
         if len(data) > self.bytes_max:
             fault = Fault("file_too_large", f"must have at most {self.bytes_max} bytes", limit=self.bytes_max)
@@ -92,7 +92,7 @@ class Photos:
         return await self._database.write(keep, token, made)
 
     def close(self) -> None:
-        """End what is being decoded."""
+        """Kill what is being decoded."""
         self._decoder.close()
 
     def _turn(self, key: str) -> asyncio.Lock:
@@ -100,7 +100,7 @@ class Photos:
 
 
 def refuse_too_many(tx: Transaction, token: str) -> Account:
-    """Return who may add one more photo. Raises Unauthenticated or TooManyPhotos."""
+    """Return the user, who may add one more photo. Raises Unauthenticated or TooManyPhotos."""
     account = authenticate(tx, token)
     if photos.count_unplaced(tx, account.id) >= UNPLACED_MAX:
         raise TooManyPhotos(limit=UNPLACED_MAX)
@@ -120,13 +120,13 @@ def keep(tx: Transaction, token: str, made: Renditions) -> Photo:
 
 
 def own(tx: Transaction, token: str, ids: Collection[str]) -> list[Photo]:
-    """Return those of `ids` that are one's own photos, on a lot or not, in this order. Raises Unauthenticated."""
+    """Return those of `ids` that are the user's photos, on a lot or not, in this order. Raises Unauthenticated."""
     found = photos.of_owner(tx, authenticate(tx, token).id, ids)
     return [found[one].photo for one in dict.fromkeys(ids) if one in found]
 
 
 def arrange(tx: Transaction, token: str, gid: str, ids: Sequence[str], seen: Precondition | None = None) -> LotPhotos:
-    """Have exactly these photos on a lot, in this order, and return them; what is taken off stays one's own for a day.
+    """Put exactly these photos on a lot, in this order, and return them; removed ones are kept for a day.
 
     Raises Unauthenticated, UnknownAuction, as `domain.selling.arrange` does, or Invalid (field `photos`).
     """
@@ -138,9 +138,9 @@ def arrange(tx: Transaction, token: str, gid: str, ids: Sequence[str], seen: Pre
 
 
 def put_on(tx: Transaction, account: Account, auction: Auction, ids: Sequence[str]) -> Auction:
-    """Have exactly these of the account's photos on its locked lot, and return the lot after that.
+    """Put exactly these photos of the account on its locked lot, and return the lot after that.
 
-    Where it has them already, nothing happens. Raises Invalid (field `photos`), and as `domain.selling.arrange`.
+    If it has them already, nothing happens. Raises Invalid (field `photos`), and as `domain.selling.arrange`.
     """
     refuse_bad_list(ids)
     found = photos.of_owner(tx, account.id, ids, lock=True)
@@ -175,7 +175,7 @@ def covers(tx: Transaction, gids: Collection[str]) -> dict[str, Photo]:
 
 
 def file(tx: Transaction, photo_id: str, width: int) -> PhotoFile:
-    """Return a photo in one of its widths, to anybody who knows its id. Raises UnknownPhoto."""
+    """Return a photo in one of its widths, for anyone. Raises UnknownPhoto."""
     found = photos.file(tx, photo_id, width)
     if found is None:
         raise UnknownPhoto
@@ -183,5 +183,5 @@ def file(tx: Transaction, photo_id: str, width: int) -> PhotoFile:
 
 
 def sweep(tx: Transaction) -> int:
-    """Forget some of the photos that have been on no lot for a day, and return how many."""
+    """Delete some of the photos that have been on no lot for a day, and return how many."""
     return photos.sweep(tx, tx.now() - UNPLACED_LIFETIME, SWEPT_AT_ONCE)

@@ -1,4 +1,4 @@
-"""A bounded number of places for what comes in slowly, of which one user and one network have a share each."""
+"""Places for uploads: a bounded number, of which each user and each network has a share."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ RETRY_SECONDS = 5
 
 
 class Sender(Struct, frozen=True):
-    """Who sends, and from which network."""
+    """The user and the network of an upload."""
 
     user: str
     network: str
 
     @classmethod
     def at(cls, user: str | None, address: str) -> Sender:
-        """Return a user at an address; those who are not logged in count as one for each network."""
+        """Return the sender for a user at an address; all users of a network who are not logged in count as one."""
         place = network(address)
         return cls(f"user {user}" if user is not None else f"stranger at {place}", place)
 
 
 class Places:
-    """So many places in all, and at most so many of one user and of one network.
+    """`most` places in all, and at most `user` and `network` of them for one user and one network.
 
-    The last `kept` are for those who have none yet. Each process counts its own. Call it in the event loop.
+    The last `kept` places are for senders that hold none yet. Each process counts its own. Use it in the event loop.
     """
 
     def __init__(self, most: int, *, user: int, network: int, kept: int) -> None:
@@ -42,9 +42,9 @@ class Places:
 
     @contextmanager
     def taken(self, sender: Sender, count: int = 1) -> Iterator[None]:
-        """Hold `count` places for as long as the block lasts.
+        """Hold `count` places during the block.
 
-        Raises TooManyRequests (fact `retry_after`, seconds) where the sender has its share, or Busy where all are taken.
+        Raises TooManyRequests (fact `retry_after`, seconds) if the sender has its share, or Busy if all are taken.
         """
         if self._users[sender.user] + count > self._user_most:
             self._refuse("Too many photos of yours at once; wait until some of them have arrived.")

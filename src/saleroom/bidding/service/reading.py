@@ -1,4 +1,4 @@
-"""Reading: auctions, lists of them, the history of bids, and what is mine."""
+"""Reading: auctions, lists of them, the history of bids, and the user's own."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Standing(StrEnum):
-    """How one stands in an auction on which one has bid."""
+    """A bidder's position in an auction."""
 
     LEADING = "leading"
     OUTBID = "outbid"
@@ -41,14 +41,14 @@ class Standing(StrEnum):
 
 
 class MyBid(Struct, frozen=True):
-    """An auction on which one has bid, and how one stands in it."""
+    """An auction with a bid of the user, and the user's position in it."""
 
     auction: AuctionView
     standing: Standing
 
 
 class AuctionJson(Struct, frozen=True):
-    """An auction's JSON as somebody may see it; `tag` is the same for the same JSON, and for no other."""
+    """An auction's JSON for its reader; `tag` is the same for the same JSON, and for no other."""
 
     json: bytes
     tag: str
@@ -100,7 +100,7 @@ def bid_history(
 ) -> tuple[list[BidView], int | None]:
     """Return a page of an auction's bids, newest first, and the number that the next page starts before.
 
-    A maximum is shown on one's own bids only. Raises UnknownAuction, or Unauthenticated for a dead token.
+    A maximum is shown on the user's own bids only. Raises UnknownAuction, or Unauthenticated for a dead token.
     """
     viewer = _viewer(tx, token)
     return history(tx, get_one(tx, gid), viewer, limit, before)
@@ -109,7 +109,7 @@ def bid_history(
 def history(
     tx: Transaction, one: Auction, viewer: Account | None, limit: int, before: int | None
 ) -> tuple[list[BidView], int | None]:
-    """Return a page of an auction's bids, newest first, as `viewer` may see them, and where the next one starts."""
+    """Return a page of an auction's bids, newest first, as `viewer` may see them, and the number before the next page."""
     rows = bids.newest(tx, one.id, limit + 1, before)
     views = [
         BidView(
@@ -147,7 +147,7 @@ def has_bid(tx: Transaction, token: str | None, gid: str) -> bool:
 
 
 def changed_since(tx: Transaction, gid: str, seen: int | None) -> tuple[int, tuple[Change, ...]]:
-    """Return an auction's version, and what it offers otherwise than at the version `seen`, as far as the log tells.
+    """Return an auction's version, and the changes to its terms and photos since the version `seen`, as far as the log tells.
 
     Raises UnknownAuction.
     """
@@ -163,7 +163,7 @@ def changed_since(tx: Transaction, gid: str, seen: int | None) -> tuple[int, tup
 
 
 def standing(one: Auction, user_id: int) -> Standing:
-    """Return how a bidder stands: only a sold auction is won, and only by its leader."""
+    """Return a bidder's position: only a sold auction is won, and only by its leader."""
     leads = one.leader is not None and one.leader.id == user_id
     if one.over:
         return Standing.WON if leads and one.outcome is Outcome.SOLD else Standing.LOST

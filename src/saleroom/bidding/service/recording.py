@@ -1,4 +1,4 @@
-"""From a decision to the records: the steps of an auction, written together."""
+"""Recording decisions: the steps of auctions, written together."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Step = tuple[Auction, Event, Entry]
 
 
 def steps(auction: Auction, events: Iterable[Event]) -> list[Step]:
-    """Return what each of `events` makes of `auction`, one after the other."""
+    """Return the steps of `auction` through `events`."""
     taken = []
     for event in events:
         auction, entry = enter(auction.after(event), event)
@@ -24,7 +24,7 @@ def steps(auction: Auction, events: Iterable[Event]) -> list[Step]:
 
 
 def start(tx: Transaction, created: AuctionCreated) -> Auction:
-    """Write the auction that `created` begins, and return it. Raises IntegrityError where its gid exists already."""
+    """Write the auction that `created` begins, and return it. Raises IntegrityError if its gid exists already."""
     auction, entry = enter(begin(0, created), created)
     auction = auctions.insert_auction(tx, auction)
     event_log.append(tx, [(auction, created, entry)])
@@ -32,7 +32,7 @@ def start(tx: Transaction, created: AuctionCreated) -> Auction:
 
 
 def record(tx: Transaction, taken: Sequence[Step]) -> None:
-    """Write what has been decided: the auctions as they are after their last step, the log, and the bids."""
+    """Write the auctions after their last step, the log, and the bids."""
     amended = any(isinstance(event, AuctionAmended | PhotosArranged) for _, event, _ in taken)
     auctions.save(tx, (auction for auction, _, _ in taken), terms=amended)
     event_log.append(tx, taken)

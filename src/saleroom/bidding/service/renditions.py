@@ -1,8 +1,6 @@
-"""From the bytes of a picture to the ones that are shown: upright, in sRGB, on white, in a few widths, as bare WebP.
+"""Renditions: a picture made upright, in sRGB, on white, in a few widths, as WebP without metadata.
 
-Nothing of what a camera writes beside the picture, such as where it was taken, is left.
-
-The house calls `make` in a process of its own (decoder.py), whose time and memory have limits.
+No metadata of a camera is left, such as the place. `make` runs in a process of its own with limits (decoder.py).
 """
 
 from __future__ import annotations
@@ -42,20 +40,20 @@ _TURNS = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
-"""What turns a picture upright, by its EXIF orientation."""
+"""The transposition that turns a picture upright, by its EXIF orientation."""
 _SIDEWAYS = (5, 6, 7, 8)
-"""The orientations in which what is stored as rows stands upright as columns."""
+"""The orientations in which stored rows are upright columns."""
 _SRGB = ImageCms.createProfile("sRGB")
 _SIGNATURE = re.compile(
     rb"(?P<JPEG>\xff\xd8\xff)|(?P<PNG>\x89PNG\r\n)|(?P<GIF>GIF8)|(?P<WEBP>RIFF....WEBP)|....ftyp(?P<AVIF>avi[fs]|m[is]f1)",
     re.DOTALL,
 )
-"""How each kind of file begins, also one that ends too early."""
+"""The first bytes of each kind of file, which a truncated file has too."""
 _SHARED_BRANDS = (b"mif1", b"msf1")
-"""AVIF files may begin with these, and so may pictures that are not taken, such as HEIC."""
+"""AVIF files may begin with these, and so may pictures that are not accepted, such as HEIC."""
 _SIXTEEN_BITS = ("I", "I;16", "I;16L", "I;16B", "I;16N")
 _COLOUR_SPACES = {"RGB": "RGB ", "CMYK": "CMYK", "L": "GRAY"}
-"""What a colour profile says that it is for, by the mode of the picture."""
+"""The colour space that a profile names, by the mode of the picture."""
 
 _JPEG_MARKER = re.compile(rb"\xff([\x01-\xcf\xd8-\xfe])")
 """A marker inside the compressed data, where FF 00 is a byte of its own and FF D0 to FF D7 only divide it."""
@@ -63,14 +61,14 @@ _JPEG_SCAN, _JPEG_END = 0xDA, 0xD9
 _JPEG_BARE = (0x01, 0xD8)
 """Markers that no length follows."""
 
-# Each thread of a decoder takes memory of its own.
+# Each thread of a decoder takes more memory.
 AvifImagePlugin.DEFAULT_MAX_THREADS = 1
-# Otherwise the library would load all that it knows in search of these two.
+# Otherwise the library would load all its plugins in search of these two.
 assert WebPImagePlugin.SUPPORTED and AvifImagePlugin.SUPPORTED, "Pillow comes with both"
 
 
 class Renditions(Struct, frozen=True):
-    """A picture as it is kept: the size of the widest, and the WebP of each width."""
+    """The renditions of a picture: the size of the widest, and the WebP of each width."""
 
     width: int
     height: int
@@ -78,7 +76,7 @@ class Renditions(Struct, frozen=True):
 
 
 def make(data: bytes) -> Renditions:
-    """Return what is kept of the picture in `data`, which is told by its bytes alone.
+    """Return the renditions of the picture in `data`. Its kind is told by its bytes.
 
     Raises Invalid, field `photo`.
     """
@@ -87,7 +85,7 @@ def make(data: bytes) -> Renditions:
         raise _refused(NOT_AN_IMAGE)
     kind = str(signature.lastgroup)
     most = MEGAPIXELS_MAX.get(kind, PIXELS_MAX // 1_000_000)
-    # Some decoders allocate memory while they open a file: the library refuses there what has more than twice this.
+    # Some decoders allocate memory while they open a file. The library refuses more than twice this size there.
     Image.MAX_IMAGE_PIXELS = most * 1_000_000 // 2
     try:
         with warnings.catch_warnings(action="ignore"):
@@ -101,33 +99,33 @@ def make(data: bytes) -> Renditions:
     except MemoryError as error:
         raise _refused(TOO_COSTLY) from error
     except Exception as error:
-        # The decoders raise whatever damage leads them to: OSError, SyntaxError, struct.error, IndexError and more.
+        # On damaged files the decoders raise OSError, SyntaxError, struct.error, IndexError and more.
         raise _refused(TRUNCATED) from error
 
 
 def _make(data: bytes, kind: str, most: int) -> Renditions:
-    with Image.open(io.BytesIO(data), formats=[kind]) as opened:
+    with Image.open(io.BytesIO(data), formats=[kind]) as image:
         scans = _count_scans(data) if kind == "JPEG" else 1
-        in_scans = scans > 1 or "progressive" in opened.info
-        fault = size_fault(*opened.size, MEGAPIXELS_IN_SCANS_MAX if in_scans else most)
+        in_scans = scans > 1 or "progressive" in image.info
+        fault = size_fault(*image.size, MEGAPIXELS_IN_SCANS_MAX if in_scans else most)
         if fault is not None:
             raise _refused(fault)
         if scans > SCANS_MAX:
             raise _refused(TOO_COSTLY)
-        orientation = _orientation(opened)
+        orientation = _orientation(image)
         if kind == "JPEG":
-            # The decoder leaves out detail that nobody will see: a quarter of the memory, less time.
-            scale = WIDTHS[-1] / _upright_width(opened, orientation)
-            opened.draft(opened.mode, (int(opened.width * scale) + 1, int(opened.height * scale) + 1))
-        opened.load()
-        profile = opened.info.get("icc_profile")
-        picture = _in_srgb(_reduced(opened, _upright_width(opened, orientation)), profile)
+            # The decoder leaves out detail that the renditions do not show: a quarter of the memory, less time.
+            scale = WIDTHS[-1] / _upright_width(image, orientation)
+            image.draft(image.mode, (int(image.width * scale) + 1, int(image.height * scale) + 1))
+        image.load()
+        profile = image.info.get("icc_profile")
+        picture = _in_srgb(_reduced(image, _upright_width(image, orientation)), profile)
     turn = _TURNS.get(orientation)
     return _in_all_widths(picture if turn is None else picture.transpose(turn))
 
 
 def _count_scans(data: bytes) -> int:
-    """Return how many scans a JPEG has, up to one more than `SCANS_MAX`; another picture behind it does not count."""
+    """Return the number of scans of a JPEG, up to one more than `SCANS_MAX`; a second picture in the file does not count."""
     scans, place = 0, 2
     while scans <= SCANS_MAX and (found := _JPEG_MARKER.search(data, place)) is not None:
         kind, place = found[1][0], found.end()
@@ -148,19 +146,19 @@ def _upright_width(picture: Image.Image, orientation: int) -> int:
 
 
 def _orientation(picture: Image.Image) -> int:
-    """Return the EXIF orientation; a picture whose EXIF is damaged is shown as it lies."""
+    """Return the EXIF orientation; a picture with damaged EXIF is shown as it is stored."""
     try:
         return int(picture.getexif().get(_ORIENTATION, 1))
     except MemoryError:
         raise
-    except Exception:  # noqa: BLE001  # the parser raises whatever damage leads it to, and the picture is fine
+    except Exception:  # noqa: BLE001  # the parser raises errors of many kinds, and the picture is fine
         return 1
 
 
 def _reduced(picture: Image.Image, upright_width: int) -> Image.Image:
-    """Return the picture flat on white, a whole number of times smaller, yet no narrower than the widest one made.
+    """Return the picture flat on white, reduced by a whole factor, but no narrower than the widest rendition.
 
-    It goes strip by strip, so that the pixels of a large one are in memory once.
+    It works strip by strip, so that the pixels of a large picture are in memory once.
     """
     factor = max(1, upright_width // WIDTHS[-1])
     rows = _STRIP_ROWS * factor
@@ -175,7 +173,7 @@ def _reduced(picture: Image.Image, upright_width: int) -> Image.Image:
 
 
 def _flat(strip: Image.Image) -> Image.Image:
-    """Return a strip in 8 bits of RGB, CMYK or grey, on white where it lets something through."""
+    """Return a strip in 8 bits of RGB, CMYK or grey, on white if it is transparent."""
     if strip.mode in _SIXTEEN_BITS:
         return strip.convert("I").point(lambda value: value * (1 / 257)).convert("L")
     if strip.has_transparency_data:
@@ -187,7 +185,7 @@ def _flat(strip: Image.Image) -> Image.Image:
 
 
 def _in_srgb(picture: Image.Image, profile: bytes | None) -> Image.Image:
-    """Return the picture in sRGB; a profile that cannot be used is left out of account."""
+    """Return the picture in sRGB; an unusable profile is ignored."""
     if profile:
         try:
             named = ImageCms.ImageCmsProfile(io.BytesIO(profile))

@@ -1,4 +1,4 @@
-"""What a seller's forms need: a lot as it would be, without writing it, and a lot amended with its photos at once."""
+"""Seller's forms: a preview of a lot, which writes nothing, and an amendment of terms and photos at once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from saleroom.storage.database import Transaction
 
 
 class Offer(Struct, frozen=True):
-    """A lot with all its terms, for its seller's eyes: as it is, or as it would be."""
+    """A lot with all its terms for its seller: as it is, or as a preview."""
 
     auction: Auction
     view: AuctionView
@@ -54,7 +54,7 @@ def preview_amended(
 
 
 def offered(tx: Transaction, token: str | None, gid: str) -> Offer:
-    """Return one's own lot. Raises Unauthenticated, UnknownAuction or NotAuthor."""
+    """Return a lot to its author. Raises Unauthenticated, UnknownAuction or NotAuthor."""
     account = authenticate(tx, token)
     found = get_one(tx, gid)
     if found.author.id != account.id:
@@ -63,7 +63,7 @@ def offered(tx: Transaction, token: str | None, gid: str) -> Offer:
 
 
 def refuse_unless_amendable(tx: Transaction, token: str | None, gid: str) -> None:
-    """Raise what keeps the holder of `token` from changing or cancelling the lot, as `domain.selling.amend` would."""
+    """Raise as `domain.selling.amend` does if the holder of `token` may not change or cancel the lot."""
     selling.refuse_unless_amendable(get_one(tx, gid), _party(authenticate(tx, token)), tx.now())
 
 

@@ -60,9 +60,9 @@ class SigningKey:
 
 
 def from_file(file: Path) -> Signer:
-    """Return what signs with the key in `file`, which is made where there is none.
+    """Return the signer with the key in `file`; without a file it makes a key.
 
-    Raises Refused where it cannot be read or written, or holds something else.
+    Raises Refused if the file cannot be read or written, or holds no such key.
     """
     return Signer(_read(file) if file.exists() else _made(file))
 
@@ -74,20 +74,20 @@ def is_alone(tx: Transaction, own: Signer) -> bool:
 
 
 def make_alone(tx: Transaction, own: Signer) -> None:
-    """Note `own` as a key of the house, and take every private half out of the database."""
+    """Store `own` as a key of the house, and delete all private halves from the database."""
     signing_keys.forget_private(tx)
     if all(row.kid != own.kid for row in signing_keys.all_keys(tx)):
         signing_keys.add(tx, KeyRow(own.kid, own.public, None, tx.now()))
 
 
 def public_keys(tx: Transaction) -> list[dict[str, str]]:
-    """Return every key that receipts may be signed with, as JSON Web Keys, the newest first."""
+    """Return all public keys for receipts, as JSON Web Keys, the newest first."""
     common = {"kty": "OKP", "crv": "Ed25519", "alg": ALGORITHM, "use": "sig"}
     return [common | {"kid": row.kid, "x": row.public} for row in signing_keys.all_keys(tx)]
 
 
 def thumbprint(public: str) -> str:
-    """Return the name of a key (RFC 7638)."""
+    """Return the thumbprint of a key (RFC 7638)."""
     return _text(hashlib.sha256(canonical({"crv": "Ed25519", "kty": "OKP", "x": public})).digest())
 
 

@@ -1,4 +1,4 @@
-"""Watching: the lots on which one keeps an eye."""
+"""Watching: the user's list of lots."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WATCHED_MAX = 1000
 
 
 def watch(tx: Transaction, token: str, gid: str) -> None:
-    """Put an auction on one's list; once more changes nothing. Raises Unauthenticated, UnknownAuction or TooManyWatched."""
+    """Put an auction on the user's list, unless it is on it. Raises Unauthenticated, UnknownAuction or TooManyWatched."""
     account, auction = _both(tx, token, gid)
     if watches.find(tx, account.id, auction.id):
         return
@@ -28,13 +28,13 @@ def watch(tx: Transaction, token: str, gid: str) -> None:
 
 
 def unwatch(tx: Transaction, token: str, gid: str) -> None:
-    """Take an auction off one's list, if it is on it. Raises Unauthenticated or UnknownAuction."""
+    """Take an auction off the user's list, if it is on it. Raises Unauthenticated or UnknownAuction."""
     account, auction = _both(tx, token, gid)
     watches.remove(tx, account.id, auction.id)
 
 
 def watched(tx: Transaction, token: str, limit: int, before: int | None) -> tuple[list[AuctionView], int | None]:
-    """Return a page of what one watches, the latest put on the list first, and what the next page starts before.
+    """Return a page of the user's list, the last one added first, and the number that the next page starts before.
 
     Raises Unauthenticated.
     """
@@ -47,7 +47,7 @@ def watched(tx: Transaction, token: str, limit: int, before: int | None) -> tupl
 
 @brief
 def is_watched(tx: Transaction, token: str | None, gid: str) -> bool:
-    """Return whether the holder of `token` watches an auction; nobody watches nothing. Raises as `watch` does."""
+    """Return whether the holder of `token` watches an auction; False without a token. Raises as `watch` does."""
     if token is None:
         return False
     account, auction = _both(tx, token, gid)
