@@ -65,7 +65,7 @@ def found(reference: str) -> Any:
 
 
 def test_the_document_is_valid() -> None:
-    """The schema that AsyncAPI publishes finds nothing wrong with it as 3.0.0, and would."""
+    """The published schema of AsyncAPI 3.0.0 accepts the document, and refuses one with a fault."""
     schema = msgspec.json.decode((Path(__file__).parent / "asyncapi" / "3.0.0.json").read_bytes())
     validator = Draft7Validator(schema)
     assert [] == [f"{error.json_path}: {error.message}" for error in validator.iter_errors(DOCUMENT)]
@@ -75,7 +75,7 @@ def test_the_document_is_valid() -> None:
 
 
 def test_every_reference_leads_somewhere() -> None:
-    """No reference is to something that is not there, and no operation has a message that its channel has not."""
+    """Every reference leads somewhere, and every operation's message is one of its channel."""
     for reference in references(DOCUMENT):
         assert found(reference), reference
     for operation in DOCUMENT["operations"].values():
@@ -85,12 +85,12 @@ def test_every_reference_leads_somewhere() -> None:
 
 
 def test_the_document_is_served(sqlite_house: House) -> None:
-    """GET /asyncapi.json gives the document of this very house, which has no broker."""
+    """GET /asyncapi.json gives the document of this house, which has no broker."""
     assert document(broker=None) == sqlite_house.stranger.json("GET", "/asyncapi.json")
 
 
 def test_the_prefix_is_the_houses_own() -> None:
-    """Where topics begin otherwise, the document says so, also of the Last Will."""
+    """Another prefix of the topics is in the document, also in the Last Will."""
     told = document("club/sale/")
     assert "club/sale" == told["channels"]["state"]["parameters"]["prefix"]["default"]
     assert "club/sale/status" == told["servers"]["broker"]["bindings"]["mqtt"]["lastWill"]["topic"]
@@ -98,7 +98,7 @@ def test_the_prefix_is_the_houses_own() -> None:
 
 @pytest.mark.parametrize("name", MESSAGES)
 def test_examples_are_what_they_exemplify(name: str) -> None:
-    """Each message has an example, and each of its examples is one by the message's own schema."""
+    """Each message has examples, and each of them fits the message's schema."""
     examples = MESSAGES[name]["examples"]
     assert examples
     for example in examples:
@@ -108,7 +108,7 @@ def test_examples_are_what_they_exemplify(name: str) -> None:
 
 @pytest.mark.parametrize("kind", PUBLIC, ids=lambda kind: kind.TYPE)
 def test_an_event_has_its_public_members_and_no_others(kind: Any) -> None:
-    """Each event's `data` is described member by member, nothing private is, and no other event passes for it."""
+    """Each event's `data` is described member by member, without private members, and no other event fits its schema."""
     data = MESSAGES[kind.TYPE]["payload"]["properties"]["data"]
     members = zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
     public = {wire for name, wire in members if name != "at" and name not in kind.PRIVATE}
@@ -119,7 +119,7 @@ def test_an_event_has_its_public_members_and_no_others(kind: Any) -> None:
 
 
 def test_what_nobody_may_know_is_not_there() -> None:
-    """No private event is a message, and neither limits nor reserves nor users' numbers are members of one."""
+    """No private event is a message, and no message has limits, reserves or users' numbers."""
     assert {kind.TYPE for kind in PUBLIC} == MESSAGES.keys() & EVENTS.keys()
     private = {wire for kind in PUBLIC for wire in event_parts_names(kind)}
     assert {"reservePrice", "authorId", "bidderId", "maximum", "asked", "seed"} == private
@@ -136,7 +136,7 @@ def event_parts_names(kind: Any) -> set[str]:
 @given(history=histories())
 @settings(max_examples=60)
 def test_every_event_and_state_of_a_sale_is_as_described(history: History) -> None:
-    """Whatever happens in a sale, each event is one by the message of its type, and so is the state it leads to."""
+    """Every event of a sale fits the message of its type, and so does the state after it."""
     game = play(history)
     version = 0
     for event in game.log:
@@ -159,7 +159,7 @@ def test_a_member_of_another_form_is_no_event(change: str, value: Any) -> None:
 
 
 def test_every_refusal_of_a_command_is_told() -> None:
-    """Whatever refuses a bid over HTTP refuses a command, and so do too many of them, and a house in trouble."""
+    """A command is refused for the reasons of a bid over HTTP, for too many commands, and by a house in trouble."""
     [bid] = [endpoint for endpoint in ENDPOINTS if endpoint.name == "placeBid"]
     codes = {refused.code for refused in bid.refusals} | {"too_many_requests", "busy", "unavailable", "internal_error"}
     assert codes == {example["payload"]["code"] for example in MESSAGES["refused"]["examples"]}
@@ -200,7 +200,7 @@ def test_the_topics_are_those_that_the_house_uses() -> None:
     ids=["embedded", "IPv6", "over TLS", "off", "public"],
 )
 def test_servers_are_where_the_broker_is(where: dict[str, Any], servers: dict[str, tuple[str, str]]) -> None:
-    """The document names the broker that there is, on each of its ports, and no other; the account on it stays secret."""
+    """The document names the configured broker on each of its ports, and no other; its account stays secret."""
     told = document(**where)
     house = {"https://bids.example/sale": ("https", "bids.example")}.get(where.get("house", ""), ("http", HOUSE[7:]))
     found = {name: (server["protocol"], server["host"]) for name, server in told["servers"].items()}
@@ -211,7 +211,7 @@ def test_servers_are_where_the_broker_is(where: dict[str, Any], servers: dict[st
 
 
 def test_a_house_without_a_broker_has_its_streams_alone() -> None:
-    """With MQTT off there are no topics, no commands and no replies in the document, and it says why."""
+    """With MQTT off the document has no topics, commands or replies, and says why."""
     told = document(broker=None)
     assert {"auctionStream", "houseStream"} == told["channels"].keys()
     assert {"followAuction", "followHouse"} == told["operations"].keys()

@@ -75,7 +75,7 @@ def test_what_passes_is_what_the_document_says(
 
 
 def test_the_servers_are_those_that_the_house_uses(database_url: str, database_kind: str, start: Start) -> None:
-    """The embedded broker is told with the ports that it has, by each process, and the house with its own."""
+    """Each process names the actual ports of the embedded broker and of the house."""
     processes = 2 if database_kind == "postgresql" else 1
     settings = {"mqtt": "embedded", "mqtt_port": "0", "mqtt_websocket_port": "0"}
     settings |= {"workers": str(processes), "database": database_url}

@@ -64,7 +64,7 @@ def begin(echo: Echo, path: str) -> socket.socket:
 )  # fmt: skip
 @pytest.mark.parametrize("path", [STREAM, POLLING])
 def test_what_waits_behind_a_stream_is_little(echo: Echo, path: str, behind: bytes) -> None:
-    """However much is sent behind an answer that goes on, little of it is kept, and none of it is looked at."""
+    """Of the bytes that follow an endless answer few are kept, and none are parsed."""
     tracemalloc.start()
     streams = [begin(echo, path) for _ in range(20)]
     sent = behind * (MANY // len(behind))
@@ -82,7 +82,7 @@ def test_what_waits_behind_a_stream_is_little(echo: Echo, path: str, behind: byt
 
 
 def test_what_waits_behind_an_answer_is_answered_in_turn(echo: Echo) -> None:
-    """Requests that are sent all at once are answered one by one, all of them, in their order."""
+    """Pipelined requests are all answered, one by one and in order."""
     count = 5000
     with echo.dial() as connection:
         sender = threading.Thread(target=connection.sendall, args=(b"".join(GET % at for at in range(count)) + LAST,))
@@ -93,7 +93,7 @@ def test_what_waits_behind_an_answer_is_answered_in_turn(echo: Echo) -> None:
 
 
 def test_what_is_not_http_behind_a_request_does_not_touch_its_answer(echo: Echo) -> None:
-    """The request is answered whole, and only then what came after it is refused."""
+    """The request is answered in full before the bytes after it are refused."""
     for path, size in ((b"/a", 17), (LARGE.encode(), 1_000_000)):
         found = answers(echo.asked(b"GET " + path + b" HTTP/1.1\r\nHost: x\r\n\r\nnonsense\r\n\r\n" + LAST))
         assert [(200, size), (400, 99)] == [(status, len(body)) for status, body in found]
@@ -101,7 +101,7 @@ def test_what_is_not_http_behind_a_request_does_not_touch_its_answer(echo: Echo)
 
 @pytest.mark.parametrize("rubbish", [b"zzz\r\n", b"3\r\nabcd\r\n", b"-1\r\n", b"0\r\nX\r\n\r\n"])
 def test_a_request_is_answered_once(echo: Echo, rubbish: bytes) -> None:
-    """Where a body breaks after its request has been answered, nothing more is said: a proxy would give it to somebody else."""
+    """If a body breaks after its request was answered, nothing more is sent: a proxy would give it to another client."""
     with echo.dial() as connection:
         connection.sendall(POST % UNREAD.encode() + CHUNKED + b"3\r\nabc\r\n")
         assert connection.recv(1000).startswith(b"HTTP/1.1 403 ")
@@ -111,7 +111,7 @@ def test_a_request_is_answered_once(echo: Echo, rubbish: bytes) -> None:
 
 
 def test_a_body_that_breaks_is_400(echo: Echo) -> None:
-    """Where it breaks before the answer, that is the answer, and whoever reads the body is let go."""
+    """If a body breaks before the answer, the fault is the answer, and the reader of the body is released."""
     [(status, _)] = answers(echo.asked(POST % b"/a" + CHUNKED + b"3\r\nabc\r\n", b"zzz\r\n" + LAST))
     assert (400, []) == (status, echo.seen)
     wait_until(lambda: not echo.connections)
@@ -119,7 +119,7 @@ def test_a_body_that_breaks_is_400(echo: Echo) -> None:
 
 @pytest.mark.parametrize("length", [b"Content-Length: 6\r\n\r\n", CHUNKED])
 def test_the_rest_of_a_body_that_nobody_read_is_no_request(echo: Echo, length: bytes) -> None:
-    """It is thrown away, and the next request on the connection is the next one."""
+    """The rest of the body is thrown away, and the next request on the connection is answered."""
     rest_of_it = b"abcdef" if b"Content" in length else b"6\r\nabcdef\r\n0\r\n\r\n"
     with echo.dial() as connection:
         connection.sendall(POST % UNREAD.encode() + length)
@@ -148,7 +148,7 @@ EXPECT = b"Expect: 100-continue\r\n"
 
 @pytest.mark.parametrize("length", [b"Content-Length: 3\r\n\r\n", CHUNKED])
 def test_a_client_that_waits_is_told_to_go_on(echo: Echo, length: bytes) -> None:
-    """`100 Continue` is there before the body, also where an upgrade is asked for, and the answer after it."""
+    """`100 Continue` comes before the body, also with a request to upgrade, and the answer comes after it."""
     body = b"abc" if b"Content" in length else b"3\r\nabc\r\n0\r\n\r\n"
     for more in (b"", b"Connection: Upgrade\r\nUpgrade: h2c\r\n"):
         with echo.dial() as connection:
@@ -159,7 +159,7 @@ def test_a_client_that_waits_is_told_to_go_on(echo: Echo, length: bytes) -> None
 
 
 def test_a_client_that_waits_may_be_refused(echo: Echo) -> None:
-    """It is not told to go on, and as it may keep its body to itself the connection ends; what follows is no request."""
+    """The client is not told to go on. It may leave its body out, so the connection ends, and what follows is no request."""
     with echo.dial() as connection:
         connection.sendall(POST % UNREAD.encode() + EXPECT + b"Content-Length: %d\r\n\r\n" % len(LAST))
         head = connection.recv(1000)
@@ -179,7 +179,7 @@ def test_a_client_that_waits_may_be_refused(echo: Echo) -> None:
     ids=["HTTP/1.0", "no body", "something else"],
 )
 def test_who_does_not_wait_is_not_told(echo: Echo, head: bytes, more: bytes) -> None:
-    """There is nothing before the answer where nothing is waited for."""
+    """Without an expectation nothing comes before the answer."""
     assert echo.asked(head + more).startswith(b"HTTP/1.1 200 OK\r\n")
 
 
@@ -205,7 +205,7 @@ def test_curl_uploads_without_a_wait(echo: Echo) -> None:
     ids=["chunk extension", "trailers", "a trailer", "chunk size", "headers", "blank lines", "address"],
 )
 def test_what_comes_of_nothing_is_bounded(echo: Echo, endless: bytes) -> None:
-    """What a client sends besides a body, wherever in a request, is refused before much of it has come."""
+    """Endless bytes outside a body are refused early, wherever they are in a request."""
     [(status, _)] = answers(echo.asked(endless))
     assert status in (400, 431) and [] == echo.seen
 
@@ -220,7 +220,7 @@ def test_http_1_0_has_no_chunks(echo: Echo) -> None:
 
 
 def test_a_client_that_leaves_is_noticed(echo: Echo) -> None:
-    """An answer that goes on ends with its client, and so it does with one that says that it sends no more."""
+    """An endless answer ends with its client, also with one that closes its sending side."""
     for leave in (socket.socket.close, lambda one: one.shutdown(socket.SHUT_WR)):
         echo.gone.clear()
         with begin(echo, STREAM) as connection:
@@ -229,7 +229,7 @@ def test_a_client_that_leaves_is_noticed(echo: Echo) -> None:
 
 
 def test_nothing_that_is_sent_writes_a_line(echo: Echo, errors_logged: Log, caplog: pytest.LogCaptureFixture) -> None:
-    """Upgrades, garbage and broken bodies leave no trace in the log, which anybody could fill with them."""
+    """Upgrades, garbage and broken bodies are not logged: any client could fill the log with them."""
     caplog.set_level(logging.DEBUG)
     upgrade = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
     for sent in (upgrade * 100 + LAST, b"nonsense\r\n\r\n", b"\x16\x03\x01", POST % b"/a" + CHUNKED + b"zzz\r\n"):

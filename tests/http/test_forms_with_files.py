@@ -110,7 +110,7 @@ BOUNDARIES = st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 @example("-", [], b"\r\n---")
 @example("a", [1, 2, 3, 4, 5], b"\r\n--a")
 async def test_a_form_passes_by_its_first_field(boundary: str, cuts: list[int], file: bytes) -> None:
-    """With the token as its first field a form passes, however it is cut and bounded, and arrives byte for byte."""
+    """A form whose first field is the token passes, however it is cut and bounded, and arrives byte for byte."""
     parts = (part("csrfToken", token().encode(), boundary), part("photo", file, boundary, '; filename="a.jpg"'))
     body = form(*parts, boundary=boundary)
     assert body == await passed(scope(boundary), receiving(*pieces(body, cuts)))
@@ -149,7 +149,7 @@ FORGED: dict[str, Callable[[str], bytes]] = {
 
 @pytest.mark.parametrize("made", FORGED.values(), ids=FORGED.keys())
 async def test_other_forms_do_not_pass(made: Callable[[str], bytes]) -> None:
-    """Without the right token as its very first field no form passes, whole or byte by byte."""
+    """A form passes only if its first field is the right token, sent whole or byte by byte."""
     body = made(token())
     assert None is await passed(scope(), receiving(body))
     assert None is await passed(scope(), receiving(*(bytes([byte]) for byte in body), b""))
@@ -170,19 +170,19 @@ async def test_other_forms_do_not_pass(made: Callable[[str], bytes]) -> None:
     ],
 )
 async def test_odd_heads_do_not_pass(kind: str) -> None:
-    """A head that does not say plainly what bounds the parts lets no form pass."""
+    """A form whose header does not name its boundary plainly does not pass."""
     body = form(part("csrfToken", token().encode()))
     assert None is await passed(scope(content_type=kind), receiving(body))
 
 
 @given(st.binary(max_size=400), CHUNKS)
 async def test_nothing_else_passes(body: bytes, cuts: list[int]) -> None:
-    """Whatever is sent instead of a form is refused, and nothing is raised."""
+    """Anything that is not a form is refused, and nothing is raised."""
     assert None is await passed(scope(), receiving(*pieces(body, cuts)))
 
 
 async def test_the_filter_reads_no_further_than_it_must() -> None:
-    """The file behind the token is not waited for, nor is a form that gives no token read beyond 8 KiB."""
+    """The guard does not wait for the file after the token, and reads no more than 8 KiB in search of a token."""
     good = part("csrfToken", token().encode()) + part("photo", b"begins", more='; filename="a"')[:-2]
     asked: list[int] = []
 
@@ -203,7 +203,7 @@ async def test_the_filter_reads_no_further_than_it_must() -> None:
 
 
 async def test_a_form_that_stalls_before_its_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever stalls before the token is there is told so in the end."""
+    """A client that stalls before its token has come is answered after a while."""
     monkeypatch.setattr(guard, "BODY_SECONDS_MAX", 0.05)
 
     async def stalled() -> Message:
@@ -236,7 +236,7 @@ async def test_a_form_is_read(cuts: list[int], file: bytes, text: str) -> None:
 @example(b"--" + BOUNDARY.encode() + b"\r\n\r\n\r\n", [])
 @example(b"--" + BOUNDARY.encode() + b"\r\nContent-Disposition: form-data\r\n\r\n", [])
 async def test_what_is_no_form_is_a_fault(body: bytes, cuts: list[int]) -> None:
-    """Anything else is a fault of the body; nothing else is raised."""
+    """Anything else is reported as a fault of the body; nothing else is raised."""
     with contextlib.suppress(Invalid):
         found = await multipart(asking(receiving(*pieces(body, cuts))), 100_000)
         await found.close()
@@ -291,7 +291,7 @@ async def test_a_form_has_few_parts(parts: list[bytes]) -> None:
 
 
 async def test_the_texts_of_a_form_have_a_size() -> None:
-    """All texts together have a bound of their own, whatever is left for files: what is refused is shown again."""
+    """All texts together have a separate bound, as a form that is refused is shown again."""
     photo = part("files", b"x" * 50_000, more='; filename="a"')
     await (await multipart(asking(receiving(form(part("a", b"x" * TEXT_CHARACTERS_MAX), photo))), 10**6)).close()
     parts = [part(f"n{number}", b"x" * (TEXT_CHARACTERS_MAX // 100)) for number in range(101)]
@@ -336,7 +336,7 @@ async def _takes_too_long(receive: Receive) -> None:
 
 @pytest.mark.parametrize("ending", [_hangs_up, _is_too_large, _is_cancelled, _takes_too_long])
 async def test_no_file_stays_open(ending: Callable[[Receive], Awaitable[Any]], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever ends a form that holds a large file, the temporary file is closed."""
+    """The temporary file of a large file is closed, whatever ends the form."""
     opened: list[UploadFile] = []
     original = UploadFile.__init__
 

@@ -45,7 +45,7 @@ def forget(echo: Echo) -> None:
 @pytest.mark.parametrize("upgrade", UPGRADES)
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])
 def test_an_upgrade_is_ignored(echo: Echo, errors_logged: Log, method: str, upgrade: str, body: str) -> None:
-    """Whatever a request would like to become, its body is its own, in one packet and in many, and nothing is logged."""
+    """A request that asks for an upgrade keeps its body, in one packet and in many, and nothing is logged."""
     head, _, tail = (method.encode() + b" /up HTTP/1.1\r\nHost: x\r\n" + UPGRADES[upgrade] + BODIES[body]).partition(
         _END
     )
@@ -106,7 +106,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("kind", REFUSED)
 def test_what_is_refused_ends_the_connection(echo: Echo, errors_logged: Log, kind: str) -> None:
-    """It is answered once, nobody else sees it, and nothing that comes after it is read; nothing is logged."""
+    """It is answered once, and nothing after it is read or logged."""
     for pieces in ([REFUSED[kind] + LAST], [REFUSED[kind], LAST], [bytes([byte]) for byte in REFUSED[kind]]):
         [(status, body)] = answers(echo.asked(*pieces))
         assert (431 if kind == "many headers" else 400) == status

@@ -30,7 +30,7 @@ def test_unsafe_requests_are_checked_on_every_route(sqlite_house: House, method:
 
 @pytest.mark.parametrize("address", ["/", "/docs", "/lots/x", "/register", "/session", "/session/end"])
 def test_pages_are_checked_too(sqlite_house: House, address: str) -> None:
-    """The filter answers below the paths of the pages with a page."""
+    """At the paths of pages the filter answers with a page."""
     answer = sqlite_house.stranger.post(address)
     assert 403 == answer.status_code
     assert answer.headers["content-type"].startswith("text/html")
@@ -86,7 +86,7 @@ def test_the_pages_own_token_passes_in_the_header(sqlite_house: House) -> None:
 
 @pytest.mark.parametrize("foreign", ["a[b]=1", "k=\u00e9", '{"j":1}=2', ";;=;"])
 def test_odd_cookies_of_others_hide_nothing(sqlite_house: House, foreign: str) -> None:
-    """Whatever another service has left in the browser before it, the page's cookie is found."""
+    """The page's cookie is found whatever cookies of other services come before it."""
     with httpx.Client(base_url=sqlite_house.base) as browser:
         token = form(browser)
         cookie = f"{foreign}; saleroom_csrf={browser.cookies['saleroom_csrf']}".encode()
@@ -131,7 +131,7 @@ def test_the_pages_token_is_bound_to_its_cookie(sqlite_house: House) -> None:
 
 
 def test_the_pages_token_needs_the_secret_of_the_house(sqlite_house: House) -> None:
-    """Who knows the cookie alone cannot work out a token for it, neither as it once was made nor by another secret."""
+    """The cookie alone gives no token, neither by the old recipe nor by another secret."""
     mask = bytes(64)
     for token in (
         hmac.digest(b"planted", b"saleroom forgery token", "sha256"),
@@ -144,7 +144,7 @@ def test_the_pages_token_needs_the_secret_of_the_house(sqlite_house: House) -> N
 
 
 def test_a_planted_pair_does_not_pass_in_a_session(sqlite_house: House) -> None:
-    """Who plants a cookie for which the house has given them a token cannot send forms in somebody else's session."""
+    """An attacker who plants a cookie with a token of the house cannot send forms in another user's session."""
     victim = f"saleroom_session={sqlite_house.newcomer().token}"
     with httpx.Client(base_url=sqlite_house.base) as attacker:
         tokens = [form(attacker)]
@@ -211,7 +211,7 @@ def test_a_session_cookie_alone_passes_nothing(sqlite_house: House) -> None:
     ],
 )
 def test_every_answer_has_the_security_headers(sqlite_house: House, method: str, address: str) -> None:
-    """Answers of every kind, errors too, carry a strict policy; whatever is not JSON has the other headers as well."""
+    """Every answer, errors too, has a strict policy; answers that are not JSON have the other headers as well."""
     answer = sqlite_house.stranger.request(method, address)
     policy = answer.headers["content-security-policy"]
     assert "nosniff" == answer.headers["x-content-type-options"]
@@ -244,7 +244,7 @@ def cors(answer: httpx.Response) -> dict[str, str]:
 
 
 def test_no_cors_headers_by_default(sqlite_house: House) -> None:
-    """Unless a setting names origins no answer has a CORS header, to no origin."""
+    """Without named origins no answer has a CORS header."""
     answer = sqlite_house.stranger.get("/auctions", headers={"Origin": ORIGIN})
     assert {} == cors(answer)
     assert {} == cors(preflight(sqlite_house, ORIGIN))
@@ -263,7 +263,7 @@ def test_cors_headers_for_named_origins_only(serve_house: ServeHouse) -> None:
 
 
 def test_caches_keep_origins_apart(serve_house: ServeHouse) -> None:
-    """Where any origin is named, each answer says that it depends on it; else a cache would give one's to another."""
+    """If origins are named, each answer varies by Origin: otherwise a cache would mix them up."""
     stranger = serve_house(cors_origins=(ORIGIN,)).stranger
     for path in ("/auctions", "/", "/nowhere"):
         for origin in ({}, {"Origin": "https://evil.example"}, {"Origin": ORIGIN}):
@@ -280,7 +280,7 @@ def test_browsers_stay_with_https(serve_house: ServeHouse, sqlite_house: House) 
 
 @pytest.mark.parametrize("name", ["Host", "X-Forwarded-Host", "Forwarded", "X-Original-URL"])
 def test_no_header_leads_away(sqlite_house: House, name: str) -> None:
-    """What a client claims of where it is is no address, and so is in no page."""
+    """A malformed Host is shown in no page."""
     gid = sqlite_house.user("ada").gid()
     for named in ("evil.example/x", 'x"><script>', "evil b", "evil:99999999", "http://evil", "[::evil", "evil\u00fc"):
         for path in (f"/lots/{gid}/screen", f"/lots/{gid}"):
@@ -289,7 +289,7 @@ def test_no_header_leads_away(sqlite_house: House, name: str) -> None:
 
 
 def test_the_public_address_is_nobodys_to_say(serve_house: ServeHouse) -> None:
-    """Where `public_url` is set no page has the Host of its request."""
+    """If `public_url` is set, no page shows the Host of its request."""
     house = serve_house(public_url="https://bids.example")
     gid = house.user("ada").auction()
     for path in (f"/lots/{gid}", f"/lots/{gid}/screen", "/"):

@@ -35,7 +35,7 @@ def path_of(house: House, endpoint: Endpoint[Any]) -> str:
      "/v1/auctions", "/.env", "/..%2f", "/auctions;x", "/%00", "/\u00fc", "/login/"],
 )  # fmt: skip
 def test_unknown_addresses_are_404(sqlite_house: House, path: str) -> None:
-    """Whatever is not in the document is 404 `not_found`, for every method that passes the filter, token or not."""
+    """A path that is not in the document is 404 `not_found`, for every method that passes the filter, token or not."""
     for client in (sqlite_house.anyone, sqlite_house.user("ada")):
         for method in ("GET", "POST", "PATCH", "DELETE", "OPTIONS"):
             assert (404, "not_found") == refusal(client.request(method, path))
@@ -98,7 +98,7 @@ def test_what_is_not_json_is_415(sqlite_house: House, endpoint: Endpoint[Any], k
 
 @each_form
 def test_a_body_without_a_type_is_415(sqlite_house: House, endpoint: Endpoint[Any]) -> None:
-    """Without a Content-Type nobody guesses."""
+    """A body without a Content-Type is refused."""
     answer = sqlite_house.user("ada").request(endpoint.method, path_of(sqlite_house, endpoint), content=b"{}")
     assert (415, "unsupported_media_type") == refusal(answer)
 
@@ -165,7 +165,7 @@ def test_the_size_of_a_body_is_a_setting(serve_house: ServeHouse) -> None:
 
 
 def test_a_body_that_does_not_arrive_is_408(sqlite_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever stalls in the middle of a body is answered 408, and the connection ends."""
+    """A client that stalls in the middle of a body is answered 408, and the connection ends."""
     monkeypatch.setattr(guard, "BODY_SECONDS_MAX", 0.2)
     [create] = [endpoint for endpoint in FORMS if endpoint.name == "createAuction"]
     answer = raw(sqlite_house, head(sqlite_house, create, "Content-Length: 100") + b'{"name":')
@@ -187,7 +187,7 @@ def test_a_body_that_does_not_arrive_is_408(sqlite_house: House, monkeypatch: py
     ],
 )
 def test_half_a_request_harms_nobody(sqlite_house: House, sent: bytes) -> None:
-    """Whoever hangs up in the middle leaves no error in the log, and the house serves on."""
+    """A client that hangs up in the middle of a body leaves no error in the log, and the house serves on."""
     for _ in range(3):
         with socket.create_connection(("127.0.0.1", sqlite_house.port)) as connection:
             connection.sendall(sent)
@@ -217,7 +217,7 @@ def test_what_is_not_http_is_400(sqlite_house: House, sent: bytes) -> None:
 
 @pytest.mark.parametrize("endless", [b"a" * 65_536, b"a" * 1_000 + b"\r\nX-B: "], ids=["one header", "many headers"])
 def test_headers_without_an_end_are_431(sqlite_house: House, endless: bytes) -> None:
-    """Nobody fills the memory with headers that never end: after 32 KiB they are refused and hung up on."""
+    """Endless headers are refused after 32 KiB, and the connection ends."""
     started = b"GET /auctions HTTP/1.1\r\nHost: x\r\nX-A: "
     head, _, body = raw(sqlite_house, started + endless * 10_000).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 431 ") or head == b""  # a client that does not stop sending may miss the answer
@@ -226,7 +226,7 @@ def test_headers_without_an_end_are_431(sqlite_house: House, endless: bytes) -> 
 
 
 def test_the_answer_to_headers_without_an_end(sqlite_house: House) -> None:
-    """Whoever stops there and listens gets 431 as JSON, with the limit."""
+    """A client that stops there and reads gets 431 as JSON, with the limit."""
     sent = b"GET / HTTP/1.1\r\nHost: x\r\nX-A: ".ljust(HEAD_BYTES_MAX + 1, b"a")
     head, _, body = raw(sqlite_house, sent).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 431 Request Header Fields Too Large\r\n")

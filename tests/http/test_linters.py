@@ -26,7 +26,7 @@ def found(*files: Path) -> list[str]:
 
 
 def test_linters_find_nothing(tmp_path: Path) -> None:
-    """Of every kind of house both documents are clean, and a fault put into one is found."""
+    """Linters find no fault in both documents of every kind of house, and find a planted one."""
     for test_users in (True, False):
         (tmp_path / f"openapi-{test_users}.json").write_bytes(api_document(test_users=test_users))
     for name, where in PLACES.items():

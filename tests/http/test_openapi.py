@@ -53,14 +53,14 @@ def test_the_document_is_valid() -> None:
 
 
 def test_the_document_is_served(sqlite_house: House) -> None:
-    """GET /openapi.json gives the very document that the tests look at."""
+    """GET /openapi.json gives the document that these tests check."""
     assert DOCUMENT == sqlite_house.stranger.json("GET", "/openapi.json")
 
 
 def test_every_route_is_in_the_document_and_the_other_way_round(
     sqlite_template: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the router answers is what the document lists, method by method; only people's pages stand beside it."""
+    """The router answers what the document lists, method by method, and beside it only pages."""
     routers: list[Router] = []
 
     def noted(*args: Any, **kwargs: Any) -> Router:
@@ -99,7 +99,7 @@ def test_every_error_code_is_documented() -> None:
 
 @each_endpoint
 def test_errors_stand_under_their_status(endpoint: Endpoint[Any]) -> None:
-    """Each error an endpoint can meet is under the status that the one map gives it, and so are those of every door."""
+    """Each error of an endpoint is under its status in the document, and so are those of every request."""
     answers = operation(endpoint)["responses"]
     expected: set[type[Refused]] = set(endpoint.refusals) | {
         problems.HeadersTooLarge,
@@ -128,7 +128,7 @@ def _schema(answer: dict[str, Any]) -> dict[str, Any]:
 
 @each_endpoint
 def test_requests_are_described(endpoint: Endpoint[Any]) -> None:
-    """Body, query, path, token, key and the forgery filter's header are described where they count, and only there."""
+    """Body, query, path, token, key and the forgery filter's header are described on the endpoints that use them only."""
     told = operation(endpoint)
     assert (endpoint.form is not None or endpoint.upload is not None) == ("requestBody" in told)
     assert {field.name for field in endpoint.query} == parameters(endpoint, "query").keys()
@@ -163,7 +163,7 @@ def test_request_bodies_say_what_is_required_and_what_is_refused() -> None:
 
 @each_endpoint
 def test_examples_are_what_they_exemplify(endpoint: Endpoint[Any]) -> None:
-    """Each request body has an example that its own reader takes."""
+    """Each form has an example that it accepts."""
     if endpoint.form is not None:
         example = operation(endpoint)["requestBody"]["content"]["application/json"]["example"]
         endpoint.form.read(json.dumps(example).encode())

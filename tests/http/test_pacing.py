@@ -7,7 +7,7 @@ from saleroom.http.pacing import AT_ONCE, Pace
 
 
 async def test_few_begin_in_each_pass() -> None:
-    """Of hundreds that come at once some begin in each pass, in order, until all have begun; who left is passed over."""
+    """Of hundreds of simultaneous requests a few begin in each pass, in order; those that were cancelled are skipped."""
     pace, began = Pace(), list[int]()
 
     async def one(number: int) -> None:
@@ -25,7 +25,7 @@ async def test_few_begin_in_each_pass() -> None:
 
 
 async def test_who_comes_alone_begins_at_once() -> None:
-    """Nobody waits where nobody else is there."""
+    """A single request does not wait."""
     pace = Pace()
     for _ in range(10):
         begins = asyncio.create_task(pace.begin())

@@ -32,7 +32,7 @@ def test_every_refusal_has_a_status() -> None:
 
 
 def test_statuses_are_client_errors_or_announced_server_errors() -> None:
-    """Only what is the house's own fault or a passing trouble is 5xx."""
+    """Only the house's own faults and temporary conditions are 5xx."""
     assert {Busy, problems.Unavailable, problems.InternalError} == {r for r, s in statuses().items() if s >= 500}
     assert all(400 <= status for status in statuses().values())
 
@@ -78,7 +78,7 @@ def test_validation_lists_every_fault_of_every_field() -> None:
 
 
 def test_a_failed_login_is_bare() -> None:
-    """The body is to the letter what the specification shows."""
+    """The body is exactly what the specification shows."""
     assert {"message": "Invalid authentication"} == body_of(InvalidAuthentication())
 
 

@@ -83,12 +83,12 @@ def test_a_client_that_has_gone_is_sent_nothing() -> None:
 
 
 def test_all_else_is_the_transports_own() -> None:
-    """It answers for its transport wherever it does not write."""
+    """Everything but writing goes to the transport below."""
     assert ("198.51.100.7", 4000) == AnswerTransport(Wire()).get_extra_info("peername")
 
 
 async def test_a_reader_must_make_headway(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever takes enough of what waits, time and again, is waited for; whoever takes less is hung up on."""
+    """A reader that takes enough in each interval may go on; one that takes less is cut off."""
     monkeypatch.setattr(client_connection, "STALL_SECONDS", 0.01)
     wire = Wire()
     wire.waiting = 10 * client_connection.STALL_BYTES_MIN
@@ -104,7 +104,7 @@ async def test_a_reader_must_make_headway(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 async def test_who_has_read_all_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is watched where nothing waits, nor after it has been taken."""
+    """A reader is not watched while nothing waits for it."""
     monkeypatch.setattr(client_connection, "STALL_SECONDS", 0.01)
     wire = Wire()
     joined = AnswerTransport(wire)

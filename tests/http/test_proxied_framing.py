@@ -50,7 +50,7 @@ def by_proxy(body: bytes) -> str:
 
 @pytest.mark.parametrize("proxy", ["nginx", "haproxy"])
 def test_a_proxy_and_the_house_see_the_same_requests(echo: Echo, ways: dict[str, int], proxy: str) -> None:
-    """Of the same bytes each reads the same requests, up to where one of them refuses to read on."""
+    """Both servers read the same requests from the same bytes, up to where one refuses to read on."""
     differ = []
     for sent in FRAMINGS:
         house = read_by(echo.port, sent, by_echo)

@@ -74,7 +74,7 @@ class Crowd:
 
 
 def test_answers_are_never_swapped(sqlite_house: House, tmp_path: Path) -> None:
-    """Of 3,000 mixed requests through real proxies everybody gets their own answers, whatever attackers hide in bodies."""
+    """Of 3,000 mixed requests through real proxies every client gets its own answers, whatever attackers hide in bodies."""
     crowd = Crowd(sqlite_house)
     people: list[threading.Thread] = []
     with contextlib.ExitStack() as stack:

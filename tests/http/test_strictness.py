@@ -104,7 +104,7 @@ BODIES: list[tuple[str, Form, dict[str, Any], bool]] = [
     ("name", "form", "body", "good"), BODIES, ids=[f"{one[0]}-{at}" for at, one in enumerate(BODIES)]
 )
 def test_house_and_schema_agree_at_the_edges(name: str, form: Form, body: dict[str, Any], good: bool) -> None:
-    """What is just inside the bounds both take, what is just outside both refuse."""
+    """Schema and reader take values just inside the bounds, and refuse those just outside."""
     assert (good, good) == (allows(body_schema(name), body), faults(form, body) == set())
 
 
