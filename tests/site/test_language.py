@@ -62,7 +62,7 @@ def language(tag: str, currency: str = "EUR") -> Language:
         ("de;q=0", "en", "en-GB"),
         ("de;q=0.0, en;q=0.001", "en", "en-GB"),
         ("de-ZZ", "de", "de"),
-        # What is not in the form of the field counts for nothing, and hides nothing else.
+        # Parts that are not in the form of the field are ignored, and hide no other part.
         ("de;q=2", "en", "en-GB"),
         ("de;q=0.5;x=1", "en", "en-GB"),
         ("de;q=0,5", "en", "en-GB"),

@@ -63,7 +63,7 @@ def furnished(house: House) -> dict[str, str]:
 
 @pytest.fixture
 def open_page(house: House, furnished: dict[str, str]) -> Iterator[Open]:
-    """Open a page as grace, but those of who has not logged in yet as a stranger."""
+    """Open a page as grace, but the forms to log in and to register as a stranger."""
     with httpx.Client(base_url=house.base, timeout=30, verify=NO_TLS) as http:
 
         def opened(path: str) -> httpx.Response:

@@ -97,7 +97,7 @@ def test_a_refusal_has_its_facts() -> None:
 
 @pytest.mark.parametrize("language", [ENGLISH, GERMAN], ids=["en", "de"])
 def test_there_are_words_for_every_change(language: object) -> None:
-    """Whatever may change of what is offered is told in a sentence, also where there was none before or is none now."""
+    """Each term that can change has a sentence, also if it had no value before or has none now."""
     said = ENGLISH if language is ENGLISH else GERMAN
     assert {*TERMS} | {"photos"} == CHANGES.keys()
     for member in CHANGES:

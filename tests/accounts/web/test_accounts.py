@@ -223,7 +223,7 @@ def test_closed_registration_is_told(serve_house: ServeHouse) -> None:
 
 
 def test_who_is_logged_in_needs_no_form(browser: Browser, house: House) -> None:
-    """The forms to log in and to register lead home whoever is logged in."""
+    """The forms to log in and to register lead a logged-in user home."""
     house.user("ada")
     browser.log_in("ada")
     for path in ("/login", "/register"):

@@ -102,7 +102,7 @@ def test_it_speaks_german(come: Come) -> None:
 
 
 def test_it_is_for_who_is_logged_in(come: Come, house: House) -> None:
-    """Anybody else is led to the login, and back; so is who is logged out while the form is open."""
+    """A stranger is led to the login, and back; so is a user who is logged out while the form is open."""
     to_form = (303, f"/login?next={PATH}")
     answer = come(None).http.get(PATH)
     assert to_form == (answer.status_code, answer.headers["location"])
@@ -116,7 +116,7 @@ def test_it_is_for_who_is_logged_in(come: Come, house: House) -> None:
 
 
 def test_it_cannot_be_forged(house: House, seller: User) -> None:
-    """Without the form's token nothing happens, whoever's cookie comes along."""
+    """Without the form's token nothing happens, even with the user's own cookies."""
     cookies = {"saleroom_session": seller.token}
     sent = {"currentPassword": PASSWORD, "newPassword": NEW}
     assert 403 == httpx.post(f"{house.base}{PATH}", data=sent, cookies=cookies).status_code

@@ -105,7 +105,7 @@ def test_a_lot_without_end_is_closed_by_its_seller(come: Come, seller: User, hou
 
 
 def test_an_end_is_announced(come: Come, seller: User) -> None:
-    """In the seller's zone; one that has passed, or is none, is told at the field, with what was written."""
+    """The end is in the seller's time zone. A past or malformed one is a fault at the field, which keeps its text."""
     visitor = come()
     gid = sold(visitor, seller, ending="open")["gid"]
     page = visitor.page(f"/sell/{gid}")

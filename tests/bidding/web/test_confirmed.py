@@ -79,7 +79,7 @@ def test_a_limit_is_not_for_another_lot(buyer: Visitor, seller: User, come: Come
 
 
 def test_somebody_elses_bid_is_no_change(buyer: Visitor, seller: User, house: House) -> None:
-    """In a busy lot a confirmed limit is taken, whoever has bid since the confirmation."""
+    """On a busy lot a confirmed limit is accepted, even if others have bid since the confirmation was shown."""
     gid = seller.auction(startingPrice="10")
     asked = confirmation(buyer, gid, "bid", maximum="1000", amount="")
     house.user("hedy").bid(gid, maximum="500")

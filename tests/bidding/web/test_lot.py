@@ -111,7 +111,7 @@ def test_each_outcome_is_told(clocked_house: House) -> None:
 
 
 def test_a_lot_bought_before_its_end_does_not_claim_to_have_ended_then(clocked_house: House, clock: FakeClock) -> None:
-    """Whoever buys now ends the auction early: its end is shown as the one that was announced."""
+    """A buyer at the fixed price ends the auction early: the page then names the announced end as such."""
     gid = clocked_house.user("ada").auction(buyNowPrice="50", endsAt=at(clock, hours=1))
     clocked_house.user("grace").json("POST", f"/auctions/{gid}/buy", json={})
     facts = page(clocked_house, f"/lots/{gid}").facts
@@ -141,7 +141,7 @@ def test_only_its_owner_sees_what_is_private(house: House) -> None:
 
 
 def test_everybody_is_told_how_they_stand(house: House) -> None:
-    """Leader, outbid and seller each read their own; who has not bid reads nothing of the kind."""
+    """The leader, an outbid user and the seller each read their own standing; a user without a bid reads none."""
     ada, grace, hedy = (house.user(name) for name in ("ada", "grace", "hedy"))
     gid = ada.auction()
     grace.bid(gid, maximum="30")

@@ -54,7 +54,7 @@ def test_who_is_not_logged_in_is_led_to_the_form_and_back(come: Come, house: Hou
 
 
 def test_an_empty_saleroom_says_how_to_begin(come: Come, house: House) -> None:
-    """Who has done nothing yet is told what to do, on each page."""
+    """Each page tells a user without any lots what to do."""
     visitor = come(house, house.newcomer())
     for path, words, link in [
         ("/mine", "You have not bid yet", "/"),
@@ -121,7 +121,7 @@ def test_the_limit_of_another_never_leaves_the_use_case(house: House) -> None:
 
 
 def test_what_i_sell(come: Come, clocked_house: House, clock: FakeClock) -> None:
-    """Open, scheduled, sold, unsold for want of bids or below the reserve, cancelled: each with what it came to."""
+    """Open, scheduled, sold, unsold without bids or below the reserve, cancelled: each lot shows its result."""
     ada, grace = clocked_house.user("ada"), clocked_house.user("grace")
     fresh, bid_on, coming, sold, unbid, unmet, cancelled = (
         ada.auction(name=f"lot {number}", **terms)

@@ -58,7 +58,7 @@ def test_a_screen_shows_its_lot_and_the_last_bids(clocked_house: House, clock: F
 
 
 def test_a_screen_has_nothing_but_its_lot(clocked_house: House) -> None:
-    """There is no header and no footer, and what is private stays so, whoever runs the projector."""
+    """There is no header and no footer, and private things stay private, whoever runs the projector."""
     ada, grace = clocked_house.user("ada"), clocked_house.user("grace")
     gid = ada.auction(reservePrice="777.777")
     grace.bid(gid, maximum="555.555")

@@ -83,7 +83,7 @@ def test_a_photo_that_goes_up_by_itself_comes_back_as_the_form_has_it(come: Come
 
 
 def test_a_stranger_sends_little(serve_house: ServeHouse) -> None:
-    """Whoever is not logged in sends no more than a text and one photo; a seller's files are looked at, all five."""
+    """A stranger can send no more than the texts and one photo; all five files of a seller are read."""
     house = serve_house(photo_bytes_max=100_000)
     files = [("files", (f"{number}.jpg", b"x" * 90_000, "image/jpeg")) for number in range(5)]
     answers = []

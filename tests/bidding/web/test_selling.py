@@ -103,7 +103,7 @@ def test_a_step_of_ones_own_counts(come: Come, house: House, seller: User) -> No
 
 
 def test_more_rows_keep_what_is_written(come: Come) -> None:
-    """Without scripts a button brings more rows for a ladder, and everything else stays as it is written."""
+    """Without scripts, a button adds rows to a ladder, and all other fields stay as they are."""
     visitor = come()
     form = visitor.page("/sell")
     rows = {"tierFrom": ["0", "50"], "tierStep": ["1", "5"]}

@@ -1,4 +1,4 @@
-"""The home page: the lots of the house, found, filtered, sorted and turned by page, all by its address."""
+"""The home page: the lots of the house. Its address says the search, the filter, the order and the page."""
 
 from __future__ import annotations
 

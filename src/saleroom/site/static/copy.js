@@ -1,4 +1,4 @@
-// Puts a button beside each command that copies it. Over plain http a browser offers no clipboard: then there is none.
+// Puts a button beside each command, which copies it. Browsers offer no clipboard over plain http: then there is no button.
 for (const block of navigator.clipboard ? document.querySelectorAll("pre[data-copy]") : []) {
   const button = document.createElement("button");
   button.type = "button";

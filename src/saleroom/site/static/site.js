@@ -71,7 +71,7 @@ for (const failure of ["htmx:error", "htmx:response:error"]) {
   });
 }
 
-// Whoever looks at old prices should know it.
+// A reader of old prices should know that they are old.
 const offline = document.getElementById("offline");
 function tellOffline(lost) {
   if (!offline || offline.hidden === !lost) return;
