@@ -69,12 +69,12 @@ class Settings(BaseModel):
     database: str = Field(
         "sqlite:///saleroom.db",
         repr=False,
-        description="Where everything is kept: sqlite:///file or postgresql://user:password@host/name.",
+        description="Database: sqlite:///file or postgresql://user:password@host/name.",
     )
     workers: Number = Field(1, ge=1, le=256, description="Processes that serve; more than one needs PostgreSQL.")
     database_pool_size: Number = Field(10, ge=1, le=1000, description="Connections to PostgreSQL of each process.")
     database_pooler: Literal["none", "transaction"] = Field(
-        "none", description="transaction where a pooler such as PgBouncer gives each transaction another connection."
+        "none", description="transaction if a pooler such as PgBouncer gives each transaction another connection."
     )
     mqtt_user: str | None = Field(None, min_length=1, description="Account on the MQTT broker.")
     mqtt_password: SecretStr | None = Field(None, description="Password of that account.")
@@ -90,7 +90,7 @@ class Settings(BaseModel):
         None, ge=0, le=65535, description="Port of the embedded broker for MQTT over WebSocket; without it: none."
     )
     mqtt_version: Literal["auto", "5", "3.1.1"] = Field(
-        "auto", description="MQTT version to speak: 5, 3.1.1, or auto for 5 where the broker takes it."
+        "auto", description="MQTT version to speak: 5, 3.1.1, or auto for 5 if the broker accepts it."
     )
     mqtt_prefix: str = Field("saleroom/", description="Begins every MQTT topic; ends with a slash.")
     mqtt: str = Field(
@@ -140,7 +140,7 @@ class Settings(BaseModel):
     )
     signing_key_file: Path | None = Field(
         None,
-        description="File (PEM, Ed25519) of the key that receipts are signed with; made where missing. None: the database.",
+        description="File (PEM, Ed25519) of the key that receipts are signed with; made if missing. None: the database.",
     )
     load_key: SecretStr | None = Field(
         None, description="Key with which `saleroom load` gets test users; 16 characters or more. Without it: none."
