@@ -128,7 +128,7 @@ def test_a_bad_file_is_refused_by_name_and_the_others_stay(browse: Browse, files
     page = browse()
     fill_in(page)
     page.get_by_label("Add photos").set_input_files(files)
-    expect(page.locator(".refused")).to_contain_text("notes.jpg: This is no picture.")
+    expect(page.locator(".refused")).to_contain_text("notes.jpg: This is not a picture.")
     expect(page.locator(".photos .status")).not_to_be_empty()
     expect(thumbs(page)).to_have_count(2)
     page.get_by_role("button", name="Dismiss").click()
