@@ -33,7 +33,9 @@ R = TypeVar("R")
 
 PASSWORD = "correct horse battery staple"
 LOAD_KEY = "a-key-for-load-tests"
-START_SECONDS_MAX = 30
+START_SECONDS_MAX = 60
+USE_CASE_SECONDS_MAX = 300
+"""Some store thousands of rows, on a machine that may be busy."""
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """For clients of a plain port: to read the machine's certificates costs more than all the requests of a short test."""
 _numbers = count(1)
@@ -145,12 +147,16 @@ class House:
 
     def write(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run a use case in a transaction of the house's own database."""
-        return asyncio.run_coroutine_threadsafe(self._database.write(use_case, *args, **kwargs), self._loop).result(30)
+        return asyncio.run_coroutine_threadsafe(self._database.write(use_case, *args, **kwargs), self._loop).result(
+            USE_CASE_SECONDS_MAX
+        )
 
     def read(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run a use case in a transaction that only reads, from the rows and not from what the house remembers."""
         self._database.cache.clear()
-        return asyncio.run_coroutine_threadsafe(self._database.read(use_case, *args, **kwargs), self._loop).result(30)
+        return asyncio.run_coroutine_threadsafe(self._database.read(use_case, *args, **kwargs), self._loop).result(
+            USE_CASE_SECONDS_MAX
+        )
 
     def advance(self, seconds: float) -> None:
         """Turn the fake clock forward, and let the closer come by."""
