@@ -1,5 +1,6 @@
 """Placing a bid: examples by hand for every number of docs/rules.md, "Placing a bid"."""
 
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -155,39 +156,52 @@ def test_placed(example: str) -> None:
     assert len(rows) == auction.bid_count
 
 
-# rule and example: terms, bids before, the refused bid; code, minimumBid where it is told
-REFUSED: dict[str, tuple[dict[str, Any], list[str], str, str, str | None]] = {
-    "2 a literal amount": ({}, ["bob up to 150"], "bob 200", "already_leading", "110"),
-    "2 the same maximum": ({}, ["bob up to 150"], "bob up to 150", "already_leading", "110"),
-    "2 a lower maximum": ({}, ["bob up to 150"], "bob up to 149.999", "already_leading", "110"),
-    "2 both, no higher": ({}, ["bob up to 150"], "bob 120 up to 150", "already_leading", "110"),
-    "3 below S": ({}, [], "bob 99.999", "bid_too_low", "100"),
-    "3 a maximum below S": ({}, [], "bob up to 99.999", "bid_too_low", "100"),
-    "3 an amount below S beside a maximum": ({}, [], "bob 99.999 up to 200", "bid_too_low", "100"),
-    "3 at P": ({}, ["bob 100"], "cyd 100", "bid_too_low", "110"),
-    "3 below P + inc(P)": ({}, ["bob 100"], "cyd 109.999", "bid_too_low", "110"),
-    "3 a maximum below it": ({}, ["bob 100"], "cyd up to 109.999", "bid_too_low", "110"),
-    "3 an amount below it": ({}, ["bob 100"], "cyd 109.999 up to 500", "bid_too_low", "110"),
-    "3 by the tier that holds P": ({"starting_price": "10"}, ["bob 10"], "cyd 10.999", "bid_too_low", "11"),
-    "3 a fixed step": (STEP_5, ["bob 100"], "cyd 104.999", "bid_too_low", "105"),
-    "3 a tie that cannot be": ({}, ["bob 150"], "cyd 150", "bid_too_low", "160"),
-    "3 nothing higher can be written": (
-        *({"starting_price": str(LIMIT)}, [f"bob {LIMIT}"], f"cyd {LIMIT}", "bid_too_low", None),
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A bid that is refused after the bids before it, and the minimum bid if the refusal tells it."""
+
+    terms: dict[str, Any] = field(default_factory=dict)
+    before: list[str] = field(default_factory=list)
+    bid: str
+    code: str
+    minimum: str | None = None
+
+
+REFUSED = {
+    "2 a literal amount": Case(before=["bob up to 150"], bid="bob 200", code="already_leading", minimum="110"),
+    "2 the same maximum": Case(before=["bob up to 150"], bid="bob up to 150", code="already_leading", minimum="110"),
+    "2 a lower maximum": Case(before=["bob up to 150"], bid="bob up to 149.999", code="already_leading", minimum="110"),
+    "2 both, no higher": Case(before=["bob up to 150"], bid="bob 120 up to 150", code="already_leading", minimum="110"),
+    "3 below S": Case(bid="bob 99.999", code="bid_too_low", minimum="100"),
+    "3 a maximum below S": Case(bid="bob up to 99.999", code="bid_too_low", minimum="100"),
+    "3 an amount below S beside a maximum": Case(bid="bob 99.999 up to 200", code="bid_too_low", minimum="100"),
+    "3 at P": Case(before=["bob 100"], bid="cyd 100", code="bid_too_low", minimum="110"),
+    "3 below P + inc(P)": Case(before=["bob 100"], bid="cyd 109.999", code="bid_too_low", minimum="110"),
+    "3 a maximum below it": Case(before=["bob 100"], bid="cyd up to 109.999", code="bid_too_low", minimum="110"),
+    "3 an amount below it": Case(before=["bob 100"], bid="cyd 109.999 up to 500", code="bid_too_low", minimum="110"),
+    "3 by the tier that holds P": Case(
+        terms={"starting_price": "10"}, before=["bob 10"], bid="cyd 10.999", code="bid_too_low", minimum="11"
     ),
-    "1 the author": ({}, [], "ada 100", "own_auction", None),
-    "1 the author, before the amount is looked at": ({}, [], "ada 1", "own_auction", None),
+    "3 a fixed step": Case(terms=STEP_5, before=["bob 100"], bid="cyd 104.999", code="bid_too_low", minimum="105"),
+    "3 a tie that cannot be": Case(before=["bob 150"], bid="cyd 150", code="bid_too_low", minimum="160"),
+    "3 nothing higher can be written": Case(
+        terms={"starting_price": str(LIMIT)}, before=[f"bob {LIMIT}"], bid=f"cyd {LIMIT}", code="bid_too_low"
+    ),
+    "1 the author": Case(bid="ada 100", code="own_auction"),
+    "1 the author, before the amount is looked at": Case(bid="ada 1", code="own_auction"),
 }
 
 
 @pytest.mark.parametrize("example", REFUSED)
 def test_refused(example: str) -> None:
-    """A bid against the rules is refused by code, and where a minimum would help, it is told."""
-    terms, before, bid, code, minimum = REFUSED[example]
-    auction, _ = place(an_auction(**terms), *before)
-    refused = refusal(place, auction, bid)
+    """A bid against the rules is refused by code, and the refusal tells the minimum bid if that helps."""
+    case = REFUSED[example]
+    auction, _ = place(an_auction(**case.terms), *case.before)
+    refused = refusal(place, auction, case.bid)
     assert isinstance(refused, Refused)
-    expected = {} if code == "own_auction" else {"minimum_bid": None if minimum is None else eur(minimum)}
-    assert (code, expected) == (refused.code, refused.facts)
+    minimum = None if case.minimum is None else eur(case.minimum)
+    expected = {} if case.code == "own_auction" else {"minimum_bid": minimum}
+    assert (case.code, expected) == (refused.code, refused.facts)
 
 
 HOUR = after(3600)
