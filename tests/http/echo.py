@@ -5,6 +5,7 @@ import contextlib
 import json
 import socket
 import threading
+import time
 from typing import Any, Self
 
 import uvicorn
@@ -68,6 +69,11 @@ class Echo:
                 for piece in pieces:
                     connection.sendall(piece)
             return rest(connection)
+
+    def settle(self) -> None:
+        """Wait until every request has run to its end: one that breaks off is answered before the application sees it."""
+        while self._server.server_state.tasks:
+            time.sleep(0.001)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer with what was asked."""

@@ -178,8 +178,9 @@ def test_packets_make_no_difference(echo: Echo, requests: list[bytes], data: st.
 
 
 def _seen(echo: Echo, pieces: list[bytes]) -> tuple[list[bytes], list[tuple[str, str, bytes]]]:
-    """Return the status lines and what the application saw; a request that breaks off may be seen or not."""
+    """Return the status lines, and what the application has seen."""
     echo.seen.clear()
     told = echo.asked(*pieces)
+    echo.settle()
     lines = [line for line in told.split(b"\r\n") if line.startswith(b"HTTP/1.1 ")]
     return lines, echo.seen.copy()
