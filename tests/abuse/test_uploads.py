@@ -159,7 +159,7 @@ def test_strangers_share_a_place_of_one(house: Hasty, tokens: dict[str, str]) ->
 def test_a_trickle_ends(tmp_path: Path, begin: object) -> None:
     """What comes in slower than any network is ended long before its five minutes, and says so."""
     assert callable(begin)
-    served = Hasty(tmp_path, test_constants=json.dumps({"saleroom.bidding.api.uploads:PACE_SECONDS": 1.0}))
+    served = Hasty(tmp_path, test_constants=json.dumps({"saleroom.http.multipart:PACE_SECONDS": 1.0}))
     try:
         token = entered(served, "ada")["ada"]
         with dial(served) as connection:
@@ -174,7 +174,7 @@ def test_a_trickle_ends(tmp_path: Path, begin: object) -> None:
 
 def test_who_is_slow_but_steady_is_waited_for(tmp_path: Path) -> None:
     """A slow network is no trickle: what keeps the pace arrives, however many times that is looked at."""
-    served = Hasty(tmp_path, test_constants=json.dumps({"saleroom.bidding.api.uploads:PACE_SECONDS": 0.5}))
+    served = Hasty(tmp_path, test_constants=json.dumps({"saleroom.http.multipart:PACE_SECONDS": 0.5}))
     try:
         token = entered(served, "ada")["ada"]
         data = PICTURE + bytes(400_000 - len(PICTURE))

@@ -166,7 +166,7 @@ def test_the_size_of_a_body_is_a_setting(serve_house: ServeHouse) -> None:
 
 def test_a_body_that_does_not_arrive_is_408(sqlite_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that stalls in the middle of a body is answered 408, and the connection ends."""
-    monkeypatch.setattr(guard, "BODY_SECONDS_MAX", 0.2)
+    monkeypatch.setattr("saleroom.http.requests.BODY_SECONDS_MAX", 0.2)
     [create] = [endpoint for endpoint in FORMS if endpoint.name == "createAuction"]
     answer = raw(sqlite_house, head(sqlite_house, create, "Content-Length: 100") + b'{"name":')
     assert answer.startswith(b"HTTP/1.1 408 ") and b'"code":"request_timeout"' in answer
