@@ -216,3 +216,9 @@ def test_the_login_errors_are_the_specifications_own() -> None:
     for status in ("400", "422"):
         [schema] = resolved(_schema(answers[status]))
         assert ["message"] == list(schema["properties"])
+
+
+def test_a_renamed_refusal_keeps_the_name_of_its_schema() -> None:
+    """Clients are generated from the names of schemas, so a class of the code may change its name and a schema may not."""
+    assert "AuctionClosedError" in DOCUMENT["components"]["schemas"]
+    assert "auction_closed" == DOCUMENT["components"]["schemas"]["AuctionClosedError"]["properties"]["code"]["const"]

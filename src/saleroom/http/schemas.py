@@ -108,7 +108,12 @@ def reference(name: str) -> Schema:
 
 def error_name(refused: type[Refused], *, bare: bool = False) -> str:
     """Return the name of an error's schema; `bare` is the specification's own shape, with nothing but `message`."""
-    return f"{'Login' if bare else ''}{refused.__name__.removesuffix('Error')}Error"
+    name = _RENAMED.get(refused.code, refused.__name__)
+    return f"{'Login' if bare else ''}{name.removesuffix('Error')}Error"
+
+
+_RENAMED = {"auction_closed": "AuctionClosed"}
+"""Codes of refusals whose class was renamed: the schema keeps its name, as clients are generated from it."""
 
 
 def _described(vocabulary: Vocabulary, name: str, schema: Schema) -> Schema:
