@@ -200,3 +200,21 @@ def test_every_requirement_is_pinned_with_digests(lock: Path) -> None:
     form = re.compile(r"[a-z0-9.-]+(\[[a-z,]+\])?==[\w.]+( ; [^\\]+?)?(\s+--hash=sha256:[0-9a-f]{64})+")
     assert [] == [entry.split()[0] for entry in entries if not form.fullmatch(entry)]
     assert entries
+
+
+def test_constants_that_tests_name_by_strings_exist() -> None:
+    """Tests change constants of a served house by names such as 'saleroom.serving:KEEP_ALIVE_SECONDS'; each exists there."""
+    missing = [
+        f"{name(file)}: {module}:{constant}"
+        for file in tracked(".py")
+        for module, constant in re.findall(r"\"(saleroom(?:\.\w+)+):(\w+)", file.read_text())
+        if not defines(ROOT / "src" / f"{module.replace('.', '/')}.py", constant)
+    ]
+    assert [] == missing
+
+
+def defines(file: Path, constant: str) -> bool:
+    """Whether a module assigns a name or defines a function of that name at its top level."""
+    return (
+        re.search(rf"^(def {constant}\(|[\w, ]*\b{constant}\b[^\n()]* = )", file.read_text(), re.MULTILINE) is not None
+    )

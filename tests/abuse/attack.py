@@ -27,7 +27,6 @@ HASTE = {
     "saleroom.http.protocol:HEAD_SECONDS_MAX": 1.0,
     "saleroom.http.client_connection:STALL_SECONDS": 0.7,
     "saleroom.http.client_connection:LINGER_SECONDS": 1.0,
-    "saleroom.http.guard:BODY_SECONDS_MAX": 1.0,
     "saleroom.http.requests:BODY_SECONDS_MAX": 1.0,
     "saleroom.serving:UNREAD_SECONDS_MAX": 2,
     "saleroom.serving:KEEP_ALIVE_SECONDS": 2,

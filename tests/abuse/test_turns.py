@@ -101,7 +101,7 @@ def test_a_dead_token_takes_no_turn_to_write(house: House, written: list[str], e
     written.clear()
     headers = {"Authorization": f"Bearer {_TOKEN}", "X-Requested-With": "test"}
     body: dict[str, Any] = {"json": endpoint.form.example if endpoint.form is not None else {}}
-    if endpoint.picture:
+    if endpoint.upload is not None:
         body = {"content": b"no picture"}
         headers["Content-Type"] = "image/jpeg"
     response = house.plain.request(endpoint.method, path, headers=headers, **body)

@@ -224,7 +224,7 @@ async def test_a_client_that_falls_silent_is_given_up(embedded: MqttSettings, su
 
 async def test_there_are_so_many_connections(embedded: MqttSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection beyond the limit is cut off at once; when another has gone there is a place again."""
-    monkeypatch.setattr(embedded, "CONNECTIONS_MAX", 2)
+    monkeypatch.setattr("saleroom.broker.embedded.CONNECTIONS_MAX", 2)
     with Raw(embedded, raw.connect("one")) as one, Raw(embedded, raw.connect("two")) as two:
         assert [CONNACK, CONNACK] == [one.receive(4), two.receive(4)]
         with Raw(embedded, raw.connect("third")) as third:

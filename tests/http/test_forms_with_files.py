@@ -204,7 +204,7 @@ async def test_the_filter_reads_no_further_than_it_must() -> None:
 
 async def test_a_form_that_stalls_before_its_token(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that stalls before its token has come is answered after a while."""
-    monkeypatch.setattr(guard, "BODY_SECONDS_MAX", 0.05)
+    monkeypatch.setattr("saleroom.http.requests.BODY_SECONDS_MAX", 0.05)
 
     async def stalled() -> Message:
         await asyncio.sleep(60)

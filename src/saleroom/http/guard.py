@@ -12,10 +12,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from saleroom.http import requests
 from saleroom.http.forgery import FORGERY_HEADER, NEW_COOKIE, SECRET, forgery_cookie, is_own_form
 from saleroom.http.multipart import FORM_WITH_FILES, boundary
 from saleroom.http.problems import BodyTimedOut, ForgeryRefused, HeadersTooLarge, Problem
-from saleroom.http.requests import BODY_SECONDS_MAX, HTTPS, SAFE_METHODS, header, media_type, read_body
+from saleroom.http.requests import HTTPS, SAFE_METHODS, header, media_type, read_body
 from saleroom.http.secret import HouseSecret
 from saleroom.kernel.errors import Invalid
 
@@ -139,7 +140,7 @@ async def _first_field(scope: Scope, receive: Receive) -> tuple[str, Receive]:
     """
     try:
         delimiter = b"--" + boundary(scope)
-        async with asyncio.timeout(BODY_SECONDS_MAX):
+        async with asyncio.timeout(requests.BODY_SECONDS_MAX):
             part, read = await _first_part(delimiter, receive)
     except Invalid:
         raise ForgeryRefused from None
