@@ -1,6 +1,6 @@
 """A second, naive model of an auction, written from the rules and not from the code, to compare with the code.
 
-Money is whole thousandths, an instant is whole microseconds since the auction's creation, and people are numbers: 0 is the
+Money is in thousandths, an instant is in microseconds since the auction's creation, and people are numbers: 0 is the
 author. A refusal is its code; for contradictory terms their `field/code` pairs follow it.
 """
 

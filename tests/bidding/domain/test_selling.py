@@ -45,7 +45,7 @@ def test_an_auction_begins_scheduled_or_open(starts: datetime | None, status: st
 
 
 def test_what_an_auction_has_unless_its_author_says_otherwise() -> None:
-    """No text, reserve, buy-now price, start or end; the default ladder; a soft close with two minutes' window and extension."""
+    """No text, reserve, buy-now price, start or end; the default ladder; a soft close of two minutes for two minutes."""
     auction = an_auction()
     assert "" == auction.description
     assert (None, None, None, None) == (
@@ -338,6 +338,6 @@ def test_a_draft_needs_no_more_than_a_name_and_a_price() -> None:
     ],
 )
 def test_how_many_auctions_an_author_may_have(running: int, earlier: datetime | None, refused: bool) -> None:
-    """The limit is for auctions that run at a time, and for auctions in a day: the earliest of those must be a day old."""
+    """With a limit of three, an author may have three auctions running, and create three in a day."""
     with pytest.raises(TooManyAuctions) if refused else nullcontext():
         refuse_too_many(running, earlier, 3, T0)
