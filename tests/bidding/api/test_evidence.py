@@ -1,4 +1,4 @@
-"""Evidence: ledgers, receipts, the time of the house, and how late a late bid was."""
+"""Evidence: ledgers, receipts, the house's time, and the lateness of a late bid."""
 
 import base64
 import json
@@ -169,7 +169,7 @@ def test_the_clock_of_the_house(house: House) -> None:
 
 
 def test_a_key_in_a_file_leaves_none_in_the_database(serve_house: ServeHouse, tmp_path: Path) -> None:
-    """With signing_key_file the file's key signs receipts, and is made if it is missing; the older key still verifies."""
+    """With signing_key_file, the file's key signs receipts, and is made if it is missing; the older key still verifies."""
     file = tmp_path / "receipts.pem"
     served = serve_house(signing_key_file=file)
     ada, bob = served.user("ada"), served.user("bob")

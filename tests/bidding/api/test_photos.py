@@ -27,7 +27,7 @@ def send(who: User, data: bytes = PICTURE, **headers: str) -> httpx.Response:
 
 
 def sent(who: User, count: int) -> list[str]:
-    """Send so many pictures and return their ids."""
+    """Send `count` pictures and return their ids."""
     return [str(send(who).json()["id"]) for _ in range(count)]
 
 
@@ -108,7 +108,7 @@ def test_a_file_lasts_for_ever(sqlite_house: House) -> None:
     ],
 )
 def test_any_other_address_is_404(house: House, path: str) -> None:
-    """An address that is not of a photo in one of its widths is 404, however it is written."""
+    """An address that is not a photo's in one of its widths is 404, however it is written."""
     photo_id = send(house.user("ada")).json()["id"]
     assert 404 == house.plain.get(path.replace("{id}", photo_id)).status_code
 

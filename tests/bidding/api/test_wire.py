@@ -15,7 +15,7 @@ END = b"\r\n\r\n"
 JAVA = (
     b"Connection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAEAAEAAAAIAAAAAAAMAAAAAAAQBAAAAAAUAAEAA\r\nUpgrade: h2c"
 )
-"""Headers of the first request of Java's client, which sends the body in a packet of its own."""
+"""Headers of the first request of Java's client, which sends the body in a separate packet."""
 
 
 def creating(house: House, *lines: bytes, token: str | None = None) -> tuple[bytes, bytes]:
@@ -34,7 +34,7 @@ def dialled(house: House) -> socket.socket:
 
 
 def test_a_client_that_would_rather_speak_http_2_is_served(house: House, errors_logged: Log) -> None:
-    """Its POST is 201 like any other, again and again on one connection, and logs nothing."""
+    """A POST that asks to upgrade is 201 like any other, again and again on one connection, and logs nothing."""
     head, body = creating(house, JAVA)
     with dialled(house) as connection:
         for _ in range(3):

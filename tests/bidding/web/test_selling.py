@@ -113,7 +113,7 @@ def test_more_rows_keep_what_is_written(come: Come) -> None:
 
 
 def test_a_lot_without_an_end_and_without_a_soft_close(come: Come, seller: User) -> None:
-    """The preview tells that the lot is open until the seller closes it, or that its end is fixed, and the lot is so."""
+    """The preview tells that the lot stays open until its seller closes it, and that no bid moves its end; the lot does so."""
     visitor = come()
     shown = preview(visitor, ending="open", softClose="off")
     assert "It stays open until you close it." in shown.main
@@ -184,7 +184,7 @@ def test_a_contradiction_is_told_before_anything_is_published(
 
 
 def test_money_is_read_as_the_reader_writes_it(come: Come, seller: User) -> None:
-    """In German, 1.234,50 is the starting price that was meant; 12.50 is a fault, and is never taken as 1250."""
+    """In German, 1.234,50 is a starting price of 1234.50; 12.50 is a fault, and is never taken as 1250."""
     german = come(**{"Accept-Language": "de"})
     assert "1234.500" == sold(german, seller, startingPrice="1.234,50")["startingPrice"]
     refused = preview(german, startingPrice="12.50")
@@ -291,7 +291,7 @@ def test_a_form_without_its_token_is_refused(come: Come) -> None:
 
 
 def test_preview_leads_back_to_the_form_as_it_was(come: Come) -> None:
-    """The link to change something leads to the form with every field as it was written."""
+    """The button to change something leads back to the form, with every field as it was written."""
     visitor = come()
     shown = preview(visitor, reservePrice="120", description="Oak\n\nand brass", ending="open", window="7")
     form = Page(visitor.send(shown, "/sell", "edit"))
