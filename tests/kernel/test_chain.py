@@ -51,9 +51,9 @@ def test_what_is_hidden_is_linked_and_committed_to_by_the_next_event() -> None:
             continue
         salts += 1
         assert entry.payload is not None
-        told = msgspec.json.decode(entry.payload)
-        assert commitment(salt(state.chain.seed, salts), sealed, hidden) == told["commitment"]
-        assert (told["hash"], ZERO) == (state.chain.head, state.chain.hidden)
+        public = msgspec.json.decode(entry.payload)
+        assert commitment(salt(state.chain.seed, salts), sealed, hidden) == public["commitment"]
+        assert (public["hash"], ZERO) == (state.chain.head, state.chain.hidden)
         hidden = ZERO
 
 
@@ -67,5 +67,5 @@ def test_an_opened_line_says_which_raises_came_before_it() -> None:
         sealed = event_parts(event)[1]
         lines.append(LedgerEvent(event.TYPE, event.at, entry.payload, sealed))
     assert auction.version == state.version
-    opened = [line.count(b'"maximum.raised"') for line in LedgerWriter("5" * 64).of(lines)]
-    assert [0, 2, 0] == opened
+    raises = [line.count(b'"maximum.raised"') for line in LedgerWriter("5" * 64).of(lines)]
+    assert [0, 2, 0] == raises

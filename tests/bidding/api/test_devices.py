@@ -145,10 +145,10 @@ def test_a_refusal_is_that_of_http(bid: dict[str, Any], modern: House, mosquitto
     gid, ada, bob = modern.user("seller").auction(), modern.user("ada"), modern.user("bob")
     bob.bid(gid, 10)
     device = join(mosquitto.settings)
-    told = json.dumps(device.ask(gid, ada.token, **bid)).replace(
+    answer = json.dumps(device.ask(gid, ada.token, **bid)).replace(
         "id, maximum, seenVersion, token", "maximum, seenVersion"
     )
-    assert over_http(ada, gid, **bid) == json.loads(told)
+    assert over_http(ada, gid, **bid) == json.loads(answer)
 
 
 def lasting(answer: dict[str, Any]) -> dict[str, Any]:

@@ -172,5 +172,5 @@ def test_a_house_that_stops_answers_what_has_come(
     assert "saleroom/status" == device.heard[-1].topic
     [answer] = device.on("saleroom/replies/last")
     assert 201 == json.loads(answer.payload)["status"]
-    told = [json.loads(heard.payload)["type"] for heard in device.on(f"saleroom/auctions/{gid}/events")]
-    assert ["bid.placed"] == told[-1:]
+    types = [json.loads(heard.payload)["type"] for heard in device.on(f"saleroom/auctions/{gid}/events")]
+    assert ["bid.placed"] == types[-1:]

@@ -95,7 +95,7 @@ def test_a_receipt_says_what_was_taken(house: House) -> None:
     ada, bob = house.user("ada"), house.user("bob")
     gid = ada.auction()
     first = bob.bid(gid, maximum="40").json()
-    said = opened(first["receipt"], bob)
+    statement = opened(first["receipt"], bob)
     event = lines(bob, gid)[-1]["event"]
     assert {
         "gid": gid,
@@ -108,7 +108,7 @@ def test_a_receipt_says_what_was_taken(house: House) -> None:
         "leading": True,
         "receivedAt": first["bid"]["receivedAt"],
         "decidedAt": first["bid"]["placedAt"],
-    } == said
+    } == statement
     raised = opened(bob.bid(gid, maximum="50").json()["receipt"], bob)
     assert (2, None, "50.000") == (raised["sequence"], raised["amount"], raised["maximum"])
     bought = bob.json("POST", f"/auctions/{ada.auction(buyNowPrice='90')}/buy", json={})

@@ -1,6 +1,6 @@
 """The rules' properties once more through the HTTP API, over generated histories, on both databases.
 
-Each history is played once per database, and all answers and records are compared with the oracle's. Then each property is
+Each history is played once per database, and answers and records are compared with the oracle. Then each property is
 checked on what a stranger could see: the requests, their answers, and the auction after each.
 """
 

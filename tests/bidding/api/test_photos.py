@@ -65,8 +65,8 @@ def test_a_photo_is_sent_put_on_an_auction_and_seen(house: House) -> None:
     assert {"photos": [photo]} == house.anyone.json("GET", f"/auctions/{gid}/photos")
     for file in photo["files"]:
         found = house.stranger.get(file["url"])
-        opened = Image.open(io.BytesIO(found.content))
-        assert (200, "WEBP", file["width"]) == (found.status_code, opened.format, opened.width)
+        image = Image.open(io.BytesIO(found.content))
+        assert (200, "WEBP", file["width"]) == (found.status_code, image.format, image.width)
 
 
 def test_a_file_lasts_for_ever(sqlite_house: House) -> None:

@@ -92,11 +92,11 @@ def test_a_body_that_nobody_wants_is_not_asked_for(
     head = f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {sqlite_house.user().token}\r\n{lines}"
     with dialled(sqlite_house) as connection:
         connection.sendall(f"{head}Expect: 100-continue\r\nContent-Length: {length}\r\n\r\n".encode())
-        told = connection.recv(65_536)
+        answer = connection.recv(65_536)
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-        told += rest(connection)
-    assert [status] == [found for found, _ in answers(told)]
-    assert b"100 Continue" not in told and b"connection: close\r\n" in told.lower()
+        answer += rest(connection)
+    assert [status] == [found for found, _ in answers(answer)]
+    assert b"100 Continue" not in answer and b"connection: close\r\n" in answer.lower()
 
 
 def test_little_waits_behind_a_stream(sqlite_house: House) -> None:

@@ -37,8 +37,8 @@ def an_auction(**terms: Any) -> Auction:
 
 def said(bid: str) -> tuple[Party, BidRequest]:
     """The bidder and the request of a bid in words."""
-    name, _, asked = bid.partition(" ")
-    amount, _, maximum = asked.partition("up to ")
+    name, _, limits = bid.partition(" ")
+    amount, _, maximum = limits.partition("up to ")
     return BY_NAME[name], BidRequest(eur(amount) if amount else None, eur(maximum) if maximum else None)
 
 

@@ -205,7 +205,7 @@ def test_refused(example: str) -> None:
 
 
 HOUR = after(3600)
-# who bids when, in an auction from one hour to two hours after its creation
+# bidder, instant and code, in an auction from one hour to two hours after its creation
 ADMITTED: list[tuple[str, datetime, str | None]] = [
     ("bob", after(0), "auction_not_started"),
     ("bob", after(3600, microseconds=-1), "auction_not_started"),
@@ -276,7 +276,7 @@ def test_what_a_bid_tells() -> None:
     auction = an_auction(reserve_price="140", ends_at=after(7200))
     auction, first = place(auction, "bob up to 130")
     _, then = place(auction, "cyd up to 150", now=after(1))
-    told = [
+    recorded = [
         (e.bidder, e.leading, e.automatic, str(e.minimum_bid), e.reserve_met, e.ends_at)
         for e in first + then
         if isinstance(e, BidPlaced)
@@ -285,15 +285,15 @@ def test_what_a_bid_tells() -> None:
         ("bob", True, False, "110.000", False, after(7200)),
         ("bob", True, True, "140.000", False, after(7200)),
         ("cyd", True, False, "150.000", True, after(7200)),
-    ] == told
+    ] == recorded
 
 
 def test_what_a_bid_tells_that_does_not_lead() -> None:
     """A bid that does not take the lead tells the state after the automatic bid that answers it."""
     auction, _ = place(an_auction(reserve_price="125"), "bob up to 150")
     _, then = place(auction, "cyd 135")
-    told = [(e.bidder, e.leading, str(e.minimum_bid), e.reserve_met) for e in then if isinstance(e, BidPlaced)]
-    assert [("cyd", False, "155.000", True), ("bob", True, "155.000", True)] == told
+    recorded = [(e.bidder, e.leading, str(e.minimum_bid), e.reserve_met) for e in then if isinstance(e, BidPlaced)]
+    assert [("cyd", False, "155.000", True), ("bob", True, "155.000", True)] == recorded
 
 
 CAP = 7_200
@@ -383,10 +383,10 @@ def test_who_comes_after_a_purchase_is_told_when_that_was() -> None:
     auction = an_auction(ends_at=after(60), buy_now_price="500")
     bought = auction.after_all(buy_now(auction, CY, after(10)))
     refused = refusal(place_bid, bought, BOB, BidRequest(eur("600"), None), after(20))
-    told = {
+    facts = {
         name: refused and refused.facts[name] for name in ("ends_at", "closed_at", "decided_at", "late_microseconds")
     }
-    assert {"ends_at": after(60), "closed_at": after(10), "decided_at": after(20), "late_microseconds": None} == told
+    assert {"ends_at": after(60), "closed_at": after(10), "decided_at": after(20), "late_microseconds": None} == facts
 
 
 def test_who_is_early_is_told_the_start() -> None:

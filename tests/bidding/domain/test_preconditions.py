@@ -206,7 +206,7 @@ def test_who_has_seen_the_last_offer_is_judged_as_anybody(history: History, seen
         except Refused as found:
             return found.code
 
-    plain, told = of(None), of(seen)
+    plain, versioned = of(None), of(seen)
     current = auction.terms_version <= seen <= auction.version
     first = ["auction_closed", "auction_not_started", "own_auction"]
-    assert told == (plain if current or plain in first else "terms_changed")
+    assert versioned == (plain if current or plain in first else "terms_changed")

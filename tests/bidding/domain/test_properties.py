@@ -192,12 +192,12 @@ def test_events_are_numbered_and_in_order_of_time(history: History) -> None:
 def test_what_a_bid_tells_comes_true(history: History) -> None:
     """The last bid of a step tells the price, the minimum bid and the reserve's state as they are afterwards."""
     for step in steps(history):
-        told = [happened for happened in step.events if isinstance(happened, BidPlaced)]
-        if not told or step.after.over:
+        placed = [happened for happened in step.events if isinstance(happened, BidPlaced)]
+        if not placed or step.after.over:
             continue
-        assert step.after.minimum_bid == told[-1].minimum_bid
-        assert step.after.reserve_met == told[-1].reserve_met
-        assert step.after.current_bid == max(bid.amount for bid in told)
+        assert step.after.minimum_bid == placed[-1].minimum_bid
+        assert step.after.reserve_met == placed[-1].reserve_met
+        assert step.after.current_bid == max(bid.amount for bid in placed)
 
 
 @given(histories())

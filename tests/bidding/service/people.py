@@ -70,8 +70,8 @@ def outcome(answer: bytes | Refused) -> str:
 def read(answer: bytes | Refused) -> dict[str, Any]:
     """An accepted answer, decoded from JSON."""
     assert isinstance(answer, bytes), f"refused: {answer}"
-    said: dict[str, Any] = msgspec.json.decode(answer)
-    return said
+    decoded: dict[str, Any] = msgspec.json.decode(answer)
+    return decoded
 
 
 async def stored(database: Database, gid: str) -> Auction:

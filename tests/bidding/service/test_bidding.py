@@ -143,9 +143,9 @@ def _said(answer: bytes | Refused, gids: list[str]) -> Any:
     """An answer without the members that differ only because the auctions have different gids."""
     if isinstance(answer, Refused):
         return answer.code, answer.facts
-    said = msgspec.json.decode(answer)
-    return said | {
-        "auction": said["auction"] | {"gid": gids.index(said["auction"]["gid"]), "head": None},
+    decoded = msgspec.json.decode(answer)
+    return decoded | {
+        "auction": decoded["auction"] | {"gid": gids.index(decoded["auction"]["gid"]), "head": None},
         "receipt": None,
     }
 

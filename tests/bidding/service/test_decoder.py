@@ -202,9 +202,9 @@ async def test_what_the_process_has(decoder: Decoder, monkeypatch: pytest.Monkey
         os.set_inheritable(inherited.fileno(), True)
         with pytest.raises(Invalid) as caught:
             await decoder.make(PICTURE)
-    told = json.loads(caught.value.faults["photo"][0].message)
-    assert {} == {name: value for name, value in told["environment"].items() if name != "LC_CTYPE"}
-    assert (4, min(19, os.nice(0) + decoder_process.NICENESS)) == (told["files"], told["nice"])
+    found = json.loads(caught.value.faults["photo"][0].message)
+    assert {} == {name: value for name, value in found["environment"].items() if name != "LC_CTYPE"}
+    assert (4, min(19, os.nice(0) + decoder_process.NICENESS)) == (found["files"], found["nice"])
     expected = {
         "RLIMIT_CORE": 0,
         "RLIMIT_FSIZE": 0,
@@ -214,7 +214,7 @@ async def test_what_the_process_has(decoder: Decoder, monkeypatch: pytest.Monkey
         "RLIMIT_AS": decoder_process.MEMORY_BYTES_MAX + 2 * len(PICTURE),
     }
     assert {name: [limit, limit] for name, limit in expected.items()} == {
-        name: told["limits"][name] for name in expected
+        name: found["limits"][name] for name in expected
     }
 
 

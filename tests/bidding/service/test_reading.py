@@ -20,8 +20,8 @@ from tests.bidding.service.people import Person, bid, person, sells
 
 def shown(view: Any) -> dict[str, Any]:
     """A view as JSON."""
-    said: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(view))
-    return said
+    decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(view))
+    return decoded
 
 
 async def test_who_sees_the_reserve(database: Database) -> None:

@@ -29,8 +29,8 @@ def test_each_kind_of_picture_is_taken(kind: str) -> None:
     made = make(written(quartered(), kind))
     assert ((640, 480), [400, 640]) == ((made.width, made.height), sorted(made.files))
     for width, data in made.files.items():
-        opened = Image.open(io.BytesIO(data))
-        assert ("WEBP", (width, width * 3 // 4)) == (opened.format, opened.size)
+        image = Image.open(io.BytesIO(data))
+        assert ("WEBP", (width, width * 3 // 4)) == (image.format, image.size)
         assert ["red", "green", "blue", "white"] == corners(data)
 
 
@@ -72,8 +72,8 @@ def test_nothing_is_left_of_what_a_camera_writes(kind: str) -> None:
     for data in make(sent).files.values():
         assert b"SECRET" not in data
         assert {b"EXIF", b"XMP ", b"ICCP"}.isdisjoint(data[start : start + 4] for start in range(len(data)))
-        opened: Any = Image.open(io.BytesIO(data))
-        assert ({}, {}) == (dict(opened.getexif()), dict(opened.getexif().get_ifd(pictures.GPS)))
+        image: Any = Image.open(io.BytesIO(data))
+        assert ({}, {}) == (dict(image.getexif()), dict(image.getexif().get_ifd(pictures.GPS)))
 
 
 def see_through(mode: str) -> bytes:

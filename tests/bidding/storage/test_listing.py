@@ -95,7 +95,7 @@ def begin(tx: Transaction, terms: list[tuple[int, int | None]]) -> tuple[Party, 
     return author, gids
 
 
-Change = tuple[int, int, int]  # which auction, which change, how much
+Change = tuple[int, int, int]  # the index of an auction, the index of a change, a number for the change
 _terms = st.tuples(st.integers(0, 3) | st.integers(0, 10**20 - 1), st.none() | st.integers(1, 5000))
 _changes = st.tuples(st.integers(0, 99), st.integers(0, len(CHANGES) - 1), st.integers(0, 5000))
 

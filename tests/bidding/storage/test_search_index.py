@@ -147,6 +147,6 @@ async def test_a_search_is_looked_up_in_the_index(database: Database) -> None:
         explain = "EXPLAIN" if tx.dialect == "postgresql" else "EXPLAIN QUERY PLAN"
         return "\n".join(str(row) for row in tx.execute(text(f"{explain} {asked}".replace(":", "\\:"))))
 
-    said = await database.read(plan)
-    assert {"sqlite": "VIRTUAL TABLE INDEX", "postgresql": "ix_text_grams"}[database.kind] in said, said
+    shown = await database.read(plan)
+    assert {"sqlite": "VIRTUAL TABLE INDEX", "postgresql": "ix_text_grams"}[database.kind] in shown, shown
     assert 3 == len(sought("clock"))

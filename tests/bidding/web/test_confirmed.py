@@ -37,10 +37,10 @@ def buyer(come: Come, house: House) -> Visitor:
 def test_a_price_that_nobody_saw_is_not_paid(buyer: Visitor, seller: User) -> None:
     """If the price is amended before the click, nothing is bought, and the page shows both prices and asks again."""
     gid = seller.auction(buyNowPrice="50", startingPrice="10")
-    asked = confirmation(buyer, gid, "buy")
-    assert "Buy for €50.00" in asked.main
+    question = confirmation(buyer, gid, "buy")
+    assert "Buy for €50.00" in question.main
     seller.patch(f"/auctions/{gid}", json={"buyNowPrice": "99999"})
-    answer = buyer.send(asked, f"/lots/{gid}/buy")
+    answer = buyer.send(question, f"/lots/{gid}/buy")
     again = Page(answer)
     assert 409 == answer.status_code
     assert "This lot was changed after you saw it. Nothing was bought." in again.main
@@ -98,9 +98,9 @@ def test_the_first_step_tells_what_has_changed_since_the_page(buyer: Visitor, se
         "The description has changed.",
         "The buy-now price was €50.00 and is now €60.00.",
     ]
-    asked = Page(buyer.send(page, f"/lots/{gid}/{kind}"))
-    assert (200, expected) == (asked.status, told(asked))
-    assert "Read what is new before you go on." in asked.main
+    question = Page(buyer.send(page, f"/lots/{gid}/{kind}"))
+    assert (200, expected) == (question.status, told(question))
+    assert "Read what is new before you go on." in question.main
     buyer.http.headers.update(FRAGMENT)
     part = buyer.send(page, f"/lots/{gid}/{kind}")
     assert expected == told(Page(part))
@@ -108,7 +108,7 @@ def test_the_first_step_tells_what_has_changed_since_the_page(buyer: Visitor, se
         assert "outerMorph" == next(e for e in Page(part).elements if e.attributes.get("id") == place)["hx-swap-oob"]
     assert [] == told(Page(buyer.http.get(f"/lots/{gid}/box")))
     del buyer.http.headers["HX-Request"]
-    assert 303 == buyer.send(asked, f"/lots/{gid}/{kind}").status_code
+    assert 303 == buyer.send(question, f"/lots/{gid}/{kind}").status_code
 
 
 def test_a_confirmation_is_its_bidders_own(buyer: Visitor, seller: User, house: House) -> None:
@@ -117,12 +117,12 @@ def test_a_confirmation_is_its_bidders_own(buyer: Visitor, seller: User, house: 
     A bid is refused with 403. A lot to be sold is previewed once more, and is not published.
     """
     gid = seller.auction(buyNowPrice="50", startingPrice="10")
-    asked = {f"/lots/{gid}/{kind}": confirmation(buyer, gid, kind) for kind in ("buy", "bid")}
+    questions = {f"/lots/{gid}/{kind}": confirmation(buyer, gid, kind) for kind in ("buy", "bid")}
     shown = preview(buyer)
     hedy = house.user("hedy")
     before = hedy.json("GET", "/me/auctions")["auctions"]
     buyer.http.cookies.set("saleroom_session", hedy.token)
-    for path, page in asked.items():
+    for path, page in questions.items():
         assert 403 == buyer.send(page, path).status_code
     assert 200 == buyer.send(shown, "/sell", "publish").status_code
     assert before == hedy.json("GET", "/me/auctions")["auctions"]
@@ -146,9 +146,9 @@ def test_a_lot_that_cannot_be_bought_any_more_says_so_at_once(buyer: Visitor, se
     ]
     for spoil in spoils:
         gid = seller.auction(buyNowPrice="50", startingPrice="10")
-        page, asked = buyer.page(f"/lots/{gid}"), confirmation(buyer, gid, "buy")
+        page, question = buyer.page(f"/lots/{gid}"), confirmation(buyer, gid, "buy")
         spoil(gid)
-        for answer in (buyer.send(page, f"/lots/{gid}/buy"), buyer.send(asked, f"/lots/{gid}/buy")):
+        for answer in (buyer.send(page, f"/lots/{gid}/buy"), buyer.send(question, f"/lots/{gid}/buy")):
             assert 409 == answer.status_code
             assert "This lot can no longer be bought at a fixed price." in Page(answer).main
             assert [] == [e for e in Page(answer).all("form") if e["action"].endswith("/buy")]
@@ -230,9 +230,9 @@ def test_changes_are_told_in_german(seller: User, come: Come, house: House) -> N
     """Changes are told in German, with amounts in the German form."""
     buyer = come(house.user("grace"), **{"Accept-Language": "de"})
     gid = seller.auction(buyNowPrice="50", startingPrice="10")
-    asked = confirmation(buyer, gid, "buy")
+    question = confirmation(buyer, gid, "buy")
     seller.patch(f"/auctions/{gid}", json={"buyNowPrice": "99999"})
-    again = Page(buyer.send(asked, f"/lots/{gid}/buy"))
+    again = Page(buyer.send(question, f"/lots/{gid}/buy"))
     assert "Es wurde nichts gekauft." in again.main
     assert ["Der Sofortkaufpreis war 50,00 € und ist jetzt 99.999,00 €."] == [
         t.replace("\u00a0", " ") for t in told(again)

@@ -72,14 +72,14 @@ def test_each_reader_is_told_their_own(house: House) -> None:
     grace, hedy = house.user("grace"), house.user("hedy")
     grace.bid(gid, maximum="33.333")
     hedy.bid(gid, maximum="77.777")
-    told = {}
+    streams = {}
     for user in (grace, hedy):
-        told[user.name] = "".join(
+        streams[user.name] = "".join(
             messages(house, f"/lots/{gid}/live?after=1", "lot-panel", None, Cookie=f"saleroom_session={user.token}")
         )
-    assert "You were outbid. " in re.sub("<[^>]+>", "", told["grace"])
-    assert "You lead at €34.33" in told["hedy"]
-    assert not any("77.777" in text for text in told.values())
+    assert "You were outbid. " in re.sub("<[^>]+>", "", streams["grace"])
+    assert "You lead at €34.33" in streams["hedy"]
+    assert not any("77.777" in text for text in streams.values())
 
 
 @pytest.mark.parametrize(

@@ -181,9 +181,9 @@ def test_a_bid_number_that_is_none_is_refused(house: House, before: str) -> None
 
 def confirmed(browser: Browser, gid: str, **values: str) -> httpx.Response:
     """Fill in the bid box, and confirm the bid that it shows."""
-    asked = browser.send(browser.open(f"/lots/{gid}"), f"/lots/{gid}/bid", **values)
-    assert 200 == asked.status_code
-    return browser.send(Page(asked), f"/lots/{gid}/bid")
+    question = browser.send(browser.open(f"/lots/{gid}"), f"/lots/{gid}/bid", **values)
+    assert 200 == question.status_code
+    return browser.send(Page(question), f"/lots/{gid}/bid")
 
 
 @pytest.mark.parametrize(
@@ -210,12 +210,12 @@ def test_what_is_confirmed_is_what_was_shown(
     grace = house.user("grace")
     gid = house.user("ada").auction()
     browser = Browser(house, grace)
-    asked = Page(browser.send(browser.open(f"/lots/{gid}"), f"/lots/{gid}/bid", **values))
+    question = Page(browser.send(browser.open(f"/lots/{gid}"), f"/lots/{gid}/bid", **values))
     assert 0 == house.anyone.json("GET", f"/auctions/{gid}")["bidCount"]
-    assert all(words in asked.main for words in shown)
-    hidden = {e["name"]: e["value"] for e in asked.all("input", type="hidden")}
+    assert all(words in question.main for words in shown)
+    hidden = {e["name"]: e["value"] for e in question.all("input", type="hidden")}
     assert placed == {name[5:].lower(): value for name, value in hidden.items() if name.startswith("exact")}
-    done = browser.send(asked, f"/lots/{gid}/bid")
+    done = browser.send(question, f"/lots/{gid}/bid")
     assert (303, f"/lots/{gid}#lot-box") == (done.status_code, done.headers["location"])
     (bid,) = grace.json("GET", f"/auctions/{gid}/bids")["bids"]
     assert placed.get("amount", "10.000") == bid["amount"]

@@ -77,14 +77,14 @@ def test_a_result_is_told(clocked_house: House, clock: FakeClock) -> None:
     for gid in (sold, unmet, unbid):
         ada.json("POST", f"/auctions/{gid}/close", json={})
     ada.delete(f"/auctions/{cancelled}")
-    said = [state(screen(clocked_house, gid)) for gid in (sold, unmet, unbid, cancelled)]
+    states = [state(screen(clocked_house, gid)) for gid in (sold, unmet, unbid, cancelled)]
     coming = "The next lot comes by itself."
     assert [
         f"Sold Hammer price €12.00 Goes to grace {coming}",
         f"Not sold Highest bid €12.00 The reserve was not met. {coming}",
         f"Not sold Starting price €10.00 Nobody has bid. {coming}",
         f"Cancelled {coming}",
-    ] == said
+    ] == states
 
 
 def test_a_lot_to_come_counts_down_to_its_start(clocked_house: House, clock: FakeClock) -> None:
