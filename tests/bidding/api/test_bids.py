@@ -27,7 +27,7 @@ def history(user: User, gid: str) -> list[tuple[str, str, bool]]:
 
 
 def test_the_answer_to_a_bid(house: House) -> None:
-    """An accepted bid is 201 with the bid, the auction as everybody sees it now, and whether the bidder leads."""
+    """An accepted bid is 201 with the bid, the auction as everyone sees it now, and whether the bidder leads."""
     ada, bob = house.user("ada"), house.user("bob")
     gid = ada.auction(reservePrice="10.5")
     answer = bob.bid(gid, amount="10.25")

@@ -159,7 +159,7 @@ def lasting(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_refusals_by_the_state_of_things(modern: House, mosquitto: Mosquitto, join: Join) -> None:
-    """An unknown auction, an own one, one that is over, a leading bidder and a dead token are refused as over HTTP."""
+    """Bids on an unknown, own or closed auction, of its leader, or with a dead token are refused as over HTTP."""
     seller, ada = modern.user("seller"), modern.user("ada")
     leading, over = seller.auction(), seller.auction()
     ada.bid(leading, 10)

@@ -142,7 +142,7 @@ class Oracle:
         return None
 
     def least(self) -> int | None:
-        """The least next bid: S if there is no bid, else P + inc(P)."""
+        """The minimum bid: S if there is no bid, otherwise P + inc(P)."""
         if self.status in ("closed", "cancelled"):
             return None
         if self.price is None:

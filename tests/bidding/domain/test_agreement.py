@@ -21,7 +21,7 @@ def told(game: Game) -> dict[str, Any]:
 
 @given(histories(steps_max=20))
 def test_the_rules_and_the_oracle_agree(history: History) -> None:
-    """After every step both have the same refusal, price, leader, limit, end, recorded bids, events and least bid."""
+    """After every step both have the same refusal, price, leader, limit, end, recorded bids, events and minimum bid."""
     game, oracle = Game(history.lot), Oracle(history.lot)
     assert oracle.seen() == told(game)
     for now, act in history.acts(oracle):

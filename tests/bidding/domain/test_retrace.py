@@ -71,7 +71,7 @@ class Story:
 
 
 def broken(log: list[Event]) -> tuple[int, str] | None:
-    """Where a log breaks and why, or None."""
+    """The index of the event at which a log breaks, and the reason; or None."""
     try:
         retrace(log)
     except RuleViolation as error:

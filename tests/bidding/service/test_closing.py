@@ -83,7 +83,7 @@ async def test_several_closers_close_once(open_database: OpenDatabase) -> None:
 
 
 async def test_closing_while_people_bid(open_database: OpenDatabase) -> None:
-    """With the real clock, and bidders and closers in two processes, no bid is at or after the end, and one closes."""
+    """With the real clock, bidders and closers in two processes: no bid is at or after the end, and there is one close."""
     here, there = open_database(), open_database()
     ada = await person(here)
     people = [await person(here) for _ in range(6)]
