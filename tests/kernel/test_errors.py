@@ -1,4 +1,4 @@
-"""Refusals and faults as values, and every sentence that the rules say: people act on them, so they stand here once more."""
+"""Refusals and faults as values, and every sentence of the rules, repeated here because people act on them."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -20,14 +20,14 @@ from tests.bidding.domain.playing import T0
 
 
 def test_a_refusal_says_its_sentence() -> None:
-    """The docstring's first line, or what is said instead; its text for a log is the same, and its facts are kept."""
+    """The message is the docstring's first line or the given one; as text it is the same, and the facts are kept."""
     assert "Too many tries; wait a while, then try again." == TooManyRequests().message == str(TooManyRequests())
     refused = AlreadyLeading("Not so.", minimum_bid=Decimal(3))
     assert ("Not so.", "Not so.", {"minimum_bid": Decimal(3)}) == (refused.message, str(refused), refused.facts)
 
 
 def test_a_refusal_without_any_words_is_a_fault_of_ours() -> None:
-    """A kind of refusal without a docstring does not go unnoticed: it cannot be made."""
+    """A refusal whose class has no docstring cannot be made, so that a missing one is noticed."""
 
     class Silent(Refused):
         __doc__ = None
@@ -37,7 +37,7 @@ def test_a_refusal_without_any_words_is_a_fault_of_ours() -> None:
 
 
 def test_faults_are_the_same_where_they_say_the_same() -> None:
-    """Code and message make a fault, also as a member of a set; its facts follow from them."""
+    """Faults with the same code and message are equal, also in a set; facts do not count, as they follow from these."""
     one, same = Fault("a", "b", most=1), Fault("a", "b")
     assert one == same
     assert hash(one) == hash(same)
@@ -134,7 +134,7 @@ SAID: list[tuple[str, Callable[[], Any], list[Said]]] = [
 
 @pytest.mark.parametrize(("about", "act", "said"), SAID)
 def test_each_fault_says_what_would_be_right(about: str, act: Callable[[], Any], said: list[Said]) -> None:
-    """Each fault has its code, its sentence, and the numbers of it as facts."""
+    """Each fault has its code, its sentence, and the sentence's numbers as facts."""
     found: Any = None
 
     def ask() -> None:

@@ -1,4 +1,4 @@
-"""How searches compare text: case and accents of any script, and what must not be lost."""
+"""How searches compare text: without case and accents in any script, but with the signs that must stay."""
 
 import sys
 import unicodedata
@@ -38,14 +38,14 @@ _texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
     ],
 )
 def test_scripts(text: str, folded: str) -> None:
-    """Each script without its case and its accents, but with the signs that make another word."""
+    """Folding removes the case and accents of each script, but keeps the signs that make another word."""
     assert folded == fold(text)
     assert folded == fold(unicodedata.normalize("NFD", text)) == fold(unicodedata.normalize("NFC", text))
 
 
 def test_every_character() -> None:
-    """Upper, lower, composed and decomposed, a character folds to the same; but iota below has a capital beside."""
-    odd = []
+    """All forms of a character fold alike, except a subscript iota, whose capital is a separate letter."""
+    exceptions = []
     for number in range(sys.maxunicode + 1):
         character = chr(number)
         if character.isascii() or unicodedata.category(character) in ("Cn", "Cs", "Co"):
@@ -53,13 +53,13 @@ def test_every_character() -> None:
         once = fold(character)
         forms = (once, unicodedata.normalize("NFD", character), character.lower(), character.upper())
         if {once} != {fold(form) for form in forms} and "\u0345" not in unicodedata.normalize("NFD", character):
-            odd.append(f"U+{number:04X}")
-    assert [] == odd
+            exceptions.append(f"U+{number:04X}")
+    assert [] == exceptions
 
 
 @given(_texts)
 def test_twice_is_once(text: str) -> None:
-    """What is folded stays as it is, composed or not, and breaks no line."""
+    """Folding folded text changes nothing; composed and decomposed text fold alike, without line breaks."""
     folded = fold(text)
     assert folded == fold(folded)
     assert folded == fold(unicodedata.normalize("NFC", text)) == fold(unicodedata.normalize("NFD", text))
@@ -68,13 +68,13 @@ def test_twice_is_once(text: str) -> None:
 
 @given(_texts, _texts, _texts)
 def test_a_text_has_the_numbers_of_what_it_contains(before: str, wanted: str, after: str) -> None:
-    """What a search looks up is in every text that has what it is for, so that no search misses anything."""
+    """A text has all numbers that a search for any part of it looks up, so that no search misses a text."""
     wanted = fold(wanted)
     assert set(sought(wanted)) <= grams(before + wanted + after)
 
 
 def test_a_search_looks_up_a_few_numbers() -> None:
-    """However long it is, and whatever it repeats; nothing at all where it is empty."""
+    """A search looks up only a few numbers, however long or repetitive it is; an empty search looks up none."""
     assert [] == sought("")
     assert [1, 1, 1, 1] == [len(sought(text)) for text in ("a", "ab", "abc", "aaaa")]
     assert 1 == len(sought("a" * 200))

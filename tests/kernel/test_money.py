@@ -1,4 +1,4 @@
-"""Money as text: what is an amount, exactly, and what is refused."""
+"""Money as text: exactly which texts are amounts, and which are refused."""
 
 from decimal import Decimal
 
@@ -55,7 +55,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("text", "wire"), AMOUNTS.items())
 def test_amounts_are_read_exactly(text: str, wire: str) -> None:
-    """An amount in any of its spellings is the same Decimal with exactly three decimals."""
+    """Every spelling of an amount is read as the same Decimal with exactly three decimals."""
     assert wire == str(parse_money(text))
 
 
@@ -76,7 +76,7 @@ def test_every_amount_of_20_digits_comes_back(thousandths: int) -> None:
 
 @given(st.text(max_size=30) | st.from_regex(r"[-+]?[0-9_ ]{0,20}\.?[0-9e]{0,5}", fullmatch=True))
 def test_any_text_is_an_amount_or_a_fault(text: str) -> None:
-    """No text makes the parser fail, and what it reads is within the limits and writes the same number again."""
+    """No text makes the parser fail; an amount that it reads is within the limits and is written as the same number."""
     amount = parse_money(text)
     if isinstance(amount, Fault):
         assert "" != amount.message
@@ -87,6 +87,6 @@ def test_any_text_is_an_amount_or_a_fault(text: str) -> None:
 
 
 def test_nothing_is_above_the_limit() -> None:
-    """A sum that 20 digits cannot write is None, and the last one that they can is not."""
+    """A sum of more than 20 digits is None; the highest sum of 20 digits is not."""
     assert LIMIT == above(LIMIT - STEP, STEP)
     assert above(LIMIT, STEP) is None

@@ -1,4 +1,4 @@
-"""What a name or a description may hold: every script that people write, and nothing that harms what stands beside it."""
+"""Names and descriptions may have every script that people write, and nothing that harms the text beside them."""
 
 import unicodedata
 
@@ -69,7 +69,7 @@ HIDDEN = {
 
 @pytest.mark.parametrize("script", WRITTEN)
 def test_what_people_write_passes(script: str) -> None:
-    """Real text passes as it is, composed and decomposed, in a name and in a description."""
+    """Real text is accepted as it is, composed and decomposed, in a name and in a description."""
     for form in (WRITTEN[script], *(unicodedata.normalize(form, WRITTEN[script]) for form in ("NFC", "NFD"))):
         assert hidden_fault(form, lines=False) is None
         assert shown_fault(form) is None
@@ -77,7 +77,7 @@ def test_what_people_write_passes(script: str) -> None:
 
 @pytest.mark.parametrize("kind", PILES)
 def test_piles_are_refused(kind: str) -> None:
-    """More marks on one character than any script has are refused, of every class, and mixed with what shows nothing."""
+    """More marks on one character than any script has are refused, of every class, also mixed with invisible characters."""
     mark = PILES[kind]
     assert shown_fault(f"a{mark * MARKS_MAX}b{mark * MARKS_MAX}") is None
     for pile in (mark * (MARKS_MAX + 1), (mark + "\u0301\u200b") * 3, ("\u0301" + mark + "\u115f") * 3):
@@ -88,14 +88,14 @@ def test_piles_are_refused(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", HIDDEN)
 def test_what_steers_is_refused(kind: str) -> None:
-    """Characters that steer what shows them, end a line, or hide words are refused in a name."""
+    """Characters that control the display, end a line, or hide words are refused in a name."""
     found = hidden_fault(f"a{HIDDEN[kind]}b", lines=False)
     assert found is not None
     assert "text_characters" == found.code
 
 
 def test_descriptions_have_lines() -> None:
-    """Breaks of lines and tabs pass in a description; what steers does not."""
+    """Line breaks and tabs are accepted in a description; control characters are not."""
     assert hidden_fault("a\r\n\tb\u2028c", lines=True) is None
     assert hidden_fault("a\x1bb", lines=True) is not None
 
@@ -104,13 +104,13 @@ def test_descriptions_have_lines() -> None:
     "blank", ["\u200b", "\u3164", "\u00ad\u0300", "\u2800 \u2800", "\u115f\u1160", "\ue000", " \u00a0"]
 )
 def test_what_shows_nothing_is_refused(blank: str) -> None:
-    """A text of nothing but blanks, marks and ignored characters is refused."""
+    """A text of only blanks, marks and ignored characters is refused."""
     assert shown_fault(blank) is not None
 
 
 @given(st.text(max_size=60))
 def test_any_text_is_judged(text: str) -> None:
-    """Whatever the text, both say a fault or nothing; and no run that takes no place is longer than allowed where they pass."""
+    """Both checks accept or refuse any text without an error; accepted text has no run of marks longer than the limit."""
     hidden_fault(text, lines=True)
     if shown_fault(text) is None:
         longest = run = 0

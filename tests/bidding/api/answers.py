@@ -38,7 +38,7 @@ def after(text: str, **more: float) -> str:
 def raw(house: House, sent: bytes, *, then_close: bool = False) -> bytes:
     """Send bytes to a house, all or as many as it reads, and return its whole answer."""
     with socket.create_connection(("127.0.0.1", house.port), timeout=10) as connection:
-        with contextlib.suppress(ConnectionError):  # whoever is refused midway may find the door shut
+        with contextlib.suppress(ConnectionError):  # a client refused midway may find the connection closed
             connection.sendall(sent)
             if then_close:
                 connection.shutdown(socket.SHUT_WR)

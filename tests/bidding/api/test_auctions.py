@@ -1,4 +1,4 @@
-"""Auctions over HTTP: create, show, amend, cancel and close them; and who may, until when."""
+"""Auctions over HTTP: creating, showing, amending, cancelling and closing them, and the permission for each."""
 
 import re
 from typing import Any
@@ -62,7 +62,7 @@ def test_gids_are_short_and_cannot_be_guessed(house: House) -> None:
 
 
 def test_every_term_is_kept(house: House) -> None:
-    """All terms of an auction are shown, and to everybody but the author without the reserve."""
+    """All terms of an auction are shown, but the reserve only to the author."""
     terms = {
         **DRAFT,
         "description": "Walnut, 1740",
@@ -203,7 +203,7 @@ def test_amending_nothing_changes_nothing(house: House, changes: dict[str, Any])
 
 
 def test_amending_is_refused(house: House) -> None:
-    """Another user is 403, terms that contradict the remaining ones are 400, and after the first bid it is 409 `has_bids`."""
+    """Amending is 403 for another user, 400 if terms contradict the remaining ones, and 409 `has_bids` after the first bid."""
     ada, bob = house.user("ada"), house.user("bob")
     gid = ada.auction(reservePrice=20)
     before = records(house, gid)
@@ -302,7 +302,7 @@ def test_announce_the_end(clocked_house: House) -> None:
 
 
 def test_an_auction_opens_and_closes_by_the_clock(clocked_house: House, clock: FakeClock) -> None:
-    """An auction opens at its start and closes at its end, with those very instants, however late the closer comes."""
+    """An auction opens at its start and closes at its end, dated by exactly those, however late the closer comes."""
     ada = clocked_house.user("ada")
     now = ada.json("GET", "/me")["createdAt"]
     start, end = after(now, seconds=60), after(now, seconds=120)
@@ -334,7 +334,7 @@ def test_a_start_in_the_past_opens_at_once(house: House) -> None:
 
 
 def test_an_author_has_so_many_auctions(serve_house: ServeHouse) -> None:
-    """An auction beyond the setting is 409 with the limit, and other users still have room; the page says the same."""
+    """An auction beyond the setting is 409 with the limit, on the page too; other users still have room."""
     house = serve_house(auctions_per_user_max=2)
     ada = house.user("ada")
     gids = [ada.auction() for _ in range(2)]

@@ -1,4 +1,4 @@
-"""Bids over HTTP: the examples of the rules, every refusal with its facts, and what others may see."""
+"""Bids over HTTP: the examples of the rules, every refusal with its facts, and what other users see."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def history(user: User, gid: str) -> list[tuple[str, str, bool]]:
 
 
 def test_the_answer_to_a_bid(house: House) -> None:
-    """An accepted bid is 201 with the bid, the auction as everybody sees it now, and whether the bidder leads."""
+    """An accepted bid is 201 with the bid, the auction as everyone sees it now, and whether the bidder leads."""
     ada, bob = house.user("ada"), house.user("bob")
     gid = ada.auction(reservePrice="10.5")
     answer = bob.bid(gid, amount="10.25")
@@ -191,7 +191,7 @@ def test_a_leader_does_not_bid_against_themselves(house: House, asked: dict[str,
 
 
 def test_nobody_bids_in_their_own_auction(house: House) -> None:
-    """A bid of the author is 403 `own_auction`, low or high, and so is buying."""
+    """The author's bid, low or high, is 403 `own_auction`, and so is buying."""
     ada = house.user("ada")
     gid = ada.auction(buyNowPrice=50)
     stored = records(house, gid)
@@ -221,12 +221,12 @@ def test_a_bid_without_a_price_is_no_bid(house: House) -> None:
 
 
 def test_a_maximum_is_its_bidders_secret(house: House) -> None:
-    """While the auction is open, no answer or refusal shows a maximum to anybody but its bidder."""
+    """While the auction is open, answers and refusals show a maximum to its bidder only."""
     ada, bob, cy = (
         house.newcomer(),
         house.newcomer(),
         house.newcomer(),
-    )  # other tests bid on the lots of those with names
+    )  # other tests bid on the lots of named users
     gid = ada.auction()
     bob.bid(gid, maximum="777.777")
     bob.bid(gid, maximum="888.888")
@@ -244,7 +244,7 @@ def test_a_maximum_is_its_bidders_secret(house: House) -> None:
 
 
 def test_buy_now(house: House) -> None:
-    """Before the first bid anybody but the author can buy at the buy-now price: the lot is sold and closed at once."""
+    """Before the first bid any user but the author can buy at the buy-now price; the lot is sold and closed at once."""
     ada, bob, cy = house.user("ada"), house.user("bob"), house.user("cy.")
     gid = ada.auction(buyNowPrice="50.5", reservePrice=20)
     answer = bob.post(f"/auctions/{gid}/buy")

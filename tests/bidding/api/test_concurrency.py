@@ -94,13 +94,13 @@ def the_history_rises(stored: Records) -> None:
 
 
 def one_effect_per_key(asked: list[Asked]) -> None:
-    """Check that two accepted requests with one key have one answer, and otherwise differ by a lost lead only."""
+    """Check that two requests with one key have one answer if both are accepted, and otherwise differ only by a lost lead."""
     twice = 0
     for one in asked:
         bodies = {answer.content for answer in one.answers if answer.status_code == 201}
         assert len(bodies) <= 1
         if bodies and len({answer.status_code for answer in one.answers}) == 2:
-            # Refused for leading, then outbid, then judged afresh: a key keeps what was accepted only.
+            # Refused for leading, then outbid, then decided again: a key keeps accepted answers only.
             assert "already_leading" in [answer.json().get("code") for answer in one.answers]
         elif bodies:
             twice += 1
@@ -136,7 +136,7 @@ def _when(one: Asked) -> tuple[int, bool, Decimal]:
 
 
 def test_rivals_for_one_lot(house: House) -> None:
-    """Of 32 who buy at once, one gets the lot and 31 are told that it is over."""
+    """If 32 users buy at once, one gets the lot and 31 are told that the auction is over."""
     gid = house.user("ada").auction(buyNowPrice=50)
     buyers = [house.user(f"bidder{number}") for number in range(BIDDERS)]
 

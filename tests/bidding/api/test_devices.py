@@ -29,7 +29,7 @@ def bids(user: User, gid: str) -> list[tuple[str, str]]:
 
 
 def test_a_bid_is_placed_and_answered(served: House, broker: MqttSettings, join: Join) -> None:
-    """A command is a bid like any other; its answer on `replies/{id}` is HTTP's, after a status, and is not retained."""
+    """A command is a bid like any other; its answer on `replies/{id}` is HTTP's after a status, and is not retained."""
     seller, ada = served.user("seller"), served.user("ada")
     gid = seller.auction()
     device = join(broker)
@@ -69,7 +69,7 @@ def test_an_answer_goes_where_mqtt_5_asks(modern: House, mosquitto: Mosquitto, j
     ],
 )
 def test_an_answer_goes_nowhere_but_below_replies(topic: str, modern: House, mosquitto: Mosquitto, join: Join) -> None:
-    """A response topic elsewhere is refused on `replies/{id}`, with the other faults, and nothing is published there."""
+    """Another response topic is refused on `replies/{id}`, with the other faults, and nothing is published to it."""
     gid, ada = modern.user("seller").auction(), modern.user("ada")
     where = topic.format(gid=gid)
     device = join(mosquitto.settings, "saleroom/replies/#", where, version=V5)
@@ -145,10 +145,10 @@ def test_a_refusal_is_that_of_http(bid: dict[str, Any], modern: House, mosquitto
     gid, ada, bob = modern.user("seller").auction(), modern.user("ada"), modern.user("bob")
     bob.bid(gid, 10)
     device = join(mosquitto.settings)
-    told = json.dumps(device.ask(gid, ada.token, **bid)).replace(
+    answer = json.dumps(device.ask(gid, ada.token, **bid)).replace(
         "id, maximum, seenVersion, token", "maximum, seenVersion"
     )
-    assert over_http(ada, gid, **bid) == json.loads(told)
+    assert over_http(ada, gid, **bid) == json.loads(answer)
 
 
 def lasting(answer: dict[str, Any]) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def lasting(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_refusals_by_the_state_of_things(modern: House, mosquitto: Mosquitto, join: Join) -> None:
-    """The refusals for an unknown auction, one's own, one that is over, for leading already and for a dead token are HTTP's."""
+    """Bids on an unknown, own or closed auction, of its leader, or with a dead token are refused as over HTTP."""
     seller, ada = modern.user("seller"), modern.user("ada")
     leading, over = seller.auction(), seller.auction()
     ada.bid(leading, 10)
@@ -212,7 +212,7 @@ def test_faults_of_a_command_come_at_once(modern: House, mosquitto: Mosquitto, j
 def test_what_cannot_be_answered_is_dropped(
     payload: bytes, reason: str, modern: House, mosquitto: Mosquitto, join: Join, errors_logged: Log
 ) -> None:
-    """Such a message is no bid and gets no answer; it is counted by its reason, and the next one is served."""
+    """Such a message is no bid and gets no answer; it is counted by its reason, and the next message is served."""
     gid, ada = modern.user("seller").auction(), modern.user("ada")
     device = join(mosquitto.settings, "saleroom/replies/#")
     device.send(gid, payload)
@@ -228,9 +228,9 @@ def test_a_stored_command_is_never_a_bid(
     errors_logged: Log,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A command that a broker has stored, for whoever comes, is dropped when the house comes, and taken away.
+    """A command that a broker has stored is dropped when the house connects, and removed from the broker.
 
-    That the house hears of its own taking away is no drop.
+    The house then receives its own removal, which does not count as a drop.
     """
     monkeypatch.setattr("saleroom.logs.TELL_SECONDS", 0.01)
     house = connected(serve_house(**on(mosquitto.settings)))
@@ -257,7 +257,7 @@ def test_a_stored_command_is_never_a_bid(
 
 
 def test_no_line_of_the_log_has_a_token(modern: House, mosquitto: Mosquitto, join: Join, errors_logged: Log) -> None:
-    """No token gets into the log, valid or forged, whatever happens to the command."""
+    """No token, valid or forged, gets into the log, whatever happens to the command."""
     gid, ada = modern.user("seller").auction(), modern.user("ada")
     device = join(mosquitto.settings)
     for token in (ada.token, "forged-token"):
@@ -279,7 +279,7 @@ def test_a_device_may_have_an_odd_name(served: House, broker: MqttSettings, join
 def test_a_bug_is_answered_and_harms_nobody_else(
     modern: House, mosquitto: Mosquitto, join: Join, monkeypatch: pytest.MonkeyPatch, errors_logged: Log
 ) -> None:
-    """A bug is 500 without details; the log has them all but the token, and the connection goes on."""
+    """A bug is 500 without details; the log has all details but the token, and the connection goes on."""
     gid, ada = modern.user("seller").auction(), modern.user("ada")
     device = join(mosquitto.settings)
     with monkeypatch.context() as patch:

@@ -1,4 +1,4 @@
-"""Bids over MQTT if there are too many, or if the house cannot place them."""
+"""Bids over MQTT that are too many, or that the house cannot place."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ def line(database_url: str) -> Iterator[Line]:
 
 
 def test_drops_are_told_once_a_second(modern: House, mosquitto: Mosquitto, join: Join, errors_logged: Log) -> None:
-    """A storm of rubbish logs one line for the first message and then one a second, with all messages counted."""
+    """A storm of invalid messages logs one line for the first and then one a second, and counts all messages."""
     device = join(mosquitto.settings)
     for _ in range(300):
         device.send("x", b"rubbish")
@@ -66,7 +66,7 @@ def test_a_token_has_a_rate_of_its_own(
 
 
 def test_a_storm_of_commands(served: House, broker: MqttSettings, join: Join) -> None:
-    """Each of 500 commands of 20 devices is answered, the accepted ones are the history, and the highest one leads."""
+    """Each of 500 commands of 20 devices is answered, the accepted bids are the history, and the highest leads."""
     gid = served.user("seller").auction(increment="0.001")
     people = [served.newcomer() for _ in range(20)]
     devices = [join(broker, f"saleroom/replies/{person.name}/+", version=V311) for person in people]
@@ -116,7 +116,7 @@ def _history(user: User, gid: str) -> Iterator[tuple[str, str]]:
 def test_commands_beyond_the_limit_are_told_so(
     modern: House, mosquitto: Mosquitto, join: Join, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While too many commands wait, the next one is answered `busy`, and nothing changes."""
+    """While too many commands wait, the next command is answered `busy`, and nothing changes."""
     monkeypatch.setattr(devices, "UNDER_WAY_MAX", 0)
     gid, ada = modern.user("seller").auction(), modern.user("ada")
     device = join(mosquitto.settings)
@@ -172,5 +172,5 @@ def test_a_house_that_stops_answers_what_has_come(
     assert "saleroom/status" == device.heard[-1].topic
     [answer] = device.on("saleroom/replies/last")
     assert 201 == json.loads(answer.payload)["status"]
-    told = [json.loads(heard.payload)["type"] for heard in device.on(f"saleroom/auctions/{gid}/events")]
-    assert ["bid.placed"] == told[-1:]
+    types = [json.loads(heard.payload)["type"] for heard in device.on(f"saleroom/auctions/{gid}/events")]
+    assert ["bid.placed"] == types[-1:]

@@ -1,4 +1,4 @@
-"""Evidence: ledgers, receipts, the time of the house, and how late a late bid was."""
+"""Evidence: ledgers, receipts, the house's time, and the lateness of a late bid."""
 
 import base64
 import json
@@ -95,7 +95,7 @@ def test_a_receipt_says_what_was_taken(house: House) -> None:
     ada, bob = house.user("ada"), house.user("bob")
     gid = ada.auction()
     first = bob.bid(gid, maximum="40").json()
-    said = opened(first["receipt"], bob)
+    statement = opened(first["receipt"], bob)
     event = lines(bob, gid)[-1]["event"]
     assert {
         "gid": gid,
@@ -108,7 +108,7 @@ def test_a_receipt_says_what_was_taken(house: House) -> None:
         "leading": True,
         "receivedAt": first["bid"]["receivedAt"],
         "decidedAt": first["bid"]["placedAt"],
-    } == said
+    } == statement
     raised = opened(bob.bid(gid, maximum="50").json()["receipt"], bob)
     assert (2, None, "50.000") == (raised["sequence"], raised["amount"], raised["maximum"])
     bought = bob.json("POST", f"/auctions/{ada.auction(buyNowPrice='90')}/buy", json={})
@@ -169,7 +169,7 @@ def test_the_clock_of_the_house(house: House) -> None:
 
 
 def test_a_key_in_a_file_leaves_none_in_the_database(serve_house: ServeHouse, tmp_path: Path) -> None:
-    """With signing_key_file the file's key signs receipts, and is made if it is missing; the older key still verifies."""
+    """With signing_key_file, the file's key signs receipts, and is made if it is missing; the older key still verifies."""
     file = tmp_path / "receipts.pem"
     served = serve_house(signing_key_file=file)
     ada, bob = served.user("ada"), served.user("bob")

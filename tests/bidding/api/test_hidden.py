@@ -26,7 +26,7 @@ RANDOM = (
     (re.compile(rb'(?<="stream.started","time":")[^"]+'), b"the running clock of a stream"),
     (re.compile(rb"(?<=: time )[^\n]+|(?<=event: time\ndata: )[^\n]+"), b"the running clock of a stream"),
 )
-"""What is random or the machine's time. Everything else must be the same."""
+"""Parts that are random or the machine's time. All other parts must be the same."""
 
 Answer = tuple[bytes, list[bytes]]
 
@@ -84,7 +84,7 @@ def chunked(raw: bytes) -> Answer:
 
 
 def paths(house: House, gid: str) -> Iterator[str]:
-    """Yield every address that may tell something about an auction, and the second page of each list."""
+    """Yield every address that may tell of an auction, and the second page of each list."""
     lists = [f"/auctions?limit=1&sort={sort}" for sort in ("ending", "newest", "price")]
     lists += [f"/auctions/{gid}/bids?limit=1"]
     for one in lists:
@@ -116,13 +116,13 @@ def looks(house: House, gid: str, readers: list[User], given: list[str]) -> dict
                 )
     for path in streams(gid):
         with closing(Line(house, path)) as line:
-            # Where it begins, and then what there was already.
+            # The beginning of the stream, and then the earlier events.
             found[path, ""] = chunked(line.read(SILENCE_SECONDS, 2 if "after=" in path else 1))
     return found
 
 
 def test_no_public_byte_tells_of_a_raise(clocked_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything that others can read is the same before and after raises, chunk by chunk, with earlier cursors too."""
+    """All that others can read is the same before and after raises, chunk by chunk, also with earlier cursors."""
     monkeypatch.setattr(ledgers, "PAGE", 3)
     house = clocked_house
     ada, bob, cyd = house.user("ada"), house.user("bob"), house.user("cyd")

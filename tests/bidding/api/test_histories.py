@@ -1,6 +1,6 @@
 """The rules' properties once more through the HTTP API, over generated histories, on both databases.
 
-Each history is played once per database, every answer and record compared with the oracle's; then each property is
+Each history is played once per database, and answers and records are compared with the oracle. Then each property is
 checked on what a stranger could see: the requests, their answers, and the auction after each.
 """
 
@@ -127,7 +127,7 @@ def ask(people: list[User], gid: str, act: Act) -> httpx.Response | None:
 
 
 def refusal_of(answer: httpx.Response | None) -> str | None:
-    """Return the refusal in the oracle's words."""
+    """Return the refusal as the oracle writes it."""
     if answer is None or answer.is_success:
         return None
     body = answer.json()
@@ -145,9 +145,9 @@ def told(stored: Records) -> dict[str, Any]:
 
 
 def play(house: House, clock: FakeClock, history: History) -> list[Turn]:
-    """Play a history over HTTP, comparing everything with the oracle, and return what happened.
+    """Play a history over HTTP, compare everything with the oracle, and return the steps.
 
-    The closer comes by before each step; how late it may come is for other tests. The house is never down here.
+    The closer looks before each step; other tests have a late closer. The house is never down here.
     """
     clock.now = T0
     people = [house.user(name) for name in PEOPLE]
@@ -215,7 +215,7 @@ def price(view: dict[str, Any]) -> Decimal:
 
 
 def limits(history: list[Turn]) -> Iterator[tuple[Turn, list[tuple[int, int, int]]]]:
-    """Yield each step with everybody's highest accepted maximum, the highest first and then the earliest."""
+    """Yield each step with each bidder's highest accepted maximum, the highest first and then the earliest."""
     highest: dict[int, tuple[int, int, int]] = {}
     for number, turn in enumerate(history):
         bid = turn.accepted
@@ -302,7 +302,7 @@ def test_the_end_never_moves_back_nor_past_the_cap(played: list[list[Turn]]) -> 
 
 
 def test_what_is_refused_changes_nothing(played: list[list[Turn]]) -> None:
-    """'A refused bid changes nothing': no record, no event and no public view; neither does any other refusal."""
+    """'A refused bid changes nothing': no record, no event and no public view; nor does any other refusal."""
     for turn in turns(played):
         if turn.refused is not None:
             before, after = turn.stored

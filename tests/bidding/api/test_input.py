@@ -1,4 +1,4 @@
-"""Bodies and queries as strangers write them: every fault is named with its field, and all come at once."""
+"""Bodies and queries as strangers write them: every fault is named with its field, and all are told at once."""
 
 import json
 from collections.abc import Mapping
@@ -62,7 +62,7 @@ HIDDEN = {
 
 
 def send(user: User, method: str, path: str, body: bytes) -> httpx.Response:
-    """Send these very bytes as JSON to an endpoint, on an auction of the user's own if it needs one."""
+    """Send exactly these bytes as JSON to an endpoint, for an auction of the user if it needs one."""
     return user.request(method, path.replace("{gid}", user.gid()), content=body, headers=JSON)
 
 
@@ -156,7 +156,7 @@ MANY_FAULTS = {
 
 @pytest.mark.parametrize("body", MANY_FAULTS.values(), ids=MANY_FAULTS)
 def test_thousands_of_faults_have_a_short_answer(sqlite_house: House, body: str) -> None:
-    """Of many faults the first ones are told, and the number of the others."""
+    """An answer with many faults tells the first ones, and the number of the others."""
     assert len(body) < BODY_BYTES_MAX
     answer = send(sqlite_house.user("ada"), "POST", "/auctions", body.encode())
     assert "more_faults" in [code for codes in faults(answer).values() for code in codes]
@@ -223,7 +223,7 @@ def test_names_that_are_too_short_or_long(sqlite_house: House, name: str) -> Non
 def test_text_that_is_not_unicode_is_400(
     sqlite_house: House, path: str, field: str, rest: Mapping[str, Any], raw: bytes
 ) -> None:
-    """A lone surrogate, or bytes that are not UTF-8, are refused in every text field."""
+    """A lone surrogate, and bytes that are not UTF-8, are refused in every text field."""
     body = json.dumps(rest).encode()[:-1] + f', "{field}": '.encode() + raw + b"}"
     found = faults(sqlite_house.user("ada").post(path, content=body, headers=JSON))
     assert found in ({field: ["not_text"]}, {"body": ["malformed_json"]})

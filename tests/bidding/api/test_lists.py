@@ -68,7 +68,7 @@ def test_an_empty_list(house: House) -> None:
 
 
 def test_the_orders(house: House) -> None:
-    """By end: the soonest, then those without an end, then those that are over. By price: the lowest first. Or the newest."""
+    """A list is by end (soonest first, then those without, then those over), by price (lowest first), or newest first."""
     ada, bob = house.newcomer(), house.user("bob")
     late = ada.auction(endsAt="2099-01-02T00:00:00Z", startingPrice=30)
     never = ada.auction(startingPrice="99999999999999999.999")
@@ -164,7 +164,7 @@ def test_my_bids(house: House) -> None:
 
 @pytest.mark.parametrize("value", FORGED, ids=lambda value: repr(value)[:30])
 def test_forged_cursors_are_refused_or_harmless(house: House, value: Any) -> None:
-    """A forged cursor is 400, sealed by another house or not at all; one made with the house's own key does no worse harm."""
+    """A cursor sealed by another house or not at all is 400; one made with the house's key is 400 too, or harmless."""
     ada, own = house.user("ada"), cursors_of(house)
     lists = {"/auctions": AUCTIONS, "/auctions?sort=price": AUCTIONS, "/auctions?sort=newest": AUCTIONS}
     more = {"/me/auctions": AUCTIONS, "/me/bids": BID_ON, "/": AUCTIONS, f"/auctions/{ada.gid()}/bids": BIDS}
@@ -186,7 +186,7 @@ def test_text_that_is_no_cursor(house: House, text: str) -> None:
 
 
 def test_a_cursor_belongs_to_its_list(house: House) -> None:
-    """A cursor does not work in a list of another order, nor one of auctions in a list of bids."""
+    """A cursor does not work in a list of another order, nor a cursor of auctions in a list of bids."""
     ada = house.newcomer()
     ada.auction(), ada.auction()
     given = ada.json("GET", f"/auctions?author={ada.name}&sort=price&limit=1")["next"]
@@ -200,7 +200,7 @@ def test_a_cursor_belongs_to_its_list(house: House) -> None:
 
 
 def test_a_cursor_tells_nothing(house: House) -> None:
-    """Two cursors of one place only have their length in common, which is that of all cursors of the house."""
+    """Two cursors of one place have only their length in common, and all cursors of the house have that length."""
     ada, bob = house.newcomer(), house.newcomer()
     gid = ada.auction()
     ada.auction()

@@ -83,7 +83,7 @@ NO_JSON = ("NaN", "Infinity", "-Infinity", "+1", "01", "1.", ".5", "1_0", "0x10"
 
 
 def create(seller: User, raw: str) -> httpx.Response:
-    """Create an auction whose starting price is this very JSON."""
+    """Create an auction whose starting price is exactly this JSON."""
     body = f'{{"name": "Clock", "startingPrice": {raw}}}'
     return seller.post("/auctions", content=body.encode(), headers={"Content-Type": "application/json"})
 
@@ -167,7 +167,7 @@ def test_a_ladder_reads_its_amounts_alike(sqlite_house: House) -> None:
 @example(thousandths=2**53 * 1000 + 1, quoted=False, both=False)
 @given(thousandths=st.integers(1, 10**20 - 1), quoted=st.booleans(), both=st.booleans())
 def test_any_amount_goes_through_a_bid_unchanged(house: House, thousandths: int, quoted: bool, both: bool) -> None:
-    """An amount of any 20 digits comes back unchanged in the answer, the auction and the history."""
+    """Any amount of 20 digits comes back unchanged in the answer, the auction and the history."""
     ada, bob = house.user("ada"), house.user("bob")
     written = str(Decimal(thousandths).scaleb(-3).quantize(Decimal("0.001")))
     raw = f'"{written}"' if quoted else written
@@ -181,7 +181,7 @@ def test_any_amount_goes_through_a_bid_unchanged(house: House, thousandths: int,
 
 
 def test_there_is_no_next_bid_once_it_could_not_be_written(house: House) -> None:
-    """At the highest amount of 20 digits `minimumBid` is null, and a further bid is refused with null."""
+    """At the highest amount of 20 digits `minimumBid` is null, and the refusal of a further bid has null too."""
     ada, bob, cy = house.user("ada"), house.user("bob"), house.user("cy.")
     gid = ada.auction()
     accepted = bob.bid(gid, LIMIT).json()["auction"]

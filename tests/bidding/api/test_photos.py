@@ -27,7 +27,7 @@ def send(who: User, data: bytes = PICTURE, **headers: str) -> httpx.Response:
 
 
 def sent(who: User, count: int) -> list[str]:
-    """Send so many pictures and return their ids."""
+    """Send `count` pictures and return their ids."""
     return [str(send(who).json()["id"]) for _ in range(count)]
 
 
@@ -52,7 +52,7 @@ def arrange(who: User, gid: str, ids: list[str]) -> httpx.Response:
 
 
 def test_a_photo_is_sent_put_on_an_auction_and_seen(house: House) -> None:
-    """POST /photos is 201 with the photo's files; an auction with the photo lists it to anybody, and each file can be read."""
+    """POST /photos is 201 with the photo's files; an auction with the photo lists it for everyone; each file can be read."""
     ada = house.user("ada")
     answer = send(ada, told_much())
     photo = answer.json()
@@ -65,8 +65,8 @@ def test_a_photo_is_sent_put_on_an_auction_and_seen(house: House) -> None:
     assert {"photos": [photo]} == house.anyone.json("GET", f"/auctions/{gid}/photos")
     for file in photo["files"]:
         found = house.stranger.get(file["url"])
-        opened = Image.open(io.BytesIO(found.content))
-        assert (200, "WEBP", file["width"]) == (found.status_code, opened.format, opened.width)
+        image = Image.open(io.BytesIO(found.content))
+        assert (200, "WEBP", file["width"]) == (found.status_code, image.format, image.width)
 
 
 def test_a_file_lasts_for_ever(sqlite_house: House) -> None:
@@ -108,7 +108,7 @@ def test_a_file_lasts_for_ever(sqlite_house: House) -> None:
     ],
 )
 def test_any_other_address_is_404(house: House, path: str) -> None:
-    """An address that is not of a photo in one of its widths is 404, however it is written."""
+    """An address that is not a photo's in one of its widths is 404, however it is written."""
     photo_id = send(house.user("ada")).json()["id"]
     assert 404 == house.plain.get(path.replace("{id}", photo_id)).status_code
 

@@ -23,7 +23,7 @@ def tag_of(house: House, gid: str) -> str:
 
 
 def test_a_price_that_nobody_saw_is_not_paid(house: House) -> None:
-    """A seller who amends the price between look and purchase sells nothing: 409 or 412, with both prices."""
+    """If the seller amends the price between look and purchase, the purchase is 409 or 412, with both prices."""
     ada, bob = house.user("ada"), house.user("bob")
     gid = ada.auction(buyNowPrice="50", startingPrice="10")
     tag = tag_of(house, gid)
@@ -44,7 +44,7 @@ def test_a_price_that_nobody_saw_is_not_paid(house: House) -> None:
 
 
 def test_requests_that_say_nothing_work_as_ever(house: House) -> None:
-    """A purchase without a body, and a bid of an amount."""
+    """A purchase without a body, and a bid of only an amount, have no preconditions."""
     ada, bob = house.user("ada"), house.user("bob")
     gid = ada.auction(buyNowPrice="50", startingPrice="10")
     ada.patch(f"/auctions/{gid}", json={"buyNowPrice": "60"})
@@ -55,7 +55,7 @@ def test_requests_that_say_nothing_work_as_ever(house: House) -> None:
 
 
 def test_a_bid_on_another_lot_than_was_seen(house: House) -> None:
-    """A bid is told of another name, start and photos; another user's bid is no reason to refuse it."""
+    """A bid is refused with the new name, start and photos if they have changed; another user's bid is no reason to refuse."""
     ada, bob, cyd = house.user("ada"), house.user("bob"), house.user("cyd")
     gid, [photo] = ada.auction(startingPrice="10"), sent(ada, 1)
     ada.patch(

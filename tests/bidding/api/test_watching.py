@@ -7,7 +7,7 @@ from tests.fixtures_house import House
 
 
 def test_watching(house: House) -> None:
-    """PUT puts an auction on the watch list and DELETE takes it off, 204 each time; the list shows it as it is now."""
+    """PUT adds an auction to the watch list and DELETE removes it, 204 each time; the list shows the auction as it is now."""
     ada, bob = house.newcomer(), house.newcomer()
     gids = [ada.auction() for _ in range(3)]
     for gid in (*gids, gids[0]):
@@ -23,7 +23,7 @@ def test_watching(house: House) -> None:
 
 
 def test_a_list_has_pages(house: House) -> None:
-    """The list comes page by page, by `next` and by `Link`."""
+    """The list has pages, by `next` and by `Link`."""
     ada = house.newcomer()
     gids = [ada.auction() for _ in range(5)]
     for gid in gids:

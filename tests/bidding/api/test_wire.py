@@ -15,7 +15,7 @@ END = b"\r\n\r\n"
 JAVA = (
     b"Connection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAEAAEAAAAIAAAAAAAMAAAAAAAQBAAAAAAUAAEAA\r\nUpgrade: h2c"
 )
-"""Headers of the first request of Java's client, which sends the body in a packet of its own."""
+"""Headers of the first request of Java's client, which sends the body in a separate packet."""
 
 
 def creating(house: House, *lines: bytes, token: str | None = None) -> tuple[bytes, bytes]:
@@ -34,7 +34,7 @@ def dialled(house: House) -> socket.socket:
 
 
 def test_a_client_that_would_rather_speak_http_2_is_served(house: House, errors_logged: Log) -> None:
-    """Its POST is 201 like any other, again and again on one connection, and logs nothing."""
+    """A POST that asks to upgrade is 201 like any other, again and again on one connection, and logs nothing."""
     head, body = creating(house, JAVA)
     with dialled(house) as connection:
         for _ in range(3):
@@ -92,11 +92,11 @@ def test_a_body_that_nobody_wants_is_not_asked_for(
     head = f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {sqlite_house.user().token}\r\n{lines}"
     with dialled(sqlite_house) as connection:
         connection.sendall(f"{head}Expect: 100-continue\r\nContent-Length: {length}\r\n\r\n".encode())
-        told = connection.recv(65_536)
+        answer = connection.recv(65_536)
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-        told += rest(connection)
-    assert [status] == [found for found, _ in answers(told)]
-    assert b"100 Continue" not in told and b"connection: close\r\n" in told.lower()
+        answer += rest(connection)
+    assert [status] == [found for found, _ in answers(answer)]
+    assert b"100 Continue" not in answer and b"connection: close\r\n" in answer.lower()
 
 
 def test_little_waits_behind_a_stream(sqlite_house: House) -> None:

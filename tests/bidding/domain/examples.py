@@ -1,4 +1,4 @@
-"""Auctions and bids by hand, written as people say them: `bob 100`, `bob up to 150`, `bob 120 up to 150`."""
+"""Auctions and bids for examples, with bids in plain words: `bob 100`, `bob up to 150`, `bob 120 up to 150`."""
 
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -19,12 +19,12 @@ BY_NAME = dict(zip(PEOPLE, (ADA, BOB, CY, DEE, EVE), strict=True))
 
 
 def eur(text: str) -> Decimal:
-    """An amount with its three decimals."""
+    """An amount with three decimals."""
     return Decimal(text).quantize(Decimal("0.001"))
 
 
 def after(seconds: float = 0, **more: float) -> datetime:
-    """An instant so long after the auction's creation."""
+    """The instant that is so long after the auction's creation."""
     return T0 + timedelta(seconds=seconds, **more)
 
 
@@ -36,14 +36,14 @@ def an_auction(**terms: Any) -> Auction:
 
 
 def said(bid: str) -> tuple[Party, BidRequest]:
-    """Who bids, and what they ask for."""
-    name, _, asked = bid.partition(" ")
-    amount, _, maximum = asked.partition("up to ")
+    """The bidder and the request of a bid in words."""
+    name, _, limits = bid.partition(" ")
+    amount, _, maximum = limits.partition("up to ")
     return BY_NAME[name], BidRequest(eur(amount) if amount else None, eur(maximum) if maximum else None)
 
 
 def place(auction: Auction, *bids: str, now: datetime = T0) -> tuple[Auction, list[Event]]:
-    """Place all `bids` at `now`; the auction afterwards, and what happened. Raises Refused."""
+    """Place all `bids` at `now`; return the auction afterwards and its new events. Raises Refused."""
     log: list[Event] = []
     for bid in bids:
         events = place_bid(auction, *said(bid), now)
@@ -59,7 +59,7 @@ def shown(event: Event) -> str:
 
 
 def refusal(action: Any, *arguments: Any) -> Refused | None:
-    """The refusal that a call raises, or None where it does not."""
+    """The refusal that a call raises, or None."""
     try:
         action(*arguments)
     except Refused as refused:

@@ -1,7 +1,7 @@
-"""A second, naive model of an auction, written from the rules and not from the code, to hold the code against.
+"""A second, naive model of an auction, written from the rules and not from the code, to compare with the code.
 
-Money is whole thousandths, an instant whole microseconds since the auction's creation, and people are numbers: 0 is the
-author. A refusal is its code; one for contradictory terms lists them as `field/code` behind it.
+Money is in thousandths, an instant is in microseconds since the auction's creation, and people are numbers: 0 is the
+author. A refusal is its code; for contradictory terms their `field/code` pairs follow it.
 """
 
 from dataclasses import dataclass, field, fields, replace
@@ -52,7 +52,7 @@ class Buy:
 
 @dataclass(frozen=True)
 class Amend:
-    """`changes` are pairs of a field of `Lot` and its new value."""
+    """`changes` pairs each changed field of `Lot` with its new value."""
 
     who: int
     changes: tuple[tuple[str, Any], ...]
@@ -76,12 +76,12 @@ class CloseNow:
 
 @dataclass(frozen=True)
 class Settle:
-    """The closer comes by."""
+    """The closer settles the auction."""
 
 
 @dataclass(frozen=True)
 class Outage:
-    """The house was down from `since` on, and is back now."""
+    """The house was down from `since` until now."""
 
     since: int
 
@@ -117,7 +117,7 @@ class Oracle:
             self.status = "scheduled"
 
     def seen(self) -> dict[str, Any]:
-        """Everything there is to compare."""
+        """Everything that tests compare."""
         return {each.name: getattr(self, each.name) for each in fields(self)} | {"least": self.least()}
 
     def do(self, act: Act, now: int) -> str | None:
@@ -142,7 +142,7 @@ class Oracle:
         return None
 
     def least(self) -> int | None:
-        """The least next bid: S if there is no bid, else P + inc(P)."""
+        """The minimum bid: S if there is no bid, otherwise P + inc(P)."""
         if self.status in ("closed", "cancelled"):
             return None
         if self.price is None:
@@ -345,7 +345,7 @@ class Oracle:
 
 
 def contradictions(lot: Lot, now: int | None) -> str | None:
-    """What in the terms contradicts itself, or the clock where `now` is given."""
+    """The terms that contradict each other, or the clock if `now` is given."""
     reserve, buy_now, starts, ends, soft = lot.reserve, lot.buy_now, lot.starts, lot.ends, lot.soft_close
     checks = {
         "reservePrice/below_starting_price": reserve is not None and reserve < lot.starting,

@@ -1,4 +1,4 @@
-"""Plays histories on the rules themselves, in the oracle's units."""
+"""Plays histories on the rules, in the oracle's units."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -93,7 +93,7 @@ def request(bid: Bid) -> BidRequest:
 
 
 def decide(auction: Auction, act: Act, now: datetime) -> list[Event]:
-    """What happens by `act`. Raises Refused."""
+    """The events of `act`. Raises Refused."""
     match act:
         case Bid(who):
             return bidding.place_bid(auction, party(who), request(act), now)
@@ -114,7 +114,7 @@ def decide(auction: Auction, act: Act, now: datetime) -> list[Event]:
 
 
 def refusal_code(refusal: Refused) -> str:
-    """A refusal as the oracle says it."""
+    """A refusal as the oracle writes it."""
     if not isinstance(refusal, Invalid):
         return refusal.code
     return "validation " + " ".join(sorted(f"{name}/{f.code}" for name, fs in refusal.faults.items() for f in fs))
@@ -122,7 +122,7 @@ def refusal_code(refusal: Refused) -> str:
 
 @dataclass(frozen=True)
 class Taken:
-    """One step that was played: the auction before and after it, what happened, or the code of the refusal."""
+    """One step that was played: the auction before and after it, and its events or the code of its refusal."""
 
     act: Act
     now: datetime
@@ -133,7 +133,7 @@ class Taken:
 
     @property
     def accepted_bid(self) -> Bid | None:
-        """The bid, if it was one and was not refused."""
+        """The bid, if the step is an accepted bid."""
         return self.act if isinstance(self.act, Bid) and self.refusal is None else None
 
     @property
@@ -144,7 +144,7 @@ class Taken:
 
 
 class Game:
-    """An auction under the rules, with its log from the creation on."""
+    """An auction under the rules, with its whole log."""
 
     def __init__(self, lot: Lot, gid: str = "gid") -> None:
         created = selling.create(gid, party(AUTHOR), draft(lot), T0)
@@ -153,7 +153,7 @@ class Game:
         self.taken: list[Taken] = []
 
     def do(self, act: Act, now: int) -> str | None:
-        """Let `act` happen; return the code of the refusal, or None."""
+        """Let `act` happen at `now`; return the code of the refusal, or None."""
         before, events, refusal = self.auction, [], None
         try:
             events = decide(before, act, at(now))
@@ -175,13 +175,13 @@ class Game:
 
 
 def units(amount: Decimal) -> int:
-    """An amount in the oracle's thousandths. Fails where it is not one of three decimals."""
+    """An amount in the oracle's thousandths. Fails unless it has three decimals."""
     assert amount.as_tuple().exponent == -3
     return int(amount.scaleb(3))
 
 
 def seen(auction: Auction, rows: list[Row], events: list[str]) -> dict[str, Any]:
-    """An auction as `Oracle.seen` tells it."""
+    """An auction in the form of `Oracle.seen`."""
 
     def amount(value: Decimal | None) -> int | None:
         return None if value is None else units(value)

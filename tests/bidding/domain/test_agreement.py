@@ -1,4 +1,4 @@
-"""The rules against the oracle: two models of one text, which must never disagree."""
+"""The rules and the oracle are two models of one text, and must never disagree."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def told(game: Game) -> dict[str, Any]:
 
 @given(histories(steps_max=20))
 def test_the_rules_and_the_oracle_agree(history: History) -> None:
-    """After every step both have the same refusal, price, leader, limit, end, recorded bids, events and least bid."""
+    """After every step both have the same refusal, price, leader, limit, end, recorded bids, events and minimum bid."""
     game, oracle = Game(history.lot), Oracle(history.lot)
     assert oracle.seen() == told(game)
     for now, act in history.acts(oracle):
@@ -46,13 +46,13 @@ _some = st.none() | st.integers(0, 5)
     )
 )
 def test_terms_contradict_each_other_alike(lot: Lot) -> None:
-    """Both find the same contradictions in the same terms, all of them at once."""
+    """Both find all the same contradictions in the same terms."""
     refused = refusal(selling.create, "gid", party(0), draft(lot), T0)
     assert contradictions(lot, 0) == (None if refused is None else refusal_code(refused))
 
 
 class AuctionMachine(RuleBasedStateMachine):
-    """One auction, and whatever hypothesis can think of doing to it."""
+    """One auction, and any acts that hypothesis finds."""
 
     @initialize(lot=lots(), tiers=ladders())
     def begin(self, lot: Lot, tiers: tuple[tuple[int, int], ...]) -> None:
@@ -96,5 +96,5 @@ class AuctionMachine(RuleBasedStateMachine):
 
 
 TestAuction = AuctionMachine.TestCase
-# Shrinking a machine takes minutes; where it fails, the history above fails as well and shrinks in seconds.
+# Shrinking a machine takes minutes. If it fails, the test of histories above fails too, and shrinks in seconds.
 TestAuction.settings = settings(phases=[Phase.explicit, Phase.reuse, Phase.generate])

@@ -147,7 +147,7 @@ PLACED: dict[str, tuple[dict[str, Any], list[str], str, str, str, list[str]]] = 
 
 @pytest.mark.parametrize("example", PLACED)
 def test_placed(example: str) -> None:
-    """A bid that is accepted makes price, leader, limit and recorded bids as the rules say."""
+    """After an accepted bid, price, leader, limit and recorded bids are as the rules say."""
     terms, bids, price, leader, maximum, rows = PLACED[example]
     auction, log = place(an_auction(**terms), *bids)
     assert auction.leader is not None
@@ -158,7 +158,7 @@ def test_placed(example: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A bid that is refused after the bids before it, and the minimum bid if the refusal tells it."""
+    """A bid that is refused after other bids, and the minimum bid if the refusal tells it."""
 
     terms: dict[str, Any] = field(default_factory=dict)
     before: list[str] = field(default_factory=list)
@@ -194,7 +194,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("example", REFUSED)
 def test_refused(example: str) -> None:
-    """A bid against the rules is refused by code, and the refusal tells the minimum bid if that helps."""
+    """A bid against the rules is refused with a code, and the refusal tells the minimum bid if that helps."""
     case = REFUSED[example]
     auction, _ = place(an_auction(**case.terms), *case.before)
     refused = refusal(place, auction, case.bid)
@@ -205,7 +205,7 @@ def test_refused(example: str) -> None:
 
 
 HOUR = after(3600)
-# who bids when, in an auction from one hour to two hours after its creation
+# bidder, instant and code, in an auction from one hour to two hours after its creation
 ADMITTED: list[tuple[str, datetime, str | None]] = [
     ("bob", after(0), "auction_not_started"),
     ("bob", after(3600, microseconds=-1), "auction_not_started"),
@@ -223,7 +223,7 @@ ADMITTED: list[tuple[str, datetime, str | None]] = [
 @pytest.mark.parametrize(("who", "now", "code"), ADMITTED)
 @pytest.mark.parametrize("buying", [False, True])
 def test_admission_in_its_order(who: str, now: datetime, code: str | None, buying: bool) -> None:
-    """Rule 1: closed (from endsAt on), then not started (before startsAt), then own auction; for buying as well."""
+    """Rule 1: closed (from endsAt on), then not started (before startsAt), then own auction; the same for buying."""
     auction = an_auction(starts_at=HOUR, ends_at=after(7200), buy_now_price="500", soft_close=None)
     party, request = said(f"{who} 100")
     refused = refusal(buy_now, auction, party, now) if buying else refusal(place_bid, auction, party, request, now)
@@ -231,7 +231,7 @@ def test_admission_in_its_order(who: str, now: datetime, code: str | None, buyin
 
 
 def test_a_closed_or_cancelled_auction_takes_no_bid() -> None:
-    """Once it is over, every bid is `auction_closed`, also the author's, and also before its start."""
+    """Once the auction is over, every bid is `auction_closed`, even the author's, and even before the start."""
     open_one = an_auction()
     sold, _ = place(open_one, "bob 100")
     closed = sold.after(close(sold, after(1)))
@@ -244,7 +244,7 @@ def test_a_closed_or_cancelled_auction_takes_no_bid() -> None:
 
 
 def test_the_first_bid_opens_an_auction_that_nobody_has_opened() -> None:
-    """A bid at the start is accepted even if the closer has not been by; the opening is dated by the start."""
+    """A bid at the start is accepted even before the closer has looked; the opening is dated by the start."""
     auction = an_auction(starts_at=HOUR)
     events = place_bid(auction, *said("bob 100"), after(3601))
     assert [AuctionOpened(at=HOUR)] == events[:1]
@@ -263,7 +263,7 @@ def test_a_raise_tells_nobody() -> None:
 
 
 def test_a_raise_to_the_reserve_is_told_without_its_limit() -> None:
-    """Rule 5 after a raise: the price rises to R in a public event of its own."""
+    """Rule 5 after a raise: the price rises to R in a separate public event."""
     auction, _ = place(an_auction(reserve_price="200"), "bob up to 150")
     events = place_bid(auction, BOB, BidRequest(None, eur("250")), T0)
     met = ReserveMet(at=T0, amount=eur("200"), bidder="bob", minimum_bid=eur("210"))
@@ -272,11 +272,11 @@ def test_a_raise_to_the_reserve_is_told_without_its_limit() -> None:
 
 
 def test_what_a_bid_tells() -> None:
-    """Each recorded bid tells the least next bid, whether the reserve is met, who leads and the end before it."""
+    """Each recorded bid tells the minimum bid, whether the reserve is met, the leader, and the end before the bid."""
     auction = an_auction(reserve_price="140", ends_at=after(7200))
     auction, first = place(auction, "bob up to 130")
     _, then = place(auction, "cyd up to 150", now=after(1))
-    told = [
+    recorded = [
         (e.bidder, e.leading, e.automatic, str(e.minimum_bid), e.reserve_met, e.ends_at)
         for e in first + then
         if isinstance(e, BidPlaced)
@@ -285,15 +285,15 @@ def test_what_a_bid_tells() -> None:
         ("bob", True, False, "110.000", False, after(7200)),
         ("bob", True, True, "140.000", False, after(7200)),
         ("cyd", True, False, "150.000", True, after(7200)),
-    ] == told
+    ] == recorded
 
 
 def test_what_a_bid_tells_that_does_not_lead() -> None:
-    """The bid that is held off tells what follows from the answer to it."""
+    """A bid that does not take the lead tells the state after the automatic bid that answers it."""
     auction, _ = place(an_auction(reserve_price="125"), "bob up to 150")
     _, then = place(auction, "cyd 135")
-    told = [(e.bidder, e.leading, str(e.minimum_bid), e.reserve_met) for e in then if isinstance(e, BidPlaced)]
-    assert [("cyd", False, "155.000", True), ("bob", True, "155.000", True)] == told
+    recorded = [(e.bidder, e.leading, str(e.minimum_bid), e.reserve_met) for e in then if isinstance(e, BidPlaced)]
+    assert [("cyd", False, "155.000", True), ("bob", True, "155.000", True)] == recorded
 
 
 CAP = 7_200
@@ -326,7 +326,7 @@ def test_soft_close(example: str) -> None:
 
 
 def test_every_change_of_price_extends() -> None:
-    """Rule 6: a bid that is held off changes the price, so it extends as one that leads; a raise does not."""
+    """Rule 6: a bid that does not take the lead changes the price, so it extends like any other; a raise does not."""
     auction, _ = place(an_auction(ends_at=after(3600)), "bob up to 150")
     held_off, _ = place(auction, "cyd 120", now=after(3590))
     raised, _ = place(auction, "bob up to 200", now=after(3590))
@@ -334,13 +334,13 @@ def test_every_change_of_price_extends() -> None:
 
 
 def test_no_end_no_extension() -> None:
-    """An auction without an end has nothing to extend."""
+    """An auction without an end is never extended."""
     auction, log = place(an_auction(), "bob 100")
     assert (None, 1) == (auction.ends_at, len(log))
 
 
 def test_buy_now_sells_at_once() -> None:
-    """Buy now: a bid at B, and the close in the same breath, whatever the soft close says."""
+    """Buy now: a bid at B and the close at once, whatever the soft close says."""
     auction = an_auction(buy_now_price="500", reserve_price="300", ends_at=after(60))
     events = buy_now(auction, CY, after(59))
     bid, closed = events
@@ -354,7 +354,7 @@ def test_buy_now_sells_at_once() -> None:
     [({}, [], "100"), ({"buy_now_price": "500"}, ["bob 100"], "110"), ({"buy_now_price": "500"}, ["cyd 100"], "110")],
 )
 def test_buy_now_is_gone(terms: dict[str, Any], bids: list[str], minimum: str) -> None:
-    """Without B, or after the first bid, nobody can buy; the least bid is told instead."""
+    """Without B, or after the first bid, nobody can buy; the refusal tells the minimum bid instead."""
     auction, _ = place(an_auction(**terms), *bids)
     refused = refusal(buy_now, auction, CY, T0)
     assert refused is not None
@@ -362,7 +362,7 @@ def test_buy_now_is_gone(terms: dict[str, Any], bids: list[str], minimum: str) -
 
 
 def test_who_is_late_is_told_how_late() -> None:
-    """A bid or a purchase after the end is told the end, when it came, when it was decided, and how long that was after."""
+    """A late bid or purchase is refused with the end, its arrival, its decision and how long that was after the end."""
     auction = an_auction(ends_at=after(60), buy_now_price="500")
     came, decided = after(59), after(60, microseconds=7)
     bid = BidRequest(eur("100"), None, received_at=came)
@@ -379,17 +379,17 @@ def test_who_is_late_is_told_how_late() -> None:
 
 
 def test_who_comes_after_a_purchase_is_told_when_that_was() -> None:
-    """Where it was bought before its announced end, the refusal says since when it is over, and nobody was late."""
+    """If the auction was bought before its announced end, the refusal says when that was, and not that the bid was late."""
     auction = an_auction(ends_at=after(60), buy_now_price="500")
     bought = auction.after_all(buy_now(auction, CY, after(10)))
     refused = refusal(place_bid, bought, BOB, BidRequest(eur("600"), None), after(20))
-    told = {
+    facts = {
         name: refused and refused.facts[name] for name in ("ends_at", "closed_at", "decided_at", "late_microseconds")
     }
-    assert {"ends_at": after(60), "closed_at": after(10), "decided_at": after(20), "late_microseconds": None} == told
+    assert {"ends_at": after(60), "closed_at": after(10), "decided_at": after(20), "late_microseconds": None} == facts
 
 
 def test_who_is_early_is_told_the_start() -> None:
-    """A bid before the start is told when that is."""
+    """The refusal of a bid before the start tells the start."""
     refused = refusal(place_bid, an_auction(starts_at=after(60)), BOB, BidRequest(eur("100"), None), after(59))
     assert {"starts_at": after(60)} == (refused and refused.facts)

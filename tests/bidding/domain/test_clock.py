@@ -1,4 +1,4 @@
-"""A clock that is set back: whatever it says, the events of an auction are in order of time."""
+"""Even with a clock that is set back, the events of an auction are in order of time."""
 
 from itertools import cycle
 from typing import Any
@@ -18,7 +18,7 @@ from tests.histories import History, histories
 
 @given(histories(), st.lists(st.sampled_from((0, 0, SECOND, 90 * SECOND)), min_size=1, max_size=5))
 def test_events_are_in_order_of_time_whatever_the_clock_says(history: History, back: list[int]) -> None:
-    """However far the clock is set back between any two steps, the instants of the log never go back, and it retraces."""
+    """However far the clock is set back between two steps, the instants of the log never go back, and it retraces."""
     game, oracle = Game(history.lot), Oracle(history.lot)
     for (now, act), step in zip(history.acts(oracle), cycle(back)):
         oracle.do(act, now)
@@ -42,7 +42,7 @@ def test_events_are_in_order_of_time_whatever_the_clock_says(history: History, b
     ids=lambda value: type(value).__name__,
 )
 def test_a_decision_is_never_dated_before_the_last_event(lot: Lot, act: Any) -> None:
-    """A decision 40 s before the event before it, by a clock that was set back, is dated as that event."""
+    """If the clock was set back by 40 s, a decision has the instant of the event before it."""
     game = Game(lot)
     game.do(Amend(0, (("starting", 2_000),)), 100 * SECOND)
     events = decide(game.auction, act, at(60 * SECOND))
@@ -50,7 +50,7 @@ def test_a_decision_is_never_dated_before_the_last_event(lot: Lot, act: Any) -> 
 
 
 def test_no_bid_enters_by_a_clock_that_was_set_back() -> None:
-    """The end has come once a refusal would have said so by the instant of the last event."""
+    """Bids placed after the clock was set back have the instant of the last event, and from the end on bids are refused."""
     game = Game(Lot(1_000, ends=100 * SECOND, soft_close=None))
     game.do(Bid(2, None, 9_000), 100 * SECOND - 1)
     game.do(Bid(3, None, 20_000), 50 * SECOND)

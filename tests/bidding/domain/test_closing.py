@@ -46,7 +46,7 @@ OUTCOMES: list[tuple[str | None, list[str], str, str | None, str | None]] = [
 
 @pytest.mark.parametrize(("reserve", "bids", "outcome", "winner", "price"), OUTCOMES)
 def test_outcome(reserve: str | None, bids: list[str], outcome: str, winner: str | None, price: str | None) -> None:
-    """No bid: `no_bids`; P below R: `reserve_not_met`, with no winner and no price told; else `sold` to L at P."""
+    """Without a bid `no_bids`; with P below R `reserve_not_met`, and no winner or price; otherwise `sold` to L at P."""
     hammer = None if price is None else eur(price)
     assert AuctionClosed(at=END, outcome=Outcome(outcome), winner=winner, price=hammer) == _ended(reserve, *bids)
 
@@ -66,14 +66,14 @@ SETTLED: list[tuple[dict[str, Any], datetime, list[Event]]] = [
 
 @pytest.mark.parametrize(("terms", "now", "events"), SETTLED)
 def test_settling_is_dated_by_the_start_and_the_end(terms: dict[str, Any], now: datetime, events: list[Event]) -> None:
-    """However late the closer comes, the opening is dated by startsAt, the close by endsAt, and there is one of each."""
+    """However late the closer comes, there is one opening, dated by startsAt, and one close, dated by endsAt."""
     auction = an_auction(**terms)
     assert events == settle(auction, now)
     assert [] == settle(auction.after_all(events), now)
 
 
 def test_what_is_due_next() -> None:
-    """First the start, then the end; of what is over, or has neither, nothing ever."""
+    """First the start is due, then the end; an auction that is over, or has neither, is never due."""
     both = an_auction(starts_at=after(60), ends_at=END)
     opened = both.after_all(settle(both, after(60)))
     assert (after(60), END) == (both.due_at, opened.due_at)
@@ -83,7 +83,7 @@ def test_what_is_due_next() -> None:
 
 
 def test_what_is_over_stays_over() -> None:
-    """Closed and cancelled are final: nothing settles them again, not even after an outage."""
+    """Closed and cancelled are final: nothing settles such an auction again, not even after an outage."""
     closed = an_auction(ends_at=END)
     closed = closed.after(close(closed, after(1)))
     cancelled = an_auction(starts_at=after(60), ends_at=END)
@@ -121,7 +121,7 @@ OUTAGES: dict[str, tuple[SoftClose | None, float, float, float | None]] = {
 @pytest.mark.parametrize("bid_on", [False, True])
 @pytest.mark.parametrize("example", OUTAGES)
 def test_outage(example: str, bid_on: bool) -> None:
-    """An outage that touched the last window moves the end to start-up + extension, with an event that says why."""
+    """An outage within the last window moves the end to start-up + extension, with an event that says why."""
     rule, since, back, end = OUTAGES[example]
     auction = an_auction(ends_at=END, soft_close=rule)
     auction = _bid_on(auction) if bid_on else auction
@@ -131,12 +131,12 @@ def test_outage(example: str, bid_on: bool) -> None:
 
 
 def test_no_end_no_outage() -> None:
-    """An auction without an end has no last window to lose."""
+    """An outage does not extend an auction without an end."""
     assert [] == reopen_after_outage(an_auction(), after(1), after(days=1))
 
 
 def test_an_outage_over_start_and_end_opens_first() -> None:
-    """Where start and end fell into the outage, it opens by its start, and then its end moves: in order of time."""
+    """If start and end fell into the outage, the auction opens, dated by its start, and then its end moves."""
     auction = an_auction(starts_at=after(3000), ends_at=END)
     events = reopen_after_outage(auction, after(10), after(4000))
     assert [

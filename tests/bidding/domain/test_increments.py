@@ -1,4 +1,4 @@
-"""Increments: the tier that holds the price itself, the default ladder, and what is no ladder."""
+"""Increments: the tier that holds the price, the default ladder, and invalid ladders."""
 
 from decimal import Decimal
 
@@ -22,12 +22,12 @@ DEFAULT = [
 
 @pytest.mark.parametrize(("price", "step"), DEFAULT)
 def test_default_ladder(price: str, step: str) -> None:
-    """The default ladder is the rules' table, and a price on the edge belongs to the tier that starts there."""
+    """The default ladder is the rules' table, and a price on an edge belongs to the tier that starts there."""
     assert Decimal(step) == DEFAULT_LADDER.step_at(Decimal(price))
 
 
 def test_the_default_ladder_has_seven_tiers_and_no_more() -> None:
-    """The rules' table, row by row, each amount with three decimals; it is a ladder, and made but once."""
+    """The default ladder is the rules' table, row by row, with three decimals; it is a valid ladder, and made once."""
     rows = [
         *(("0.000", "0.010"), ("1.000", "0.100"), ("10.000", "1.000"), ("100.000", "10.000")),
         *(("1000.000", "100.000"), ("10000.000", "1000.000"), ("100000.000", "10000.000")),
@@ -39,19 +39,19 @@ def test_the_default_ladder_has_seven_tiers_and_no_more() -> None:
 
 @given(ladders(), st.integers(0, 500_000) | st.integers(0, 10**20 - 1))
 def test_the_tier_is_the_one_that_holds_the_price(tiers: tuple[tuple[int, int], ...], price: int) -> None:
-    """The step at a price is that of the last tier which starts at or below it."""
+    """The step at a price is that of the last tier that starts at or below it."""
     holding = max(start for start, _ in tiers if start <= price)
     assert dict(tiers)[holding] == units(ladder(tiers).step_at(money(price)))
 
 
 @pytest.mark.parametrize("price", ["0.000", "0.999", "100.000", "99999999999999998.999"])
 def test_a_fixed_step_is_the_same_at_every_price(price: str) -> None:
-    """One fixed step holds everywhere."""
+    """A fixed step is the step at every price."""
     assert Decimal(price) + Decimal("0.250") == fixed(Decimal("0.250")).next_above(Decimal(price))
 
 
 def test_there_is_no_next_amount_beyond_20_digits() -> None:
-    """Where price and step exceed what can be written, there is no next amount."""
+    """If price and step exceed the largest amount that can be written, there is no next amount."""
     assert LIMIT == fixed(Decimal("0.999")).next_above(LIMIT - Decimal("0.999"))
     assert fixed(Decimal("1.000")).next_above(LIMIT - Decimal("0.999")) is None
 
@@ -80,5 +80,5 @@ def _tiers(*rows: tuple[str, str]) -> list[Tier]:
     ],
 )
 def test_what_is_no_ladder(codes: list[str], tiers: list[Tier]) -> None:
-    """A ladder starts at 0, rises, has steps above 0 and at most 50 tiers; all that is wrong is told at once."""
+    """A ladder starts at 0, rises, and has steps above 0 and at most 50 tiers; all faults are told at once."""
     assert codes == [fault.code for fault in ladder_faults(tiers)]

@@ -1,4 +1,4 @@
-"""The ledger: what a log must be to give back an auction, and how its entries are chained."""
+"""The ledger: which logs give back an auction, and how their entries are chained."""
 
 import hashlib
 import hmac
@@ -22,7 +22,7 @@ SEED = "5a1e" * 16
 
 
 def test_a_log_starts_with_the_creation() -> None:
-    """A log without its beginning, or without anything, is an error that names the auction."""
+    """A log without its beginning, or an empty log, is an error that names the auction."""
     _, log = place(an_auction(), "bob 100")
     for broken in (log, []):
         with pytest.raises(ValueError, match=r"auction 7: .* auction\.created"):
@@ -31,7 +31,7 @@ def test_a_log_starts_with_the_creation() -> None:
 
 @given(histories())
 def test_the_chain_is_as_documented(history: History) -> None:
-    """A verifier written from docs/ledger.md alone, with nothing of the house's, agrees with every line, opened or not."""
+    """A verifier written from docs/ledger.md alone, without the house's code, agrees with every line, opened or not."""
     auction, log = _logged(play(history).log)
     head, hidden_count = ZERO, 0
     for text in b"".join(LedgerWriter(SEED).of(log)).splitlines(keepends=True):
@@ -53,7 +53,7 @@ def test_the_chain_is_as_documented(history: History) -> None:
 
 @given(histories())
 def test_nothing_hidden_can_be_seen_before_the_end(history: History) -> None:
-    """While it runs, neither sealed members nor salts nor the seed are on a line, and a raise leaves no trace."""
+    """While the auction runs, no line has sealed members, salts or the seed, and a raise leaves no trace."""
     _, log = _logged(play(history).log)
     for line in LedgerWriter(None).of(log):
         assert {"event"} == json.loads(line).keys()
@@ -62,7 +62,7 @@ def test_nothing_hidden_can_be_seen_before_the_end(history: History) -> None:
 
 
 def test_a_commitment_does_not_give_away_what_it_commits_to() -> None:
-    """The same maximum is committed to differently each time: in another auction, and at another place of one."""
+    """The commitment to a maximum differs in another auction, and at another place of the same auction."""
     seen = set()
     for seed in (SEED, "0" * 64):
         auction = msgspec.structs.replace(an_auction(), chain=msgspec.structs.replace(an_auction().chain, seed=seed))
@@ -84,14 +84,14 @@ def test_salts_are_the_seeds() -> None:
 
 
 def test_canonical_is_rfc_8785() -> None:
-    """Strings are escaped as RFC 8785 says, members are sorted, nothing stands between."""
+    """Strings are escaped as in RFC 8785, members are sorted, and there is no white space."""
     value = {"b": ['\x00\x1f\x7f\u2028\U0001f600/"\\\b\f\n\r\té', True, None, 7], "a": {}}
     text = '"\\u0000\\u001f\x7f\u2028\U0001f600/\\"\\\\\\b\\f\\n\\r\\té"'
     assert f'{{"a":{{}},"b":[{text},true,null,7]}}'.encode() == canonical(value)
 
 
 def _logged(events: list[Event]) -> tuple[Auction, list[LedgerEvent]]:
-    """Return the auction, and its log as it is read back from a store."""
+    """Return the auction, and its log as read back from storage."""
     log: list[LedgerEvent] = []
     auction = None
     for event in [msgspec.structs.replace(events[0], seed=SEED), *events[1:]]:

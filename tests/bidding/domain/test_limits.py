@@ -1,4 +1,4 @@
-"""Numbers that the specification and the documents promise: a rule that reads them cannot say whether they are right."""
+"""Numbers that the specification and the documents promise, because tests that read the constants cannot check them."""
 
 from datetime import timedelta
 
@@ -16,13 +16,13 @@ def test_chance_is_as_long_as_promised() -> None:
 
 
 def test_photos_are_kept_as_promised() -> None:
-    """In three widths, twelve on a lot; sixty of one user's on no lot, for a day."""
+    """A photo has three widths; a lot has twelve photos; a user has sixty on no lot, for a day."""
     assert (400, 800, 1600) == photos.WIDTHS
     assert (12, 60, timedelta(hours=24)) == (photos.PER_LOT_MAX, photos.UNPLACED_MAX, photos.UNPLACED_LIFETIME)
 
 
 def test_numbers_and_seeds_are_in_no_hash() -> None:
-    """What a ledger commits to, and opens, is the reserve, limits and requests: no user's number, and never the seed."""
+    """A ledger commits to the reserve, limits and requests, and opens them; never a user's number or the seed."""
     sealed = {
         "auction.created": {"reserve_price"},
         "auction.amended": {"reserve_price"},

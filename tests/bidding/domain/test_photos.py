@@ -1,4 +1,4 @@
-"""Photos as values: which file answers for a width, which sizes are taken, which lists a lot can have."""
+"""Photos as values: the file for a width, the sizes that are accepted, and the lists that a lot can have."""
 
 import pytest
 from hypothesis import given
@@ -24,13 +24,13 @@ SIDES = st.integers(1, 100_000)
     ("asked", "given"), [(1, 400), (400, 400), (401, 800), (800, 800), (801, 1000), (1000, 1000), (9999, 1000)]
 )
 def test_the_narrowest_that_is_wide_enough_is_shown(asked: int, given: int) -> None:
-    """The address for a width is that of the narrowest file at least as wide, else of the widest."""
+    """The address for a width is that of the narrowest file at least as wide, otherwise of the widest."""
     assert f"/photos/abc/{given}.webp" == Photo("abc", 1000, 500, made_widths(1000)).url(asked)
 
 
 @given(SIDES)
 def test_widths_rise_to_the_originals(width: int) -> None:
-    """The widths that are made rise, none is wider than the original, and the widest is as wide as that, or 1,600."""
+    """The widths rise, none is wider than the original, and the widest is as wide as the original, or 1,600."""
     made = made_widths(width)
     assert list(made) == sorted(set(made))
     assert min(width, WIDTHS[-1]) == made[-1]
@@ -39,7 +39,7 @@ def test_widths_rise_to_the_originals(width: int) -> None:
 
 @given(SIDES, SIDES)
 def test_sizes_have_bounds(width: int, height: int) -> None:
-    """A size is taken exactly where it has so many pixels at most, so long a side at least, and no side far longer."""
+    """A size is accepted only within the bounds for its pixels, its shorter side, and the ratio of its sides."""
     fits = width * height <= PIXELS_MAX and min(width, height) >= SIDE_MIN
     fits = fits and max(width, height) <= RATIO_MAX * min(width, height)
     assert fits is (size_fault(width, height) is None)
@@ -47,13 +47,13 @@ def test_sizes_have_bounds(width: int, height: int) -> None:
 
 @pytest.mark.parametrize("size", [(10_000, 6_000), (6_000, 10_000), (16, 128), (128, 16), (16, 16)])
 def test_sizes_on_the_bounds_are_taken(size: tuple[int, int]) -> None:
-    """Just so many pixels, just so narrow, just so small: that is taken."""
+    """A size exactly on a bound is accepted."""
     assert size_fault(*size) is None
 
 
 @pytest.mark.parametrize("ids", [[], ["a"], [str(n) for n in range(PER_LOT_MAX)]])
 def test_lists_that_a_lot_can_have(ids: list[str]) -> None:
-    """A lot has none to twelve photos."""
+    """A lot has zero to twelve photos."""
     refuse_bad_list(ids)
 
 
@@ -61,7 +61,7 @@ def test_lists_that_a_lot_can_have(ids: list[str]) -> None:
     ("ids", "code"), [([str(n) for n in range(PER_LOT_MAX + 1)], "too_many_photos"), (["a", "b", "a"], "repeated")]
 )
 def test_lists_that_no_lot_can_have(ids: list[str], code: str) -> None:
-    """Thirteen photos are too many, and none is on a lot twice."""
+    """Thirteen photos are too many, and a photo cannot be on a lot twice."""
     with pytest.raises(Invalid) as caught:
         refuse_bad_list(ids)
     assert {"photos": [code]} == {field: [one.code for one in found] for field, found in caught.value.faults.items()}

@@ -1,4 +1,4 @@
-"""What somebody has seen: a request that rests on something else than what is there does nothing."""
+"""Preconditions: a request that rests on another state than the present one does nothing."""
 
 from collections.abc import Callable
 from typing import Any
@@ -32,12 +32,12 @@ def refused(action: Callable[..., object], *arguments: Any) -> tuple[str, dict[s
 
 
 def ask(seen: Precondition | None, amount: str | None = "100") -> BidRequest:
-    """A bid by somebody who has seen that."""
+    """A bid by a user who has seen that."""
     return BidRequest(None if amount is None else eur(amount), None, seen=seen)
 
 
 def test_a_bid_rests_on_what_is_offered_and_not_on_who_else_has_bid() -> None:
-    """Who saw the lot before a change of terms or photos is refused, whatever they bid; bids of others change nothing."""
+    """A bid from before a change of terms or photos is refused, whatever its amount; others' bids are no such change."""
     auction = an_auction()
     assert 1 == auction.terms_version
     amended = auction.after_all(amend(auction, ADA, {"starting_price": eur("500")}, after(1)))
@@ -53,7 +53,7 @@ def test_a_bid_rests_on_what_is_offered_and_not_on_who_else_has_bid() -> None:
 
 
 def test_an_announced_end_is_another_offer() -> None:
-    """It is the one thing that may change once there are bids."""
+    """The end is the only term that may change once there are bids; the change refuses earlier bids."""
     led, _ = place(an_auction(), "bob 100")
     ending = led.after_all(announce_end(led, ADA, after(600), after(1)))
     assert "terms_changed" == (refused(place_bid, ending, CY, ask(Precondition(version=2), "200"), after(2)) or "")[0]
@@ -61,7 +61,7 @@ def test_an_announced_end_is_another_offer() -> None:
 
 
 def test_a_price_that_nobody_saw_is_not_paid() -> None:
-    """A purchase that names its price, or the version that it was seen at, does not take another one."""
+    """A purchase that names its price, or the version that was seen, does not buy at another price."""
     auction = an_auction(buy_now_price="200")
     dear = auction.after_all(amend(auction, ADA, {"buy_now_price": eur("99999")}, after(1)))
     price = (Change("buy_now_price", eur("200"), eur("99999")),)
@@ -76,7 +76,7 @@ def test_a_price_that_nobody_saw_is_not_paid() -> None:
 
 
 def test_a_state_that_was_lost_is_another_one() -> None:
-    """After a failover the same version may have other contents: its tag tells, as it has the head of the ledger in it."""
+    """After a failover a version may have other contents; its tag differs, because it holds the head of the ledger."""
     created = selling.create("gid", ADA, selling.Draft(name="Clock", starting_price=eur("100")), T0)
     auction = replay(7, [created])
     one, other = (replay(7, [created, *amend(auction, ADA, {"name": name}, after(1))]) for name in "ab")
@@ -89,7 +89,7 @@ def test_a_state_that_was_lost_is_another_one() -> None:
 
 
 def test_what_is_over_or_ones_own_is_told_first() -> None:
-    """Who could not bid whatever they had seen is told that."""
+    """A user who could not bid in any case is told the reason for that."""
     seen = Precondition(version=9, tags=frozenset(), price=eur("1"))
     auction = an_auction(buy_now_price="200", ends_at=after(60))
     early = an_auction(buy_now_price="200", starts_at=after(60))
@@ -105,7 +105,7 @@ def test_what_is_over_or_ones_own_is_told_first() -> None:
 
 
 def test_a_start_that_nobody_has_noticed_is_no_change() -> None:
-    """A bid that opens an auction itself is held against the version that everybody sees."""
+    """The precondition of a bid that opens the auction is compared with the version before the opening."""
     auction = an_auction(starts_at=after(60))
     assert None is refused(
         place_bid, auction, BOB, ask(Precondition(version=1, tags=frozenset({auction.tag}))), after(61)
@@ -124,7 +124,7 @@ ACTS: dict[str, Callable[[Auction, Precondition | None], object]] = {
 
 @pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
 def test_an_author_does_not_act_on_what_has_changed(act: Callable[[Auction, Precondition | None], object]) -> None:
-    """Two tabs of one author: the second is told that the first has changed the lot."""
+    """If an author has two tabs, the second is told that the first has changed the lot."""
     auction = an_auction()
     amended = auction.after_all(amend(auction, ADA, {"name": "New"}, after(1)))
     for seen, code in (
@@ -138,7 +138,7 @@ def test_an_author_does_not_act_on_what_has_changed(act: Callable[[Auction, Prec
 
 
 def test_a_close_that_says_who_gets_it_is_for_them_alone() -> None:
-    """The strict version changes with each bid, so an author who closes does not sell to somebody unseen."""
+    """The strict version changes with each bid, so an author who closes does not sell to a leader they have not seen."""
     one, _ = place(an_auction(), "bob 100")
     two, _ = place(one, "cyd 150")
     assert (
@@ -149,7 +149,7 @@ def test_a_close_that_says_who_gets_it_is_for_them_alone() -> None:
 
 
 def test_a_refusal_says_which_version_it_rests_on() -> None:
-    """The newest of several, so that somebody can tell what has changed since."""
+    """The refusal names the newest of several versions, so that the client can tell what has changed since."""
 
     def of(seen: Precondition) -> int | None:
         found = refusal(cancel, an_auction(), ADA, after(1), seen)
@@ -167,7 +167,7 @@ def test_a_refusal_says_which_version_it_rests_on() -> None:
 
 
 def test_changes_are_named_with_what_may_be_told() -> None:
-    """Prices, instants and the name with their values; what is long or secret by its name alone."""
+    """Prices, instants and the name are given with their values; long or secret fields by their names only."""
     before = selling.create("gid", ADA, selling.Draft(name="Clock", starting_price=eur("100")), T0)
     auction = replay(7, [before])
     assert () == changes(before, auction, ([], []))
@@ -195,7 +195,7 @@ def test_changes_are_named_with_what_may_be_told() -> None:
 
 @given(histories(), st.integers(1, 40), st.integers(1, 10**6))
 def test_who_has_seen_the_last_offer_is_judged_as_anybody(history: History, seen: int, amount: int) -> None:
-    """A version makes no difference to a bid unless what is offered has changed since; then nothing happens."""
+    """A version makes no difference to a bid unless the offer has changed since; then the bid is refused."""
     game = play(history)
     auction, now, limit = game.auction, game.auction.changed_at, eur(f"{amount}")
 
@@ -206,7 +206,7 @@ def test_who_has_seen_the_last_offer_is_judged_as_anybody(history: History, seen
         except Refused as found:
             return found.code
 
-    plain, told = of(None), of(seen)
+    plain, versioned = of(None), of(seen)
     current = auction.terms_version <= seen <= auction.version
     first = ["auction_closed", "auction_not_started", "own_auction"]
-    assert told == (plain if current or plain in first else "terms_changed")
+    assert versioned == (plain if current or plain in first else "terms_changed")

@@ -1,6 +1,6 @@
-"""Every line of docs/rules.md, "Properties", each over generated histories, without the oracle's help.
+"""Every line of docs/rules.md, "Properties", over generated histories, without the oracle.
 
-Histories hold several bidders with literal amounts, maxima and both, raises by the leader, reserves, buy-now prices,
+Histories have several bidders with literal amounts, maxima and both, raises by the leader, reserves, buy-now prices,
 ladders and fixed steps, soft close with and without a cap, outages, amendments, announced ends, cancels and openings.
 """
 
@@ -23,12 +23,12 @@ from tests.histories import History, histories
 
 
 def steps(history: History) -> list[Taken]:
-    """What was taken, step by step."""
+    """The steps of a history, as played."""
     return play(history).taken
 
 
 def prices(game: Game) -> list[Decimal]:
-    """Every visible price there has been, in order: after every single event, not only after every step."""
+    """Every visible price, in order: after every event, not only after every step."""
     auctions = [replay(7, game.log[: position + 1]) for position in range(len(game.log))]
     return [auction.current_bid for auction in auctions if auction.current_bid is not None]
 
@@ -42,7 +42,7 @@ def test_p_never_falls(history: History) -> None:
 
 @given(histories())
 def test_p_is_within_m(history: History) -> None:
-    """'P <= M': nobody ever pays more than they said."""
+    """'P <= M': nobody ever pays more than they offered."""
     for taken in steps(history):
         if taken.after.current_bid is not None:
             assert taken.after.maximum is not None
@@ -50,7 +50,7 @@ def test_p_is_within_m(history: History) -> None:
 
 
 def limits(taken: list[Taken]) -> Iterator[tuple[Taken, dict[int, tuple[Decimal, int]]]]:
-    """Each step with everybody's highest accepted limit so far, and how early they named it."""
+    """Each step with the highest accepted limit of each bidder so far, and how early they named it."""
     highest: dict[int, tuple[Decimal, int]] = {}
     for turn, step in enumerate(taken):
         limit: Decimal | None = None
@@ -118,7 +118,7 @@ def test_a_raise_lifts_p_at_most_up_to_r(history: History) -> None:
 
 @given(histories())
 def test_the_end_never_moves_back(history: History) -> None:
-    """'`endsAt` never moves back nor past the cap', but where its author amends it before the first bid."""
+    """'`endsAt` never moves back nor past the cap', unless the author amends it before the first bid."""
     for step in steps(history):
         before, after = step.before.ends_at, step.after.ends_at
         rule = step.after.soft_close
@@ -131,7 +131,7 @@ def test_the_end_never_moves_back(history: History) -> None:
 
 @given(histories())
 def test_a_refused_bid_changes_nothing(history: History) -> None:
-    """'A refused bid changes nothing': nothing happened, and the auction is the same, bit by bit."""
+    """'A refused bid changes nothing': there is no event, and the auction is the same, bit by bit."""
     for step in steps(history):
         if step.refusal is not None:
             event(step.refusal.split()[0])
@@ -172,7 +172,7 @@ def test_replaying_the_events_gives_the_state(history: History) -> None:
 
 @given(histories())
 def test_recorded_amounts_rise(history: History) -> None:
-    """Rule 4c: 'the recorded amounts of an auction strictly rise', but at a tie, where both are recorded at M."""
+    """Rule 4c: 'the recorded amounts of an auction strictly rise', except at a tie: both bids are recorded at M."""
     bids = [happened for happened in play(history).log if isinstance(happened, BidPlaced)]
     for earlier, later in pairwise(bids):
         tie = earlier.automatic and not later.leading and earlier.at == later.at and earlier.maximum == later.maximum
@@ -181,7 +181,7 @@ def test_recorded_amounts_rise(history: History) -> None:
 
 @given(histories())
 def test_events_are_numbered_and_in_order_of_time(history: History) -> None:
-    """Versions number the public events without a gap, positions all of them, and their instants never go back."""
+    """Versions number the public events without a gap, positions number all events, and their instants never go back."""
     game = play(history)
     assert len(game.log) == game.auction.position
     assert sum(1 for happened in game.log if happened.PUBLIC) == game.auction.version
@@ -190,19 +190,19 @@ def test_events_are_numbered_and_in_order_of_time(history: History) -> None:
 
 @given(histories())
 def test_what_a_bid_tells_comes_true(history: History) -> None:
-    """The last bid of a step tells the price, the least next bid and the reserve's state as they are afterwards."""
+    """The last bid of a step tells the price, the minimum bid and the reserve's state as they are afterwards."""
     for step in steps(history):
-        told = [happened for happened in step.events if isinstance(happened, BidPlaced)]
-        if not told or step.after.over:
+        placed = [happened for happened in step.events if isinstance(happened, BidPlaced)]
+        if not placed or step.after.over:
             continue
-        assert step.after.minimum_bid == told[-1].minimum_bid
-        assert step.after.reserve_met == told[-1].reserve_met
-        assert step.after.current_bid == max(bid.amount for bid in told)
+        assert step.after.minimum_bid == placed[-1].minimum_bid
+        assert step.after.reserve_met == placed[-1].reserve_met
+        assert step.after.current_bid == max(bid.amount for bid in placed)
 
 
 @given(histories())
 def test_from_its_end_on_it_takes_no_bid(history: History) -> None:
-    """At its end an auction takes no bid of anybody, whether somebody has closed it or not."""
+    """At its end an auction accepts no bid, whether it has been closed or not."""
     auction = play(history).auction
     if auction.ends_at is not None:
         most = BidRequest(None, LIMIT)

@@ -1,4 +1,4 @@
-"""Why a bid was decided as it was: every member of what is told, not only its words."""
+"""Why a bid was decided as it was: every member of the reason, not only its words."""
 
 from datetime import timedelta
 
@@ -10,7 +10,7 @@ from tests.bidding.domain.test_retrace import Story
 
 
 def test_a_bid_is_told_with_all_that_it_was() -> None:
-    """A bid and the automatic one that answers it have their own places, amounts, limits, and the instant of the request."""
+    """A bid and the automatic bid that answers it each have a place, amount and limit, and the instant of the request."""
     story = Story().bids("bob up to 150").bids("cyd 120", seconds=2)
     [first, challenge, answer] = retrace(story.log).bids
     asked, decided = after(2) - timedelta(microseconds=1), after(2)
@@ -46,7 +46,7 @@ def test_a_bid_is_told_with_all_that_it_was() -> None:
 
 
 def test_a_raise_that_nobody_saw_is_told_with_all_that_it_was() -> None:
-    """It has no amount, leads, is nobody's but the leader's own, and has the instant of its request."""
+    """A raise has no amount, leads, is the leader's own, and has the instant of its request."""
     story = Story().bids("bob up to 150").bids("bob up to 200", seconds=2)
     assert (
         BidReason(
@@ -65,6 +65,6 @@ def test_a_raise_that_nobody_saw_is_told_with_all_that_it_was() -> None:
 
 
 def test_a_cancelled_auction_says_so() -> None:
-    """The end of an auction that its author has taken back."""
+    """The ending of a cancelled auction says that its author cancelled it."""
     story = Story().then(cancel, ADA, after(1))
     assert "cancelled by its author before any bid" == conclusion(retrace(story.log).auction)

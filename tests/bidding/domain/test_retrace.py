@@ -1,4 +1,4 @@
-"""Retracing: what the rules say once more of every history, and that they notice every change of one."""
+"""Retracing: the rules agree with every history that they made, and notice every change of one."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -39,7 +39,7 @@ MICROSECOND = timedelta(microseconds=1)
 
 
 class Story:
-    """An auction by ada that starts at 100, told step by step; `log` is all that happened."""
+    """An auction by ada that starts at 100, played step by step; `log` has all its events."""
 
     def __init__(self, **terms: Any) -> None:
         money = {name: eur(value) for name, value in terms.items() if name.endswith("_price")}
@@ -52,7 +52,7 @@ class Story:
         return replay(7, self.log)
 
     def bids(self, *bids: str, seconds: float = 1) -> "Story":
-        """Let each of `bids` be placed, all at once, received a microsecond before."""
+        """Place each of `bids` at the same instant, each received a microsecond before."""
         now = after(seconds)
         for bid in bids:
             bidder, request = said(bid)
@@ -61,17 +61,17 @@ class Story:
         return self
 
     def then(self, decide: Callable[..., list[Event]], *arguments: Any) -> "Story":
-        """Let something else happen."""
+        """Add the events of another decision."""
         self.log += decide(self.auction, *arguments)
         return self
 
     def whys(self) -> list[str]:
-        """Each bid in words: who, how much, why."""
+        """Each bid in words: its bidder, its amount, its reason."""
         return [f"{b.bidder} {b.amount or b.limit}: {b.why}".replace(".000:", ":") for b in retrace(self.log).bids]
 
 
 def broken(log: list[Event]) -> tuple[int, str] | None:
-    """Where a log breaks and why, or None."""
+    """The index of the event at which a log breaks, and the reason; or None."""
     try:
         retrace(log)
     except RuleViolation as error:
@@ -81,7 +81,7 @@ def broken(log: list[Event]) -> tuple[int, str] | None:
 
 @given(histories())
 def test_every_history_retraces(history: History) -> None:
-    """Whatever has happened under the rules follows from the rules, and leaves the auction that it left."""
+    """Every history made by the rules retraces, and gives the same auction."""
     game = play(history)
     trace = retrace(game.log)
     assert game.auction == structs.replace(trace.auction, id=game.auction.id, chain=game.auction.chain)
@@ -92,7 +92,7 @@ def test_every_history_retraces(history: History) -> None:
 
 @given(histories(), st.data())
 def test_history_from_before_requests_were_written_down_retraces(history: History, data: st.DataObject) -> None:
-    """Logs from before there were `asked`, `received_at` and `down_since` are decided by what came of it."""
+    """In old logs without `asked`, `received_at` and `down_since`, a bid is judged by its outcome."""
     game = play(history)
     gone = {"asked": None, "received_at": None, "down_since": None}
     old = [structs.replace(e, **{name: gone[name] for name in gone if hasattr(e, name)}) for e in game.log]
@@ -142,12 +142,12 @@ FREE = {
     "maximum.raised": {"maximum", "received_at", "at"},
     "auction.extended": {"down_since", "at"},
 }
-"""What somebody asked for, and another might as well have asked for: the rules cannot tell, the chain can."""
+"""What a user asked for, and could have asked for differently: the rules cannot notice a change, but the chain can."""
 
 
 @given(histories(), st.data())
 def test_a_changed_decision_is_noticed(history: History, data: st.DataObject) -> None:
-    """No member of an event that the rules decide can be changed without their noticing."""
+    """If a member of an event that the rules decide is changed, the rules notice."""
     log = list(play(history).log)
     index = data.draw(st.integers(0, len(log) - 1))
     changed = log[index]
@@ -162,7 +162,7 @@ def test_a_changed_decision_is_noticed(history: History, data: st.DataObject) ->
             "minimum_bid",
             "reserve_met",
             "ends_at",
-        ]  # a purchase, or as well an early bid and its author's close
+        ]  # a purchase, or an early bid and its author's close
     assume(decided)
     name = data.draw(st.sampled_from(decided))
     value = other(getattr(changed, name), data.draw)
@@ -176,7 +176,7 @@ def test_a_changed_decision_is_noticed(history: History, data: st.DataObject) ->
 
 @given(histories(), st.data())
 def test_a_dropped_doubled_or_swapped_event_is_noticed(history: History, data: st.DataObject) -> None:
-    """No event can be doubled, or swapped with a neighbour at another time, and no automatic bid dropped."""
+    """The rules notice a doubled event, two neighbours swapped at different times, and a dropped automatic bid."""
     log = list(play(history).log)
     assume(len(log) > 1)
     index = data.draw(st.integers(0, len(log) - 2))
@@ -230,7 +230,7 @@ def test_a_bid_is_lifted_to_the_reserve() -> None:
     ],
 )
 def test_the_end_in_words(bids: tuple[str, ...], ending: str) -> None:
-    """An auction that is over says how it ended, one that is not says so."""
+    """An auction that is over says how it ended; an auction that is not says that."""
     story = Story(reserve_price="300", ends_at=after(60), soft_close=None).bids(*bids)
     assert "not over: it is open" == conclusion(retrace(story.log).auction)
     story.then(settle, after(61))
@@ -238,7 +238,7 @@ def test_the_end_in_words(bids: tuple[str, ...], ending: str) -> None:
 
 
 def test_a_purchase_retraces() -> None:
-    """A purchase at the buy-now price is no bid of that amount."""
+    """A purchase retraces as a purchase, not as a bid of the buy-now price."""
     story = Story(buy_now_price="200").then(buy_now, BOB, after(1), BidRequest(None, None, received_at=after(0)))
     assert ["bob 200: bought at the buy-now price"] == story.whys()
     assert "sold to bob at 200.000" == conclusion(retrace(story.log).auction)
@@ -253,13 +253,13 @@ def test_a_purchase_retraces() -> None:
 
 
 def test_an_end_announced_among_bids_retraces() -> None:
-    """Its author announces the end of an auction that has bids already."""
+    """A log in which the author announces the end after bids retraces."""
     story = Story().bids("bob 100").then(announce_end, ADA, after(60), after(2)).then(settle, after(60))
     assert "sold to bob at 100.000" == conclusion(retrace(story.log).auction)
 
 
 def test_an_outage_retraces() -> None:
-    """The end moves after an outage only if its window fell into it; where its beginning is unknown, it may have."""
+    """An outage moves the end only if it reached the last window; if its beginning is unknown, it may have."""
     story = Story(ends_at=after(1000)).then(reopen_after_outage, after(900), after(1100))
     assert after(1220) == retrace(story.log).auction.ends_at
     created, extended = story.log
@@ -273,7 +273,7 @@ def test_an_outage_retraces() -> None:
 
 
 def test_a_forged_winner_is_noticed() -> None:
-    """Whoever writes another winner, price or order of bids into a log contradicts the rules, and is told what they say."""
+    """Another winner, price or order of bids in a log contradicts the rules, and the break tells what the rules say."""
     story = (
         Story(ends_at=after(60), soft_close=None)
         .bids("bob up to 150")
@@ -296,7 +296,7 @@ def test_a_forged_winner_is_noticed() -> None:
 
 
 def test_a_log_that_ends_within_a_decision_is_noticed() -> None:
-    """What the rules add to a bid is missing where a log has been cut within it."""
+    """If a log was cut within a decision, the events that the rules add to the bid are missing."""
     story = Story(ends_at=after(60), soft_close=SoftClose(120, 120)).bids("bob 100")
     assert (2, "by the rules auction.extended comes next, but nothing does") == broken(story.log[:-1])
 
@@ -334,7 +334,7 @@ def test_nobody_bids_under_two_names() -> None:
     ],
 )
 def test_what_nobody_could_ask_for_is_noticed(forge: Callable[[Event], Event], why: str) -> None:
-    """What no door lets in is no reason to fail in another way than by saying so."""
+    """Terms that no request could have are told as a break, and not raised as another error."""
     assert (0, why) == broken([forge(Story().log[0])])
 
 
@@ -349,12 +349,12 @@ def test_time_does_not_go_back() -> None:
 
 @pytest.mark.parametrize("log", [[], Story().bids("bob 100").log[1:], [*Story().log, *Story().log]])
 def test_a_log_begins_with_one_creation(log: list[Event]) -> None:
-    """A log without a creation is none, nor is one with two."""
+    """A log without a creation, or with two, is broken."""
     assert broken(log) is not None
 
 
 def test_events_that_no_rule_begins_with_are_noticed() -> None:
-    """What only follows from something else does not stand alone."""
+    """An event that only follows from another is a break if it stands alone."""
     created = Story(ends_at=after(60)).log[0]
     alone = [
         ReserveMet(at=after(1), amount=eur("100"), bidder="bob", minimum_bid=None),
@@ -382,7 +382,7 @@ def test_what_was_asked_for_is_well_formed() -> None:
 
 
 def test_beyond_the_calendar() -> None:
-    """An end after which no calendar goes on is broken, and not an error of another kind."""
+    """An end at the last instant of the calendar is told as a break, and not raised as another error."""
     last = datetime.max.replace(tzinfo=T0.tzinfo)
     story = Story(ends_at=last)
     bid = BidPlaced(

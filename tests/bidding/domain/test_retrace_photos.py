@@ -1,4 +1,4 @@
-"""Retracing which photos a lot has shown."""
+"""Retracing the photos of a lot."""
 
 from msgspec import structs
 
@@ -13,7 +13,7 @@ def _photo(photo_id: str, *widths: int, sha256: str = "5a" * 32) -> ShownPhoto:
 
 
 def test_photos_retrace_before_the_first_bid_only() -> None:
-    """Photos are arranged by the author until somebody has bid, and each lot could show them."""
+    """The author arranges photos until the first bid, and every list must be one that a lot can have."""
     photos = [_photo("one", 400, 800), _photo("two", 300)]
     story = Story().then(arrange, ADA, photos, after(1)).then(arrange, ADA, [], after(2)).bids("bob 100", seconds=3)
     assert None is broken(story.log)

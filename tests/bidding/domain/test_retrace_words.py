@@ -1,4 +1,4 @@
-"""What is said of a log that does not follow from the rules: where, what stands there, and what the rules say."""
+"""The words for a log that does not follow from the rules: the place, the event there, and what the rules say."""
 
 from decimal import Decimal
 from typing import Any
@@ -22,7 +22,7 @@ def test_a_break_names_its_event_from_one() -> None:
 
 
 def test_a_refusal_is_told_with_its_facts() -> None:
-    """What the rules refuse is said with all that the refused would have been told."""
+    """A step that the rules refuse is told with all facts of the refusal."""
     story = Story().bids("bob 100").bids("cyd 120", seconds=2)
     low = structs.replace(story.log[2], amount=eur("101"), maximum=eur("101"), asked=None, received_at=None)
     assert (
@@ -55,7 +55,7 @@ CHANGED: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("which", "members", "why"), CHANGED)
 def test_a_member_is_told_as_it_is_written(which: str, members: dict[str, Any], why: str) -> None:
-    """Instants, amounts, words and what is not there: each is shown as the wire has it, by the name it has there."""
+    """Instants, amounts, words and missing values are shown as on the wire, by the names that they have there."""
     story = Story(starts_at=after(60), ends_at=after(90))
     story.then(open_if_due, after(60)).then(settle, after(100))
     created, opened, closed = story.log
@@ -65,7 +65,7 @@ def test_a_member_is_told_as_it_is_written(which: str, members: dict[str, Any], 
 
 
 def test_another_event_than_the_rules_have_is_told() -> None:
-    """Where another event stands than the one that comes next, both are named."""
+    """If the log has another event than the one that comes next by the rules, both are named."""
     story = Story(ends_at=after(60), soft_close=SoftClose(120, 120)).bids("bob 100")
     created, bid, _ = story.log
     cancelled = Story().then(cancel, ADA, after(1)).log[1]
@@ -75,7 +75,7 @@ def test_another_event_than_the_rules_have_is_told() -> None:
 
 
 def test_an_outage_may_be_as_short_as_nothing() -> None:
-    """One that begins when it ends is an outage, though none that reopens anything."""
+    """An outage may begin when it ends, but such an outage reopens nothing."""
     story = Story(ends_at=after(1000)).then(reopen_after_outage, after(900), after(1100))
     created, extended = story.log
     assert (1, "by the rules nothing has brought auction.extended about") == broken(
@@ -84,20 +84,20 @@ def test_an_outage_may_be_as_short_as_nothing() -> None:
 
 
 def test_what_is_no_auction_breaks_at_its_first_event() -> None:
-    """Nothing, and something without a beginning, break at the first."""
+    """An empty log, and a log without its beginning, break at the first event."""
     why = "an auction begins with auction.created"
     assert (0, why) == broken([]) == broken(Story().bids("bob 100").log[1:])
 
 
 def test_a_trace_has_the_seed_and_no_number() -> None:
-    """The seed is the log's own, which no rule draws; the number is the store's, which no log knows."""
+    """The seed comes from the log, as no rule draws it; the number is the database's, and in no log."""
     created = Story().log[0]
     auction = retrace([structs.replace(created, seed="5" * 64)]).auction
     assert (0, "5" * 64) == (auction.id, auction.chain.seed)
 
 
 def test_an_automatic_bid_stands_beside_the_one_that_it_answers() -> None:
-    """A request two places on is none that it could answer."""
+    """An automatic bid cannot answer a bid two places later."""
     story = Story().bids("bob up to 150").bids("cyd 120", seconds=2)
     created, first, challenge, answer = story.log
     assert (2, "an automatic bid answers somebody's, and here is none") == broken(
@@ -106,19 +106,19 @@ def test_an_automatic_bid_stands_beside_the_one_that_it_answers() -> None:
 
 
 def test_an_amount_may_be_as_high_as_its_limit() -> None:
-    """Both at once, and the same: that is a bid like any other. It may be decided in the instant in which it came."""
+    """A bid whose amount is its limit is a bid like any other, and may be decided at the instant of its arrival."""
     story = Story().bids("bob 100 up to 100")
     created, bid = story.log
     assert broken([created, structs.replace(bid, received_at=bid.at)]) is None
 
 
 def test_an_old_bid_in_the_instant_of_its_authors_close_is_no_purchase() -> None:
-    """Before requests were written down, a bid with a close at once may be a purchase, or a bid and its author's close."""
+    """In old logs, a bid and a close at one instant may be a purchase, or a bid and then its author's close."""
     story = Story().bids("bob 100").then(close_now, ADA, after(1))
     created, bid, closed = story.log
     old = structs.replace(bid, asked=None, received_at=None)
     assert broken([created, old, closed]) is None
-    # What nobody could have asked for is told as a purchase, the first that is tried.
+    # A bid that nobody could have placed is told as a purchase, which is tried first.
     low = structs.replace(old, amount=eur("1"), maximum=eur("1"))
     where = broken([created, low, closed])
     assert where is not None
@@ -133,7 +133,7 @@ def test_a_soft_close_has_a_day_at_most(seconds: int, good: bool) -> None:
 
 
 def test_amounts_deep_within_are_amounts() -> None:
-    """A step within the ladder has three decimals, too."""
+    """A step within the ladder must have three decimals, too."""
     created = Story().log[0]
     assert isinstance(created, AuctionCreated)
     odd = structs.replace(created, increment=(Tier(eur("0"), Decimal("1.5")),))

@@ -40,7 +40,7 @@ START, END = after(600), after(3600)
     ],
 )
 def test_an_auction_begins_scheduled_or_open(starts: datetime | None, status: str) -> None:
-    """Before startsAt it is scheduled; without one, or from then on, it is open from its creation."""
+    """An auction before its startsAt is scheduled; with a past startsAt or none, it is open from its creation."""
     assert status == an_auction(starts_at=starts).status
 
 
@@ -105,7 +105,7 @@ def test_contradictions_at_creation(terms: dict[str, Any], faults: list[str]) ->
 
 @pytest.mark.parametrize(("terms", "faults"), CONTRADICTIONS)
 def test_contradictions_when_amended(terms: dict[str, Any], faults: list[str]) -> None:
-    """The same terms are refused alike when an author amends an auction into them."""
+    """The same terms are refused in the same way if an author amends an auction into them."""
     money = {name: eur(value) for name, value in terms.items() if name.endswith("_price")}
     changes = {"starts_at": None, **terms, **money}
     refused = refusal(selling.amend, an_auction(starts_at=after(300)), ADA, changes, T0)
@@ -113,14 +113,14 @@ def test_contradictions_when_amended(terms: dict[str, Any], faults: list[str]) -
 
 
 def test_an_end_that_stands_is_not_held_against_the_clock() -> None:
-    """Amending something else does not judge the end again, which was in the future when it was set."""
+    """Amending another term does not check the end again, which was in the future when it was set."""
     auction = an_auction(ends_at=END)
     [amended] = selling.amend(auction, ADA, {"name": "Bracket clock"}, after(3599))
     assert "Bracket clock" == auction.after(amended).name
 
 
 def test_amending_tells_all_terms() -> None:
-    """An amendment gives all terms as they are now, the reserve too (kept private), and what follows from them."""
+    """An amendment's event has all terms as they are now, the reserve too (kept private), and what follows from them."""
     auction = an_auction(description="walnut", reserve_price="150", ends_at=END)
     [amended] = selling.amend(auction, ADA, {"starting_price": eur("120"), "buy_now_price": eur("500")}, after(1))
     assert (
@@ -142,7 +142,7 @@ def test_amending_tells_all_terms() -> None:
 
 
 def test_no_change_in_effect_is_no_event() -> None:
-    """Amending an auction into what it is leaves no trace."""
+    """Amending an auction into the terms that it has leaves no trace."""
     auction = an_auction(ends_at=END)
     assert [] == selling.amend(auction, ADA, {"name": "Longcase clock", "ends_at": END}, after(1))
     assert [] == selling.amend(auction, ADA, {}, after(1))
@@ -152,7 +152,7 @@ def test_no_change_in_effect_is_no_event() -> None:
     ("starts", "opened"), [(None, True), (after(60), True), (T0, True), (after(60, microseconds=1), False)]
 )
 def test_a_start_moved_to_the_past_opens_it_now(starts: datetime | None, opened: bool) -> None:
-    """A start taken away or moved to now or before opens the auction when it is amended, not before."""
+    """If a start is removed, or moved to now or the past, the auction opens at the amendment, not before."""
     auction = an_auction(starts_at=START)
     amended, *opening = selling.amend(auction, ADA, {"starts_at": starts}, after(60))
     assert ([AuctionOpened(at=after(60))] if opened else []) == opening
@@ -160,7 +160,7 @@ def test_a_start_moved_to_the_past_opens_it_now(starts: datetime | None, opened:
 
 
 def test_a_start_that_has_come_cannot_be_moved() -> None:
-    """Once it has started, with or without the closer, startsAt stands; everything else may still be amended."""
+    """Once an auction has started, opened by the closer or not, startsAt is fixed; all else may still be amended."""
     noticed = an_auction(starts_at=START)
     noticed = noticed.after_all(open_if_due(noticed, START))
     for auction in (an_auction(starts_at=START), noticed, an_auction()):
@@ -170,7 +170,7 @@ def test_a_start_that_has_come_cannot_be_moved() -> None:
 
 
 def test_cancelling_keeps_the_auction() -> None:
-    """A cancelled auction is over without an outcome, and has no least bid."""
+    """A cancelled auction is over without an outcome, and has no minimum bid."""
     auction = an_auction()
     events = selling.cancel(auction, ADA, after(1))
     assert [AuctionCancelled(at=after(1))] == events
@@ -181,7 +181,7 @@ def test_cancelling_keeps_the_auction() -> None:
 
 
 def test_announcing_the_end() -> None:
-    """An auction without an end gets one, also after bids; only the end changes."""
+    """An auction without an end gets one, even after bids; only the end changes."""
     auction, _ = place(an_auction(), "bob up to 150")
     [announced] = selling.announce_end(auction, ADA, END, after(1))
     assert isinstance(announced, AuctionAmended)
@@ -199,14 +199,14 @@ def test_announcing_the_end() -> None:
     ],
 )
 def test_an_end_that_contradicts(terms: dict[str, Any], ends: datetime, faults: str) -> None:
-    """An announced end is in the future, after the start, and not after the cap."""
+    """An announced end must be in the future, after the start, and not after the cap."""
     refused = refusal(selling.announce_end, an_auction(**terms), ADA, ends, T0)
     assert isinstance(refused, Invalid)
     assert f"validation {faults}" == refusal_code(refused)
 
 
 def test_closing_now() -> None:
-    """The author of an auction without an end closes it now, with the outcome that the rules give."""
+    """The author of an auction without an end can close it now, with the outcome by the rules."""
     assert [AuctionClosed(at=after(1), outcome=Outcome.NO_BIDS, winner=None, price=None)] == selling.close_now(
         an_auction(), ADA, after(1)
     )
@@ -216,7 +216,7 @@ def test_closing_now() -> None:
 
 
 def test_closing_now_after_an_unnoticed_start_opens_first() -> None:
-    """Where nobody has noticed the start yet, closing opens it first, dated by its start; cancelling too."""
+    """If the auction is due to open, closing it opens it first, dated by its start; cancelling does the same."""
     auction = an_auction(starts_at=START)
     for act in (selling.close_now, selling.cancel):
         events = act(auction, ADA, after(601))
@@ -226,13 +226,13 @@ def test_closing_now_after_an_unnoticed_start_opens_first() -> None:
 
 @pytest.mark.parametrize(("reserve", "met"), [(None, None), ("100", False)])
 def test_what_is_created_tells_of_its_reserve(reserve: str | None, met: bool | None) -> None:
-    """Without a reserve there is none to be met; with one it is not met yet, whatever it is."""
+    """A new auction tells that its reserve is not met, whatever its amount; without a reserve it tells null."""
     draft = Draft(name="Stool", starting_price=eur("100"), reserve_price=None if reserve is None else eur(reserve))
     assert met is selling.create("gid", ADA, draft, T0).reserve_met
 
 
 def test_who_comes_too_late_or_too_early_is_told_the_instant() -> None:
-    """A start that stands, a start to come, and an end that stands are facts of the refusals that they lead to."""
+    """A refusal because of a fixed start, a later start or a fixed end has that instant among its facts."""
     started, ahead, ending = an_auction(starts_at=T0), an_auction(starts_at=START), an_auction(ends_at=END)
     refused = [
         refusal(selling.amend, started, ADA, {"starts_at": START}, after(1)),
@@ -250,7 +250,7 @@ def _rearrange(auction: Auction, author: Party, now: datetime) -> object:
 
 
 def test_its_author_may_rearrange_what_may_be_amended() -> None:
-    """What belongs to an auction may be changed by its author until the first bid."""
+    """The author may change what belongs to an auction until the first bid."""
     assert _rearrange(an_auction(ends_at=END), ADA, after(1)) is None
 
 
@@ -306,21 +306,21 @@ MAY: list[tuple[Act, Callable[[], Auction], Party, datetime, str]] = [
 
 @pytest.mark.parametrize(("act", "auction", "who", "now", "code"), MAY)
 def test_what_an_author_may_not(act: Act, auction: Callable[[], Auction], who: Party, now: datetime, code: str) -> None:
-    """Others are refused first, then what is over, then what has bids or ends by itself, then what has not started."""
+    """Refusals come in order: not the author, auction over, has bids or an end, not yet started."""
     refused = refusal(act, auction(), who, now)
     assert code == (refused and refused.code)
 
 
 @pytest.mark.parametrize("seed", ["", "5" * 64])
 def test_what_is_created_keeps_its_seed(seed: str) -> None:
-    """The seed of an auction's salts is in the event that begins it, as it was drawn."""
+    """The seed of an auction's salts is in its first event, as it was drawn."""
     draft = Draft(name="Stool", starting_price=eur("0"))
     created = selling.create("gid", ADA, draft, T0, seed) if seed else selling.create("gid", ADA, draft, T0)
     assert seed == created.seed
 
 
 def test_a_draft_needs_no_more_than_a_name_and_a_price() -> None:
-    """Name and starting price are enough to sell."""
+    """A name and a starting price are enough to sell."""
     created = selling.create("gid", ADA, Draft(name="Stool", starting_price=eur("0")), T0)
     assert ("gid", "ada", 100, eur("0"), None) == (
         *(created.gid, created.author, created.author_id, created.minimum_bid, created.reserve_met),
@@ -338,6 +338,6 @@ def test_a_draft_needs_no_more_than_a_name_and_a_price() -> None:
     ],
 )
 def test_how_many_auctions_an_author_may_have(running: int, earlier: datetime | None, refused: bool) -> None:
-    """As many as run at a time, and as many in a day: the last but as many is a day old."""
+    """With a limit of three, an author may have three auctions running, and create three in a day."""
     with pytest.raises(TooManyAuctions) if refused else nullcontext():
         refuse_too_many(running, earlier, 3, T0)

@@ -1,4 +1,4 @@
-"""What the world sees of an auction and its events, and what stays inside."""
+"""What everyone sees of an auction and its events, and what stays private."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ from tests.histories import History, histories
 
 
 def seen(auction: Auction, *, own: bool = False) -> dict[str, Any]:
-    """An auction as its JSON says."""
+    """An auction as JSON."""
     shown: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(auction_view(auction, own=own)))
     return shown
 
@@ -59,7 +59,7 @@ def test_a_new_auction_is_the_contracts_example() -> None:
 
 
 def test_only_who_asks_as_its_author_sees_the_reserve() -> None:
-    """A reserve is shown to its author alone, and to nobody where it is not said who asks."""
+    """A reserve is shown only to its author, and to nobody if the reader is not known."""
     auction = an_auction(reserve_price="300")
     assert "reservePrice" not in msgspec.json.decode(msgspec.json.encode(auction_view(auction)))
     assert "300.000" == seen(auction, own=True)["reservePrice"]
@@ -67,14 +67,14 @@ def test_only_who_asks_as_its_author_sees_the_reserve() -> None:
 
 
 def test_an_auction_that_is_over_shows_how() -> None:
-    """Its status and its outcome, and no least bid."""
+    """An auction that is over shows its status and its outcome, and no minimum bid."""
     auction = an_auction(ends_at=after(60))
     over = seen(auction.after_all(settle(auction, after(60))))
     assert ("closed", "no_bids", None) == (over["status"], over["outcome"], over["minimumBid"])
 
 
 def test_how_the_price_and_the_end_move_is_shown_as_it_was_asked_for() -> None:
-    """One step is shown as the step, tiers as tiers; a soft close with its cap, none as null."""
+    """A fixed step is shown as a step, tiers as tiers; a soft close is shown with its cap, or as null."""
     shown = seen(an_auction(increment=fixed(eur("5")), soft_close=SoftClose(60, 30, after(90))))
     assert ("5.000", {"window": 60, "extension": 30, "cap": "2026-11-21T12:01:30.000000Z"}) == (
         *(shown["increment"], shown["softClose"]),
@@ -92,13 +92,13 @@ def test_how_the_price_and_the_end_move_is_shown_as_it_was_asked_for() -> None:
     ids=["by its end", "bought", "cancelled"],
 )
 def test_an_auction_tells_since_when_it_is_over(over: Callable[[Auction], list[Event]], at: str) -> None:
-    """`closedAt` is when it was closed, bought or cancelled, whatever end was announced, and null before."""
+    """`closedAt` is when it was closed, bought or cancelled, whatever end was announced; before that it is null."""
     auction = an_auction(ends_at=after(60), buy_now_price="500")
     assert (None, at) == (seen(auction)["closedAt"], seen(auction.after_all(over(auction)))["closedAt"])
 
 
 def test_an_auction_that_its_author_closed_tells_since_when() -> None:
-    """One without an end is over since its author closed it."""
+    """The `closedAt` of an auction without an end is when its author closed it."""
     auction = an_auction()
     closed = seen(auction.after_all(close_now(auction, ADA, after(5))))
     assert (None, "2026-11-21T12:00:05.000000Z") == (closed["endsAt"], closed["closedAt"])
@@ -106,7 +106,7 @@ def test_an_auction_that_its_author_closed_tells_since_when() -> None:
 
 @given(history=histories())
 def test_the_last_event_is_the_one_that_ends_it(history: History) -> None:
-    """In every sale `closedAt` is the instant of the event that ended it, as nothing happens to an auction after that."""
+    """In every sale `closedAt` is the instant of the event that ended it, because no event follows that."""
     game = play(history)
     ends = [event.at for event in game.log if event.TYPE in ("auction.closed", "auction.cancelled")]
     assert ends == ([] if game.auction.closed_at is None else [game.auction.closed_at])
@@ -114,7 +114,7 @@ def test_the_last_event_is_the_one_that_ends_it(history: History) -> None:
 
 
 def test_an_auction_with_bids() -> None:
-    """Price, leader, instants and the reserve's state are shown; the reserve, limits and users' numbers never."""
+    """Price, leader, instants and the reserve's state are shown; the reserve, limits and users' numbers never are."""
     auction = an_auction(reserve_price="300", starts_at=after(-60), ends_at=after(3600), buy_now_price="900")
     auction, _ = place(auction, "bob up to 250", "cyd 120", now=after(1))
     expected = {
@@ -137,14 +137,14 @@ def test_an_auction_with_bids() -> None:
 
 @pytest.mark.parametrize(("own", "expected"), [(True, "150.000"), (False, None)])
 def test_the_reserve_is_for_its_author(own: bool, expected: str | None) -> None:
-    """`reservePrice` is there for the author and absent, not null, for everybody else."""
+    """The author sees `reservePrice`; for all others it is absent, not null."""
     shown = seen(an_auction(reserve_price="150"), own=own)
     assert expected == shown.get("reservePrice")
     assert own == ("reservePrice" in shown)
 
 
 def test_without_a_reserve_nobody_sees_one() -> None:
-    """An auction without a reserve has no `reservePrice`, also for its author."""
+    """An auction without a reserve has no `reservePrice`, even for its author."""
     assert "reservePrice" not in seen(an_auction(), own=True)
 
 
@@ -159,7 +159,7 @@ def test_there_is_no_minimum_bid_once_it_is_over() -> None:
 
 
 def test_there_is_no_minimum_bid_beyond_20_digits() -> None:
-    """`minimumBid` is null once nothing higher can be written, and the last amount that can is shown."""
+    """`minimumBid` is null once no higher amount can be written; the last amount that can be written is shown."""
     auction = an_auction(starting_price="99999999999999999.998", increment=fixed(eur("0.001")))
     auction, _ = place(auction, "bob 99999999999999999.998")
     assert str(LIMIT) == seen(auction)["minimumBid"]
@@ -169,7 +169,7 @@ def test_there_is_no_minimum_bid_beyond_20_digits() -> None:
 
 @given(st.datetimes(timezones=st.just(UTC)))
 def test_instants_have_six_decimals(at: datetime) -> None:
-    """Every instant is written in UTC with `Z` and six decimals, and reads back as it was."""
+    """Every instant is written in UTC with `Z` and six decimals, and is the same when read back."""
     text = instant(at)
     assert len("2026-11-21T12:00:00.000000Z") == len(text)
     assert at == datetime.fromisoformat(text)
@@ -177,7 +177,7 @@ def test_instants_have_six_decimals(at: datetime) -> None:
 
 @given(histories())
 def test_events_survive_being_taken_apart(history: History) -> None:
-    """Public part and private part together, by way of JSON, give back the very event."""
+    """The public and the private part together, through JSON, give back the same event."""
     for event in play(history).log:
         public, private = (msgspec.json.decode(msgspec.json.encode(part)) for part in event_parts(event))
         assert event == event_from_parts(event.TYPE, event.at, public, private)
@@ -185,7 +185,7 @@ def test_events_survive_being_taken_apart(history: History) -> None:
 
 @given(histories())
 def test_nothing_private_is_in_the_wire_form(history: History) -> None:
-    """Reserve, limits and users' numbers are in no public part, and a raise has no public part to send."""
+    """Reserve, limits and users' numbers are in no public part, and a raise has no public part."""
     for event in play(history).log:
         public, private = event_parts(event)
         assert set() == set(public) & {"reservePrice", "maximum", "bidderId", "authorId", "asked", "seed"}
@@ -195,7 +195,7 @@ def test_nothing_private_is_in_the_wire_form(history: History) -> None:
 
 
 def test_every_event_has_a_type_of_its_own() -> None:
-    """All events of the domain are known by their type, so that each can be read back."""
+    """Every event of the domain is found by its type, so that each can be read back."""
 
     def kinds(kind: type[Event]) -> set[type[Event]]:
         return {kind}.union(*(kinds(sub) for sub in kind.__subclasses__()))

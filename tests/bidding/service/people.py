@@ -24,7 +24,7 @@ from tests.fixtures_database import unique
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody who is logged in."""
+    """A user who is logged in."""
 
     account: Account
     token: str
@@ -36,7 +36,7 @@ class Person:
 
 
 def once_of(key: str | None, asked: str = "") -> IdempotencyKey | None:
-    """An Idempotency-Key for what is asked."""
+    """An Idempotency-Key for a request."""
     return None if key is None else IdempotencyKey(key, asked.encode())
 
 
@@ -58,24 +58,24 @@ async def sells(database: Database, author: Person, **terms: Any) -> str:
 
 
 async def bid(database: Database, *commands: BidCommand) -> list[str]:
-    """Place bids in one transaction; for each `accepted` or the code of its refusal."""
+    """Place bids in one transaction; return `accepted` or the code of the refusal for each."""
     return [outcome(answer) for answer in await database.write(place_bids, commands)]
 
 
 def outcome(answer: bytes | Refused) -> str:
-    """An answer in a word."""
+    """An answer as `accepted` or the code of its refusal."""
     return answer.code if isinstance(answer, Refused) else "accepted"
 
 
 def read(answer: bytes | Refused) -> dict[str, Any]:
-    """What an accepted answer says."""
+    """An accepted answer, decoded from JSON."""
     assert isinstance(answer, bytes), f"refused: {answer}"
-    said: dict[str, Any] = msgspec.json.decode(answer)
-    return said
+    decoded: dict[str, Any] = msgspec.json.decode(answer)
+    return decoded
 
 
 async def stored(database: Database, gid: str) -> Auction:
-    """An auction as its row says, and not as this process remembers it."""
+    """An auction as its row has it, not as this process remembers it."""
     database.cache.clear()
     auction = await database.read(auctions.get, gid)
     assert auction is not None
@@ -83,12 +83,12 @@ async def stored(database: Database, gid: str) -> Auction:
 
 
 async def logged(database: Database, gid: str) -> list[Event]:
-    """An auction as its log says."""
+    """An auction's log."""
     return await database.read(event_log.read, (await stored(database, gid)).id)
 
 
 def asks(amount: int | None, maximum: int | None) -> BidRequest:
-    """A bid of thousandths."""
+    """A bid with its amounts in thousandths."""
     return BidRequest(
         *(None if thousandths is None else Decimal(thousandths).scaleb(-3) for thousandths in (amount, maximum))
     )

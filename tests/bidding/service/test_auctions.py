@@ -1,4 +1,4 @@
-"""What authors do, through the use cases: who may, what is stored, and what is told."""
+"""What authors do, through the use cases: permissions, storage and answers."""
 
 import re
 from collections.abc import Callable
@@ -38,7 +38,7 @@ async def test_creating(database: Database) -> None:
 
 
 async def test_creating_is_dated_by_the_house(clocked_database: Database, clock: FakeClock) -> None:
-    """The one clock is the transaction's."""
+    """The creation is dated by the transaction's clock."""
     ada = await person(clocked_database)
     clock.advance(microseconds=1)
     gid = await sells(clocked_database, ada)
@@ -48,7 +48,7 @@ async def test_creating_is_dated_by_the_house(clocked_database: Database, clock:
 
 @pytest.mark.parametrize("act", ACTS)
 async def test_who_may(database: Database, act: str) -> None:
-    """Without a live token, on no auction, or as somebody else, nothing is done; its author does it."""
+    """Only the author, with a live token, can act on the auction; any other request is refused and changes nothing."""
     ada, bob = [await person(database) for _ in range(2)]
     gid = await sells(database, ada)
     before = await stored(database, gid)
@@ -68,7 +68,7 @@ async def test_who_may(database: Database, act: str) -> None:
 
 
 async def test_a_cancelled_auction_stays_in_the_records(database: Database) -> None:
-    """The row and its history stay, and nothing more can be done with it."""
+    """The row and its history stay, and no further action on the auction is possible."""
     ada, bob = [await person(database) for _ in range(2)]
     gid = await sells(database, ada, buy_now_price="500")
     await database.write(cancel, ada.token, gid)
@@ -82,7 +82,7 @@ async def test_a_cancelled_auction_stays_in_the_records(database: Database) -> N
 
 
 async def test_bids_end_the_amending(database: Database) -> None:
-    """After the first bid neither amending nor cancelling is possible, and nothing changes."""
+    """After the first bid, amending and cancelling are refused and change nothing."""
     ada, bob = [await person(database) for _ in range(2)]
     gid = await sells(database, ada)
     assert ["accepted"] == await bid(database, bob.bids(gid, "100"))
@@ -94,7 +94,7 @@ async def test_bids_end_the_amending(database: Database) -> None:
 
 
 async def test_amending_shows_the_auction_as_it_is(database: Database) -> None:
-    """The answer holds the new terms; amending into the same is no event."""
+    """The answer holds the new terms; amending an auction into the same terms records no event."""
     ada = await person(database)
     gid = await sells(database, ada)
     for _ in range(2):
@@ -105,7 +105,7 @@ async def test_amending_shows_the_auction_as_it_is(database: Database) -> None:
 
 
 async def test_buying(database: Database) -> None:
-    """Sold at B and closed at once; the second buyer, and whoever bids, comes too late."""
+    """The auction is sold at B and closed at once; a second buyer and a bidder are then too late."""
     ada, bob, cy = [await person(database) for _ in range(3)]
     gid = await sells(database, ada, buy_now_price="500", reserve_price="400")
     answer = read(await database.write(buy_now, bob.token, gid, None))
@@ -135,7 +135,7 @@ async def test_buying(database: Database) -> None:
     ],
 )
 async def test_who_may_not_buy(database: Database, who: str, where: str, code: str) -> None:
-    """Nobody without a token, not on no auction, not its author, not without B, not after a bid."""
+    """Buying needs a token and an auction with B and no bid, and its author may not buy."""
     people = {"ada": await person(database), "bob": await person(database)}
     gids = {
         "gid": await sells(database, people["ada"], buy_now_price="500"),

@@ -1,4 +1,4 @@
-"""Placing bids, many in one transaction: what each is answered, and what is recorded."""
+"""Placing many bids in one transaction: the answer to each, and the record."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ FEW = on_a_database(25)
 
 
 async def test_an_answer(clocked_database: Database, clock: FakeClock) -> None:
-    """An accepted bid is answered with the bid, the auction after it, and whether one leads; no limit is in it."""
+    """The answer to an accepted bid has the bid, the auction after it, and whether the bidder leads, but no limit."""
     ada, bob, cy = [await person(clocked_database, name) for name in ("ada", "bob", "cy.")]
     gid = await sells(clocked_database, ada, reserve_price="140")
     first, second = await clocked_database.write(place_bids, [bob.bids(gid, "up to 155.5"), cy.bids(gid, "150")])
@@ -43,13 +43,13 @@ async def test_an_answer(clocked_database: Database, clock: FakeClock) -> None:
     assert ("155.500", "bob", 3) == tuple(
         read(second)["auction"][n] for n in ("currentBid", "currentBidder", "bidCount")
     )
-    assert b"155.5" not in first  # type: ignore[operator]  # it was accepted, so these are bytes
+    assert b"155.5" not in first  # type: ignore[operator]  # an accepted answer is bytes
     [raised] = await clocked_database.write(place_bids, [bob.bids(gid, "up to 199")])
     assert (None, True) == (read(raised)["bid"], read(raised)["leading"])
 
 
 async def test_neighbours_are_unharmed(database: Database) -> None:
-    """In one batch every command gets its own answer, in order, and the refused ones leave nothing behind."""
+    """In one batch every command gets its own answer, in order, and refused commands leave nothing behind."""
     ada, bob, cy = [await person(database) for _ in range(3)]
     one, other = await sells(database, ada), await sells(database, ada)
     answers = await bid(
@@ -91,7 +91,7 @@ async def test_a_refused_bid_leaves_no_event(database: Database) -> None:
 
 
 async def test_an_expired_token_bids_no_more(clocked_database: Database, clock: FakeClock) -> None:
-    """From expiresAt on a token places no bid."""
+    """From expiresAt on, a token places no bid."""
     ada = await person(clocked_database)
     gid = await sells(clocked_database, ada)
     clock.advance(1)
@@ -103,7 +103,7 @@ async def test_an_expired_token_bids_no_more(clocked_database: Database, clock: 
 
 
 async def test_the_clock_is_read_in_the_transaction(clocked_database: Database, clock: FakeClock) -> None:
-    """A microsecond before the end a bid counts; at the end it does not, though nobody has closed the auction."""
+    """A bid counts a microsecond before the end, but not at the end, even if nobody has closed the auction yet."""
     ada, bob = [await person(clocked_database) for _ in range(2)]
     gid = await sells(clocked_database, ada, ends_at=after(60), soft_close=None)
     clock.now = after(60, microseconds=-1)
@@ -115,7 +115,7 @@ async def test_the_clock_is_read_in_the_transaction(clocked_database: Database, 
 
 
 async def test_no_bids_no_work(database: Database) -> None:
-    """An empty batch is answered with nothing."""
+    """The answer to an empty batch is empty."""
     assert [] == await database.write(place_bids, [])
 
 
@@ -140,12 +140,12 @@ def _command(people: list[Person], gids: list[str], order: Order) -> BidCommand:
 
 
 def _said(answer: bytes | Refused, gids: list[str]) -> Any:
-    """An answer without what tells two auctions apart by name only."""
+    """An answer without the members that differ only because the auctions have different gids."""
     if isinstance(answer, Refused):
         return answer.code, answer.facts
-    said = msgspec.json.decode(answer)
-    return said | {
-        "auction": said["auction"] | {"gid": gids.index(said["auction"]["gid"]), "head": None},
+    decoded = msgspec.json.decode(answer)
+    return decoded | {
+        "auction": decoded["auction"] | {"gid": gids.index(decoded["auction"]["gid"]), "head": None},
         "receipt": None,
     }
 
@@ -157,12 +157,12 @@ def _bare(auction: Auction) -> Auction:
 @FEW
 @given(_orders)
 async def test_a_batch_is_the_same_bids_one_by_one(clocked_database: Database, orders: list[Order]) -> None:
-    """One transaction of many bids gives the answers, rows and logs of as many transactions of one bid each."""
+    """One transaction of many bids gives the same answers, rows and logs as one transaction for each bid."""
     ada = await person(clocked_database)
     people = [ada, *[await person(clocked_database) for _ in range(3)]]
     twice = [[await sells(clocked_database, ada, reserve_price="125") for _ in range(2)] for _ in range(2)]
     at_once = [_command(people, twice[0], order) for order in orders]
-    # The keys of the second run are other keys, as both runs are of the same people.
+    # The second run needs other keys, because both runs have the same people.
     singly = [
         msgspec.structs.replace(c, once=None if c.once is None else IdempotencyKey(f"{c.once.key}2", c.once.request))
         for c in (_command(people, twice[1], order) for order in orders)

@@ -1,4 +1,4 @@
-"""What one user may pile up: auctions, watched lots and sessions have bounds, also for requests at the same time."""
+"""Limits for one user: auctions, watched lots and sessions, also if requests come at the same time."""
 
 import asyncio
 from datetime import timedelta
@@ -30,7 +30,7 @@ async def _creates(database: Database, who: Person, most: int, key: str | None =
 
 
 def _slowly(monkeypatch: pytest.MonkeyPatch, module: ModuleType, step: str) -> None:
-    """Have PostgreSQL take its time between what is counted and what is added, so that others come between."""
+    """Make PostgreSQL pause between the count and the insert, so that other transactions come between."""
     original = getattr(module, step)
 
     def slow(tx: Transaction, *args: Any) -> Any:
@@ -42,7 +42,7 @@ def _slowly(monkeypatch: pytest.MonkeyPatch, module: ModuleType, step: str) -> N
 
 
 async def test_auctions_that_run(clocked_database: Database, clock: FakeClock) -> None:
-    """Who runs as many as one may creates no more until one is over and a day has gone; others are not kept from it."""
+    """An author at the limit creates no auction until one is over and a day has passed; other authors still can."""
     database = clocked_database
     ada, bob = await person(database), await person(database)
     first = await _creates(database, ada, 3, "first")
@@ -60,7 +60,7 @@ async def test_auctions_that_run(clocked_database: Database, clock: FakeClock) -
 
 
 async def test_auctions_of_a_day(clocked_database: Database, clock: FakeClock) -> None:
-    """Creating and cancelling piles up no more than as many a day; a repeated request gets its answer all the same."""
+    """Cancelled auctions count towards the limit of a day; a repeated request still gets its answer."""
     database = clocked_database
     ada = await person(database)
     gids = []
@@ -78,7 +78,7 @@ async def test_auctions_of_a_day(clocked_database: Database, clock: FakeClock) -
 
 
 async def test_auctions_created_at_once(open_database: OpenDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of several processes that create the last auction that an author may have, one does."""
+    """If several processes create the last auction that an author may have, only one succeeds."""
     _slowly(monkeypatch, auctions, "start")
     several = [open_database() for _ in range(4)]
     ada = await person(several[0])
@@ -88,7 +88,7 @@ async def test_auctions_created_at_once(open_database: OpenDatabase, monkeypatch
 
 
 async def test_watched_lots(open_database: OpenDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One watches so many lots, also where several requests come at once; the same lot again is no new one."""
+    """A user watches only so many lots, even if several requests come at once; the same lot again does not count."""
     _slowly(monkeypatch, storage, "add")
     several = [open_database() for _ in range(3)]
     database = several[0]
@@ -109,7 +109,7 @@ async def test_watched_lots(open_database: OpenDatabase, monkeypatch: pytest.Mon
 
 
 async def test_sessions(clocked_database: Database, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A login beyond the most sessions ends the oldest one, of that user alone, and never itself."""
+    """A login beyond the limit ends the oldest session of that user only, and never its own."""
     database = clocked_database
     monkeypatch.setattr(accounts, "SESSIONS_MAX", 3)
     ada, bob = await person(database), await person(database)
@@ -133,7 +133,7 @@ async def test_sessions(clocked_database: Database, clock: FakeClock, monkeypatc
 
 
 async def test_tokens_that_are_no_logins(database: Database) -> None:
-    """A token made in another way, such as a test user's, ends nobody's session."""
+    """A token that was not made by a login, such as a test user's, ends no session."""
     ada = await person(database)
     await database.write(lambda tx: issue_token(tx, ada.account.id))
     await database.read(authenticate, ada.token)

@@ -1,4 +1,4 @@
-"""Opening and closing by the clock: once, on time, whoever does it; and what an outage changes."""
+"""Opening and closing by the clock: once and on time, by any process; and what an outage changes."""
 
 import asyncio
 from collections.abc import Callable
@@ -24,20 +24,20 @@ MICROSECOND = timedelta(microseconds=1)
 
 @pytest.fixture
 async def ada(clocked_database: Database) -> Person:
-    """Who sells."""
+    """The seller."""
     return await person(clocked_database)
 
 
 @pytest.fixture
 async def bob(clocked_database: Database) -> Person:
-    """Who bids."""
+    """The bidder."""
     return await person(clocked_database)
 
 
 async def test_it_closes_at_its_end_and_not_before(
     clocked_database: Database, clock: FakeClock, ada: Person, bob: Person
 ) -> None:
-    """A microsecond before the end nothing happens; from the end on the close is dated by the end, however late."""
+    """A microsecond before the end nothing happens; later the close is dated by the end, however late it comes."""
     gid = await sells(clocked_database, ada, ends_at=after(3600))
     await bid(clocked_database, bob.bids(gid, "up to 150"))
     clock.now = after(3600) - MICROSECOND
@@ -50,7 +50,7 @@ async def test_it_closes_at_its_end_and_not_before(
 
 
 async def test_it_opens_at_its_start(clocked_database: Database, clock: FakeClock, ada: Person) -> None:
-    """The closer opens what is scheduled, dated by its start, and says when the next thing is due."""
+    """The closer opens a scheduled auction, dated by its start, and returns when it must look next."""
     early = await sells(clocked_database, ada, starts_at=after(60), ends_at=after(120))
     late = await sells(clocked_database, ada, starts_at=after(3600))
     assert Round(0, 0, 60.0) == await clocked_database.write(settle_due)
@@ -64,7 +64,7 @@ async def test_it_opens_at_its_start(clocked_database: Database, clock: FakeCloc
 
 
 async def test_several_closers_close_once(open_database: OpenDatabase) -> None:
-    """Of several processes that close at the same time, one closes each auction; all of them end in the same state."""
+    """If several processes close at the same time, one of them closes each auction; all end in the same state."""
     clock = FakeClock()
     several = [open_database(clock=clock) for _ in range(4)]
     ada, bob = [await person(several[0]) for _ in range(2)]
@@ -83,7 +83,7 @@ async def test_several_closers_close_once(open_database: OpenDatabase) -> None:
 
 
 async def test_closing_while_people_bid(open_database: OpenDatabase) -> None:
-    """By the real clock, with bidders and closers at work in two processes: no bid at or after the end, and one close."""
+    """With the real clock, bidders and closers in two processes: no bid is at or after the end, and there is one close."""
     here, there = open_database(), open_database()
     ada = await person(here)
     people = [await person(here) for _ in range(6)]
@@ -126,7 +126,7 @@ async def _down(database: Database, clock: FakeClock, since: float, back: float)
 async def test_an_outage_over_the_end_reopens(
     clocked_database: Database, clock: FakeClock, ada: Person, bob: Person
 ) -> None:
-    """If the house was down at the end, the auction is open again for its extension, and says why; then it closes."""
+    """If the house was down at the end, the auction reopens for its extension and says why; then it closes."""
     gid = await sells(clocked_database, ada, ends_at=after(3600))
     await _down(clocked_database, clock, 3500, 4000)
     assert Round(0, 1, 120.0) == await clocked_database.write(settle_due)
@@ -141,7 +141,7 @@ async def test_an_outage_over_the_end_reopens(
 async def test_an_outage_reopens_only_what_it_touched(
     clocked_database: Database, clock: FakeClock, ada: Person
 ) -> None:
-    """Auctions that ended before the outage or end later keep their end; a start within it counts as one auction."""
+    """Auctions that ended before the outage or end later keep their end; one that also started within it counts once."""
     ends = {"before": 3000, "within": 3600, "in its window": 4100, "later": 9000}
     gids = {name: await sells(clocked_database, ada, ends_at=after(end)) for name, end in ends.items()}
     gids["started"] = await sells(clocked_database, ada, starts_at=after(3550), ends_at=after(3700))
@@ -182,7 +182,7 @@ async def test_what_is_an_outage(
 
 
 async def test_a_new_house_has_no_outage(clocked_database: Database, clock: FakeClock, ada: Person) -> None:
-    """Without any heartbeat before, nothing shows an outage, and what is due is closed."""
+    """Without an earlier heartbeat there is no sign of an outage, and due auctions are closed."""
     gid = await sells(clocked_database, ada, ends_at=after(3600))
     clock.now = after(4000)
     assert Round(1, 0, None) == await clocked_database.write(settle_due)
@@ -190,7 +190,7 @@ async def test_a_new_house_has_no_outage(clocked_database: Database, clock: Fake
 
 
 async def test_several_processes_come_back_at_once(open_database: OpenDatabase) -> None:
-    """After an outage one of the processes reopens, and the others neither close nor extend again."""
+    """After an outage one process reopens the auction, and the others neither close it nor extend it again."""
     clock = FakeClock()
     several = [open_database(clock=clock) for _ in range(4)]
     ada = await person(several[0])
@@ -204,7 +204,7 @@ async def test_several_processes_come_back_at_once(open_database: OpenDatabase) 
 async def test_more_than_a_batch(
     clocked_database: Database, clock: FakeClock, ada: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The closer settles all that is due before it sleeps, batch by batch."""
+    """The closer settles everything that is due, batch by batch, before it sleeps."""
     monkeypatch.setattr("saleroom.bidding.service.closing.BATCH", 3)
     gids = [await sells(clocked_database, ada, ends_at=after(60)) for _ in range(8)]
     clock.now = after(60)
@@ -214,7 +214,7 @@ async def test_more_than_a_batch(
 
 
 async def test_sweeping(clocked_database: Database, clock: FakeClock, ada: Person) -> None:
-    """Expired tokens and old idempotency keys are forgotten, and nothing else."""
+    """Expired tokens and old idempotency keys are deleted, and nothing else."""
     await clocked_database.write(once, ada.account, IdempotencyKey("k", b""), lambda: b"answer")
     clock.advance(RETENTION.total_seconds())
     assert 0 == await clocked_database.write(sweep)
@@ -231,7 +231,7 @@ async def _until(condition: Callable[[], bool]) -> None:
 
 
 async def test_the_closer_wakes_up_for_what_is_new(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Asleep for its heartbeat, it is woken by an auction that ends sooner, and closes it without being asked."""
+    """An auction that ends before the next heartbeat wakes the closer, which closes it unasked."""
     ada = await person(database)
     monkeypatch.setattr(closing, "HEARTBEAT_SECONDS", 600.0)
     closer = Closer(database)
@@ -253,7 +253,7 @@ async def test_the_closer_wakes_up_for_what_is_new(database: Database, monkeypat
 async def test_a_storm_of_soft_closes_does_not_wake_the_closer(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An end that moves away is no reason to look: hundreds of extensions cost not one transaction of the closer's."""
+    """A later end is no reason to look: hundreds of extensions cost the closer not one transaction."""
     rounds: list[int] = []
     ada, bob, cy = [await person(database) for _ in range(3)]
     now = await database.read(lambda tx: tx.now())
@@ -266,7 +266,7 @@ async def test_a_storm_of_soft_closes_does_not_wake_the_closer(
         rounds.append(1)
         return await settle()
 
-    monkeypatch.setattr(closer, "settle", counted)  # of this one alone: other houses may be at work in this process
+    monkeypatch.setattr(closer, "settle", counted)  # of this closer only: this process may run other houses
     database.after_commit(auctions.CHANGED, closer.expect)
     began = asyncio.get_running_loop().time()
     running = asyncio.create_task(closer.run())
@@ -284,7 +284,7 @@ async def test_a_storm_of_soft_closes_does_not_wake_the_closer(
 async def test_a_commit_during_a_look_is_no_reason_for_another(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is committed while the closer looks makes it look again at once only where it is due before the next time."""
+    """A commit during a look makes the closer look again at once only if something is due before the next look."""
     ada = await person(database)
     now = await database.read(lambda tx: tx.now())
     later, soon = [
@@ -316,7 +316,7 @@ async def test_a_commit_during_a_look_is_no_reason_for_another(
 
 
 async def test_what_is_due_soon_is_read_ahead(open_database: OpenDatabase) -> None:
-    """Before the end comes, the closer has in memory what another process has put up for sale."""
+    """Before an auction ends, the closer has it in memory, even if another process created it."""
     here, there = open_database(), open_database()
     ada = await person(there)
     now = await there.read(lambda tx: tx.now())

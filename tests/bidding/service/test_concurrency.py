@@ -1,8 +1,8 @@
 """'Any interleaving of concurrent requests gives a state that some one-at-a-time order gives.'
 
-Bids of many people on one auction, from two processes at once. Each transaction notes its place in the log, which is
-given out under the auction's lock; the same bids, one after the other in that order, must be answered alike by the pure
-rules and by the oracle, and lead to the stored row.
+Many people bid on one auction, from two processes at once. Each transaction notes its place in the log, which is
+given out under the auction's lock. The same bids, one after the other in that order, must get the same answers from the
+pure rules and the oracle, and lead to the stored row.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ def decide(tx: Transaction, who: int, command: BidCommand) -> Decided:
 
 
 def wish(random: Random, auction: Auction) -> BidRequest:
-    """What somebody asks for who has just looked at the auction: mostly near the least bid, where everybody is."""
+    """The bid of a user who has just looked at the auction: mostly near the minimum bid, as everyone's is."""
     least = units(auction.minimum_bid or auction.starting_price)
     amount = least + random.choice([0, 0, 0, 1, -1, 10_000, 20_000, 55_555])
     kind = random.randrange(3)
@@ -65,7 +65,7 @@ def wish(random: Random, auction: Auction) -> BidRequest:
 
 
 async def storm(open_database: OpenDatabase, seed: int) -> tuple[list[Person], str, list[Decided]]:
-    """Let everybody bid a few times at once, half of them in another process."""
+    """Let all people bid a few times at once, half of them in another process."""
     processes = [open_database(), open_database()]
     ada = await person(processes[0])
     people = [await person(processes[0]) for _ in range(BIDDERS)]
@@ -85,7 +85,7 @@ async def storm(open_database: OpenDatabase, seed: int) -> tuple[list[Person], s
 
 @pytest.mark.parametrize("seed", [1, 2])
 async def test_many_at_once_are_as_one_after_the_other(open_database: OpenDatabase, seed: int) -> None:
-    """32 bidders at once: some one-at-a-time order of the same bids gives the same answers and the same state."""
+    """For 32 bidders at once, some one-at-a-time order of the bids gives the same answers and the same state."""
     people, gid, decided = await storm(open_database, seed)
     assert BIDDERS * TURNS == len(decided)
     database = open_database()
@@ -93,7 +93,7 @@ async def test_many_at_once_are_as_one_after_the_other(open_database: OpenDataba
     auction = replay((await stored(database, gid)).id, log[:1])
     lot = Lot(starting=100_000, reserve=400_000, soft_close=Soft(120, 120), ends=36500 * 86_400_000_000)
     oracle = Oracle(lot)
-    # What was refused changed nothing, so its place is behind the one that was accepted last before it.
+    # A refused bid changed nothing, so its place is behind the last bid that was accepted before it.
     for one in sorted(decided, key=lambda one: (one.position, not one.accepted)):
         account, request = people[one.who].account, one.command.request
         code = "accepted"
@@ -117,7 +117,7 @@ async def test_many_at_once_are_as_one_after_the_other(open_database: OpenDataba
 
 
 async def test_what_32_bidders_leave_behind(open_database: OpenDatabase) -> None:
-    """The history strictly rises but at a tie, the price is the highest recorded, and no acknowledged bid is missing."""
+    """The history strictly rises except at a tie, the price is its highest bid, and no acknowledged bid is missing."""
     _, gid, decided = await storm(open_database, seed=3)
     database = open_database()
     auction = await stored(database, gid)
@@ -140,7 +140,7 @@ async def test_what_32_bidders_leave_behind(open_database: OpenDatabase) -> None
 
 
 async def test_batches_from_two_processes(open_database: OpenDatabase) -> None:
-    """Batches over several auctions, named in opposite orders by two processes, never lock each other out."""
+    """Batches over several auctions never deadlock, even if two processes name the auctions in opposite orders."""
     here, there = open_database(), open_database()
     ada = await person(here)
     people = [await person(here) for _ in range(8)]

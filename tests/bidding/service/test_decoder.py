@@ -1,4 +1,4 @@
-"""The process that decodes a picture: what it may take, how it ends, and what it is not believed."""
+"""The process that decodes a picture: its limits, how it ends, and which of its results are not trusted."""
 
 import asyncio
 import json
@@ -30,20 +30,20 @@ SLEEPS = "import time; decoder_process.make = lambda data: time.sleep(600)"
 
 @pytest.fixture
 def decoder() -> Iterator[Decoder]:
-    """What decodes."""
+    """The decoder."""
     made = Decoder()
     yield made
     made.close()
 
 
 def changed(monkeypatch: pytest.MonkeyPatch, change: str) -> None:
-    """Have the processes make this change in themselves before they begin."""
+    """Let the decoding processes run this code before they begin."""
     start = "import sys; sys.path[:] = sys.argv[1:]; from saleroom.bidding.service import decoder_process, renditions"
     monkeypatch.setattr(module, "_PROGRAM", f"{start}\n{change}\ndecoder_process.main()")
 
 
 async def fate(decoder: Decoder, data: bytes = PICTURE) -> str:
-    """Return what becomes of a picture: `made`, or the code of its fault."""
+    """Return `made` if the picture is decoded, otherwise the code of its fault."""
     try:
         await decoder.make(data)
     except Invalid as refused:
@@ -53,7 +53,7 @@ async def fate(decoder: Decoder, data: bytes = PICTURE) -> str:
 
 
 async def started() -> psutil.Process:
-    """Return the process that decodes, once it is there and has the picture."""
+    """Return the decoding process once it exists and has the picture."""
     async with asyncio.timeout(60):
         while not (found := [one for one in psutil.Process().children() if is_decoder(one)]):
             await asyncio.sleep(0.01)
@@ -61,7 +61,7 @@ async def started() -> psutil.Process:
 
 
 def is_decoder(process: psutil.Process) -> bool:
-    """Whether this is a process that decodes."""
+    """Whether this is a decoding process."""
     try:
         return any("decoder_process" in word for word in process.cmdline())
     except psutil.Error:
@@ -69,7 +69,7 @@ def is_decoder(process: psutil.Process) -> bool:
 
 
 def gone(process: psutil.Process) -> bool:
-    """Whether a process has ended, or does so within a while."""
+    """Whether a process has ended or soon ends."""
     for _ in range(1000):
         if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
             return True
@@ -78,7 +78,7 @@ def gone(process: psutil.Process) -> bool:
 
 
 async def test_it_makes_what_is_made_here(decoder: Decoder) -> None:
-    """A picture comes out of the process as it would without one, and so does a fault with its facts."""
+    """The process returns the same picture, or the same fault with its facts, as decoding without a process."""
     assert make(PICTURE) == await decoder.make(PICTURE)
     refusals = []
     for data in (plain((15, 64)), b"none"):
@@ -94,14 +94,14 @@ async def test_it_makes_what_is_made_here(decoder: Decoder) -> None:
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF", "AVIF", "MPO"])
 async def test_every_kind_within_the_limits(decoder: Decoder, kind: str) -> None:
-    """The limits leave every decoder what it needs."""
+    """The limits leave enough for every kind of picture."""
     assert "made" == await fate(decoder, written(quartered((1200, 900)), kind))
 
 
 def _most_taken() -> int:
-    """Return the most memory that this process or any ended child of it has had, also those of other tests.
+    """Return the most memory that this process or any of its ended children has had, also those of other tests.
 
-    A child counts with what its parent had when it was begun.
+    A child's memory includes what its parent had when the child began.
     """
     both = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return max(both) * (1 if sys.platform == "darwin" else 1024)
@@ -109,7 +109,7 @@ def _most_taken() -> int:
 
 @pytest.mark.parametrize("what", HOSTILE)
 async def test_pictures_made_to_cost(decoder: Decoder, what: str) -> None:
-    """Small files that unfold in time or memory are made or refused, each by its own fault, in bounded memory."""
+    """A small file that costs much time or memory is made or refused, with its own fault, in bounded memory."""
     craft, expected = HOSTILE[what]
     picture = craft()
     before = _most_taken()
@@ -121,7 +121,7 @@ async def test_pictures_made_to_cost(decoder: Decoder, what: str) -> None:
 async def test_the_time_of_the_processor_is_the_kernels_limit(
     decoder: Decoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What takes too much of the processor is ended, also where nothing in its head tells it."""
+    """Decoding that takes too much processor time is ended, even if the picture's header does not show the cost."""
     changed(monkeypatch, "decoder_process.CPU_SECONDS_MAX = 2; renditions.SCANS_MAX = 10**9")
     monkeypatch.setattr(module, "SECONDS_MAX", 600.0)
     assert "image_too_costly" == await fate(decoder, hostile_pictures.jpeg_of_scans(9_000))
@@ -130,14 +130,14 @@ async def test_the_time_of_the_processor_is_the_kernels_limit(
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS does not limit memory")
 async def test_the_memory_is_the_kernels_limit(decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What takes too much memory is refused, and the advice is not to send the same file again."""
+    """A picture that takes too much memory is refused, with the advice not to send the same file again."""
     changed(monkeypatch, "decoder_process.MEMORY_BYTES_MAX = 150 * 2**20")
     assert "image_too_costly" == await fate(decoder, hostile_pictures.png((10_000, 6_000)))
     assert "made" == await fate(decoder)
 
 
 async def test_it_is_ended_when_it_takes_too_long(decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that stands still is killed in time, and its place is free."""
+    """A process that hangs is killed in time, and its place is free."""
     changed(monkeypatch, SLEEPS)
     monkeypatch.setattr(module, "SECONDS_MAX", 3.0)
     waiting = asyncio.create_task(fate(decoder))
@@ -150,7 +150,7 @@ async def test_it_is_ended_when_it_takes_too_long(decoder: Decoder, monkeypatch:
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT])
 async def test_a_decoder_that_crashes(decoder: Decoder, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    """A crash is a fault of the picture, and nothing else is lost."""
+    """If the process crashes, the picture is at fault, and nothing else is lost."""
     changed(monkeypatch, f"import os; decoder_process.make = lambda data: os.kill(os.getpid(), {int(number)})")
     assert "image_truncated" == await fate(decoder)
     monkeypatch.undo()
@@ -171,13 +171,13 @@ LIES = {
 
 @pytest.mark.parametrize("lie", LIES)
 async def test_a_decoder_that_was_taken_over(decoder: Decoder, monkeypatch: pytest.MonkeyPatch, lie: str) -> None:
-    """What comes back is looked at: only files that can be the photo's are kept."""
+    """The house checks the files that come back, and keeps only those that can be the photo's."""
     changed(monkeypatch, LIES[lie])
     assert "image_truncated" == await fate(decoder)
 
 
 async def test_a_process_that_does_not_start(decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the house cannot start it the photo is not blamed: the house is busy."""
+    """If the house cannot start the process, the refusal says that the house is busy and does not blame the photo."""
     changed(monkeypatch, "sys.exit(3)")
     with pytest.raises(Busy):
         await decoder.make(PICTURE)
@@ -195,16 +195,16 @@ decoder_process.make = told
 
 
 async def test_what_the_process_has(decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has no word of the house's environment, no file but its three, its limits for good, and stands behind the house."""
+    """It sees nothing of the house's environment, has only three files, fixed limits, and lower priority than the house."""
     monkeypatch.setenv("SALEROOM_INTERNAL_SETTINGS", "a password")
     changed(monkeypatch, TELLS)
     with open(os.devnull) as inherited:  # noqa: PTH123  # a file that the house has open
         os.set_inheritable(inherited.fileno(), True)
         with pytest.raises(Invalid) as caught:
             await decoder.make(PICTURE)
-    told = json.loads(caught.value.faults["photo"][0].message)
-    assert {} == {name: value for name, value in told["environment"].items() if name != "LC_CTYPE"}
-    assert (4, min(19, os.nice(0) + decoder_process.NICENESS)) == (told["files"], told["nice"])
+    found = json.loads(caught.value.faults["photo"][0].message)
+    assert {} == {name: value for name, value in found["environment"].items() if name != "LC_CTYPE"}
+    assert (4, min(19, os.nice(0) + decoder_process.NICENESS)) == (found["files"], found["nice"])
     expected = {
         "RLIMIT_CORE": 0,
         "RLIMIT_FSIZE": 0,
@@ -214,12 +214,12 @@ async def test_what_the_process_has(decoder: Decoder, monkeypatch: pytest.Monkey
         "RLIMIT_AS": decoder_process.MEMORY_BYTES_MAX + 2 * len(PICTURE),
     }
     assert {name: [limit, limit] for name, limit in expected.items()} == {
-        name: told["limits"][name] for name in expected
+        name: found["limits"][name] for name in expected
     }
 
 
 async def test_who_gives_up_costs_nothing_more(decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once nobody waits for a picture its process ends, and the next one in line has its turn."""
+    """If nobody waits for a picture any more, its process ends, and the next picture in line has its turn."""
     changed(monkeypatch, SLEEPS)
     waiting = asyncio.create_task(decoder.make(PICTURE))
     process = await started()
@@ -237,7 +237,7 @@ async def test_who_gives_up_costs_nothing_more(decoder: Decoder, monkeypatch: py
 
 
 async def test_it_ends_with_the_house(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Closing ends what is being decoded at once; whoever waits is told that the house is busy."""
+    """Closing ends all decoding at once; a sender that waits is told that the house is busy."""
     decoder = Decoder()
     changed(monkeypatch, SLEEPS)
     tasks = [asyncio.create_task(decoder.make(PICTURE)) for _ in range(2)]
@@ -259,7 +259,7 @@ asyncio.run(decoder.Decoder().make(b"x"))
 
 
 def test_it_ends_with_a_house_that_was_killed() -> None:
-    """Where the house had no time to say so its process ends as well, in the middle of a picture."""
+    """If the house is killed, its decoding process ends too, even in the middle of a picture."""
     house = subprocess.Popen([sys.executable, "-c", HOUSE])
     found: list[psutil.Process] = []
     deadline = time.monotonic() + 60

@@ -1,4 +1,4 @@
-"""The desk gathers bids into transactions without any of them noticing."""
+"""The desk gathers bids into transactions, and no bidder notices."""
 
 import asyncio
 from collections import Counter
@@ -30,20 +30,20 @@ from tests.fixtures_database import OpenDatabase
 
 
 class Sale:
-    """An author's auction and three bidders' tokens."""
+    """An author's auction, and the tokens of three bidders."""
 
     def __init__(self, gid: str, tokens: Sequence[str]) -> None:
         self.gid = gid
         self.tokens = tokens
 
     def bid(self, bidder: int, amount: str) -> BidCommand:
-        """A literal bid of one of the bidders."""
+        """A bid of an amount by one of the bidders."""
         return BidCommand(self.tokens[bidder], self.gid, BidRequest(Decimal(amount).quantize(Decimal("0.001")), None))
 
 
 @pytest.fixture
 async def sale(database: Database) -> Sale:
-    """An open auction from 1 on."""
+    """An open auction with a starting price of 1."""
 
     def furnish(tx: Transaction) -> Sale:
         tokens = [issue_token(tx, register(tx, name, "no digest").id).value for name in ("ann", "bob", "cat", "dan")]
@@ -53,7 +53,7 @@ async def sale(database: Database) -> Sale:
 
 
 def sold_by(tx: Transaction, token: str) -> str:
-    """The gid of a new auction from 1 on, whose author has this token."""
+    """The gid of a new auction with a starting price of 1, whose author has this token."""
     body = auctions.create(tx, token, Draft(name="Clock", starting_price=Decimal("1.000")), None)
     return str(msgspec.json.decode(body)["gid"])
 
@@ -64,7 +64,7 @@ def decoded(answer: bytes) -> BidAnswer:
 
 
 async def test_waiting_bids_share_transactions(database: Database, sale: Sale, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lone bid is decided at once; those that arrive during its transaction share the next one, in order."""
+    """A lone bid is decided at once; bids that arrive during its transaction share the next one, in order."""
     batches: list[int] = []
 
     def counted(tx: Transaction, commands: Sequence[BidCommand], _: SigningKey) -> list[bytes | Refused]:
@@ -82,7 +82,7 @@ async def test_waiting_bids_share_transactions(database: Database, sale: Sale, m
 
 
 async def test_a_bad_bid_leaves_its_neighbours_alone(database: Database, sale: Sale) -> None:
-    """Each bid of a batch gets its own answer: accepted, too low, of nobody, for no auction."""
+    """Each bid of a batch gets its own answer: accepted, too low, unknown token, unknown auction."""
     counter = Desk(database)
     nobody = BidCommand("no such token", sale.gid, BidRequest(Decimal("9.000"), None))
     nowhere = BidCommand(sale.tokens[1], "nowhere", BidRequest(Decimal("9.000"), None))
@@ -98,7 +98,7 @@ async def test_a_bad_bid_leaves_its_neighbours_alone(database: Database, sale: S
 async def test_a_batch_that_breaks_is_tried_one_by_one(
     database: Database, sale: Sale, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where one bid breaks the whole transaction, that bid alone fails, and no other is lost or doubled."""
+    """If one bid breaks the whole transaction, only that bid fails, and no other is lost or placed twice."""
 
     def breaking(tx: Transaction, commands: Sequence[BidCommand], _: SigningKey) -> list[bytes | Refused]:
         answers = place_bids(tx, commands)
@@ -119,7 +119,7 @@ async def test_a_batch_that_breaks_is_tried_one_by_one(
 async def test_nobody_waits_for_good_where_the_log_fails(
     database: Database, sale: Sale, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where even telling of a broken batch fails, its bids are told so, and those behind them are decided."""
+    """If the log line about a broken batch fails too, its bids still get an error, and the bids behind are decided."""
 
     def breaking(tx: Transaction, commands: Sequence[BidCommand], _: SigningKey) -> list[bytes | Refused]:
         if len(commands) > 1:
@@ -141,7 +141,7 @@ async def test_nobody_waits_for_good_where_the_log_fails(
 
 
 async def test_a_full_desk_says_so_at_once(database: Database, sale: Sale, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond its bound the desk refuses with Busy instead of letting bids queue up."""
+    """A full desk refuses with Busy instead of letting bids queue up."""
     monkeypatch.setattr(desk, "WAITING_MAX", 3)
     counter = Desk(database)
     bids = [counter.place(sale.bid(1 + n % 3, str(10 * n))) for n in range(1, 6)]
@@ -152,7 +152,7 @@ async def test_a_full_desk_says_so_at_once(database: Database, sale: Sale, monke
 async def test_a_storm_does_not_starve_another_auction(
     database: Database, sale: Sale, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A bid on a quiet auction goes with the next batch and finds room, however many wait on a busy one."""
+    """A bid on a quiet auction finds room and joins the next batch, however many bids wait for a busy auction."""
     monkeypatch.setattr(desk, "WAITING_MAX", 20)
     monkeypatch.setattr(desk, "BATCH_MAX", 4)
     quiet = Sale(await database.write(sold_by, sale.tokens[0]), sale.tokens)
@@ -177,7 +177,7 @@ async def test_a_storm_does_not_starve_another_auction(
 
 
 async def test_a_full_desk_stays_bounded(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bids on ever more auctions find a full desk too: the fair share of each becomes none."""
+    """Bids on ever more auctions fill the desk too: the fair share of each auction falls to zero."""
     monkeypatch.setattr(desk, "WAITING_MAX", 8)
     counter = Desk(database)
     request = BidRequest(Decimal("1.000"), None)
@@ -187,7 +187,7 @@ async def test_a_full_desk_stays_bounded(database: Database, monkeypatch: pytest
 
 
 async def test_forged_bids_keep_no_honest_one_out(database: Database, sale: Sale, open_database: OpenDatabase) -> None:
-    """While the desk is held up, thousands of bids of nobody on no auction are refused, and a bidder's is taken."""
+    """While the desk is held up, thousands of forged bids on unknown auctions are refused, and a real bid is taken."""
     pause, other = Pause(), open_database()
 
     def holding(tx: Transaction) -> None:
@@ -222,7 +222,7 @@ async def test_forged_bids_keep_no_honest_one_out(database: Database, sale: Sale
 async def test_one_bidders_flood_keeps_nobody_out(
     database: Database, sale: Sale, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where one bidder has filled the desk with bids on every lot there is, another one's bid finds room."""
+    """If one bidder has filled the desk with bids on every lot, another bidder's bid still finds room."""
     monkeypatch.setattr(desk, "WAITING_MAX", 20)
     monkeypatch.setattr(desk, "LOOK_FROM", 2)
     lots = [Sale(await database.write(sold_by, sale.tokens[0]), sale.tokens) for _ in range(40)]
@@ -240,7 +240,7 @@ async def test_one_bidders_flood_keeps_nobody_out(
 
 
 async def test_bids_pass_the_door_in_order(database: Database, sale: Sale, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While anybody is at the door nobody passes them, also where the desk has nothing to do by then."""
+    """No bid overtakes one that is still being checked on arrival, even if the desk is idle by then."""
     monkeypatch.setattr(desk, "LOOK_FROM", 2)
     counter, look, looked_at = Desk(database), database.read, asyncio.Event()
 
@@ -260,12 +260,12 @@ async def test_bids_pass_the_door_in_order(database: Database, sale: Sale, monke
 
 
 async def test_the_statements_of_a_batch(database: Database, sale: Sale, database_kind: str) -> None:
-    """A batch costs a handful of statements: none more than one bid, but on SQLite one more per doubling and table."""
+    """A batch costs as many statements as one bid, but on SQLite one more per doubling and table."""
     statements: list[str] = []
     key = SigningKey()
 
     def count(connection: Connection, _: object, statement: str, *_rest: object) -> None:
-        if connection.engine.url.database == database.url.database:  # other tests' houses live on in this process
+        if connection.engine.url.database == database.url.database:  # houses of other tests still run in this process
             statements.append(statement)
 
     async def cost(first: int, bids: int) -> int:
@@ -276,7 +276,7 @@ async def test_the_statements_of_a_batch(database: Database, sale: Sale, databas
         assert all(isinstance(answer, bytes) for answer in answers)
         return len(statements)
 
-    # What the memory of this process can hold comes first.
+    # First fill the memory of this process.
     await database.write(place_bids, [sale.bid(1, "1"), sale.bid(2, "10"), sale.bid(3, "100")], key)
     event.listen(Engine, "before_cursor_execute", count)
     try:
@@ -284,6 +284,6 @@ async def test_the_statements_of_a_batch(database: Database, sale: Sale, databas
     finally:
         event.remove(Engine, "before_cursor_execute", count)
     assert for_one == for_many
-    # Lock, tokens, auctions, log, bids; beside them SQLite's BEGIN, or PostgreSQL's clock.
+    # Lock, tokens, auctions, log, bids; and SQLite's BEGIN or PostgreSQL's clock.
     assert for_one == 6
     assert for_most - for_one == (2 * 8 if database_kind == "sqlite" else 0)

@@ -1,6 +1,6 @@
-"""After a failover that lost commits, a process that lives on goes by the database's word and not by what it remembers.
+"""After a failover that lost commits, a process that survived it trusts the database and not its own memory.
 
-`here` is that process. `there` is another one, which begins after the failover and remembers nothing.
+`here` is that process. `there` is another process, which starts after the failover and remembers nothing.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -25,7 +25,7 @@ FailOver = Callable[[], Awaitable[Database]]
 
 
 class Sale:
-    """An auction that `here` knows, with people who bid on it; `fail_over` loses what is committed from here on."""
+    """An auction that `here` knows, and its bidders; `fail_over` loses what is committed from now on."""
 
     def __init__(self, here: Database, gid: str, people: list[Person], fail_over: FailOver) -> None:
         self.here = here
@@ -51,7 +51,7 @@ async def sale(open_database: OpenDatabase, database_url: str) -> AsyncIterator[
 
 
 async def leads(database: Database, who: Person, gid: str, asked: str) -> bool:
-    """Bid, and return whether that leads."""
+    """Bid, and return whether the bid leads."""
     (answer,) = await database.write(place_bids, [who.bids(gid, asked)])
     assert "accepted" == outcome(answer)
     return bool(read(answer)["leading"])
@@ -63,7 +63,7 @@ async def seen(database: Database, gid: str) -> Auction | None:
 
 
 async def test_a_bid_is_judged_by_the_bid_that_is_there(sale: Sale) -> None:
-    """A bid beats the maximum that the database has, and not the one that was lost at the same position."""
+    """A bid must beat the maximum in the database, not the lost maximum at the same position."""
     assert await leads(sale.here, sale.cyd, sale.gid, "up to 500")
     there = await sale.fail_over()
     assert await leads(there, sale.cyd, sale.gid, "up to 200")
@@ -75,7 +75,7 @@ async def test_a_bid_is_judged_by_the_bid_that_is_there(sale: Sale) -> None:
 
 
 async def test_a_lost_raise_is_forgotten(sale: Sale) -> None:
-    """A raised maximum leaves the public chain as it is; another raise in its place is what a bid must beat all the same."""
+    """A raise changes nothing in the public chain; even so, a bid must beat the raise that replaced a lost one."""
     assert await leads(sale.here, sale.bob, sale.gid, "up to 500")
     there = await sale.fail_over()
     assert await leads(there, sale.bob, sale.gid, "up to 200")
@@ -84,13 +84,13 @@ async def test_a_lost_raise_is_forgotten(sale: Sale) -> None:
 
 
 async def test_a_number_may_be_another_users(sale: Sale) -> None:
-    """A user who registers after the failover bids, leads and is listed under their own name, whoever had the number before."""
+    """A user who registers after the failover bids, leads and is listed by their own name, even with a lost user's number."""
     eve = await person(sale.here)
     assert await leads(sale.here, eve, sale.gid, "110")
     assert eve.account.username == (await sale.here.read(bid_history, sale.gid, None, 1, None))[0][0].bidder
     there = await sale.fail_over()
     mal = await person(there)
-    while mal.account.id < eve.account.id:  # PostgreSQL may number on from behind the lost one
+    while mal.account.id < eve.account.id:  # PostgreSQL may go on behind the lost number
         mal = await person(there)
     assert await leads(sale.here, mal, sale.gid, "110")
     name = mal.account.username
@@ -105,7 +105,7 @@ async def test_a_number_may_be_another_users(sale: Sale) -> None:
 
 
 async def test_a_number_may_be_another_auctions(sale: Sale) -> None:
-    """An auction that is created after the failover is shown, listed and bid on, whichever had its number before."""
+    """An auction created after the failover is shown, listed and bid on, even if a lost one had its number."""
     lost = await sells(sale.here, sale.bob, name="lost")
     old = await seen(sale.here, lost)
     there = await sale.fail_over()
@@ -121,7 +121,7 @@ async def test_a_number_may_be_another_auctions(sale: Sale) -> None:
 
 
 async def test_what_anyone_sees_is_what_is_there(sale: Sale) -> None:
-    """The JSON of an auction is that of its rows, and no tag of before stands for it, though the version is the same."""
+    """An auction's JSON is that of its rows, and its tag is new, though the version is the same as before."""
     assert await leads(sale.here, sale.cyd, sale.gid, "120")
     (before,) = await sale.here.read(shown, [(sale.gid, None)])
     there = await sale.fail_over()
@@ -135,7 +135,7 @@ async def test_what_anyone_sees_is_what_is_there(sale: Sale) -> None:
 
 
 async def test_a_lost_token_and_a_lost_key_are_not_remembered(sale: Sale) -> None:
-    """A token of a lost login is refused, and a bid whose Idempotency-Key was lost is decided, each by every process."""
+    """Every process refuses the token of a lost login, and decides a bid whose Idempotency-Key was lost."""
     lost = await person(sale.here)
     command = sale.cyd.bids(sale.gid, "120", key=unique("key"))
     assert ["accepted"] == await bid(sale.here, command)
@@ -146,5 +146,5 @@ async def test_a_lost_token_and_a_lost_key_are_not_remembered(sale: Sale) -> Non
 
 
 def parties(tx: Transaction, who: Person) -> dict[str, Party]:
-    """Return whom a person's token identifies, as bids are placed by it."""
+    """Return the user of a person's token, as placing a bid finds it."""
     return accounts.parties_by_token(tx, [token_digest(who.token)], tx.now())

@@ -1,4 +1,4 @@
-"""Photos are taken in, put on lots by their rules, and forgotten where nobody shows them."""
+"""Photos are stored, put on lots by their rules, and deleted if no lot shows them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -33,20 +33,20 @@ MADE = make(plain((20, 16)))
 
 @pytest.fixture
 def taking_in(database: Database) -> Iterator[Photos]:
-    """What takes photos in, over the test's database."""
+    """The intake of photos, over the test's database."""
     made = Photos(database, 10_000)
     yield made
     made.close()
 
 
 async def stored(taking_in: Photos, who: Person, data: bytes = PICTURE) -> Photo:
-    """A photo of somebody's, as the doors store it."""
+    """A photo of a user, stored as a request stores it."""
     sender = Sender.at(await taking_in.check(who.token), "192.0.2.1")
     return await taking_in.keep(who.token, await taking_in.decode(sender, data))
 
 
 async def sent(database: Database, who: Person, count: int = 1) -> list[Photo]:
-    """So many small photos of somebody's, on no lot."""
+    """`count` small photos of a user, on no lot."""
     return [await database.write(photos.keep, who.token, MADE) for _ in range(count)]
 
 
@@ -56,13 +56,13 @@ def ids(found: Sequence[Photo]) -> list[str]:
 
 
 def codes(refused: Refused) -> dict[str, list[str]]:
-    """What is wrong with each field."""
+    """The codes of the faults of each field."""
     assert isinstance(refused, Invalid), refused
     return {field: [fault.code for fault in faults] for field, faults in refused.faults.items()}
 
 
 async def counted(database: Database) -> tuple[int, int]:
-    """How many photos and how many files there are."""
+    """The number of photos and the number of files."""
 
     def count(tx: Transaction) -> tuple[int, int]:
         return tuple(tx.execute(select(func.count()).select_from(table)).scalar_one() for table in (rows, photo_files))
@@ -71,7 +71,7 @@ async def counted(database: Database) -> tuple[int, int]:
 
 
 async def test_a_photo_is_stored_and_found(database: Database, taking_in: Photos) -> None:
-    """A stored photo has an id of 96 random bits and its files, in each of its widths and no other."""
+    """A stored photo has an id of 96 random bits, and one file for each of its widths and no other width."""
     ada = await person(database)
     one, other = await stored(taking_in, ada), await stored(taking_in, ada)
     assert (16, 1000, 500, (400, 800, 1000)) == (len(one.id), one.width, one.height, one.widths)
@@ -85,7 +85,7 @@ async def test_a_photo_is_stored_and_found(database: Database, taking_in: Photos
 
 
 async def test_what_cannot_be_stored(database: Database, taking_in: Photos) -> None:
-    """Nobody unknown, no file that is too large, and nothing that is no picture; nothing is left of any of them."""
+    """Unknown users, files that are too large and files that are no pictures are refused and leave nothing behind."""
     ada = await person(database)
     with pytest.raises(Unauthenticated):
         await taking_in.check("AAAAAAAAAAAAAA==")
@@ -99,7 +99,7 @@ async def test_what_cannot_be_stored(database: Database, taking_in: Photos) -> N
 
 
 async def test_photos_on_a_lot_have_the_order_that_was_asked_for(database: Database) -> None:
-    """A lot has exactly the photos that were named last, in their order; a photo taken off is its owner's still."""
+    """A lot has exactly the photos that were named last, in that order; a photo taken off still belongs to its owner."""
     ada = await person(database)
     gid, (a, b, c) = await sells(database, ada), await sent(database, ada, 3)
     assert [] == await database.read(photos.of_lot, gid)
@@ -113,7 +113,7 @@ async def test_photos_on_a_lot_have_the_order_that_was_asked_for(database: Datab
 
 
 async def test_covers_of_many_lots(database: Database) -> None:
-    """The first photo of each lot is found for all lots at once, and none for a lot without."""
+    """The first photo of each lot is found for all lots at once; a lot without photos has none."""
     ada = await person(database)
     gids = [await sells(database, ada) for _ in range(3)]
     for gid in gids[:2]:
@@ -124,7 +124,7 @@ async def test_covers_of_many_lots(database: Database) -> None:
 
 
 async def test_a_photo_of_somebody_else_is_unknown(database: Database) -> None:
-    """Nobody puts another's photo on a lot, learns of it, or takes one from a lot to another; the lot stays as it was."""
+    """A user cannot use or learn of another user's photo, or move a photo between lots; the lot stays as it was."""
     ada, eve = await person(database), await person(database)
     mine, gid, other = await sent(database, ada, 2), await sells(database, ada), await sells(database, ada)
     hers = await sells(database, eve)
@@ -146,7 +146,7 @@ async def test_a_photo_of_somebody_else_is_unknown(database: Database) -> None:
 
 
 async def test_who_may_change_the_terms_may_change_the_photos(clocked_database: Database, clock: FakeClock) -> None:
-    """Nobody but the author, nobody after the first bid, nobody once it is over: as for the terms."""
+    """As with the terms, only the author changes the photos, and not after the first bid or once the auction is over."""
     ada, bob = await person(clocked_database), await person(clocked_database)
     [photo] = await sent(clocked_database, ada)
     gids = [await sells(clocked_database, ada) for _ in range(3)]
@@ -172,14 +172,14 @@ async def test_who_may_change_the_terms_may_change_the_photos(clocked_database: 
 
 
 async def test_a_lot_comes_with_its_photos_or_not_at_all(database: Database) -> None:
-    """Creating puts the photos on the new lot in the same transaction; with a photo that is none, there is no lot either."""
+    """Creating puts the photos on the new lot in the same transaction; an unknown photo means that there is no lot."""
     ada = await person(database)
     one, two = await sent(database, ada, 2)
     draft = Draft(name="Clock", starting_price=Decimal("1.000"))
     with pytest.raises(Invalid):
         await database.write(auctions.create, ada.token, draft, None, [one.id, "unknown"])
     assert 0 == await database.read(lambda tx: tx.execute(select(func.count(rows.c.auction_id))).scalar_one())
-    # The same request twice has one effect, and finds its photos on its own lot.
+    # A repeated request has one effect, and finds its photos on its own lot.
     answers = [
         await database.write(auctions.create, ada.token, draft, once_of("key"), [two.id, one.id]) for _ in range(2)
     ]
@@ -188,7 +188,7 @@ async def test_a_lot_comes_with_its_photos_or_not_at_all(database: Database) -> 
 
 
 def slowly(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
-    """Have PostgreSQL take its time before a step of a transaction, so that others come between."""
+    """Make PostgreSQL pause before a step of a transaction, so that other transactions come between."""
     original = getattr(storage, step)
 
     def slow(tx: Transaction, *args: Any) -> None:
@@ -202,7 +202,7 @@ def slowly(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
 async def test_a_photo_that_two_lots_want_at_once_is_on_one(
     open_database: OpenDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of several processes that put the same photo on different lots one has it, and the others are told so."""
+    """If several processes put the same photo on different lots, one succeeds and the others are refused."""
     slowly(monkeypatch, "place")
     several = [open_database() for _ in range(3)]
     ada = await person(several[0])
@@ -218,7 +218,7 @@ async def test_a_photo_that_two_lots_want_at_once_is_on_one(
 
 
 async def test_few_photos_wait_for_a_lot(database: Database, taking_in: Photos) -> None:
-    """Somebody with 60 photos on no lot stores no more until one is on a lot; others are not kept from it."""
+    """A user with 60 photos on no lot stores no more until one is on a lot; other users still can."""
     ada, bob = await person(database), await person(database)
     kept = await sent(database, ada, UNPLACED_MAX)
     with pytest.raises(TooManyPhotos) as caught:
@@ -236,7 +236,7 @@ async def test_few_photos_wait_for_a_lot(database: Database, taking_in: Photos) 
 async def test_no_more_at_once_than_one_after_the_other(
     open_database: OpenDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of several processes that store the last photo of somebody's at the same time one does."""
+    """If several processes store the last photo that a user may have, only one succeeds."""
     several = [open_database() for _ in range(4)]
     ada = await person(several[0])
     await sent(several[0], ada, UNPLACED_MAX - 1)
@@ -248,7 +248,7 @@ async def test_no_more_at_once_than_one_after_the_other(
 
 
 async def test_what_is_on_no_lot_for_a_day_is_forgotten(clocked_database: Database, clock: FakeClock) -> None:
-    """A photo that has been on no lot for a day is gone with its files, counted from when it was taken off; others stay."""
+    """A photo on no lot for a day, counted from when it was taken off, is deleted with its files; others stay."""
     ada = await person(clocked_database)
     never, off, on = await sent(clocked_database, ada, 3)
     gid = await sells(clocked_database, ada)
@@ -269,7 +269,7 @@ async def test_what_is_on_no_lot_for_a_day_is_forgotten(clocked_database: Databa
 
 
 async def test_the_closer_sweeps(clocked_database: Database, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever closes auctions forgets such photos as well, few at a time and all in the end."""
+    """The closer deletes such photos too, a few at a time and all in the end."""
     monkeypatch.setattr(photos, "SWEPT_AT_ONCE", 2)
     await sent(clocked_database, await person(clocked_database), 5)
     clock.advance(days=1)
@@ -282,7 +282,7 @@ async def test_the_closer_sweeps(clocked_database: Database, clock: FakeClock, m
 
 
 async def test_each_user_and_network_has_a_turn(taking_in: Photos, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of those who send many pictures one is decoded, or in line, at a time: pictures of others come between."""
+    """A user or network has only one picture decoded or in line at a time, so that pictures of others come between."""
     order: list[str] = []
 
     async def made(data: bytes) -> Renditions:
@@ -302,22 +302,22 @@ async def test_each_user_and_network_has_a_turn(taking_in: Photos, monkeypatch: 
 
 
 class OneAtATime:
-    """A decoder that is quick."""
+    """A quick decoder."""
 
     def __init__(self, make: Callable[[bytes], Awaitable[Renditions]]) -> None:
         self._make, self._turn = make, asyncio.Lock()
 
     async def make(self, data: bytes) -> Renditions:
-        """Return what is made, one after the other."""
+        """Make pictures, one after the other."""
         async with self._turn:
             return await self._make(data)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
 
 async def test_a_share_for_each(taking_in: Photos) -> None:
-    """One user has six places, one network ten, and the last four of the sixteen are for those who have none."""
+    """One user has six places, one network ten; the last four of the sixteen are for senders who have none."""
     ada, friend, bob, carl = (Sender(*one) for one in (("ada", "hall"), ("eve", "hall"), ("bob", "1"), ("carl", "2")))
     with ExitStack() as coming:
 
@@ -345,7 +345,7 @@ async def test_a_share_for_each(taking_in: Photos) -> None:
 
 
 async def test_a_place_is_free_again_however_it_ends(taking_in: Photos) -> None:
-    """Who is cut off gives its places back."""
+    """A sender who is cut off gives its places back."""
     ada = Sender("ada", "hall")
     for _ in range(20):
         with suppress(ConnectionError), taking_in.receiving(ada, 6 * taking_in.bytes_max):
@@ -353,7 +353,7 @@ async def test_a_place_is_free_again_however_it_ends(taking_in: Photos) -> None:
 
 
 def test_strangers_of_one_network_are_one() -> None:
-    """Those who are not logged in share what one user has, a network each; an IPv6 home is one network."""
+    """Senders of one network who are not logged in share the places of one user; an IPv6 home is one network."""
     one, other = Sender.at(None, "2001:db8::1"), Sender.at(None, "2001:db8::2")
     assert one == other != Sender.at(None, "192.0.2.1")
     assert Sender.at("ada", "192.0.2.1").user != Sender.at(None, "192.0.2.1").user

@@ -1,4 +1,4 @@
-"""Reading: who sees what of auctions, lists, histories, and of one's own."""
+"""Reading: what each user sees of auctions, lists, histories, and of their own auctions and bids."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -19,13 +19,13 @@ from tests.bidding.service.people import Person, bid, person, sells
 
 
 def shown(view: Any) -> dict[str, Any]:
-    """What a view says in JSON."""
-    said: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(view))
-    return said
+    """A view as JSON."""
+    decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(view))
+    return decoded
 
 
 async def test_who_sees_the_reserve(database: Database) -> None:
-    """The author does, in the auction and in lists; others and nobody do not."""
+    """The author sees it, in the auction and in lists; other users and visitors do not."""
     ada, bob = [await person(database) for _ in range(2)]
     gid = await sells(database, ada, reserve_price="150")
     for token, expected in ((ada.token, "150.000"), (bob.token, None), (None, None)):
@@ -37,7 +37,7 @@ async def test_who_sees_the_reserve(database: Database) -> None:
 
 
 async def test_a_dead_token_is_no_visitor(database: Database) -> None:
-    """Where a token is optional, a token that is not live is refused all the same; and mine needs one."""
+    """A token that is not live is refused even if none is needed; a user's own lists need one."""
     ada = await person(database)
     gid = await sells(database, ada)
     reads: list[Callable[[str], Awaitable[Any]]] = [
@@ -54,7 +54,7 @@ async def test_a_dead_token_is_no_visitor(database: Database) -> None:
 
 
 async def test_what_is_not_there(database: Database) -> None:
-    """An unknown gid has neither an auction nor a history."""
+    """An unknown gid has no auction and no history."""
     with pytest.raises(UnknownAuction):
         await SharedRead(database, reading.shown).ask(("nowhere", None))
     with pytest.raises(UnknownAuction):
@@ -62,7 +62,7 @@ async def test_what_is_not_there(database: Database) -> None:
 
 
 async def test_a_history_shows_a_maximum_to_its_bidder_only(database: Database) -> None:
-    """Newest first, the visible amounts; a maximum on one's own bids and nobody else's, by pages."""
+    """A history shows visible amounts, newest first, by pages, and a maximum only on the reader's own bids."""
     ada, bob, cy = [await person(database) for _ in range(3)]
     gid = await sells(database, ada)
     await bid(database, bob.bids(gid, "up to 150"), cy.bids(gid, "up to 120"), cy.bids(gid, "up to 200"))
@@ -94,7 +94,7 @@ async def _standings(database: Database, who: Person) -> list[tuple[str, str]]:
 
 
 async def test_how_one_stands(database: Database) -> None:
-    """Leading or outbid while it runs, won only if it is sold and one leads, else lost; newest auction first."""
+    """A bidder leads or is outbid while it runs, then has won if it sold to them, otherwise lost; newest auction first."""
     ada, bob, cy = [await person(database) for _ in range(3)]
     leading, outbid, won, lost = [await sells(database, ada) for _ in range(4)]
     unsold = await sells(database, ada, reserve_price="500")
@@ -111,7 +111,7 @@ async def test_how_one_stands(database: Database) -> None:
 
 
 async def test_my_auctions(database: Database) -> None:
-    """One's own auctions and nobody else's, newest first, by pages, with the reserve."""
+    """A user's list has only their own auctions, newest first, by pages, with the reserve."""
     ada, bob = [await person(database) for _ in range(2)]
     mine = [await sells(database, ada, reserve_price="150") for _ in range(3)]
     await sells(database, bob)

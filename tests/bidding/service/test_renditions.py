@@ -1,4 +1,4 @@
-"""From the bytes of a picture to what is shown, and what is refused."""
+"""From the bytes of a picture to its renditions or its refusal."""
 
 import contextlib
 import io
@@ -16,7 +16,7 @@ from tests.pictures import BLUE, GREEN, RED, WHITE, close, corners, middle, plai
 
 
 def code(data: bytes) -> str:
-    """Return what is wrong with a picture, as its code."""
+    """Return the code of a picture's fault."""
     with pytest.raises(Invalid) as caught:
         make(data)
     [fault] = caught.value.faults["photo"]
@@ -29,8 +29,8 @@ def test_each_kind_of_picture_is_taken(kind: str) -> None:
     made = make(written(quartered(), kind))
     assert ((640, 480), [400, 640]) == ((made.width, made.height), sorted(made.files))
     for width, data in made.files.items():
-        opened = Image.open(io.BytesIO(data))
-        assert ("WEBP", (width, width * 3 // 4)) == (opened.format, opened.size)
+        image = Image.open(io.BytesIO(data))
+        assert ("WEBP", (width, width * 3 // 4)) == (image.format, image.size)
         assert ["red", "green", "blue", "white"] == corners(data)
 
 
@@ -47,7 +47,7 @@ def test_each_kind_of_picture_is_taken(kind: str) -> None:
     ],
 )
 def test_no_width_is_above_the_originals(size: tuple[int, int], widths: list[int]) -> None:
-    """A picture is made 400, 800 and 1,600 pixels wide, as far as it is that wide, and keeps its proportions."""
+    """A picture is made 400, 800 and 1,600 pixels wide, but no wider than it is, and keeps its proportions."""
     made = make(plain(size))
     assert widths == sorted(made.files)
     assert (widths[-1], round(widths[-1] * size[1] / size[0])) == (made.width, made.height)
@@ -58,7 +58,7 @@ def test_no_width_is_above_the_originals(size: tuple[int, int], widths: list[int
 @pytest.mark.parametrize("size", [(640, 480), (3300, 2500), (2500, 3300)])
 @pytest.mark.parametrize("orientation", range(1, 9))
 def test_a_picture_is_turned_upright(orientation: int, size: tuple[int, int]) -> None:
-    """However the camera was held, the picture stands upright, and its width is that of the upright one."""
+    """However the camera was held, the picture stands upright, and its width is that of the upright picture."""
     made = make(pictures.turned(orientation, size))
     assert min(size[0], 1600) == made.width
     assert ["red", "green", "blue", "white"] == corners(made.files[made.width])
@@ -66,18 +66,18 @@ def test_a_picture_is_turned_upright(orientation: int, size: tuple[int, int]) ->
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "AVIF"])
 def test_nothing_is_left_of_what_a_camera_writes(kind: str) -> None:
-    """Place, camera and comments are in the file that is sent, and in none that is kept; nor is a colour profile."""
+    """Place, camera, comments and colour profile of the file that is sent are in no file that is kept."""
     sent = pictures.told_much(kind)
     assert b"SECRETCAM" in sent or Image.open(io.BytesIO(sent)).getexif()[pictures.MAKER] == "SECRETCAM"
     for data in make(sent).files.values():
         assert b"SECRET" not in data
         assert {b"EXIF", b"XMP ", b"ICCP"}.isdisjoint(data[start : start + 4] for start in range(len(data)))
-        opened: Any = Image.open(io.BytesIO(data))
-        assert ({}, {}) == (dict(opened.getexif()), dict(opened.getexif().get_ifd(pictures.GPS)))
+        image: Any = Image.open(io.BytesIO(data))
+        assert ({}, {}) == (dict(image.getexif()), dict(image.getexif().get_ifd(pictures.GPS)))
 
 
 def see_through(mode: str) -> bytes:
-    """Return a picture of which nothing is to be seen."""
+    """Return a fully transparent picture."""
     if mode == "P":
         picture = Image.new("P", (64, 64), 0)
         picture.putpalette([254, 0, 0] * 256)
@@ -87,12 +87,12 @@ def see_through(mode: str) -> bytes:
 
 @pytest.mark.parametrize("mode", ["RGBA", "LA", "P"])
 def test_what_lets_something_through_is_put_on_white(mode: str) -> None:
-    """A transparent picture shows white."""
+    """A transparent picture becomes white."""
     assert WHITE == middle(make(see_through(mode)).files[64])
 
 
 def test_half_of_a_colour_on_white() -> None:
-    """What is half transparent is mixed with white by half."""
+    """A half-transparent colour is mixed half and half with white."""
     assert close((254, 127, 127), middle(make(plain((64, 64), "RGBA", (254, 0, 0, 128), "PNG")).files[64]))
 
 
@@ -108,26 +108,26 @@ def test_half_of_a_colour_on_white() -> None:
     ],
 )
 def test_colours_of_every_kind(data: bytes, colour: tuple[int, int, int]) -> None:
-    """Inks, greys, 16 bits, palettes and colour profiles all come out as the colour that they mean, in sRGB."""
+    """Inks, greys, 16 bits, palettes and colour profiles all come out as the colour they stand for, in sRGB."""
     assert close(colour, middle(make(data).files[64]), within=20)
 
 
 def test_a_profile_that_is_none_is_left_out_of_account() -> None:
-    """A picture with a broken colour profile is shown by its numbers."""
+    """A broken colour profile is ignored: the picture's numbers are taken as they are."""
     assert close(RED, middle(make(written(Image.new("RGB", (64, 64), RED), "PNG", icc_profile=b"none")).files[64]))
 
 
 def test_of_what_moves_the_first_is_taken() -> None:
-    """Of an animated GIF the first picture is kept, and the others are not even decoded."""
+    """The first picture of an animated GIF is kept, and the others are not even decoded."""
     others = [Image.effect_noise((64, 64), 80) for _ in range(20)]
     data = written(Image.new("RGB", (64, 64), RED), "GIF", save_all=True, append_images=others)
-    assert 21 == Image.open(io.BytesIO(data)).n_frames  # type: ignore[attr-defined]  # of what moves only
+    assert 21 == Image.open(io.BytesIO(data)).n_frames  # type: ignore[attr-defined]  # only animated pictures have it
     assert close(RED, middle(make(data).files[64]))
     assert close(RED, middle(make(data[: len(data) // 2]).files[64]))
 
 
 def test_the_picture_of_a_phone_with_several_in_it() -> None:
-    """A JPEG that holds a second picture behind the first, as some phones make it, is the first."""
+    """From a JPEG that holds a second picture behind the first, as some phones make it, the first is taken."""
     data = written(Image.new("RGB", (64, 64), RED), "MPO", save_all=True, append_images=[Image.new("RGB", (64, 64))])
     assert "MPO" == Image.open(io.BytesIO(data)).format
     assert close(RED, middle(make(data).files[64]))
@@ -155,7 +155,7 @@ def test_what_is_no_picture_of_ours(data: bytes) -> None:
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "AVIF"])
 def test_a_file_that_breaks_off(kind: str) -> None:
-    """A picture of which the second half is missing is refused as broken off."""
+    """A picture without its second half is refused as broken off."""
     data = written(Image.effect_noise((640, 480), 80).convert("RGB"), kind)
     assert "image_truncated" == code(data[: len(data) // 2])
 
@@ -175,7 +175,7 @@ def test_a_file_that_breaks_off(kind: str) -> None:
     ],
 )
 def test_sizes_that_are_refused(data: bytes, expected: str) -> None:
-    """What is too large is refused by its head alone, and so is what is too small or too narrow to be seen."""
+    """A picture that is too large, too small or too narrow is refused by its header alone."""
     assert expected == code(data)
 
 
@@ -188,7 +188,7 @@ BASES = [written(quartered((96, 64)), kind) for kind in ("JPEG", "PNG", "WEBP", 
 def test_whatever_is_damaged_is_made_or_refused(
     base: bytes, changes: list[tuple[int, int]], data: st.DataObject
 ) -> None:
-    """A file with any bytes changed and any end cut off is either shown or refused in words; nothing else is raised."""
+    """A file with any bytes changed and any end cut off is either made or refused; nothing else is raised."""
     changed = bytearray(base)
     for place, value in changes:
         changed[place % len(changed)] = value

@@ -1,4 +1,4 @@
-"""Who waits for an auction's lock decides on the auction, and by the clock, as they are once the lock is theirs."""
+"""A transaction that waits for an auction's lock decides by the auction and the clock as they are once it has the lock."""
 
 import asyncio
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ from tests.fixtures_database import FakeClock, OpenDatabase
 
 END = after(60)
 WAITING_SECONDS = 0.3
-"""Long enough to see that somebody waits; one who does not is done in a few milliseconds."""
+"""Long enough to see that a transaction waits; otherwise it is done in a few milliseconds."""
 
 
 class Pause:
@@ -28,16 +28,16 @@ class Pause:
         self._loop = asyncio.get_running_loop()
 
     def within(self, tx: Transaction) -> None:
-        """Stop here."""
+        """Stop the transaction here."""
         if tx.dialect == "postgresql":
             self.reached.set()
             await_only(self._go.wait())
-        else:  # its transactions run in a thread
+        else:  # this database's transactions run in a thread
             self._loop.call_soon_threadsafe(self.reached.set)
             asyncio.run_coroutine_threadsafe(self._go.wait(), self._loop).result(30)
 
     def end(self) -> None:
-        """Let it go on."""
+        """Let the transaction go on."""
         self._go.set()
 
 
@@ -75,7 +75,7 @@ async def test_the_closer_waits_for_the_last_bid(
 
 
 async def test_the_clock_is_read_once_the_lock_is_held(open_database: OpenDatabase) -> None:
-    """A bid that comes before the end but gets the lock only after it is refused: nobody can say when it came."""
+    """A bid that comes before the end but gets the lock after it is refused: nobody can prove when it came."""
     clock = FakeClock()
     bidding, busy = open_database(clock=clock), open_database(clock=clock)
     ada, bob = [await person(bidding) for _ in range(2)]

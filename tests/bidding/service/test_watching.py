@@ -1,4 +1,4 @@
-"""Watching: whose list it is, its order and its pages."""
+"""Watching: the owner of a list, its order and its pages."""
 
 import asyncio
 
@@ -15,7 +15,7 @@ from tests.fixtures_database import OpenDatabase
 
 
 async def test_a_list_is_ones_own_and_the_latest_comes_first(database: Database) -> None:
-    """What one watches is on one's own list, the latest first, once; what one watches no longer is not."""
+    """A user's list holds each auction that they watch once, the latest first, and none that they no longer watch."""
     ada, bob = await person(database), await person(database)
     gids = [await sells(database, ada) for _ in range(3)]
     for gid in (*gids, gids[0], gids[2]):
@@ -35,7 +35,7 @@ async def test_a_list_is_ones_own_and_the_latest_comes_first(database: Database)
 
 @pytest.mark.parametrize("gone", [3, 4])
 async def test_pages_neither_skip_nor_repeat(database: Database, gone: int) -> None:
-    """The pages of a list go on where the last one ended, also where something is put on the list or taken off meanwhile."""
+    """Each page of a list begins where the last one ended, even if auctions were added or removed in between."""
     ada = await person(database)
     gids = [await sells(database, ada) for _ in range(7)]
     for gid in gids[:6]:
@@ -50,7 +50,7 @@ async def test_pages_neither_skip_nor_repeat(database: Database, gone: int) -> N
 
 
 async def test_one_sees_ones_own_reserve_only(database: Database) -> None:
-    """On a list too a reserve is shown to its author and to nobody else."""
+    """On a list, too, a reserve is shown to its author only."""
     ada, bob = await person(database), await person(database)
     gid = await sells(database, ada, reserve_price="200")
     seen = []
@@ -63,7 +63,7 @@ async def test_one_sees_ones_own_reserve_only(database: Database) -> None:
 
 
 async def test_who_and_what_must_be_known(database: Database) -> None:
-    """Nobody unknown has a list, and no unknown auction is on one."""
+    """An unknown user has no list, and an unknown auction is on none."""
     ada = await person(database)
     gid = await sells(database, ada)
     for act in (watching.watch, watching.unwatch, watching.is_watched):
@@ -76,12 +76,12 @@ async def test_who_and_what_must_be_known(database: Database) -> None:
 
 
 async def test_a_star_put_twice_at_once_is_one(open_database: OpenDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several processes that put the same auction on the same list at the same time all succeed, and it is there once."""
+    """If several processes put the same auction on the same list at once, all succeed, and it is there once."""
     original = watches.find
 
     def slow(tx: Transaction, user_id: int, auction_id: int) -> bool:
         found = original(tx, user_id, auction_id)
-        if not found and tx.dialect == "postgresql":  # so that others come between
+        if not found and tx.dialect == "postgresql":  # let other transactions come between
             tx.execute(text("SELECT pg_sleep(0.3)"))
         return found
 

@@ -1,4 +1,4 @@
-"""Lists by page: they neither skip nor repeat while prices, ends and statuses change between the pages."""
+"""Lists by page: no page skips or repeats an auction while prices, ends and statuses change between the pages."""
 
 import asyncio
 from collections.abc import Callable
@@ -59,7 +59,7 @@ CHANGES: list[Callable[[Auction, Party, int], list[Event]]] = [
 
 
 def change(tx: Transaction, gid: str, author: Party, kind: int, n: int) -> None:
-    """Do something to an auction that moves it in a list, unless the rules forbid it."""
+    """Make a change that moves an auction in a list, unless the rules forbid it."""
     auction = auctions.lock(tx, [gid])[gid]
     try:
         events = CHANGES[kind](auction, author, n)
@@ -69,7 +69,7 @@ def change(tx: Transaction, gid: str, author: Party, kind: int, n: int) -> None:
 
 
 def expected(found: list[Auction], sort: Sort) -> list[int]:
-    """The order that a reader is promised, by the auctions as they are."""
+    """The order that a list promises, for the auctions as they are."""
 
     def by_end(auction: Auction) -> tuple[int, timedelta, int]:
         if auction.status in (Status.CLOSED, Status.CANCELLED):
@@ -85,7 +85,7 @@ def expected(found: list[Auction], sort: Sort) -> list[int]:
 
 
 def begin(tx: Transaction, terms: list[tuple[int, int | None]]) -> tuple[Party, list[str]]:
-    """An author of their own with an auction for each of `terms` (thousandths, seconds to the end)."""
+    """A new author, with an auction for each of `terms` (thousandths, seconds to the end)."""
     add_people(tx)
     author = add_author(tx)
     gids = []
@@ -95,7 +95,7 @@ def begin(tx: Transaction, terms: list[tuple[int, int | None]]) -> tuple[Party, 
     return author, gids
 
 
-Change = tuple[int, int, int]  # which auction, which change, how much
+Change = tuple[int, int, int]  # the index of an auction, the index of a change, a number for the change
 _terms = st.tuples(st.integers(0, 3) | st.integers(0, 10**20 - 1), st.none() | st.integers(1, 5000))
 _changes = st.tuples(st.integers(0, 99), st.integers(0, len(CHANGES) - 1), st.integers(0, 5000))
 
@@ -116,7 +116,7 @@ async def test_pages_neither_skip_nor_repeat(
     between: list[list[Change]],
     limit: int,
 ) -> None:
-    """The pages together are the list as it was at the first page, each auction once, whatever happens in between."""
+    """All pages together are the list as it was at the first page, each auction once, whatever changes in between."""
     author, gids = await database.write(begin, terms)
 
     async def happen(changes: list[Change]) -> None:
@@ -141,7 +141,7 @@ async def test_pages_neither_skip_nor_repeat(
 
 @SORTS
 async def test_pages_while_another_process_writes(open_database: OpenDatabase, sort: Sort) -> None:
-    """With a writer at work all the time, in another process, pages still hold each auction once and in order."""
+    """While another process keeps writing, the pages still have each auction once and in order."""
     reader, writer = open_database(), open_database()
     author, gids = await writer.write(begin, [(n * 7 % 5, 60 + n % 3 if n % 2 else None) for n in range(20)])
     random, done = Random(7), False
@@ -171,7 +171,7 @@ async def test_pages_while_another_process_writes(open_database: OpenDatabase, s
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 @SORTS
 async def test_what_is_committed_late_does_not_move_pages(open_database: OpenDatabase, sort: Sort) -> None:
-    """A change that was begun before the first page and committed after it, behind later ones, moves nothing."""
+    """A change that began before the first page and is committed after it, behind later changes, moves no auction."""
     reader, slow, quick = open_database(), open_database(), open_database()
     author, gids = await quick.write(begin, [(1000 * n, 600 * n) for n in range(1, 7)])
     begun, go = asyncio.Event(), asyncio.Event()
@@ -200,7 +200,7 @@ async def test_what_is_committed_late_does_not_move_pages(open_database: OpenDat
 
 @SORTS
 async def test_a_filter_by_status_while_statuses_change(database: Database, sort: Sort) -> None:
-    """By pages of the open ones, an auction that stays open is listed once, and one that closes at most once."""
+    """In the list of open auctions, an auction that stays open is listed once, and one that closes at most once."""
     author, gids = await database.write(begin, [(n, None) for n in range(12)])
     which = Filter(author=author.name, status="open")
     found, mark = await database.read(page, which, sort, 3, None)
@@ -219,7 +219,7 @@ async def test_a_filter_by_status_while_statuses_change(database: Database, sort
 
 
 async def test_filters(database: Database) -> None:
-    """By status, author and text (in name and description, without case, and with `%` and `_` as they are)."""
+    """Lists are filtered by status, author and text (in name and description, without case; `%` and `_` are literal)."""
 
     def sell(tx: Transaction) -> None:
         ada, bob = (add_author(tx, name) for name in ("ada", "bob"))
@@ -245,7 +245,7 @@ async def test_filters(database: Database) -> None:
 
 
 async def test_what_is_over_comes_newest_end_first(database: Database) -> None:
-    """`over` keeps to what is closed or cancelled, the newest end first, or to what is neither; by pages too."""
+    """`over` lists only closed or cancelled auctions, the newest end first, or only the others; by pages too."""
     author, gids = await database.write(begin, [(1, end) for end in (None, 60, 300, 120, None)])
     for gid, kind in ((gids[1], len(CHANGES) - 2), (gids[3], 4), (gids[0], len(CHANGES) - 3)):
         await database.write(change, gid, author, kind, 0)
@@ -264,7 +264,7 @@ async def test_what_is_over_comes_newest_end_first(database: Database) -> None:
 
 
 async def test_a_list_is_counted_as_far_as_is_asked(database: Database) -> None:
-    """The count is of the whole list, whatever a page holds, and stops at its limit."""
+    """The count is of the whole list, whatever the page, and stops at its limit."""
     author, gids = await database.write(begin, [(1, None)] * 5)
     await database.write(change, gids[0], author, len(CHANGES) - 3, 0)
     which = Filter(author=author.name)
@@ -274,7 +274,7 @@ async def test_a_list_is_counted_as_far_as_is_asked(database: Database) -> None:
 
 
 async def test_the_limit_is_the_size_of_a_page(database: Database) -> None:
-    """A page holds at most `limit`, and the last one has no mark, also where it is full."""
+    """A page has at most `limit` auctions; the last page has no mark, even if it is full."""
     author, gids = await database.write(begin, [(1, None)] * 4)
     which = Filter(author=author.name)
     found, mark = await database.read(page, which, Sort.PRICE, 2, None)
@@ -302,7 +302,7 @@ async def test_the_limit_is_the_size_of_a_page(database: Database) -> None:
     ],
 )
 async def test_a_forged_mark_is_refused(database: Database, mark: Mark) -> None:
-    """A mark that no page has given is a ValueError, never an error of the database."""
+    """A mark that no page gave is a ValueError, never an error of the database."""
     horizon = {"sqlite": "0", "postgresql": "1:1:"}[database.kind]
     forged = Mark(mark.key, mark.id, mark.horizon.replace("HORIZON", horizon))
     for sort in Sort:
@@ -312,6 +312,6 @@ async def test_a_forged_mark_is_refused(database: Database, mark: Mark) -> None:
 
 @pytest.mark.parametrize("number", [-1, 1 << 63])
 def test_a_mark_of_no_row_cannot_be_read(number: int) -> None:
-    """A mark whose row cannot be a row of the table is refused before any database sees it."""
+    """A mark whose row number cannot be in the table is refused before a database sees it."""
     with pytest.raises(msgspec.ValidationError):
         msgspec.json.decode(f'["1", {number}, "1"]', type=Mark)

@@ -1,4 +1,4 @@
-"""Searches: the same answers on both databases, found by an index that changes with the text."""
+"""Searches: both databases give the same answers, by an index that changes with the text."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ _letters = st.text(st.sampled_from("abAäßsSéеё한화\u0308 \n"), min_size=1
 
 
 async def _found(database: Database, **which: Any) -> list[str]:
-    """The names of all auctions that a search finds, by pages of two, the first one first; as many as are counted."""
+    """The names of all auctions that a search finds, by pages of two, oldest first. Fails if the count differs."""
     names: list[str] = []
     mark: Mark | None = None
     while True:
@@ -74,7 +74,7 @@ SOLD = (
     ],
 )
 async def test_what_a_search_finds(database: Database, wanted: str, names: list[str]) -> None:
-    """Without case and accents of any script, composed or not, from one character on, and never across two fields."""
+    """A search ignores case and accents of any script, takes one character or more, and never spans two fields."""
 
     def sell(tx: Transaction) -> None:
         author = add_author(tx)
@@ -89,7 +89,7 @@ async def test_what_a_search_finds(database: Database, wanted: str, names: list[
 @on_a_database(15)
 @given(st.lists(_letters, max_size=8), st.lists(_letters, min_size=1, max_size=8))
 async def test_as_if_every_text_were_read(database: Database, names: list[str], wanted: list[str]) -> None:
-    """A search finds the very auctions whose folded text contains the folded search, each once, in the list's order."""
+    """A search finds exactly the auctions whose folded text contains the folded search, each once, in the list's order."""
 
     def sell(tx: Transaction) -> str:
         author = add_author(tx)
@@ -104,7 +104,7 @@ async def test_as_if_every_text_were_read(database: Database, names: list[str], 
 
 
 async def test_an_amended_text_is_found_and_the_one_before_is_not(database: Database) -> None:
-    """The index changes with the text, in one transaction: what is rolled back is found as it was."""
+    """The index changes with the text, in one transaction; after a rollback the old text is still found."""
     author = await database.write(add_author)
     first = await database.write(lambda tx: add_auction(tx, author, name="Walnut chest", description="of 1790"))
 
@@ -130,7 +130,7 @@ def _in_index(tx: Transaction, wanted: str) -> list[int]:
 
 
 async def test_a_text_decides_and_not_its_numbers(database: Database) -> None:
-    """An auction with all runs of a search, and not the search itself, is a candidate and is not found."""
+    """An auction that has all runs of a search, but not the search itself, is a candidate and is not found."""
     author = await database.write(add_author)
     other = await database.write(lambda tx: add_auction(tx, author, name="abcde bcdef", description="cdefg"))
     assert [other.id] == await database.read(_in_index, "abcdefg")
@@ -138,15 +138,15 @@ async def test_a_text_decides_and_not_its_numbers(database: Database) -> None:
 
 
 async def test_a_search_is_looked_up_in_the_index(database: Database) -> None:
-    """Neither database reads all texts to find one: its plan for a search says so."""
+    """Neither database reads all texts for a search, as its query plan shows."""
 
     def plan(tx: Transaction) -> str:
         if tx.dialect == "postgresql":
-            tx.execute(text("SET LOCAL enable_seqscan = off"))  # so few rows would be read as they are
+            tx.execute(text("SET LOCAL enable_seqscan = off"))  # so few rows would be scanned
         asked = search_index.may_have(tx, "clock").compile(tx.connection.engine, compile_kwargs={"literal_binds": True})
         explain = "EXPLAIN" if tx.dialect == "postgresql" else "EXPLAIN QUERY PLAN"
         return "\n".join(str(row) for row in tx.execute(text(f"{explain} {asked}".replace(":", "\\:"))))
 
-    said = await database.read(plan)
-    assert {"sqlite": "VIRTUAL TABLE INDEX", "postgresql": "ix_text_grams"}[database.kind] in said, said
+    shown = await database.read(plan)
+    assert {"sqlite": "VIRTUAL TABLE INDEX", "postgresql": "ix_text_grams"}[database.kind] in shown, shown
     assert 3 == len(sought("clock"))

@@ -1,4 +1,4 @@
-"""Somebody who sells, at browsers without scripts."""
+"""A seller, with browsers without scripts."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.site.visitor import Visitor
 
 @pytest.fixture
 def seller(house: House) -> User:
-    """Somebody whom no other test knows."""
+    """A new user, known to no other test."""
     return house.newcomer()
 
 
 @pytest.fixture
 def come(house: House, seller: User) -> Iterator[Come]:
-    """Open a browser of the seller's, or somebody else's."""
+    """Open a browser of the seller, or of another user."""
     visitors: list[Visitor] = []
 
     def another(user: User | None = seller, **headers: str) -> Visitor:

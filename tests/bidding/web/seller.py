@@ -1,4 +1,4 @@
-"""A seller at the forms: what tests of them have in common."""
+"""Common helpers for tests of the seller's forms."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Come = Callable[..., Visitor]
 
 
 def preview(visitor: Visitor, **written: Any) -> Page:
-    """Fill in the form with a name, a price and what is `written`, and return what its preview shows."""
+    """Fill in the form with a name, a price and the fields `written`, and return its preview."""
     form = visitor.page("/sell")
     return Page(visitor.send(form, "/sell", "preview", **{"name": "Clock", "startingPrice": "100"} | written))
 
 
 def publish(visitor: Visitor, shown: Page) -> str:
-    """Publish what a preview shows, and return the new lot's gid."""
+    """Publish the lot of a preview, and return its gid."""
     answer = visitor.send(shown, "/sell", "publish")
     assert 303 == answer.status_code, answer.text
     return answer.headers["location"].removeprefix("/lots/").removesuffix("?listed")
@@ -35,7 +35,7 @@ def sold(visitor: Visitor, seller: User, **written: Any) -> dict[str, Any]:
 
 
 def faults(page: Page) -> dict[str, str]:
-    """Return what stands at the fields of a form, by field."""
+    """Return the faults shown at the fields of a form, by field."""
     found = {e["id"].removesuffix("-fault"): e.text for e in page.all("small", class_="fault")}
     for field in found:
         named = [e for e in page.elements if f"{field}-fault" in e.attributes.get("aria-describedby", "").split()]
@@ -45,5 +45,5 @@ def faults(page: Page) -> dict[str, str]:
 
 
 def later(**by: float) -> datetime:
-    """Return an instant, so much later than now, to the second."""
+    """Return the instant that is so much later than now, to the second."""
     return (datetime.now(UTC) + timedelta(**by)).replace(microsecond=0)

@@ -1,4 +1,4 @@
-"""One's own lot afterwards: amended, cancelled, its end announced, closed; and by whom."""
+"""A seller's lot after publishing: amended, cancelled, its end announced, closed; and only by its seller."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.site.visitor import picture
 
 
 def test_a_lot_is_amended_by_the_form_that_made_it(come: Come, seller: User) -> None:
-    """The form is filled in as the lot is; what is changed is in the preview and, once saved, in the lot; photos too."""
+    """The form shows the lot as it is; changes are in the preview and, once saved, in the lot; photos too."""
     visitor = come()
     files = [(f"{name}.jpg", picture()) for name in "ab"]
     lot = sold(visitor, seller, files=files, reservePrice="150", description="Oak")
@@ -32,7 +32,7 @@ def test_a_lot_is_amended_by_the_form_that_made_it(come: Come, seller: User) -> 
 
 
 def test_what_a_form_cannot_show_stays(come: Come, seller: User) -> None:
-    """Saving without a change keeps fractions of seconds, a start that has been, and the steps, to the bit."""
+    """Saving without a change keeps fractions of seconds, a past start, and the steps exactly."""
     cap = (later(days=3) + timedelta(microseconds=7)).isoformat()
     gid = seller.auction(
         startsAt=(later(hours=-1) + timedelta(microseconds=123456)).isoformat(),
@@ -48,7 +48,7 @@ def test_what_a_form_cannot_show_stays(come: Come, seller: User) -> None:
 
 
 def test_after_the_first_bid_the_page_says_why_not(come: Come, seller: User, house: House) -> None:
-    """With a bid there is no form any more, and one that was open before is refused, as is cancelling: 409, and why."""
+    """After a bid there is no form; an open form is refused with 409 and the reason, and so is cancelling."""
     visitor = come()
     gid = sold(visitor, seller)["gid"]
     form = visitor.page(f"/sell/{gid}")
@@ -69,7 +69,7 @@ def test_after_the_first_bid_the_page_says_why_not(come: Come, seller: User, hou
 
 
 def test_only_the_seller_may_change_a_lot(come: Come, seller: User, house: House) -> None:
-    """A stranger is asked to log in, another one is refused, and a lot that is not there is not found."""
+    """A stranger is asked to log in, another user is refused, and an unknown lot is not found."""
     gid = sold(come(), seller)["gid"]
     answer = come(None).http.get(f"/sell/{gid}")
     assert (303, f"/login?next=/sell/{gid}") == (answer.status_code, answer.headers["location"])
@@ -84,7 +84,7 @@ def test_only_the_seller_may_change_a_lot(come: Come, seller: User, house: House
 
 
 def test_cancel(come: Come, seller: User) -> None:
-    """Until the first bid a lot is cancelled with a confirmation, and its page at the seller's says so."""
+    """Until the first bid a seller can cancel a lot with a confirmation, and the lot's page then says so."""
     visitor = come()
     gid = sold(visitor, seller)["gid"]
     answer = visitor.send(visitor.page(f"/sell/{gid}"), f"/sell/{gid}/cancel")
@@ -94,7 +94,7 @@ def test_cancel(come: Come, seller: User) -> None:
 
 
 def test_a_lot_without_end_is_closed_by_its_seller(come: Come, seller: User, house: House) -> None:
-    """With a bid on it too; the confirmation names the buyer and the price."""
+    """The seller can close it even with a bid on it; the confirmation names the buyer and the price."""
     visitor = come()
     gid = sold(visitor, seller, ending="open")["gid"]
     house.user("grace").bid(gid, amount="105")
@@ -105,7 +105,7 @@ def test_a_lot_without_end_is_closed_by_its_seller(come: Come, seller: User, hou
 
 
 def test_an_end_is_announced(come: Come, seller: User) -> None:
-    """The end is in the seller's time zone. A past or malformed one is a fault at the field, which keeps its text."""
+    """The end is in the seller's time zone. A past or malformed end is a fault at the field, which keeps its text."""
     visitor = come()
     gid = sold(visitor, seller, ending="open")["gid"]
     page = visitor.page(f"/sell/{gid}")
@@ -120,7 +120,7 @@ def test_an_end_is_announced(come: Come, seller: User) -> None:
 
 
 def test_who_is_logged_out_while_amending_loses_nothing(come: Come, seller: User) -> None:
-    """The form comes back with what was written, and nothing has changed: 401."""
+    """The form comes back with 401 and all that was written, and the lot has not changed."""
     visitor = come()
     gid = sold(visitor, seller)["gid"]
     form = visitor.page(f"/sell/{gid}")

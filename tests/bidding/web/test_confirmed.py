@@ -1,4 +1,4 @@
-"""What a person confirmed is what is sent: a lot that has changed meanwhile is shown with its changes, and asked again."""
+"""Only what was confirmed is done: if the lot has changed, the page shows the changes and asks again."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ def told(page: Page) -> list[str]:
 
 @pytest.fixture
 def buyer(come: Come, house: House) -> Visitor:
-    """Somebody who wants to buy."""
+    """A user who wants to buy."""
     return come(house.user("grace"))
 
 
 def test_a_price_that_nobody_saw_is_not_paid(buyer: Visitor, seller: User) -> None:
-    """A price that is amended before the click: nothing is bought, both prices are told, and it asks again."""
+    """If the price is amended before the click, nothing is bought, and the page shows both prices and asks again."""
     gid = seller.auction(buyNowPrice="50", startingPrice="10")
-    asked = confirmation(buyer, gid, "buy")
-    assert "Buy for €50.00" in asked.main
+    question = confirmation(buyer, gid, "buy")
+    assert "Buy for €50.00" in question.main
     seller.patch(f"/auctions/{gid}", json={"buyNowPrice": "99999"})
-    answer = buyer.send(asked, f"/lots/{gid}/buy")
+    answer = buyer.send(question, f"/lots/{gid}/buy")
     again = Page(answer)
     assert 409 == answer.status_code
     assert "This lot was changed after you saw it. Nothing was bought." in again.main
@@ -52,7 +52,7 @@ def test_a_price_that_nobody_saw_is_not_paid(buyer: Visitor, seller: User) -> No
 
 
 def test_a_limit_is_not_for_another_lot(buyer: Visitor, seller: User, come: Come) -> None:
-    """A confirmed limit is not placed on a lot with another name, start and photos; the page shows what is there now."""
+    """A confirmed limit is not placed on a lot with another name, start and photos; the page shows the lot as it is now."""
     visitor = come()
     gid = sold(visitor, seller, description="Oak", startingPrice="10")["gid"]
     asked = confirmation(buyer, gid, "bid", maximum="1000", amount="")
@@ -89,7 +89,7 @@ def test_somebody_elses_bid_is_no_change(buyer: Visitor, seller: User, house: Ho
 
 @pytest.mark.parametrize("kind", ["bid", "buy"])
 def test_the_first_step_tells_what_has_changed_since_the_page(buyer: Visitor, seller: User, kind: str) -> None:
-    """A page that was open before a change shows the change with the confirmation, and a fragment brings the lot with it."""
+    """A page opened before a change shows the change with the confirmation, and a fragment brings the lot with it."""
     gid = seller.auction(buyNowPrice="50", startingPrice="10")
     page = buyer.page(f"/lots/{gid}")
     seller.patch(f"/auctions/{gid}", json={"buyNowPrice": "60", "name": "Other", "description": "New"})
@@ -98,9 +98,9 @@ def test_the_first_step_tells_what_has_changed_since_the_page(buyer: Visitor, se
         "The description has changed.",
         "The buy-now price was €50.00 and is now €60.00.",
     ]
-    asked = Page(buyer.send(page, f"/lots/{gid}/{kind}"))
-    assert (200, expected) == (asked.status, told(asked))
-    assert "Read what is new before you go on." in asked.main
+    question = Page(buyer.send(page, f"/lots/{gid}/{kind}"))
+    assert (200, expected) == (question.status, told(question))
+    assert "Read what is new before you go on." in question.main
     buyer.http.headers.update(FRAGMENT)
     part = buyer.send(page, f"/lots/{gid}/{kind}")
     assert expected == told(Page(part))
@@ -108,21 +108,21 @@ def test_the_first_step_tells_what_has_changed_since_the_page(buyer: Visitor, se
         assert "outerMorph" == next(e for e in Page(part).elements if e.attributes.get("id") == place)["hx-swap-oob"]
     assert [] == told(Page(buyer.http.get(f"/lots/{gid}/box")))
     del buyer.http.headers["HX-Request"]
-    assert 303 == buyer.send(asked, f"/lots/{gid}/{kind}").status_code
+    assert 303 == buyer.send(question, f"/lots/{gid}/{kind}").status_code
 
 
 def test_a_confirmation_is_its_bidders_own(buyer: Visitor, seller: User, house: House) -> None:
-    """After a login as somebody else in another tab nothing is bid or sold that the first has confirmed.
+    """After a login as another user in another tab, nothing that the first user confirmed is bid or sold.
 
-    A bid is refused with 403. What was to be sold is shown once more, and is not published.
+    A bid is refused with 403. A lot to be sold is previewed once more, and is not published.
     """
     gid = seller.auction(buyNowPrice="50", startingPrice="10")
-    asked = {f"/lots/{gid}/{kind}": confirmation(buyer, gid, kind) for kind in ("buy", "bid")}
+    questions = {f"/lots/{gid}/{kind}": confirmation(buyer, gid, kind) for kind in ("buy", "bid")}
     shown = preview(buyer)
     hedy = house.user("hedy")
     before = hedy.json("GET", "/me/auctions")["auctions"]
     buyer.http.cookies.set("saleroom_session", hedy.token)
-    for path, page in asked.items():
+    for path, page in questions.items():
         assert 403 == buyer.send(page, path).status_code
     assert 200 == buyer.send(shown, "/sell", "publish").status_code
     assert before == hedy.json("GET", "/me/auctions")["auctions"]
@@ -130,7 +130,7 @@ def test_a_confirmation_is_its_bidders_own(buyer: Visitor, seller: User, house: 
 
 
 def test_a_form_that_does_not_say_what_it_confirms_is_none(buyer: Visitor, seller: User) -> None:
-    """A confirmation without a version, without a price to buy at, or with what is no number does nothing: 400."""
+    """A confirmation without a version, without a price to buy at, or with a malformed number is 400 and does nothing."""
     gid = seller.auction(buyNowPrice="50", startingPrice="10")
     for kind, missing in (("buy", {"price": None}), ("buy", {"version": None}), ("bid", {"version": "x"})):
         answer = buyer.send(confirmation(buyer, gid, kind), f"/lots/{gid}/{kind}", **missing)
@@ -139,23 +139,23 @@ def test_a_form_that_does_not_say_what_it_confirms_is_none(buyer: Visitor, selle
 
 
 def test_a_lot_that_cannot_be_bought_any_more_says_so_at_once(buyer: Visitor, seller: User, house: House) -> None:
-    """The first step to buy says that there is no price any more, or a bid: 409, and the way to bid."""
+    """The first step to buy is 409 if the price is gone or there is a bid; it says so and leads to bidding."""
     spoils: list[Callable[[str], object]] = [
         lambda gid: seller.patch(f"/auctions/{gid}", json={"buyNowPrice": None}),
         lambda gid: house.user("hedy").bid(gid, amount="12"),
     ]
     for spoil in spoils:
         gid = seller.auction(buyNowPrice="50", startingPrice="10")
-        page, asked = buyer.page(f"/lots/{gid}"), confirmation(buyer, gid, "buy")
+        page, question = buyer.page(f"/lots/{gid}"), confirmation(buyer, gid, "buy")
         spoil(gid)
-        for answer in (buyer.send(page, f"/lots/{gid}/buy"), buyer.send(asked, f"/lots/{gid}/buy")):
+        for answer in (buyer.send(page, f"/lots/{gid}/buy"), buyer.send(question, f"/lots/{gid}/buy")):
             assert 409 == answer.status_code
             assert "This lot can no longer be bought at a fixed price." in Page(answer).main
             assert [] == [e for e in Page(answer).all("form") if e["action"].endswith("/buy")]
 
 
 def test_two_tabs_of_a_seller(come: Come, seller: User) -> None:
-    """What the second tab saves is shown with what the first has changed, and asked again; nothing that was written is lost."""
+    """The second tab to save is shown the first tab's changes and asked again; no text is lost."""
     visitor = come()
     gid = sold(visitor, seller)["gid"]
     path, form = f"/sell/{gid}", visitor.page(f"/sell/{gid}")
@@ -195,7 +195,7 @@ SPOILS: dict[str, tuple[str, str, dict[str, str], Spoil]] = {
 def test_what_a_seller_confirmed_is_for_the_lot_as_it_was(
     come: Come, seller: User, house: House, act: str, do: str, written: dict[str, str], spoil: Spoil
 ) -> None:
-    """To cancel or end a lot that has changed meanwhile is asked again: who reads `nobody has bid` sells to nobody unseen."""
+    """Cancelling or ending a changed lot asks again, so a seller who reads `nobody has bid` sells to no unseen bidder."""
     visitor = come()
     gid = sold(visitor, seller, ending="open")["gid"]
     page = visitor.page(f"/sell/{gid}")
@@ -212,7 +212,7 @@ def test_what_a_seller_confirmed_is_for_the_lot_as_it_was(
 
 
 def test_a_preview_in_one_language_is_not_published_in_another(come: Come, seller: User) -> None:
-    """`1.500` is fifteen hundred in German and one and a half in English: it is previewed once more."""
+    """`1.500` is fifteen hundred in German and one and a half in English, so it is previewed once more."""
     visitor = come()
     visitor.http.headers["Accept-Language"] = "de"
     shown = preview(visitor, startingPrice="1.500")
@@ -227,12 +227,12 @@ def test_a_preview_in_one_language_is_not_published_in_another(come: Come, selle
 
 
 def test_changes_are_told_in_german(seller: User, come: Come, house: House) -> None:
-    """With amounts as German writes them."""
+    """Changes are told in German, with amounts in the German form."""
     buyer = come(house.user("grace"), **{"Accept-Language": "de"})
     gid = seller.auction(buyNowPrice="50", startingPrice="10")
-    asked = confirmation(buyer, gid, "buy")
+    question = confirmation(buyer, gid, "buy")
     seller.patch(f"/auctions/{gid}", json={"buyNowPrice": "99999"})
-    again = Page(buyer.send(asked, f"/lots/{gid}/buy"))
+    again = Page(buyer.send(question, f"/lots/{gid}/buy"))
     assert "Es wurde nichts gekauft." in again.main
     assert ["Der Sofortkaufpreis war 50,00 € und ist jetzt 99.999,00 €."] == [
         t.replace("\u00a0", " ") for t in told(again)

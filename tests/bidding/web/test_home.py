@@ -1,4 +1,4 @@
-"""Home: what is on sale, coming up and over, found, sorted and turned by page, by its address alone."""
+"""Home: lots on sale, coming up and over, with search, order and pages, all by the address alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HOSTILE = """</title><script>alert(1)</script><img src=x onerror="alert(1)">'"{{
 
 
 def page(house: House, path: str, **headers: str) -> Page:
-    """Return a page as a person without a session sees it."""
+    """Return a page as a visitor without a session sees it."""
     return Page(house.stranger.get(path, headers=headers))
 
 
@@ -38,7 +38,7 @@ def lots(home: Page) -> list[str]:
 
 
 def card(home: Page) -> str:
-    """Return what the only card of the page says."""
+    """Return the text of the page's only card."""
     return home.one("article").text
 
 
@@ -61,7 +61,7 @@ def shell(command: str, token: str = "") -> Any:
 
 
 def test_an_empty_house_explains_how_to_begin(clocked_house: House) -> None:
-    """Where there has never been a lot, home leads to the form, and shows commands that work as they stand."""
+    """If there has never been a lot, home leads to the form, and shows commands that work as they are."""
     need("curl")
     home = page(clocked_house, "/")
     assert "/sell" == home.one("a", class_="button", role="button")["href"]
@@ -74,7 +74,7 @@ def test_an_empty_house_explains_how_to_begin(clocked_house: House) -> None:
 
 
 def test_home_lists_the_open_auctions_soonest_end_first(clocked_house: House, clock: FakeClock) -> None:
-    """Home lists what is open, by its end; what is scheduled and what is over have lists of their own."""
+    """Home lists the open lots by their end; scheduled lots and lots that are over have separate lists."""
     ada = clocked_house.user("ada")
     never = ada.auction(name="Never ends")
     late = ada.auction(name="Ends late", endsAt=at(clock, hours=9))
@@ -103,7 +103,7 @@ def test_a_card_shows_price_bids_and_end(clocked_house: House, clock: FakeClock)
 
 
 def test_a_card_says_how_its_lot_ended(clocked_house: House, clock: FakeClock) -> None:
-    """A lot that is over shows its result in place of its time: sold to whom, unsold why, cancelled."""
+    """A lot that is over shows its result instead of its time: the buyer, why it was not sold, or cancelled."""
     ada, grace = clocked_house.user("ada"), clocked_house.user("grace")
     sold, unmet, unbid, cancelled = (
         ada.auction(name=name, endsAt=at(clock, hours=n + 1), **terms)
@@ -134,7 +134,7 @@ def test_a_lot_to_come_says_when_it_starts(clocked_house: House, clock: FakeCloc
 
 
 def test_a_search_looks_into_name_and_description(clocked_house: House) -> None:
-    """A search finds words in either, without case, keeps its words in the field, and says how many lots it has found."""
+    """A search finds words in both, without case, keeps its words in the field, and tells the number of lots found."""
     ada = clocked_house.user("ada")
     clock, stool = ada.auction(name="Longcase CLOCK"), ada.auction(name="Stool", description="Beside a clock.")
     ada.auction(name="Vase")
@@ -151,7 +151,7 @@ def test_a_search_looks_into_name_and_description(clocked_house: House) -> None:
 
 
 def test_the_lots_of_one_seller(clocked_house: House) -> None:
-    """`author` keeps to one seller's lots, whatever the case, says so, and leads back to those of all."""
+    """`author`, in any case, lists one seller's lots only; the page says so, and leads back to all lots."""
     clocked_house.user("ada").auction()
     gid = clocked_house.user("grace").auction()
     home = page(clocked_house, "/?author=Grace&sort=price")
@@ -173,7 +173,7 @@ def test_the_orders(clocked_house: House, clock: FakeClock, sort: str, order: li
 
 
 def test_home_turns_its_pages(clocked_house: House) -> None:
-    """The link to the next page leads past every lot once, keeps the order, and a further page links the first."""
+    """The links to the next page show every lot once and keep the order; later pages link the first."""
     ada = clocked_house.user("ada")
     expected = [ada.auction() for _ in range(LOTS_PER_PAGE + 1)]
     first = page(clocked_house, "/?sort=newest&q=clock")
@@ -186,7 +186,7 @@ def test_home_turns_its_pages(clocked_house: House) -> None:
 
 
 def test_a_page_beyond_the_last_lot_says_so(clocked_house: House, clock: FakeClock) -> None:
-    """Who turns to a page whose lots have closed meanwhile is led back."""
+    """A visitor who turns to a page whose lots have all closed is led back."""
     ada = clocked_house.user("ada")
     for _ in range(LOTS_PER_PAGE + 1):
         ada.auction(endsAt=at(clock, hours=1))
@@ -198,7 +198,7 @@ def test_a_page_beyond_the_last_lot_says_so(clocked_house: House, clock: FakeClo
 
 
 def test_a_house_between_two_sales_says_so(clocked_house: House) -> None:
-    """Where lots have been but none is open, home says that, and does not explain how to begin."""
+    """If there have been lots but none is open, home says that, and does not explain how to begin."""
     ada = clocked_house.user("ada")
     ada.post(f"/auctions/{ada.auction()}/close", json={})
     home = page(clocked_house, "/")
@@ -208,7 +208,7 @@ def test_a_house_between_two_sales_says_so(clocked_house: House) -> None:
 
 
 def test_a_long_list_is_not_counted_to_its_end(clocked_house: House) -> None:
-    """Past a thousand lots the page says so in place of a number that costs more than it tells."""
+    """For more than a thousand lots the page says only that, because an exact count costs too much."""
 
     def sell(tx: Transaction) -> None:
         author = add_author(tx)
@@ -237,7 +237,7 @@ def test_a_long_list_is_not_counted_to_its_end(clocked_house: House) -> None:
     ],
 )
 def test_an_address_that_is_no_list_leads_out(house: House, query: str) -> None:
-    """An old or mistyped address gets a page that says so and leads to what is on sale, with 400."""
+    """An old or mistyped address is 400, with a page that says so and leads to the lots on sale."""
     refused = page(house, f"/?{query}")
     assert 400 == refused.status
     assert "This page of the list no longer exists" in refused.main
@@ -245,7 +245,7 @@ def test_an_address_that_is_no_list_leads_out(house: House, query: str) -> None:
 
 
 def test_a_form_as_it_is_sent_asks_for_home(clocked_house: House) -> None:
-    """Empty fields, and whatever others hang onto a link, ask for nothing."""
+    """Empty fields and unknown parameters of a link have no effect."""
     gid = clocked_house.user("ada").auction()
     for path in ("/?status=open&author=&q=&sort=ending", "/?utm_source=letter", "/?after=&q=+"):
         assert [gid] == lots(page(clocked_house, path))
@@ -253,7 +253,7 @@ def test_a_form_as_it_is_sent_asks_for_home(clocked_house: House) -> None:
 
 
 def test_home_follows_the_lots_that_it_shows(clocked_house: House) -> None:
-    """The page's stream is of its own lots; what is over is not followed, as it changes no more."""
+    """The page's stream is for its own lots; lots that are over are not followed, as they no longer change."""
     ada = clocked_house.user("ada")
     gid = ada.auction()
     [stream] = [e for e in page(clocked_house, "/").elements if "hx-sse:connect" in e.attributes]
@@ -265,7 +265,7 @@ def test_home_follows_the_lots_that_it_shows(clocked_house: House) -> None:
 
 
 def test_what_people_write_is_text(clocked_house: House) -> None:
-    """Markup in a name, and in an address, is shown as it was written and makes no element."""
+    """Markup in a name or an address is shown as it was written and makes no element."""
     clocked_house.user("ada").auction(name=HOSTILE)
     home = Page(clocked_house.stranger.get("/", params={"q": HOSTILE[:20]}))
     assert HOSTILE == home.one("h2").text
@@ -278,7 +278,7 @@ def test_what_people_write_is_text(clocked_house: House) -> None:
 
 
 def test_nobodys_reserve_is_on_home(house: House) -> None:
-    """A card is the same for everyone: the seller's own reserve price is not on it."""
+    """A card is the same for everyone: even the seller sees no reserve price on it."""
     ada = house.newcomer()
     ada.auction(reservePrice="777.777")
     shown = house.stranger.get(f"/?author={ada.name}", headers={"Cookie": f"saleroom_session={ada.token}"}).text
@@ -300,6 +300,6 @@ def test_examples_name_the_host_that_was_asked(clocked_house: House, host: str, 
 
 
 def test_examples_name_the_public_address(serve_house: ServeHouse) -> None:
-    """Where the house knows its public address, a command to copy names that."""
+    """If the house knows its public address, a command to copy names that address."""
     served = serve_house(public_url="https://sales.example.org/")
     assert "curl -X POST https://sales.example.org/login" in page(served, "/").main

@@ -1,4 +1,4 @@
-"""Pages that change by themselves: what their streams say, to whom, and from where on."""
+"""Pages that change by themselves: the contents of their streams, for each reader, and their beginning."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def messages(house: House, path: str, ends: str, act: Any, **headers: str) -> li
 
 
 def test_a_page_is_told_what_changed(house: House) -> None:
-    """After a bid the stream has the panel, the standing, the history and the news, in the language asked for."""
+    """After a bid the stream has the panel, the standing, the history and the news, in the requested language."""
     gid = house.user("ada").auction()
     seen = messages(
         house,
@@ -47,7 +47,7 @@ def test_a_page_is_told_what_changed(house: House) -> None:
 
 
 def test_a_page_is_told_every_price(house: House) -> None:
-    """Bid after bid, each in a stream of its own, the page is told the price as it is then."""
+    """After each of several bids, a separate stream tells the page the price as it is then."""
     gid = house.user("ada").auction()
     for version, (name, amount) in enumerate((("grace", "12"), ("hedy", "20"), ("grace", "35")), 1):
         house.user(name).bid(gid, amount=amount)
@@ -56,7 +56,7 @@ def test_a_page_is_told_every_price(house: House) -> None:
 
 
 def test_a_page_that_comes_back_misses_nothing(house: House) -> None:
-    """From behind the version that a page has, or the event it saw last, its stream has all at once, up to the end."""
+    """After the version that a page has, or the last event that it saw, its stream has everything at once, up to the end."""
     gid = house.user("ada").auction()
     house.user("grace").bid(gid, amount="12")
     house.user("hedy").bid(gid, amount="20")
@@ -67,24 +67,24 @@ def test_a_page_that_comes_back_misses_nothing(house: House) -> None:
 
 
 def test_each_reader_is_told_their_own(house: House) -> None:
-    """The same event reads differently to who leads and to who was outbid; nobody's stream has another's limit."""
+    """The leader and an outbid user read the same event differently; no stream has another user's limit."""
     gid = house.user("ada").auction()
     grace, hedy = house.user("grace"), house.user("hedy")
     grace.bid(gid, maximum="33.333")
     hedy.bid(gid, maximum="77.777")
-    told = {}
+    streams = {}
     for user in (grace, hedy):
-        told[user.name] = "".join(
+        streams[user.name] = "".join(
             messages(house, f"/lots/{gid}/live?after=1", "lot-panel", None, Cookie=f"saleroom_session={user.token}")
         )
-    assert "You were outbid. " in re.sub("<[^>]+>", "", told["grace"])
-    assert "You lead at €34.33" in told["hedy"]
-    assert not any("77.777" in text for text in told.values())
+    assert "You were outbid. " in re.sub("<[^>]+>", "", streams["grace"])
+    assert "You lead at €34.33" in streams["hedy"]
+    assert not any("77.777" in text for text in streams.values())
 
 
 @pytest.mark.parametrize(
     "path", ["/live", "/live?lots=", "/live?lots=a,,b", "/live?lots=%00", "/live?lots=" + "a," * 100 + "a"]
 )
 def test_cards_of_no_lots_are_refused(house: House, path: str) -> None:
-    """The stream of cards takes up to a hundred gids, and says so with 400."""
+    """The stream of cards takes up to a hundred gids; other requests are 400 and say so."""
     assert 400 == house.stranger.get(path).status_code

@@ -1,4 +1,4 @@
-"""The page of a lot over HTTP: what it shows to whom, and its bid box, which asks before it bids."""
+"""The page of a lot over HTTP: what it shows to each reader, and its bid box, which asks before it bids."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def closed() -> Iterator[None]:
 
 
 def page(house: House, path: str, user: User | None = None) -> Page:
-    """Return a page as `user` sees it, or somebody without a session."""
+    """Return a page as `user` sees it, or a visitor without a session."""
     return Browser(house, user).open(path)
 
 
@@ -36,7 +36,7 @@ def at(clock: FakeClock, **later: float) -> str:
 
 
 def standing(shown: Page) -> str:
-    """Return what a page says of how its reader stands."""
+    """Return what a page says about its reader's standing."""
     return shown.one("div", id="lot-standing").text
 
 
@@ -75,7 +75,7 @@ def test_a_lot_shows_all_that_is_known(clocked_house: House, clock: FakeClock) -
 
 
 def test_an_end_that_has_moved_is_told_later_too(clocked_house: House, clock: FakeClock) -> None:
-    """Who opens the page after a late bid reads that the end has moved; before, and after an early bid, nobody does."""
+    """A page opened after a late bid says that the end has moved; a page opened before, or after an early bid, does not."""
     gid = clocked_house.user("ada").auction(endsAt=at(clock, hours=1), softClose={"window": 60, "extension": 90})
     clocked_house.user("grace").bid(gid, amount="12")
     assert "The end has moved." not in page(clocked_house, f"/lots/{gid}").main
@@ -85,7 +85,7 @@ def test_an_end_that_has_moved_is_told_later_too(clocked_house: House, clock: Fa
 
 
 def test_each_outcome_is_told(clocked_house: House) -> None:
-    """A lot that is over says how it ended: sold to whom at what price, without bids, below its reserve, cancelled."""
+    """A lot that is over says how it ended: its buyer and price, without bids, below its reserve, or cancelled."""
     ada, grace = clocked_house.user("ada"), clocked_house.user("grace")
     sold, unbid, unmet, cancelled, bought = (
         ada.auction(**terms) for terms in ({}, {}, {"reservePrice": "99"}, {}, {"buyNowPrice": "50"})
@@ -111,7 +111,7 @@ def test_each_outcome_is_told(clocked_house: House) -> None:
 
 
 def test_a_lot_bought_before_its_end_does_not_claim_to_have_ended_then(clocked_house: House, clock: FakeClock) -> None:
-    """A buyer at the fixed price ends the auction early: the page then names the announced end as such."""
+    """If a buyer at the buy-now price ended the auction early, the page shows the announced end as announced only."""
     gid = clocked_house.user("ada").auction(buyNowPrice="50", endsAt=at(clock, hours=1))
     clocked_house.user("grace").json("POST", f"/auctions/{gid}/buy", json={})
     facts = page(clocked_house, f"/lots/{gid}").facts
@@ -120,7 +120,7 @@ def test_a_lot_bought_before_its_end_does_not_claim_to_have_ended_then(clocked_h
 
 
 def test_a_scheduled_lot_says_when_it_starts(clocked_house: House, clock: FakeClock) -> None:
-    """Before its start a lot says so, and what buying it now will cost; nobody can bid yet."""
+    """Before its start a lot shows that, and its buy-now price; nobody can bid yet."""
     gid = clocked_house.user("ada").auction(startsAt=at(clock, hours=1), buyNowPrice="50")
     lot = page(clocked_house, f"/lots/{gid}", clocked_house.user("grace"))
     assert "21 Nov 2026, 13:00:00 UTC" == lot.facts["Starts in"]
@@ -131,7 +131,7 @@ def test_a_scheduled_lot_says_when_it_starts(clocked_house: House, clock: FakeCl
 
 
 def test_only_its_owner_sees_what_is_private(house: House) -> None:
-    """The reserve price is for its author's eyes, a limit for its bidder's."""
+    """Only the author sees the reserve price, and only its bidder sees a limit."""
     ada, grace = house.user("ada"), house.user("grace")
     gid = ada.auction(reservePrice="777.777")
     grace.bid(gid, maximum="555.555")
@@ -141,7 +141,7 @@ def test_only_its_owner_sees_what_is_private(house: House) -> None:
 
 
 def test_everybody_is_told_how_they_stand(house: House) -> None:
-    """The leader, an outbid user and the seller each read their own standing; a user without a bid reads none."""
+    """The leader, an outbid user and the seller each see their own standing; a user without a bid sees none."""
     ada, grace, hedy = (house.user(name) for name in ("ada", "grace", "hedy"))
     gid = ada.auction()
     grace.bid(gid, maximum="30")
@@ -157,7 +157,7 @@ def test_everybody_is_told_how_they_stand(house: House) -> None:
 
 
 def test_the_history_turns_its_pages(house: House) -> None:
-    """The lot shows the newest bids; all of them are shown by page, each once, newest first."""
+    """The lot shows the newest bids; the history's pages show all bids, each once, newest first."""
     gid = house.user("ada").auction()
     for amount in range(10, 62):
         house.user("grace" if amount % 2 else "hedy").bid(gid, amount=str(amount))
@@ -174,16 +174,16 @@ def test_the_history_turns_its_pages(house: House) -> None:
 
 @pytest.mark.parametrize("before", ["x", "", "-1", "1.5", "٣", "9" * 30, "%00"])
 def test_a_bid_number_that_is_none_is_refused(house: House, before: str) -> None:
-    """A mistyped place in the history gets a page that says so, with 400."""
+    """A mistyped place in the history is 400, with a page that says so."""
     gid = house.user("ada").auction()
     assert 400 == page(house, f"/lots/{gid}/bids?before={before}").status
 
 
 def confirmed(browser: Browser, gid: str, **values: str) -> httpx.Response:
-    """Fill in the bid box, and confirm what it shows."""
-    asked = browser.send(browser.open(f"/lots/{gid}"), f"/lots/{gid}/bid", **values)
-    assert 200 == asked.status_code
-    return browser.send(Page(asked), f"/lots/{gid}/bid")
+    """Fill in the bid box, and confirm the bid that it shows."""
+    question = browser.send(browser.open(f"/lots/{gid}"), f"/lots/{gid}/bid", **values)
+    assert 200 == question.status_code
+    return browser.send(Page(question), f"/lots/{gid}/bid")
 
 
 @pytest.mark.parametrize(
@@ -206,16 +206,16 @@ def confirmed(browser: Browser, gid: str, **values: str) -> httpx.Response:
 def test_what_is_confirmed_is_what_was_shown(
     house: House, values: dict[str, str], shown: list[str], placed: dict[str, str]
 ) -> None:
-    """The first step bids nothing and shows exactly what will happen; the second places exactly that, and leads back."""
+    """The first step places no bid and shows exactly what will happen; the second does exactly that, and leads back."""
     grace = house.user("grace")
     gid = house.user("ada").auction()
     browser = Browser(house, grace)
-    asked = Page(browser.send(browser.open(f"/lots/{gid}"), f"/lots/{gid}/bid", **values))
+    question = Page(browser.send(browser.open(f"/lots/{gid}"), f"/lots/{gid}/bid", **values))
     assert 0 == house.anyone.json("GET", f"/auctions/{gid}")["bidCount"]
-    assert all(words in asked.main for words in shown)
-    hidden = {e["name"]: e["value"] for e in asked.all("input", type="hidden")}
+    assert all(words in question.main for words in shown)
+    hidden = {e["name"]: e["value"] for e in question.all("input", type="hidden")}
     assert placed == {name[5:].lower(): value for name, value in hidden.items() if name.startswith("exact")}
-    done = browser.send(asked, f"/lots/{gid}/bid")
+    done = browser.send(question, f"/lots/{gid}/bid")
     assert (303, f"/lots/{gid}#lot-box") == (done.status_code, done.headers["location"])
     (bid,) = grace.json("GET", f"/auctions/{gid}/bids")["bids"]
     assert placed.get("amount", "10.000") == bid["amount"]
@@ -223,7 +223,7 @@ def test_what_is_confirmed_is_what_was_shown(
 
 
 def test_a_bid_in_german_is_read_as_germans_write(house: House) -> None:
-    """What is a thousand in one language is never taken for one in another: 1.250 is 1250 in German, and confirmed so."""
+    """An amount is read in the reader's language only: 1.250 is 1250 in German, and is confirmed as 1250."""
     gid = house.user("ada").auction()
     browser = Browser(house, house.user("grace"), **{"Accept-Language": "de"})
     asked = browser.send(browser.open(f"/lots/{gid}"), f"/lots/{gid}/bid", amount="1.250")
@@ -233,7 +233,7 @@ def test_a_bid_in_german_is_read_as_germans_write(house: House) -> None:
 
 
 def test_a_lot_leads_to_its_ledger_and_an_accepted_bid_to_its_receipt(house: House) -> None:
-    """The page links the ledger; with the answer to a bid comes the house's signature, to be kept."""
+    """The page links the ledger, and the answer to a bid has the house's signature, to be kept."""
     gid = house.user("ada").auction()
     browser = Browser(house, house.user("grace"))
     page = browser.open(f"/lots/{gid}")
@@ -256,7 +256,7 @@ def test_a_bid_that_is_sent_twice_counts_once(house: House) -> None:
 
 
 def test_a_bid_that_comes_too_late_says_so(house: House) -> None:
-    """Where the price or the end moved between the two steps, nothing is bid, and the page says why with 409."""
+    """If the price or the end moved between the two steps, no bid is placed, and the page is 409 and says why."""
     gid = house.user("ada").auction()
     browser = Browser(house, house.user("grace"))
     asked = Page(browser.send(browser.open(f"/lots/{gid}"), f"/lots/{gid}/bid", amount="12"))
@@ -285,7 +285,7 @@ def test_a_bid_that_comes_too_late_says_so(house: House) -> None:
     ],
 )
 def test_what_cannot_be_bid_is_told_at_its_field(house: House, values: dict[str, str], field: str, said: str) -> None:
-    """Each fault stands at its field, in words, with 400; what was typed stays, and is text."""
+    """Each fault is 400 and shown in words at its field; what was typed stays, and is text."""
     gid = house.user("ada").auction()
     browser = Browser(house, house.user("grace"))
     refused = browser.send(browser.open(f"/lots/{gid}"), f"/lots/{gid}/bid", **values)
@@ -309,7 +309,7 @@ def test_what_cannot_be_bid_is_told_at_its_field(house: House, values: dict[str,
     ],
 )
 def test_a_forged_confirmation_is_refused(house: House, broken: dict[str, str]) -> None:
-    """A confirmation that no page made is a 400, and bids nothing."""
+    """A confirmation that no page made is 400, and places no bid."""
     gid = house.user("ada").auction()
     browser = Browser(house, house.user("grace"))
     token = browser.open(f"/lots/{gid}").all("input", name="csrfToken")[0]["value"]
@@ -319,7 +319,7 @@ def test_a_forged_confirmation_is_refused(house: House, broken: dict[str, str]) 
 
 
 def test_nobody_bids_without_a_session_or_a_token(house: House) -> None:
-    """Without a session one is led to the login and back; without the page's own token a form is refused."""
+    """A user without a session is led to the login and back; a form without the page's token is refused."""
     gid = house.user("ada").auction()
     stranger = Browser(house)
     token = stranger.open("/login").all("input", name="csrfToken")[0]["value"]
@@ -330,7 +330,7 @@ def test_nobody_bids_without_a_session_or_a_token(house: House) -> None:
 
 
 def test_what_people_write_is_text(house: House) -> None:
-    """Markup in a name or a description is shown as it was written and makes no element, in no part of the page."""
+    """Markup in a name or a description is shown as it was written, and makes no element anywhere on the page."""
     gid = house.user("ada").auction(name=HOSTILE, description=HOSTILE)
     lot = page(house, f"/lots/{gid}", house.user("grace"))
     assert (HOSTILE, HOSTILE) == (lot.heading, lot.one("p", class_="description").raw)

@@ -1,4 +1,4 @@
-"""My saleroom over HTTP: what one bids on, sells and watches, where one is logged in, and the star on a lot."""
+"""My saleroom over HTTP: the lots that a user bids on, sells and watches, their sessions, and the star on a lot."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Come = Callable[..., Visitor]
 
 @pytest.fixture
 def come() -> Iterator[Come]:
-    """Open a browser of somebody's at a house."""
+    """Open a browser at a house, for a user or without one."""
     visitors: list[Visitor] = []
 
     def another(house: House, user: User | None = None, **headers: str) -> Visitor:
@@ -35,7 +35,7 @@ def come() -> Iterator[Come]:
 
 
 def rows(page: Page) -> list[str]:
-    """Return the lots of a page's lists, in their order: gid and what they are to the reader."""
+    """Return the lots of a page's lists, in order: each gid and the lot's state for the reader."""
     kinds = [e["class"].removeprefix("my-lot ") for e in page.all("li", class_="my-lot")]
     names = [e["href"].removeprefix("/lots/") for e in page.all("a", class_="name") if e["href"].startswith("/lots/")]
     return [f"{kind} {name}" for kind, name in zip(kinds, names, strict=True)]
@@ -48,13 +48,13 @@ def until(clock: FakeClock, **later: float) -> str:
 
 @pytest.mark.parametrize("path", ["/mine", "/mine/selling", "/mine/watching", "/mine/sessions"])
 def test_who_is_not_logged_in_is_led_to_the_form_and_back(come: Come, house: House, path: str) -> None:
-    """One's own saleroom needs a login, which leads back."""
+    """My saleroom needs a login, which leads back."""
     answer = come(house).http.get(path)
     assert (303, f"/login?next={path}") == (answer.status_code, answer.headers["location"])
 
 
 def test_an_empty_saleroom_says_how_to_begin(come: Come, house: House) -> None:
-    """Each page tells a user without any lots what to do."""
+    """Each page tells a user without lots what to do."""
     visitor = come(house, house.newcomer())
     for path, words, link in [
         ("/mine", "You have not bid yet", "/"),
@@ -85,7 +85,7 @@ def test_what_needs_attention_comes_first(come: Come, clocked_house: House, cloc
 
 
 def test_each_standing_says_what_to_do_next(come: Come, clocked_house: House) -> None:
-    """Outbid: by whom and the least next bid; leading: one's limit, and a reserve that is not met; won and lost: prices."""
+    """Outbid: the leader and the minimum bid; leading: the user's limit, and an unmet reserve; won and lost: prices."""
     ada, grace, hedy = (clocked_house.user(name) for name in ("ada", "grace", "hedy"))
     outbid, leading, won, lost, unmet = (
         ada.auction(**terms) for terms in ({}, {"reservePrice": "500"}, {}, {}, {"reservePrice": "500"})
@@ -109,7 +109,7 @@ def test_each_standing_says_what_to_do_next(come: Come, clocked_house: House) ->
 
 
 def test_the_limit_of_another_never_leaves_the_use_case(house: House) -> None:
-    """A row has one's own limit where one leads, and none where another one does."""
+    """A row has the reader's limit if the reader leads, otherwise none."""
     grace, hedy = house.newcomer(), house.newcomer()
     gid = house.user("ada").auction()
     grace.bid(gid, maximum="20")
@@ -159,7 +159,7 @@ def test_what_i_sell(come: Come, clocked_house: House, clock: FakeClock) -> None
 @pytest.mark.parametrize("over", [False, True])
 @pytest.mark.parametrize("path", ["/mine", "/mine/selling", "/mine/watching"])
 def test_lists_turn_their_pages(come: Come, house: House, path: str, *, over: bool) -> None:
-    """More than twenty rows are shown by page, each once, what runs and what is over; the next page links the first."""
+    """More than twenty rows, running and over, are shown by page, each once; the next page links the first."""
     seller, bidder = house.newcomer(), house.newcomer()
     gids = [seller.auction() for _ in range(21)]
     reader = seller if path == "/mine/selling" else bidder
@@ -183,14 +183,14 @@ def test_lists_turn_their_pages(come: Come, house: House, path: str, *, over: bo
     "cursor", ["rubbish", "", "%00", "WzEsMl0", "Wy0xLDAsMF0", "LTE", "OTk5OTk5OTk5OTk5OTk5OTk5OTk"]
 )
 def test_a_cursor_that_is_none_is_refused(come: Come, house: House, path: str, cursor: str) -> None:
-    """A mistyped place in a list gets a page that says so, with 400."""
+    """A mistyped place in a list is 400, with a page that says so."""
     refused = come(house, house.user("ada")).page(f"{path}?now={cursor}")
     assert 400 == refused.status
     assert "There is no such page of this list." in refused.main
 
 
 def test_the_star(come: Come, house: House) -> None:
-    """It says by aria-pressed whether one watches the lot, and leads back to its page; the list has it, the latest first."""
+    """Its aria-pressed says whether the user watches the lot; it leads back to the page; the list has the latest first."""
     gids = [house.user("ada").auction(name=name) for name in ("Clock", HOSTILE)]
     visitor = come(house, house.newcomer())
     for gid in gids:
@@ -213,7 +213,7 @@ def star(page: Page) -> dict[str, str]:
 
 
 def test_the_star_by_itself(come: Come, house: House) -> None:
-    """Asked for by htmx it comes back alone, turned; who is not logged in is sent to the form, and back to the lot."""
+    """For htmx the star comes back alone, switched; a user without a login is sent to the form, and back to the lot."""
     gid = house.user("ada").auction()
     visitor = come(house, house.newcomer())
     page = visitor.page(f"/lots/{gid}")
@@ -238,14 +238,14 @@ def test_the_star_leads_nowhere_else(come: Come, house: House, back: str) -> Non
 
 
 def test_an_unknown_lot_has_no_star(come: Come, house: House) -> None:
-    """404, as a page."""
+    """The star of an unknown lot is 404, as a page."""
     visitor = come(house, house.user("grace"), **{"X-Requested-With": "tests"})
     for gid in ("none", "%00", "a" * 100):
         assert 404 == Page(visitor.http.post(f"/lots/{gid}/watch")).status
 
 
 def test_hostile_names_stay_text(come: Come, house: House) -> None:
-    """A name with markup in it is text on all pages."""
+    """A name with markup is text on all pages."""
     seller, bidder = house.newcomer(), house.newcomer()
     gid = seller.auction(name=HOSTILE)
     bidder.bid(gid, amount="20")
@@ -257,7 +257,7 @@ def test_hostile_names_stay_text(come: Come, house: House) -> None:
 
 
 def test_sessions_are_listed_and_ended(come: Come, house: House) -> None:
-    """Each device with its time, this one marked; another one is ended, and is dead at once."""
+    """The page lists each session with its time and marks this one; a session that is ended is dead at once."""
     user = house.newcomer()
     other = house.log_in(user.name)
     visitor = come(house, user)
@@ -272,7 +272,7 @@ def test_sessions_are_listed_and_ended(come: Come, house: House) -> None:
 
 
 def test_nobody_ends_the_session_of_another(come: Come, house: House) -> None:
-    """A number that is not of one's own session changes nothing; what is no number is refused."""
+    """The number of another user's session changes nothing; a malformed number is refused."""
     mine, other = house.newcomer(), house.newcomer()
     other_again = house.log_in(other.name)
     number = come(house, other).page("/mine/sessions").one("input", name="id")["value"]
@@ -286,7 +286,7 @@ def test_nobody_ends_the_session_of_another(come: Come, house: House) -> None:
 
 
 def test_log_out_everywhere(come: Come, house: House) -> None:
-    """All tokens are dead at once, the cookie is taken away, and one is home, logged out."""
+    """All tokens are dead at once, the cookie is removed, and the user is at home, logged out."""
     user = house.newcomer()
     other, here = house.log_in(user.name), house.log_in(user.name)
     visitor = come(house, here)

@@ -1,4 +1,4 @@
-"""The hall's screen: one lot for everyone to read, its result, and the way on to the next lot."""
+"""The screen in the hall: one lot for everyone to read, its result, and the way to the next lot."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def at(clock: FakeClock, **later: float) -> str:
 
 
 def state(shown: Page) -> str:
-    """Return what the part says that changes."""
+    """Return the text of the part that changes."""
     return shown.one("section", id="screen-state").text
 
 
@@ -58,7 +58,7 @@ def test_a_screen_shows_its_lot_and_the_last_bids(clocked_house: House, clock: F
 
 
 def test_a_screen_has_nothing_but_its_lot(clocked_house: House) -> None:
-    """There is no header and no footer, and private things stay private, whoever runs the projector."""
+    """There is no header and no footer, and nothing private, whichever user runs the projector."""
     ada, grace = clocked_house.user("ada"), clocked_house.user("grace")
     gid = ada.auction(reservePrice="777.777")
     grace.bid(gid, maximum="555.555")
@@ -77,18 +77,18 @@ def test_a_result_is_told(clocked_house: House, clock: FakeClock) -> None:
     for gid in (sold, unmet, unbid):
         ada.json("POST", f"/auctions/{gid}/close", json={})
     ada.delete(f"/auctions/{cancelled}")
-    said = [state(screen(clocked_house, gid)) for gid in (sold, unmet, unbid, cancelled)]
+    states = [state(screen(clocked_house, gid)) for gid in (sold, unmet, unbid, cancelled)]
     coming = "The next lot comes by itself."
     assert [
         f"Sold Hammer price €12.00 Goes to grace {coming}",
         f"Not sold Highest bid €12.00 The reserve was not met. {coming}",
         f"Not sold Starting price €10.00 Nobody has bid. {coming}",
         f"Cancelled {coming}",
-    ] == said
+    ] == states
 
 
 def test_a_lot_to_come_counts_down_to_its_start(clocked_house: House, clock: FakeClock) -> None:
-    """Before its start the screen shows when it starts; a lot without an end says who ends it."""
+    """Before its start the screen shows when the lot starts; for a lot without an end it says that the seller ends it."""
     gid = clocked_house.user("ada").auction(startsAt=at(clock, hours=1))
     shown = screen(clocked_house, gid)
     assert "Starts" in state(shown)
@@ -98,7 +98,7 @@ def test_a_lot_to_come_counts_down_to_its_start(clocked_house: House, clock: Fak
 
 
 def test_the_next_lot_is_the_next_to_end(clocked_house: House, clock: FakeClock) -> None:
-    """From a lot the screen goes on to the open lot that ends soonest, never to one that is over or has not begun."""
+    """The screen goes on to the open lot that ends soonest, never to a lot that is over or has not begun."""
     ada = clocked_house.user("ada")
     first = ada.auction(endsAt=at(clock, hours=1))
     later, soon = ada.auction(endsAt=at(clock, hours=9)), ada.auction(endsAt=at(clock, hours=5))
@@ -111,7 +111,7 @@ def test_the_next_lot_is_the_next_to_end(clocked_house: House, clock: FakeClock)
 
 
 def test_a_screen_keeps_to_one_seller(clocked_house: House, clock: FakeClock) -> None:
-    """With `author` only that seller's lots follow, and the addresses keep saying so."""
+    """With `author` only that seller's lots follow, and the next addresses keep `author`."""
     ada, grace = clocked_house.user("ada"), clocked_house.user("grace")
     first = ada.auction()
     grace.auction(endsAt=at(clock, hours=1))
@@ -125,7 +125,7 @@ def test_a_screen_keeps_to_one_seller(clocked_house: House, clock: FakeClock) ->
 
 
 def test_a_screen_without_a_next_lot_waits(clocked_house: House, clock: FakeClock) -> None:
-    """Where no other lot is open the screen says so and stays, until there is one."""
+    """If no other lot is open, the screen says so and stays until there is one."""
     ada = clocked_house.user("ada")
     gid = ada.auction()
     ada.json("POST", f"/auctions/{gid}/close", json={})
@@ -139,7 +139,7 @@ def test_a_screen_without_a_next_lot_waits(clocked_house: House, clock: FakeCloc
 
 
 def test_without_scripts_a_screen_reads_itself_anew(clocked_house: House) -> None:
-    """A browser without scripts reads the page every few seconds, and after a result the next lot's."""
+    """A browser without scripts reloads the page every few seconds, and after a result opens the next lot's."""
     ada = clocked_house.user("ada")
     gid = ada.auction()
 
@@ -155,7 +155,7 @@ def test_without_scripts_a_screen_reads_itself_anew(clocked_house: House) -> Non
 
 
 def test_the_code_leads_to_the_lot(serve_house: ServeHouse) -> None:
-    """The QR code is dark on light with its quiet zone, and holds the lot's public address, which is written beside it."""
+    """The QR code, dark on light with a quiet zone, holds the lot's public address, which is also written beside it."""
     served = serve_house(public_url="https://sales.example.org")
     gid = served.user("ada").auction()
     shown = screen(served, gid)
@@ -188,7 +188,7 @@ def dots(path: str) -> set[tuple[int, int]]:
 
 
 async def test_a_code_is_drawn_once_and_not_in_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many who ask for one address wait for one drawing, by a thread; of many addresses a bounded number is drawn and kept."""
+    """Requests for one address share one drawing, made in a thread; a bounded number of addresses is drawn and kept."""
     drawn: list[tuple[str, str]] = []
     over = threading.Event()
 
@@ -219,20 +219,20 @@ async def test_a_code_is_drawn_once_and_not_in_the_loop(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("path", ["screen", "screen/next", "qr.svg"])
 @pytest.mark.parametrize("gid", ["none", "%00", "a" * 300, "';--"])
 def test_an_unknown_lot_has_no_screen(house: House, gid: str, path: str) -> None:
-    """No lot of this address: 404, as a page."""
+    """The screen of an unknown lot is 404, as a page."""
     missing = Page(httpx.get(f"{house.base}/lots/{gid}/{path}"))
     assert 404 == missing.status
 
 
 @pytest.mark.parametrize("author", ["a%20b", "%00", "x" * 40, "%3Cscript%3E"])
 def test_a_seller_that_nobody_can_be_is_refused(house: House, author: str) -> None:
-    """A mistyped seller gets a page that says so, with 400."""
+    """A mistyped seller is 400, with a page that says so."""
     gid = house.user("ada").gid()
     assert 400 == screen(house, gid, f"?author={author}").status
 
 
 def test_what_people_write_is_text(clocked_house: House) -> None:
-    """Markup in a name is shown as it was written and makes no element."""
+    """Markup in a name is shown as it was written, and makes no element."""
     shown = screen(clocked_house, clocked_house.user("ada").auction(name=HOSTILE))
     assert HOSTILE == shown.heading
     assert [] == [e for e in shown.all("script") if not e["src"].startswith("/assets/")]

@@ -1,4 +1,4 @@
-"""Photos in the seller's form, without scripts and as scripts send them."""
+"""Photos in the seller's form, sent without scripts and with them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.site.visitor import Visitor, picture
 
 
 def test_photos_come_with_the_form(come: Come, seller: User) -> None:
-    """Without scripts the files go with the form, show in the preview, and are on the lot in their order."""
+    """Without scripts the files are sent with the form, shown in the preview, and put on the lot in order."""
     visitor = come()
     files = [("one.jpg", picture("red")), ("two.png", picture("blue", kind="PNG"))]
     shown = preview(visitor, files=files)
@@ -24,7 +24,7 @@ def test_photos_come_with_the_form(come: Come, seller: User) -> None:
 
 
 def test_photos_are_moved_and_removed(come: Come) -> None:
-    """The buttons at a photo move it earlier or later, or take it away; at an end nothing happens."""
+    """The buttons at a photo move it earlier or later, or remove it; the first cannot go earlier, the last not later."""
     visitor = come()
     form = Page(visitor.send(visitor.page("/sell"), "/sell", "rows", files=[(f"{n}.jpg", picture()) for n in "abc"]))
     a, b, c = (e["value"] for e in form.all("input", name="photo"))
@@ -40,7 +40,7 @@ def test_photos_are_moved_and_removed(come: Come) -> None:
 
 
 def test_a_bad_file_is_refused_by_name_and_the_others_stay(come: Come) -> None:
-    """What is no picture is told by its name; the pictures beside it and all fields are kept."""
+    """A file that is no picture is refused by its name; the other pictures and all fields are kept."""
     files = [("good.jpg", picture()), (f"{HOSTILE}.jpg", b"%PDF-1.4"), ("cut.jpg", picture()[:300])]
     form = preview(come(), files=files, name="Clock with photos")
     assert 400 == form.status
@@ -55,7 +55,7 @@ def test_a_bad_file_is_refused_by_name_and_the_others_stay(come: Come) -> None:
 
 
 def test_no_more_than_twelve_photos(come: Come) -> None:
-    """The thirteenth is refused by its name, and twelve stay."""
+    """The thirteenth photo is refused by its name, and twelve stay."""
     small = picture(size=(40, 30))
     form = preview(come(), files=[(f"{number}.jpg", small) for number in range(1, 14)])
     assert 12 == len(form.all("input", name="photo"))
@@ -63,7 +63,7 @@ def test_no_more_than_twelve_photos(come: Come) -> None:
 
 
 def test_a_photo_that_goes_up_by_itself_comes_back_as_the_form_has_it(come: Come) -> None:
-    """What scripts send is answered with the photo's own row, or with why it is refused; a stranger gets no photo."""
+    """The answer to a script's upload is the photo's row, or why it is refused; a stranger's photo is refused."""
     visitor = come()
     token = visitor.page("/sell").all("input", name="csrfToken")[0]["value"]
 
@@ -83,7 +83,7 @@ def test_a_photo_that_goes_up_by_itself_comes_back_as_the_form_has_it(come: Come
 
 
 def test_a_stranger_sends_little(serve_house: ServeHouse) -> None:
-    """A stranger can send no more than the texts and one photo; all five files of a seller are read."""
+    """The house reads no more from a stranger than the texts and one photo; it reads all five files of a seller."""
     house = serve_house(photo_bytes_max=100_000)
     files = [("files", (f"{number}.jpg", b"x" * 90_000, "image/jpeg")) for number in range(5)]
     answers = []

@@ -1,4 +1,4 @@
-"""To sell by the forms, without scripts: the form, its preview, the lot; faults, times, money."""
+"""Selling by the forms, without scripts: the form, its preview, the lot; faults, times, money."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TEXT_FIELDS = (
 
 
 def test_who_is_not_logged_in_is_led_to_the_form_and_back(come: Come) -> None:
-    """To sell one logs in first, and comes back to the form."""
+    """The form needs a login, which leads back to the form."""
     answer = come(None).http.get("/sell")
     assert (303, "/login?next=/sell") == (answer.status_code, answer.headers["location"])
 
@@ -55,7 +55,7 @@ def test_a_name_and_a_price_are_enough(come: Come, seller: User) -> None:
 
 
 def test_a_double_click_publishes_one_lot(come: Come, seller: User) -> None:
-    """The same preview sent twice leads to the same lot both times, and there is one."""
+    """A preview sent twice leads to the same lot both times, and only one lot is created."""
     visitor = come()
     shown = preview(visitor)
     assert publish(visitor, shown) == publish(visitor, shown)
@@ -65,7 +65,7 @@ def test_a_double_click_publishes_one_lot(come: Come, seller: User) -> None:
 
 
 def test_every_term_arrives(come: Come, seller: User) -> None:
-    """What is written under More is in the lot: reserve, buy now, start, end, step, soft close with its cap."""
+    """The fields under More are in the lot: reserve, buy now, start, end, step, soft close with its cap."""
     starts, ends, cap = later(hours=1), later(hours=5), later(hours=6)
     lot = sold(
         come(),
@@ -91,7 +91,7 @@ def test_every_term_arrives(come: Come, seller: User) -> None:
 
 
 def test_a_step_of_ones_own_counts(come: Come, house: House, seller: User) -> None:
-    """A fixed step, and a ladder written as rows, decide the least next bid; empty rows do not count."""
+    """A fixed step, or a ladder written as rows, decides the minimum bid; empty rows do not count."""
     rows = {"tierFrom": ["0", "", "100"], "tierStep": ["7", "", "33"]}
     fixed = sold(come(), seller, increment="fixed", step="12.50")
     ladder = sold(come(), seller, increment="ladder", **rows)
@@ -113,7 +113,7 @@ def test_more_rows_keep_what_is_written(come: Come) -> None:
 
 
 def test_a_lot_without_an_end_and_without_a_soft_close(come: Come, seller: User) -> None:
-    """Open until I close it, and an end that stands: both are told in the preview, and are so."""
+    """The preview tells that the lot stays open until its seller closes it, and that no bid moves its end; the lot does so."""
     visitor = come()
     shown = preview(visitor, ending="open", softClose="off")
     assert "It stays open until you close it." in shown.main
@@ -123,7 +123,7 @@ def test_a_lot_without_an_end_and_without_a_soft_close(come: Come, seller: User)
 
 
 def test_all_faults_come_at_once_and_nothing_is_lost(come: Come) -> None:
-    """Each fault stands at its field and in the summary, which links it; what was written is all there."""
+    """Each fault is shown at its field and in the summary, which links the field; all that was written is kept."""
     written = {
         "name": " ",
         "description": "x" * 10_001,
@@ -177,14 +177,14 @@ def test_all_faults_come_at_once_and_nothing_is_lost(come: Come) -> None:
 def test_a_contradiction_is_told_before_anything_is_published(
     come: Come, written: dict[str, Any], field: str, sentence: str
 ) -> None:
-    """What the rules forbid is told at its field when the preview is asked for, in words for people."""
+    """The preview shows what the rules forbid, at the field and in words for people."""
     form = preview(come(), **written)
     assert 400 == form.status
     assert sentence in faults(form)[field]
 
 
 def test_money_is_read_as_the_reader_writes_it(come: Come, seller: User) -> None:
-    """A German reader writes 1.234,50 and the lot starts at that; 12.50 is told, and never taken as 1250."""
+    """In German, 1.234,50 is a starting price of 1234.50; 12.50 is a fault, and is never taken as 1250."""
     german = come(**{"Accept-Language": "de"})
     assert "1234.500" == sold(german, seller, startingPrice="1.234,50")["startingPrice"]
     refused = preview(german, startingPrice="12.50")
@@ -201,12 +201,12 @@ def test_money_is_read_as_the_reader_writes_it(come: Come, seller: User) -> None
     ],
 )
 def test_a_time_is_in_the_zone_of_the_reader(come: Come, seller: User, local: str, zone: str, instant: str) -> None:
-    """The end is what the clock on the reader's wall will show."""
+    """A time is in the reader's time zone."""
     assert instant == sold(come(), seller, endsAt=local, zone=zone)["endsAt"]
 
 
 def test_the_hour_that_comes_twice_is_the_first_and_is_told(come: Come, seller: User) -> None:
-    """Where clocks go back, the time is taken as the first of the two, with a note in the preview."""
+    """A time that comes twice, as clocks go back, is taken as the first of the two, with a note in the preview."""
     visitor = come()
     shown = preview(visitor, endsAt="2031-10-26T02:30", zone="Europe/Berlin")
     assert "This time occurs twice" in shown.one("p", class_="note-alert").text
@@ -214,14 +214,14 @@ def test_the_hour_that_comes_twice_is_the_first_and_is_told(come: Come, seller: 
 
 
 def test_the_hour_that_never_comes_is_refused(come: Come) -> None:
-    """Where clocks go forward, a time between is told at its field."""
+    """A time that is skipped, as clocks go forward, is a fault at its field."""
     form = preview(come(), endsAt="2031-03-30T02:30", zone="Europe/Berlin")
     assert "This time does not exist" in faults(form)["endsAt"]
 
 
 @pytest.mark.parametrize("zone", ["Mars/Olympus", "../../etc/passwd", "", "\0", "Europe", "x" * 5000])
 def test_a_zone_that_the_house_does_not_know_is_told(come: Come, zone: str) -> None:
-    """Times are then read as UTC, and the preview says so."""
+    """With an unknown zone, times are read as UTC, and the preview says so."""
     shown = preview(come(), endsAt="2031-07-01T20:00", zone=zone)
     assert 200 == shown.status
     assert "your times are read as UTC" in shown.main
@@ -229,7 +229,7 @@ def test_a_zone_that_the_house_does_not_know_is_told(come: Come, zone: str) -> N
 
 
 def test_hostile_text_in_every_field_stays_text(come: Come) -> None:
-    """Whatever is written, sent back or previewed, is text."""
+    """All input is shown as text, in the form and in the preview."""
     visitor = come()
     form = visitor.page("/sell")
     for field in TEXT_FIELDS:
@@ -249,7 +249,7 @@ def test_hostile_text_is_published_as_text(come: Come, seller: User) -> None:
 
 
 def test_a_session_that_ends_meanwhile_loses_nothing(come: Come, seller: User, house: House) -> None:
-    """Who is logged out while writing gets the form back with everything, photos too, and a way to log in again."""
+    """A user who is logged out while writing gets the form back with everything, photos too, and a way to log in again."""
     visitor = come(house.log_in(seller.name))
     form = Page(visitor.send(visitor.page("/sell"), "/sell", "rows", files=[("a.jpg", picture())], name="Half done"))
     ids = [e["value"] for e in form.all("input", name="photo")]
@@ -266,7 +266,7 @@ def test_a_session_that_ends_meanwhile_loses_nothing(come: Come, seller: User, h
 
 
 def test_a_form_of_another_session_changes_nothing(come: Come, seller: User, house: House) -> None:
-    """What was previewed before somebody logged in again is previewed once more; files and other forms are refused."""
+    """After another login, an earlier preview is previewed once more; files and other forms are refused."""
     visitor = come(house.log_in(seller.name))
     shown = preview(visitor)
     visitor.http.cookies.delete("saleroom_session")
@@ -283,7 +283,7 @@ def test_a_form_of_another_session_changes_nothing(come: Come, seller: User, hou
 
 
 def test_a_form_without_its_token_is_refused(come: Come) -> None:
-    """A form from elsewhere changes nothing: 403."""
+    """A form from elsewhere is 403 and changes nothing."""
     visitor = come()
     form = visitor.page("/sell")
     assert 403 == visitor.send(form, "/sell", "preview", csrfToken=None).status_code
@@ -291,7 +291,7 @@ def test_a_form_without_its_token_is_refused(come: Come) -> None:
 
 
 def test_preview_leads_back_to_the_form_as_it_was(come: Come) -> None:
-    """Change something: every field is as it was written."""
+    """The button to change something leads back to the form, with every field as it was written."""
     visitor = come()
     shown = preview(visitor, reservePrice="120", description="Oak\n\nand brass", ending="open", window="7")
     form = Page(visitor.send(shown, "/sell", "edit"))
