@@ -208,13 +208,13 @@ class Link(ReaderAdapter, WriterAdapter):
 
     @abstractmethod
     def _transport(self) -> asyncio.WriteTransport:
-        """Return what is below."""
+        """Return the transport below."""
 
 
 class Turns(asyncio.Lock):
     """The lock by which amqtt sends a client one packet at a time. A client for which it is never free is cut off.
 
-    Without it, what waits for a client that reads slowly, but does read, would grow as long as there is something to say.
+    Otherwise the packets that wait for a slow reader would grow without bound.
     """
 
     def __init__(self, link: Link) -> None:
@@ -224,7 +224,7 @@ class Turns(asyncio.Lock):
         self._was_free_at = 0.0
 
     async def acquire(self) -> Literal[True]:
-        """Wait for one's turn."""
+        """Wait for a turn."""
         now = time.monotonic()
         if not self._users:
             self._was_free_at = now

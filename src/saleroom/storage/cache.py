@@ -52,7 +52,7 @@ class Recent(Generic[V]):
 
 
 class Cache:
-    """What one process has cached: the values of each key by number."""
+    """The cache of one process: the values of each key, by number."""
 
     def __init__(self) -> None:
         self._by_key: dict[CacheKey[Any], Recent[Any]] = {}

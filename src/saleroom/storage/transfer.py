@@ -305,7 +305,7 @@ def _read_row(house: HouseTables, table: Table, row: Any, number: int) -> dict[s
 
 
 def _text_fault(house: HouseTables, column: Column[Any], value: Any) -> Fault | None:
-    """Return what is wrong with a text: an import prints and publishes it. Other values have no fault."""
+    """Return the fault of a text, which the house prints and publishes. Other values have no fault."""
     if not isinstance(value, str) or not isinstance(column.type, String):
         return None
     rule = house.text_rules.get(column)
@@ -369,7 +369,7 @@ def _insert(tx: Transaction, table: Table, rows: list[dict[str, Any]], number: i
     except (DBAPIError, OverflowError) as error:
         if isinstance(error, DBAPIError) and error.connection_invalidated:
             raise
-        # What the driver says may repeat values, digests of passwords among them.
+        # The driver's message may repeat values, such as digests of passwords.
         raise Broken(f"before line {number}: the database refuses a row of {table.name}") from None
 
 

@@ -51,7 +51,7 @@ WAITING_MAX = {Rank.LOGIN: 256, Rank.ORDINARY: 1024, Rank.COSTLY: 32}
 
 
 class Asker(Protocol):
-    """The client for whom a transaction runs."""
+    """The client for which a transaction runs."""
 
     @property
     def gone(self) -> bool:
@@ -62,7 +62,7 @@ class Asker(Protocol):
 
 
 ASKER: ContextVar[Asker | None] = ContextVar("asker", default=None)
-"""The client for whom the present task works; None is the house itself."""
+"""The client for which the present task works; None is the house itself."""
 
 
 def begin_for_all(work: Coroutine[Any, Any, R]) -> asyncio.Task[R]:

@@ -32,7 +32,7 @@ from saleroom.storage import faults
 
 PAYLOAD_BYTES_MAX = 4096
 UNDER_WAY_MAX = 1024
-"""Bids that may wait for a decision. Any more are refused as `busy` at once."""
+"""Bids that may wait for a decision. Further ones are refused as `busy` at once."""
 RATE_PER_SECOND = 20
 RATE_BURST = 40
 RESPONSE_TOPIC_MAX = 256
@@ -119,7 +119,7 @@ class CommandHandler:
             self._outage.failed(str(error))
             body = _refusal(problems.Unavailable())
         except Exception:
-            # As over HTTP: the log has the details, the device learns nothing of the inside.
+            # As over HTTP: the log has the details, the device gets none.
             log.exception("internal error", topic=arrived.topic)
             body = _refusal(problems.InternalError())
         return Reply(topic, body, arrived.correlation)

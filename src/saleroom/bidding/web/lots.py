@@ -235,7 +235,7 @@ def role_of(a: AuctionView, viewer: Viewer | None, *, has_bid: bool) -> Role:
 
 
 def _read(language: Language, found: LotDetails, sent: dict[str, str]) -> tuple[Proposal, dict[str, str]]:
-    """Return the bid in a form, and by field what is wrong with it, as far as everybody may know."""
+    """Return the bid in a form, and by field what is wrong with it, as far as everyone may know."""
     faults: dict[str, str] = {}
     values: dict[str, Decimal | None] = {"amount": None, "maximum": None}
     leading = found.standing == "leading"

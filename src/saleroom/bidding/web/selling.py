@@ -65,7 +65,7 @@ class Submission(Struct, frozen=True):
 
 
 class Feedback(Struct, frozen=True, kw_only=True):
-    """What stands beside a form: why it comes back, and which photos were refused.
+    """The messages beside a form: why it comes back, and which photos were refused.
 
     `elsewhere`: the refusal belongs to another form on the page, which shows it.
     """
@@ -129,7 +129,7 @@ class SellingPages:
         try:
             version, now = lot_form.version_of(sent.get("version")), sent.get("do") == "now"
             ends_at = None if now else _announced(sent, self._site.language(request))
-            # The page has said who gets the lot at which price. That holds for this state only.
+            # The page has named the winner and the price. Both hold for this state only.
             seen = Precondition(version=version, tags=frozenset({f"{version}-{sent.get('head', '')}"}) if now else None)
             await self._services.tokens.write(auctions.close, session_token(request) or "", gid, ends_at, None, seen)
         except Refused as refused:
@@ -186,7 +186,7 @@ class SellingPages:
         except AuctionChanged as changed:
             assert gid is not None and offer is not None, "only a lot that exists can have changed"
             told = await with_changes(self._services, gid, changed)
-            # The seller is now told of the changes, and has seen them when the form comes again.
+            # This answer names the changes, so the seller has seen them when the form comes again.
             form = lot_form.at_version(form, offer.view.version)
             return await self._form(request, form, Feedback(refused=told), gid=gid, offer=offer)
         except Refused as refused:
