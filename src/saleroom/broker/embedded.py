@@ -83,7 +83,7 @@ class EmbeddedBroker:
         *,
         falls_back: bool = False,
     ) -> None:
-        """`prefix` is that of all topics; port 0 is a free one. `falls_back`: whether to take a free one if `port` is in use."""
+        """`prefix` is that of all topics; port 0 is a free one. `falls_back`: if `port` is in use, take a free one."""
         self._prefix = prefix
         self._host = host
         self._port = port

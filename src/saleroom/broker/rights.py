@@ -37,7 +37,7 @@ class Rights(BaseAuthPlugin, BaseTopicPlugin):
     async def authenticate(self, *, session: Session) -> bool:
         """Tell the service from a device; refuse only the service's name with a wrong password.
 
-        amqtt publishes a Last Will without asking for rights, so that of a device is dropped here unless the device may publish it.
+        amqtt publishes a Last Will without asking for rights, so a device's is dropped here unless the device may publish it.
         """
         named = _same(session.username, self._config.user)
         is_service = _same(session.password, self._config.password) and named

@@ -16,7 +16,7 @@ class Frontier:
     """
 
     def __init__(self, numbers: Sequence[int], look_back: int) -> None:
-        """Take the numbers among the last `look_back` of the log, in order. The frontier begins before the first missing one."""
+        """Take the numbers among the last `look_back` of the log, in order. It begins before the first missing one."""
         head = max(numbers[-1] - look_back, 0) if numbers else 0
         for number in numbers:
             if number > head + 1:

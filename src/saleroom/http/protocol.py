@@ -78,7 +78,7 @@ class Http(asyncio.BufferedProtocol):
     _place: str | None = None
     """The place that the connection counts for; None if there was no place."""
     _patience: asyncio.TimerHandle | None = None
-    """Runs while the client has to go on."""
+    """Runs while the client must send more."""
     _idle: asyncio.TimerHandle | None = None
     """Runs while no request is under way."""
 
@@ -215,7 +215,7 @@ class Http(asyncio.BufferedProtocol):
         lines += [name + b": " + value for name, value in self._headers if name != b"upgrade"]
         return b"\r\n".join(lines) + _END
 
-    # What the parser calls.
+    # The methods that the parser calls.
 
     def on_message_begin(self) -> None:
         """Begin a request. Raises Refused if the one before must be answered first."""

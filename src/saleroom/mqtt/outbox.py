@@ -154,7 +154,7 @@ def _owed(
     """Return the next events in order, and the states that go out after them, by the store's number.
 
     Without events these are all waiting states. With events they are the late ones and, if no more events follow, those
-    of the events' aggregates, except for states sent just now. All states are read after the events: none is older than an event.
+    of the events' aggregates, except for states sent just now. States are read after the events, so none is older.
     """
     events = published.log.owed(tx, BATCH_EVENTS_MAX)
     if not events:

@@ -1,4 +1,4 @@
-"""How an auction opens and closes by the clock, and what an outage changes (docs/rules.md, "Closing")."""
+"""How an auction opens and closes by the clock, and the effect of an outage (docs/rules.md, "Closing")."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ class MqttWatch:
                 await client.unsubscribe(topic)
 
     async def _check(self) -> None:
-        """Report what has not come in time, until the one lot is over. Raises ToolError if nothing comes at all."""
+        """Report the events that have not come in time, until the one lot is over. Raises ToolError if nothing comes at all."""
         until = time.monotonic() + FIRST_SECONDS_MAX
         while not self._over:
             await asyncio.sleep(CHECK_SECONDS)
