@@ -1,8 +1,8 @@
 """The embedded MQTT broker: amqtt, MQTT 3.1.1, over TCP and optionally WebSocket.
 
 It runs in a thread with a separate event loop, so that one broker serves every worker process.
-`rights.py` decides what a client may do, `links.py` and `packets.py` limit what it may send and cost, and `amqtt_fixes.py`
-works around faults of amqtt.
+`rights.py` has the rights of clients, `links.py` and `packets.py` limit the packets and the cost of each client, and
+`amqtt_fixes.py` works around faults of amqtt.
 """
 
 import asyncio

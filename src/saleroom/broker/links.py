@@ -107,7 +107,7 @@ class Link(ReaderAdapter, WriterAdapter):
             self._unsent += data
 
     async def drain(self) -> None:
-        """Send what was written. Raises ConnectionResetError if the client is gone or does not read."""
+        """Send the written bytes. Raises ConnectionResetError if the client is gone or does not read."""
         data, self._unsent = bytes(self._unsent), bytearray()
         if not data or self._is_closed:
             return
@@ -160,7 +160,7 @@ class Link(ReaderAdapter, WriterAdapter):
         return b""
 
     def _weigh(self, packet: Packet) -> None:
-        """Count a packet against what its sender may send. Raises Malformed."""
+        """Count a packet against the allowance of its sender. Raises Malformed."""
         cost = packets.check(packet, is_first=self._is_first)
         self._is_first = False
         if self._session is not None and packet.is_qos_2 and len(self._session.inflight_in) >= UNRELEASED_MAX:

@@ -44,7 +44,7 @@ class Packet(NamedTuple):
 
 
 def check(packet: Packet, *, is_first: bool) -> float:
-    """Return what a packet costs its sender, in messages. Raises Malformed."""
+    """Return the cost of a packet for its sender, in messages. Raises Malformed."""
     kind, flags, body = packet
     if is_first != (kind == CONNECT):  # [MQTT-3.1.0-1], [MQTT-3.1.0-2]
         raise Malformed("a CONNECT that is not the first packet, or a first packet that is no CONNECT")

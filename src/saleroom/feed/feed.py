@@ -244,7 +244,7 @@ class Feed:
                 del self._by_gid[follower.gid]
 
     async def after(self, follower: Follower) -> tuple[list[LoggedEvent], bool, bool]:
-        """Return a page of the log after what `follower` has reached, whether there is more, and whether that is the end."""
+        """Return the page of the log from which `follower` goes on, whether more follows, and whether the log has ended."""
         if follower.gid is not None:
             backlog = await self._backlogs.ask((follower.gid, follower.reached))
             return backlog.events, backlog.more, backlog.over

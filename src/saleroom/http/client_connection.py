@@ -24,7 +24,7 @@ _STATUS_LINE, _CONTINUE = b"HTTP/1.1 ", b"HTTP/1.1 1"
 
 
 class AnswerTransport:
-    """A transport that sends the head of an answer together with what follows it.
+    """A transport that sends the head of an answer together with the next piece.
 
     uvicorn writes them one by one, and each would be a separate packet.
     """
@@ -135,7 +135,7 @@ def _socket(transport: asyncio.Transport) -> socket.socket | None:
 
 
 class ClientConnection:
-    """A client's connection, for an endless answer: it tells when to end, and bounds what a slow reader holds."""
+    """A client's connection, for an endless answer: it tells when to end, and bounds the memory for a slow reader."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport

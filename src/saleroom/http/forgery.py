@@ -32,7 +32,7 @@ def forgery_token(request: HTTPConnection) -> str:
     """Return the token for the hidden field `csrfToken` of a form, bound to a cookie that goes with the answer.
 
     It is also bound to the session, so that an attacker cannot use a pair of token and cookie of another session.
-    It is masked differently each time. Otherwise the size of a compressed page would tell it, guess by guess (BREACH).
+    It is masked differently each time. Otherwise the size of a compressed page would reveal it, guess by guess (BREACH).
     Raises Unavailable while the secret of the house is not known.
     """
     https = bool(request.scope.get(HTTPS))

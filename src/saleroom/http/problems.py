@@ -151,7 +151,7 @@ def member(name: str) -> str:
 def body_of(refused: Refused, *, bare: bool = False) -> dict[str, Any]:
     """Return the JSON object of an error: `message`, `code` and its facts; only `message` if `bare`.
 
-    The two errors of a login are bare: their bodies are what the specification shows.
+    The two errors of a login are bare: their bodies are as the specification shows them.
     """
     if isinstance(refused, Invalid):
         message: Any = {

@@ -124,7 +124,7 @@ class Outbox:
 class _LostStates:
     """Pages through the states that a broker should have when a new connection begins; those that are over come last.
 
-    The embedded broker forgets what it retained when the service stops; others may.
+    The embedded broker forgets its retained messages when the service stops; others may do so.
     """
 
     def __init__(self, published: Published) -> None:

@@ -1,4 +1,4 @@
-"""The relay: one process holds the connection to the broker, sends what the log owes, and answers devices.
+"""The relay: one process holds the connection to the broker, sends the owed events of the log, and answers devices.
 
 At least once: after any failure between publishing and marking, the same events are published again, in order.
 """

@@ -1,6 +1,6 @@
 """The machinery of live pages: the log over server-sent events, as HTML that htmx puts in its place.
 
-Each event makes a reader's page what it would be if it were opened now. So it does not matter how many events were missed or
+After each event a reader's page is as if it were opened now. So it does not matter how many events were missed or
 were taken together. A fragment that many readers see is rendered once for all of them.
 """
 

@@ -37,7 +37,7 @@ class AreaTables:
     row_rules: Mapping[Table, RowRule] = field(default_factory=dict)
     """Further checks of an import: each returns the fault of a row."""
     rebuild: Callable[[Transaction, Callable[[int], object]], None] | None = None
-    """Makes again what is not exported, and says from time to time how many rows are done."""
+    """Fills the tables that are not exported, and reports from time to time how many rows are done."""
     index_prefix: str | None = None
     """How the tables of the area's own index begin; no migration of SQLAlchemy's describes them."""
 

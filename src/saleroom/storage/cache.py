@@ -1,6 +1,6 @@
 """A cache of committed rows, in memory, for each process.
 
-An area declares what it caches by a `CacheKey`, and checks with the database that a cached value is current before using it.
+An area declares a `CacheKey` for each kind of values, and checks with the database that a cached value is current before use.
 A version number alone does not prove that: after a failover to a standby that lacks the last commits, or after a restore,
 other rows reach the same number. Nothing enters the cache before it is committed.
 """

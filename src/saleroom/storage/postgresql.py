@@ -1,4 +1,4 @@
-"""Transactions on PostgreSQL: the pool, lost connections, and what its errors mean."""
+"""Transactions on PostgreSQL: the pool, lost connections, and the meaning of its errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transactions on SQLite: threads, turns, and what its errors mean."""
+"""Transactions on SQLite: threads, turns, and the meaning of its errors."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The whole house as lines of JSON, the same from either database; docs/backup.md describes the format.
 
-The tables that the areas declare (`HouseTables`) decide what is written: a new table or column needs no change here.
+The tables that the areas declare (`HouseTables`) decide the content: a new table or column needs no change here.
 """
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ class _Lines:
             yield self.number, found, line
 
     def check_summary(self, counted: dict[str, Any]) -> None:
-        """Raise Broken unless the summary says what has been read, and is the last line."""
+        """Raise Broken unless the summary agrees with the lines read, and is the last line."""
         expected = canonical({**counted, "sha256": self._hashed.hexdigest()}) + b"\n"
         if self.summary != expected:
             raise Broken(f"line {self.number}: the summary does not fit what is above it: a line is changed or missing")

@@ -66,7 +66,7 @@ ASKER: ContextVar[Asker | None] = ContextVar("asker", default=None)
 
 
 def begin_for_all(work: Coroutine[Any, Any, R]) -> asyncio.Task[R]:
-    """Return a task that works for the house, not for the client in whose request it began."""
+    """Return a task that works for the house, not for the client of the request in which it began."""
     context = copy_context()
     context.run(ASKER.set, None)
     return asyncio.create_task(work, context=context)
@@ -247,7 +247,7 @@ class Turns:
 
 
 async def within_limits(asker: Asker, seconds_max: float, work: Coroutine[Any, Any, R]) -> R:
-    """Return what `work` returns; stop it if it takes too long (Busy) or the client has gone (Abandoned).
+    """Return the result of `work`; stop it if it takes too long (Busy) or the client has gone (Abandoned).
 
     Short work costs one timer.
     """

@@ -53,7 +53,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def command_id(text: str) -> str | Fault:
-    """Return the id of a command, or what is wrong with it. The answer's topic ends with it."""
+    """Return the id of a command, with which the topic of its answer ends, or its fault."""
     if len(text) > COMMAND_ID_MAX or re.fullmatch(COMMAND_ID_PATTERN, text) is None:
         return Fault(
             "command_id", f"must have 1 to {COMMAND_ID_MAX} characters of A-Z a-z 0-9 . _ ~ : / -, no part empty"

@@ -16,7 +16,7 @@ def open_if_due(auction: Auction, now: datetime) -> list[Event]:
 
 
 def settle(auction: Auction, now: datetime) -> list[Event]:
-    """Return what the clock has brought about by `now`: the opening, then the close.
+    """Return the events that the clock has caused by `now`: the opening, then the close.
 
     Both are dated by the auction's start and end, not by `now`: the result is the same for each process and at any time.
     """

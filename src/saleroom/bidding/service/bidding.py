@@ -44,7 +44,7 @@ class BidCommand(Struct, frozen=True):
 @ranked(Rank.HOUSE)
 @brief
 def place_bids(tx: Transaction, commands: Sequence[BidCommand], key: SigningKey | None = None) -> list[bytes | Refused]:
-    """Decide `commands` in order of arrival and return each one's answer: JSON of a `BidAnswer`, or the refusal.
+    """Decide `commands` in order of arrival and return the answer to each: JSON of a `BidAnswer`, or the refusal.
 
     Receipts are signed with `key`; without it the key is read from the database. The number of statements does not
     depend on the number of bids. A refused bid changes nothing, and does not affect the others.

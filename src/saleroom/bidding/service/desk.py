@@ -97,7 +97,7 @@ class Desk:
             self._looking = None
 
     def _pass(self, command: BidCommand, answer: asyncio.Future[bytes], refusal: Exception | None) -> None:
-        """Let one bid line up, or tell it why not."""
+        """Let one bid line up, or answer it with the refusal."""
         if refusal is None:
             try:
                 self._line_up(command, answer)

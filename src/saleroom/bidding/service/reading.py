@@ -147,7 +147,7 @@ def has_bid(tx: Transaction, token: str | None, gid: str) -> bool:
 
 
 def changed_since(tx: Transaction, gid: str, seen: int | None) -> tuple[int, tuple[Change, ...]]:
-    """Return an auction's version, and the changes to its terms and photos since the version `seen`, as far as the log tells.
+    """Return an auction's version, and the changes to its terms and photos since version `seen`, as far as the log has them.
 
     Raises UnknownAuction.
     """

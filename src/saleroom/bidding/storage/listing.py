@@ -111,7 +111,7 @@ def count(tx: Transaction, which: Filter, limit: int) -> int:
     looked_for = fold(which.text or "")
     found = select(auctions.c.id).where(*_conditions(tx, which, looked_for))
     if looked_for:
-        # With an OFFSET it stays whole, so that no text is read but those of candidates.
+        # With an OFFSET it stays whole, so that only the texts of candidates are read.
         found = select(found.offset(0).subquery())
         found = found.where(search_index.has(tx, found.selected_columns["id"], looked_for))
     return int(tx.execute(select(func.count()).select_from(found.limit(limit).subquery())).scalar_one())

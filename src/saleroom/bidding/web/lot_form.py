@@ -274,7 +274,7 @@ def ordered(faults: Iterable[str]) -> list[str]:
 
 
 def labelled_fault(language: Language, field: str, fault: str) -> str:
-    """Return what is wrong with a field, with its label before it."""
+    """Return the sentence on a fault of a field, after the label of the field."""
     label = language.gettext(LABELS[_labelled(field)])
     return language.gettext(_LABELLED_FAULT, field=label, fault=fault)
 

@@ -260,7 +260,7 @@ def _stand_ins(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _same(wire: dict[str, Any], rebuilt: dict[str, Any]) -> None:
-    """Raise _Fault if the event is not what a house writes.
+    """Raise _Fault if the event is not as a house writes it.
 
     A member that a later version of the house added may be absent if it is null, because old hashes stay valid.
     """

@@ -166,7 +166,7 @@ class MqttWatch:
         self._hear()
         complete = self._sale.event(payload.decode().replace("\n", " ").replace("\r", " "), event)
         if not complete:
-            # A new subscription brings the retained state, which includes what the missing events changed.
+            # A new subscription brings the retained state, which includes the changes of the missing events.
             topic = self._topic("state", gid)
             await client.subscribe(topic, 1)
             if topic != self._topic("state"):
