@@ -36,7 +36,7 @@ CLOSE_SECONDS_MAX = 2.0
 KEEPALIVE = {socket.TCP_KEEPIDLE: 60, socket.TCP_KEEPINTVL: 15, socket.TCP_KEEPCNT: 4}
 """Seconds, seconds, times: how the system notices that a silent client is gone."""
 
-_REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # "all addresses" for a listener
+_REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # these mean "all addresses" when listening
 _log = structlog.get_logger(__name__)
 
 
