@@ -81,7 +81,7 @@ _WORKER_SETTINGS = "SALEROOM_INTERNAL_SETTINGS"
 
 
 def offered(*, test_users: bool) -> tuple[Endpoint[Any], ...]:
-    """Return the endpoints of a house. Without `test_users` that address is unknown like any other."""
+    """Return the endpoints of a house. Without `test_users` the address that makes test users is unknown."""
     return ENDPOINTS if test_users else tuple(one for one in ENDPOINTS if one not in TEST_USERS)
 
 
@@ -94,7 +94,7 @@ def api_document(*, test_users: bool) -> bytes:
 def application(settings: Settings, broker: MqttSettings | None = None, database: Database | None = None) -> ASGIApp:
     """Return the ASGI application of one process: the house, its doors, its closer and its relay.
 
-    `broker` None leaves MQTT off. Tests may bring their own `database`, with a clock they can turn.
+    `broker` None leaves MQTT off. Tests may pass a `database` with a clock that they set.
     """
     database = database or opening.database(settings)
     passwords = Passwords()
@@ -122,7 +122,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[dict[str, Connections]]:
         parts = _parts(settings, database, closer, bidding.feed, relay) | {"secret": partial(secret.run, database)}
-        # What fell due while nobody served is settled before the first request, and an outage noticed.
+        # Auctions that fell due while no process served are settled before the first request, and an outage is noticed.
         await _take_key(database, settings.signing_key_file, key)
         await secret.begin(database)
         await closer.begin()
@@ -198,7 +198,7 @@ def _connections(settings: Settings) -> Connections:
 
 
 async def _prepare(database: Database, key_file: Path | None) -> None:
-    """Bring the tables up to date, and make the key where its file is missing, before several processes read it."""
+    """Bring the tables up to date, and make the key if its file is missing, before several processes read it."""
     await opening.with_tables(database)
     await _take_key(database, key_file, SigningKey())
 
@@ -209,7 +209,7 @@ async def _take_key(database: Database, file: Path | None, key: SigningKey) -> N
         return
     signer = signing.from_file(file)
     key.use(signer)
-    # Most starts find it noted already, and then nothing need be written: the database may be read-only for now.
+    # Most starts find the key stored already and write nothing, as the database may be read-only for now.
     if not await database.read(signing.is_alone, signer):
         await database.write(signing.make_alone, signer)
 
@@ -217,13 +217,13 @@ async def _take_key(database: Database, file: Path | None, key: SigningKey) -> N
 def _parts(
     settings: Settings, database: Database, closer: Closer, feed: Feed, relay: Relay | None
 ) -> dict[str, Callable[[], Awaitable[None]]]:
-    """Return what is to run beside the requests, by name; each part is told of commits from here on."""
+    """Return the parts that run beside the requests, by name; each hears of commits from here on."""
     parts: dict[str, Callable[[], Awaitable[None]]] = {"closer": closer.run, "feed": feed.run}
     if relay is not None:
         parts["relay"] = relay.run
 
     def look() -> None:
-        """Have those who tell the world look at the log."""
+        """Let the feed and the relay look at the log."""
         feed.wake()
         if relay is not None:
             relay.wake()
@@ -250,9 +250,9 @@ def worker() -> ASGIApp:
 
 
 def serve(settings: Settings) -> int:
-    """Bring the tables up to date, serve until SIGTERM or SIGINT, finish what is in flight; return the exit code.
+    """Bring the tables up to date, serve until SIGTERM or SIGINT, finish the requests under way; return the exit code.
 
-    Raises Refused or OSError, with a message for people, where the start is impossible.
+    Raises Refused or OSError, with a message for people, if the house cannot start.
     """
     logs.configure(settings.log_level, settings.log_format)
     opening.run(settings, partial(_prepare, key_file=settings.signing_key_file))
@@ -277,7 +277,7 @@ def serve(settings: Settings) -> int:
 
 
 def _broker(settings: Settings) -> MqttSettings | None:
-    """Return how to reach the broker, or None where MQTT is off. Raises Refused for a setting that cannot be used."""
+    """Return how to reach the broker, or None if MQTT is off. Raises Refused for a setting that cannot be used."""
     if settings.mqtt == "off":
         return None
     url = settings.mqtt
@@ -298,7 +298,7 @@ def _broker(settings: Settings) -> MqttSettings | None:
 
 
 def _embedded(settings: Settings) -> EmbeddedBroker:
-    """Return the embedded broker; only where nobody chose its port, a free one will do."""
+    """Return the embedded broker. It may take a free port only if its port is not set."""
     chosen = "mqtt_port" in settings.model_fields_set
     return EmbeddedBroker(
         settings.mqtt_prefix,
@@ -310,7 +310,7 @@ def _embedded(settings: Settings) -> EmbeddedBroker:
 
 
 def _with_embedded(settings: Settings, address: BrokerAddress) -> Settings:
-    """Return the settings with the ports that the embedded broker has, and with its account, which is new at each start."""
+    """Return the settings with the ports and the account of the embedded broker; the account is new at each start."""
     return settings.model_copy(
         update={
             "mqtt_port": address.port,
@@ -324,7 +324,7 @@ def _with_embedded(settings: Settings, address: BrokerAddress) -> Settings:
 
 
 def _brokers(settings: Settings, broker: MqttSettings | None) -> asyncapi.Brokers:
-    """Return where the house and its broker are reached, for the document that says so."""
+    """Return the addresses of the house and of its broker, for the AsyncAPI document."""
     embedded = settings.mqtt == "embedded"
     return asyncapi.Brokers(
         house=settings.public_url or f"http://{reached_at(settings.host, settings.port)}",
@@ -337,7 +337,7 @@ def _brokers(settings: Settings, broker: MqttSettings | None) -> asyncapi.Broker
 def _start_lines(
     settings: Settings, listener: socket.socket, broker: MqttSettings | None, embedded: BrokerAddress | None
 ) -> list[str]:
-    """What a person wants to know at the start: where it serves, on which database, with which broker."""
+    """Return the lines for people at the start: the address, the database and the broker."""
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     processes = "" if settings.workers == 1 else f" with {settings.workers} processes"
@@ -361,7 +361,7 @@ def _secret(value: SecretStr | None) -> str | None:
 
 @asynccontextmanager
 async def _running(parts: dict[str, Callable[[], Awaitable[None]]], relay: Relay | None) -> AsyncIterator[None]:
-    """Run the parts beside the requests; at the end the relay sends what is owed, and the others stop at once."""
+    """Run the parts beside the requests; at the end the relay sends the owed events, and the others stop at once."""
     tasks = [asyncio.create_task(_kept_running(name, run)) for name, run in parts.items()]
     try:
         yield
@@ -374,7 +374,7 @@ async def _running(parts: dict[str, Callable[[], Awaitable[None]]], relay: Relay
 
 
 async def _kept_running(name: str, run: Callable[[], Awaitable[None]]) -> None:
-    """Run a part for as long as the service serves: a bug in it is logged, and must not stop it for good."""
+    """Run a part as long as the house serves. If it fails, log the bug and start it again."""
     while True:
         try:
             await run()

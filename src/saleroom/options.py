@@ -1,4 +1,4 @@
-"""What the commands of the command line share: options for settings, and errors in words.
+"""The parts that all commands share: options for settings, and errors in words.
 
 Every command imports this module, even `--version`. Heavy modules are therefore imported only by the function that uses them.
 """

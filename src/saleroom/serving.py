@@ -28,7 +28,7 @@ START_SECONDS_MAX = 60.0
 UNREAD_SECONDS_MAX = 60
 """How long the kernel keeps sent data without an acknowledgement, or data that the client does not read."""
 FILES_RESERVED = 800
-"""Files that are not for connections: the database, its pool, the broker's own 500 connections, pictures that come in."""
+"""Files that are not for connections: the database, its pool, the broker's own 500 connections, uploaded pictures."""
 _PARENT = "SALEROOM_INTERNAL_PARENT"
 
 
@@ -94,7 +94,7 @@ def _config(
 
 
 class _Server(uvicorn.Server):
-    """Uvicorn, but it exits with 0 on SIGTERM instead of raising the signal again, and says when it serves."""
+    """Uvicorn's server. On SIGTERM it exits with 0 instead of raising the signal again, and it prints when it serves."""
 
     def __init__(self, config: uvicorn.Config, lines: Sequence[str]) -> None:
         super().__init__(config)
@@ -111,7 +111,7 @@ class _Server(uvicorn.Server):
                 signal.signal(number, handler)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to serve, and say so."""
+        """Start to serve, and print the lines."""
         await super().startup(sockets)
         rarely_collect()
         if self.started:
@@ -128,7 +128,7 @@ def serve_one(
     lines: Sequence[str],
     trusted_proxies: Sequence[str],
 ) -> int:
-    """Serve `app` in this process until SIGTERM or SIGINT, and return the exit code; `lines` are said once it serves."""
+    """Serve `app` in this process until SIGTERM or SIGINT, and return the exit code; `lines` are printed once it serves."""
     server = _Server(_config(app, http, 1, trusted_proxies), lines)
     server.run(sockets=[listener])
     return 0 if server.started else 1
@@ -144,7 +144,7 @@ def serve_several(
 ) -> int:
     """Serve with several processes on `listener`'s port; each makes its application by `factory` (module:function).
 
-    The parent watches over them until SIGTERM or SIGINT. Returns the exit code. Raises OSError where another house is
+    The parent watches over them until SIGTERM or SIGINT. Returns the exit code. Raises OSError if another house is
     about to serve there.
     """
     os.environ[_PARENT] = str(os.getpid())
@@ -156,7 +156,7 @@ def serve_several(
 
 
 class _Supervisor(Multiprocess):
-    """Uvicorn's, but it says that it serves once all its processes do."""
+    """Uvicorn's supervisor. It prints its lines once all its processes serve."""
 
     def __init__(self, config: uvicorn.Config, sockets: list[socket.socket], lines: Sequence[str]) -> None:
         super().__init__(config, sockets)
@@ -170,10 +170,10 @@ class _Supervisor(Multiprocess):
 
 
 class _Sibling:
-    """Becomes, in each process that it is sent to, a socket of that process's own on the same port as `listener`.
+    """Becomes a new socket on the port of `listener` in each process that it is sent to.
 
-    Otherwise connections that arrive at once all go to the process that wakes up first: of 256, 215 to one of two. The
-    kernel spreads them over such sockets evenly, and none waits for a process that has died.
+    With one shared socket, connections that arrive at once all go to the process that wakes up first: of 256, 215 to one of
+    two. The kernel spreads them over separate sockets evenly, and none waits for a process that has died.
     """
 
     def __init__(self, listener: socket.socket) -> None:
@@ -185,14 +185,14 @@ class _Sibling:
 
 @contextmanager
 def _one_each(listener: socket.socket, backlog: int) -> Iterator[list[socket.socket]]:
-    """Yield what uvicorn is to send to each process, so that it has a socket to listen on."""
+    """Yield the sockets that uvicorn sends to each process to listen on."""
     if sys.platform != "linux":  # other systems do not share connections between such sockets
         listener.listen(backlog)
         yield [listener]
         return
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     host, port = listener.getsockname()[:2]
-    # Before the processes listen, a second house could bind the port as well; this name exists only once.
+    # Before the processes listen, a second house could bind the port as well. This name can be bound only once.
     with socket.socket(socket.AF_UNIX) as claim:
         try:
             claim.bind(f"\0saleroom on {host} port {port}")
@@ -204,9 +204,9 @@ def _one_each(listener: socket.socket, backlog: int) -> Iterator[list[socket.soc
 def end_with_parent() -> None:
     """End this process soon after its parent, even if the parent was killed.
 
-    Otherwise a killed parent would leave its workers behind, with the port in their hands.
+    Otherwise the workers of a killed parent would go on and keep the port.
     """
-    # By its number and not by asking who the parent is now: it may have died while this process was starting.
+    # From the environment: the parent may have died while this process was starting.
     parent = int(os.environ[_PARENT])
 
     def watch() -> None:
@@ -218,10 +218,10 @@ def end_with_parent() -> None:
 
 
 def rarely_collect() -> None:
-    """Let Python look for reference cycles rarely; call it in a process that serves, when it has been put together.
+    """Let Python look for reference cycles rarely; call it in a process that serves, once its application is made.
 
-    What is there by then stays, and is not to be looked through again. A request leaves hardly any cycles, but thousands
-    that wait are walked through each time: with 256 connections every fourth microsecond went there.
+    The objects of that moment stay, so they are not looked through again. A request leaves hardly any cycles, but each look
+    goes through all requests that wait: with 256 connections it took a quarter of the time.
     """
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""Every setting in one table: name, default, help; and the one place that reads them.
+"""Every setting in one table, with name, default and help; and the only code that reads settings.
 
 A setting comes from the first of: a flag, the environment (`SALEROOM_` and its name in capitals; an empty variable counts
 as not set), a TOML file, its default. All wrong and unknown settings are named at once.
@@ -242,14 +242,14 @@ class SettingsError(Exception):
 
 
 def load(flags: Mapping[str, object], environ: Mapping[str, str], config: str | None = None) -> Settings:
-    """Return the settings from `flags` (by name, None is not given), `environ` and the TOML file `config`.
+    """Return the settings from `flags` (by name; None if not given), `environ` and the TOML file `config`.
 
     Without `config` the file is the one that SALEROOM_CONFIG names, if any. Raises SettingsError with all faults.
     """
     faults: list[str] = []
     values: dict[str, object] = {}
     said: dict[str, str] = {}
-    """Where the user set each setting."""
+    """The place at which the user set each setting."""
     file = config or environ.get(CONFIG_VARIABLE)
     for name, value in _from_file(file, faults).items():
         values[name], said[name] = value, f"{name} in {file}"
@@ -290,7 +290,7 @@ def shown_default(name: str) -> str:
 
 
 def _from_file(file: str | None, faults: list[str]) -> dict[str, Any]:
-    """Read the known settings of a TOML file; add to `faults` what is wrong with it."""
+    """Read the known settings of a TOML file; add its faults to `faults`."""
     if file is None:
         return {}
     try:
@@ -327,7 +327,7 @@ def _nearest(name: str, known: list[str]) -> str:
 
 
 def _line(detail: ErrorDetails, said: Mapping[str, str]) -> str:
-    """Say one fault: what the user wrote, and what would be right."""
+    """Return the line for one fault: the place at which the user set it, and the correction."""
     name = str(detail["loc"][0])
     reason = str(detail["ctx"]["error"]) if detail["type"] == "value_error" else detail["msg"]
     return f"{said.get(name, name)}: {reason}"

@@ -1,1 +1,1 @@
-"""People: names, passwords, sessions, and limits on how often one may try."""
+"""People: names, passwords, sessions, and limits on failed logins and registrations."""

@@ -17,4 +17,4 @@ class AccountServices:
     accounts: Accounts
     tokens: Tokens
     load_key: str | None = field(default=None, repr=False)
-    """The key with which test users can be made; None: nobody can make any."""
+    """The key with which test users can be made; None if nobody can."""

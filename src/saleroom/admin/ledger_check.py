@@ -62,7 +62,7 @@ def faults_of(tx: Transaction) -> list[str]:
 
 
 def check(tx: Transaction, report: Report = lambda *_: None) -> CheckResult:
-    """Compare all auctions with their ledgers, one after the other. `tx` must not see what others write meanwhile."""
+    """Compare all auctions with their ledgers, one after the other. `tx` must not see later writes of others."""
     result, stored = CheckResult(), _Stored(tx)
     heads: list[tuple[str, str]] = []
     total = int(tx.execute(select(func.count()).select_from(auctions)).scalar_one())
@@ -97,7 +97,7 @@ def _faults(
 
 
 def _auction_faults(tx: Transaction, stored: _Stored, result: CheckResult, row: RowMapping) -> Iterator[str]:
-    """Yield the faults of one auction. A broken log is the only fault reported, because all else is compared with it."""
+    """Yield the faults of one auction. A broken log is the only fault reported, because everything is compared with it."""
     try:
         auction, log, placed = _replayed(tx, stored, result, row["id"])
         expected = stored.of(auctions, auction_rows.row_of(auction) | {"id": auction.id})

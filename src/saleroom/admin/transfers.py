@@ -110,7 +110,7 @@ async def _once(
     """Run `work` in one transaction and never retry it, because a stream cannot be read or written twice.
 
     `work` runs in a thread, which nobody can end from outside. It therefore calls `look` now and then, which raises once the
-    command is told to stop, so that nothing is committed after that.
+    command is to stop, so that nothing is committed after that.
     """
     begun = stopped = False
 
@@ -141,7 +141,7 @@ async def _once(
 
 
 def _say_both(before: Heads, after: Heads, source: str, target: str, say: Say) -> None:
-    """Say what is on both sides. Raises Refused if it is not the same, which would be a bug."""
+    """Say what both sides contain. Raises Refused if they differ, which would be a bug."""
     say(f"{summary_line(before)} (in {source})")
     say(f"{summary_line(after)} (in {target})")
     if before != after:

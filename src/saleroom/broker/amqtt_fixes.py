@@ -1,6 +1,6 @@
 """amqtt's broker without the faults of 0.12 that matter here; each fix has a test.
 
-Each override says what amqtt does without it. `pyproject.toml` bounds the version that they were written for.
+The docstring of each override names the fault. `pyproject.toml` bounds the versions of amqtt.
 """
 
 import asyncio
@@ -63,8 +63,8 @@ class FixedBroker(Broker):
     async def _topic_filtering(self, session: Session, topic: str, action: Action) -> bool:
         """Ask the plugin without giving way to another task.
 
-        amqtt asks while it walks its table of subscriptions, in a task of its own: a client that subscribes
-        at that moment changes the table, the walk ends in an error, and the rest do not get the message.
+        amqtt asks in a new task while it walks its table of subscriptions. A client that subscribes at that moment
+        changes the table; then the walk ends in an error, and the rest do not get the message.
         """
         return self._rights.allows(session, topic, action)
 

@@ -1,8 +1,8 @@
-"""The embedded MQTT broker: amqtt, MQTT 3.1.1, over TCP and, where it is wanted, WebSocket.
+"""The embedded MQTT broker: amqtt, MQTT 3.1.1, over TCP and optionally WebSocket.
 
-It runs in a thread with an event loop of its own, so that one broker serves every worker process.
-`rights.py` decides what a client may do, `links.py` and `packets.py` limit what it may send and cost, and `amqtt_fixes.py`
-works around faults of amqtt.
+It runs in a thread with a separate event loop, so that one broker serves every worker process.
+`rights.py` has the rights of clients, `links.py` and `packets.py` limit the packets and the cost of each client, and
+`amqtt_fixes.py` works around faults of amqtt.
 """
 
 import asyncio
@@ -36,12 +36,12 @@ CLOSE_SECONDS_MAX = 2.0
 KEEPALIVE = {socket.TCP_KEEPIDLE: 60, socket.TCP_KEEPINTVL: 15, socket.TCP_KEEPCNT: 4}
 """Seconds, seconds, times: how the system notices that a silent client is gone."""
 
-_REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # what means "all addresses" when listening
+_REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # these mean "all addresses" when listening
 _log = structlog.get_logger(__name__)
 
 
 class BrokerAddress(NamedTuple):
-    """Where the embedded broker listens, and the account that only the service knows.
+    """The address at which the embedded broker listens, and the account that only the service knows.
 
     The service's client id must be as secret (such as `user`): with it a client could take over the connection.
     """
@@ -54,12 +54,12 @@ class BrokerAddress(NamedTuple):
 
     @property
     def url(self) -> str:
-        """Where this machine reaches it, even if it listens on all addresses."""
+        """The URL by which this machine reaches it, even if it listens on all addresses."""
         return f"mqtt://{reached_at(self.host, self.port)}"
 
     @property
     def shown(self) -> str:
-        """Where it listens, for people."""
+        """The address at which it listens, for people."""
         places = [f"mqtt://{_authority(self.host, self.port)}"]
         if self.websocket_port is not None:
             places.append(f"ws://{_authority(self.host, self.websocket_port)}")
@@ -67,12 +67,12 @@ class BrokerAddress(NamedTuple):
 
 
 def reached_at(host: str, port: int) -> str:
-    """Return where this machine reaches a listener at `host`, even if that means all addresses."""
+    """Return the address by which this machine reaches a listener at `host`, which may be all addresses."""
     return _authority(_REACHED_AT.get(host, host), port)
 
 
 class EmbeddedBroker:
-    """A broker in a daemon thread: `start` it once, `stop` it once. What it retains is gone when it stops."""
+    """A broker in a daemon thread: `start` it once, `stop` it once. Its retained messages are gone when it stops."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class EmbeddedBroker:
         *,
         falls_back: bool = False,
     ) -> None:
-        """`prefix` is that of all topics; port 0 is a free one. `falls_back`: take a free one if `port` is in use."""
+        """`prefix` is that of all topics; port 0 is a free one. `falls_back`: if `port` is in use, take a free one."""
         self._prefix = prefix
         self._host = host
         self._port = port
@@ -95,7 +95,7 @@ class EmbeddedBroker:
         self._thread = threading.Thread(target=self._run, name="mqtt-broker", daemon=True)
 
     def start(self) -> BrokerAddress:
-        """Listen, and return where. Raises OSError, which names the address and the remedy."""
+        """Listen, and return the address. Raises OSError, which names the address and the remedy."""
         self._thread.start()
         return self._started.result()
 

@@ -107,7 +107,7 @@ class Link(ReaderAdapter, WriterAdapter):
             self._unsent += data
 
     async def drain(self) -> None:
-        """Send what was written. Raises ConnectionResetError if the client is gone or does not read."""
+        """Send the written bytes. Raises ConnectionResetError if the client is gone or does not read."""
         data, self._unsent = bytes(self._unsent), bytearray()
         if not data or self._is_closed:
             return
@@ -160,7 +160,7 @@ class Link(ReaderAdapter, WriterAdapter):
         return b""
 
     def _weigh(self, packet: Packet) -> None:
-        """Count a packet against what its sender may send. Raises Malformed."""
+        """Count a packet against the allowance of its sender. Raises Malformed."""
         cost = packets.check(packet, is_first=self._is_first)
         self._is_first = False
         if self._session is not None and packet.is_qos_2 and len(self._session.inflight_in) >= UNRELEASED_MAX:
@@ -208,13 +208,13 @@ class Link(ReaderAdapter, WriterAdapter):
 
     @abstractmethod
     def _transport(self) -> asyncio.WriteTransport:
-        """Return what is below."""
+        """Return the transport below."""
 
 
 class Turns(asyncio.Lock):
     """The lock by which amqtt sends a client one packet at a time. A client for which it is never free is cut off.
 
-    Without it, what waits for a client that reads slowly, but does read, would grow as long as there is something to say.
+    Otherwise the packets that wait for a slow reader would grow without bound.
     """
 
     def __init__(self, link: Link) -> None:
@@ -224,7 +224,7 @@ class Turns(asyncio.Lock):
         self._was_free_at = 0.0
 
     async def acquire(self) -> Literal[True]:
-        """Wait for one's turn."""
+        """Wait for a turn."""
         now = time.monotonic()
         if not self._users:
             self._was_free_at = now

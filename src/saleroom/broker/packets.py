@@ -1,6 +1,6 @@
 """MQTT 3.1.1 packets as a client may send them, checked as a whole before amqtt parses them.
 
-amqtt parses what it is given by the byte: a packet that says too much or too little would be read as others that were
+amqtt parses a stream of bytes: if a packet is longer or shorter than its length says, amqtt would read packets that were
 never sent. Numbers in brackets are those of the standard's statements.
 """
 
@@ -23,7 +23,7 @@ _CLIENT_ID_AT = len(_FIRST) + 3  # behind flags and keep-alive
 
 
 class Malformed(Exception):
-    """A packet that no client of MQTT 3.1.1 sends; its text is the reason, and holds nothing that was sent."""
+    """A packet that no client of MQTT 3.1.1 sends; its text is the reason, and quotes nothing of the packet."""
 
 
 class OtherVersion(Malformed):
@@ -44,7 +44,7 @@ class Packet(NamedTuple):
 
 
 def check(packet: Packet, *, is_first: bool) -> float:
-    """Return what a packet costs its sender, in messages. Raises Malformed."""
+    """Return the cost of a packet for its sender, in messages. Raises Malformed."""
     kind, flags, body = packet
     if is_first != (kind == CONNECT):  # [MQTT-3.1.0-1], [MQTT-3.1.0-2]
         raise Malformed("a CONNECT that is not the first packet, or a first packet that is no CONNECT")

@@ -1,6 +1,6 @@
 """Rights on the embedded broker: the service may do everything, a device little.
 
-A device needs no account. It reads what is under the prefix, and publishes to `auctions/{gid}/bids` only; nobody but the
+A device needs no account. It reads what is under the prefix, and publishes to `auctions/{gid}/bids` only. Only the
 service reads those commands, because they carry tokens.
 """
 
@@ -37,7 +37,7 @@ class Rights(BaseAuthPlugin, BaseTopicPlugin):
     async def authenticate(self, *, session: Session) -> bool:
         """Tell the service from a device; refuse only the service's name with a wrong password.
 
-        amqtt publishes a Last Will without asking for rights, so a device's is dropped here where it has none.
+        amqtt publishes a Last Will without asking for rights, so a device's is dropped here unless the device may publish it.
         """
         named = _same(session.username, self._config.user)
         is_service = _same(session.password, self._config.password) and named

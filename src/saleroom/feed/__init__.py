@@ -1,1 +1,1 @@
-"""The log to all who follow it over HTTP."""
+"""The log for followers over HTTP."""

@@ -1,4 +1,4 @@
-"""The feed: every event of the log reaches all who follow it, in order, without gaps or repeats.
+"""The feed: every event of the log reaches all followers, in order, without gaps or repeats.
 
 One reader per process reads the log after each commit and hands new events to all followers. A follower that resumes or
 falls behind gets the rest from the log. A follower that does not take its events is cut off, and can resume.
@@ -114,7 +114,7 @@ class Follower:
         fresh = [event for event in self._waiting if self._place(event) > self.reached]
         self._waiting.clear()
         if fresh and self.gid is not None and fresh[0].version != self.reached + 1:
-            self._catching_up = True  # never without a reason, but the log knows in any case
+            self._catching_up = True  # this does not happen without a reason, and the log has the events in any case
             return await self._from_log()
         if fresh:
             self.reached = self._place(fresh[-1])
@@ -212,7 +212,7 @@ class Feed:
     async def follow(self, gid: str | None, after: EventId | None) -> Follower:
         """Return a follower of an auction (or of all) from behind the event `after`, or from now on.
 
-        Raises UnknownAuction, UnknownEvent, Busy where too many follow, and Unavailable.
+        Raises UnknownAuction, UnknownEvent, Busy if there are too many followers, or Unavailable.
         """
         if self._count >= self._followers_max:
             raise Busy("Too many follow the events just now; try again in a moment.")
@@ -229,7 +229,7 @@ class Feed:
                 start = await self._backlogs.ask((gid, None if after is None else after.version))
                 origin = after or EventId(gid, start.version)
                 follower.begin(origin, origin.version, over=start.over and not start.events)
-        except BaseException:  # a reader that gives up meanwhile, too, gives its place back
+        except BaseException:  # also a reader that gives up meanwhile: its place is given back
             follower.close()
             raise
         return follower
@@ -244,7 +244,7 @@ class Feed:
                 del self._by_gid[follower.gid]
 
     async def after(self, follower: Follower) -> tuple[list[LoggedEvent], bool, bool]:
-        """Return a page of the log after what `follower` has reached, whether there is more, and whether that is the end."""
+        """Return the page of the log from which `follower` goes on, whether more follows, and whether the log has ended."""
         if follower.gid is not None:
             backlog = await self._backlogs.ask((follower.gid, follower.reached))
             return backlog.events, backlog.more, backlog.over
@@ -281,7 +281,7 @@ class Feed:
     async def _wait(self) -> None:
         """Wait for a commit, the time to look without one, or an event that is still missing."""
         if not self._count:
-            # There is no follower. Those who come later read the log.
+            # There is no follower. Later ones begin by reading the log.
             self._frontier, self._held = None, []
             await self._woken.wait()
         elif not self._woken.is_set():

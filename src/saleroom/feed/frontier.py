@@ -11,12 +11,12 @@ class Frontier:
     """The number up to which the log is known to be complete.
 
     Numbers are given out in order, but their transactions commit in any: an event may appear below one that was seen
-    before. Each number that is passed over is waited for, until it is there or every transaction that could have it is
+    before. A skipped number counts as missing until it appears, or until every transaction that could have it is
     over. An auction's own events always appear in order, as each is written under the auction's lock.
     """
 
     def __init__(self, numbers: Sequence[int], look_back: int) -> None:
-        """Take the numbers among the last `look_back` of the log, in order; it begins before the first that is not there."""
+        """Take the numbers among the last `look_back` of the log, in order. It begins before the first missing one."""
         head = max(numbers[-1] - look_back, 0) if numbers else 0
         for number in numbers:
             if number > head + 1:
@@ -32,7 +32,7 @@ class Frontier:
 
     @property
     def missing(self) -> list[int]:
-        """The numbers that are waited for, in order."""
+        """The missing numbers that may still appear, in order."""
         return list(self._missing)
 
     @property
@@ -41,11 +41,11 @@ class Frontier:
         return next(iter(self._missing)) - 1 if self._missing else self.head
 
     def advance(self, tail: LogPage) -> None:
-        """Take in what `storage.log.tail` found after `head`, and of `missing`."""
+        """Take in the page that `Log.tail` read after `head`, and the numbers of `missing` in it."""
         for number in tail.numbers:
             self._missing.pop(number, None)
         for number, over_at in list(self._missing.items()):
-            # Whoever has the number had begun when the number above it was seen, and so before this look.
+            # The transaction with this number began before the number above was seen, so before this look.
             bound = tail.begun if over_at is None else over_at
             if tail.settled >= bound:
                 del self._missing[number]

@@ -74,7 +74,7 @@ def _after(call: Call[Feed], gid: str | None) -> EventId | None:
 class EventStream(Response):
     """The answer that goes on as long as its reader stays; for HEAD it ends after its headers.
 
-    With `source`, the address of the stream, a separate event says where the stream began.
+    With `source`, the address of the stream, a separate event names the event after which the stream begins.
     """
 
     def __init__(self, follower: Follower, clock: Callable[[], datetime], *, source: str | None = None) -> None:
@@ -140,9 +140,9 @@ class EventStream(Response):
 
 
 def started(source: str, origin: EventId, now: datetime) -> bytes:
-    """Return the event that says where a stream began, for a reader that sent no id. With its id the reader can resume there.
+    """Return the event at the beginning of a stream, for a reader that sent no id. With its id the reader can resume there.
 
-    Some clients remember an id only where data comes with it, and some take an id without data for an event. Its name keeps
+    Some clients remember an id only if data comes with it, and some take an id without data for an event. Its name keeps
     it from a browser's `onmessage`; its data is a CloudEvent, for clients that read every event as one.
     """
     said = {

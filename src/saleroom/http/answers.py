@@ -1,4 +1,4 @@
-"""Answers of a connection: in the way that the request's version expects, or without the application."""
+"""Answers of a connection: as the version of the request expects them, or without the application."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class UnchunkedCycle(RequestResponseCycle):
 
 @cache
 def refusal(message: str) -> bytes:
-    """Return the answer to a client for whom there is no place, cached because there may be many such clients."""
+    """Return the answer to a client without a place, cached because there may be many such clients."""
     return farewell(Busy(message))
 
 

@@ -1,4 +1,4 @@
-"""The client of a request, as the database's turns know it: a key to count shares by, and whether it still waits."""
+"""The client of a request, as the database's turns know it: the key of its share, and whether it still waits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TokenOwner = Callable[[str], Awaitable[int]]
 
 
 class RequestAsker:
-    """The client of one request: a user by a live token, and otherwise the network that the request comes from."""
+    """The client of one request: the user of a live token, otherwise the network of the request."""
 
     __slots__ = ("_key", "_scope", "_whose")
 

@@ -15,7 +15,7 @@ from typing import Any
 STALL_SECONDS, STALL_BYTES_MIN = 30.0, 8192
 """A client that reads less than this in this time is cut off, so that slow readers cannot hold memory."""
 LINGER_SECONDS = 10.0
-"""How long a client may go on sending after its last answer. What it sends is thrown away."""
+"""How long a client may go on sending after its last answer. These bytes are thrown away."""
 FAREWELL_SECONDS_MAX = 3.0
 """How long a server that stops waits for a reader to take the rest of an endless answer."""
 CLIENT_CONNECTION = "saleroom.client_connection"
@@ -24,7 +24,7 @@ _STATUS_LINE, _CONTINUE = b"HTTP/1.1 ", b"HTTP/1.1 1"
 
 
 class AnswerTransport:
-    """A transport that sends the head of an answer together with what follows it.
+    """A transport that sends the head of an answer together with the next piece.
 
     uvicorn writes them one by one, and each would be a separate packet.
     """
@@ -57,7 +57,7 @@ class AnswerTransport:
         """Send the rest and close; a client that still sends has a while to notice.
 
         If this side closed at once with bytes unread, the client's kernel would throw the answer away. The protocol throws away
-        what the client sends from now on.
+        all bytes that the client sends from now on.
         """
         self.flush()
         if self._still_sends() and not self.is_closing():
@@ -68,7 +68,7 @@ class AnswerTransport:
             self.end()
 
     def end(self) -> None:
-        """Send the rest, and close; a reader that does not take it is cut off."""
+        """Send the rest, and close; cut off a reader that does not take it."""
         self.flush()
         self._transport.close()
         self.watch()
@@ -78,7 +78,7 @@ class AnswerTransport:
         return self._lingering is not None or self._transport.is_closing()
 
     def watch(self) -> None:
-        """Cut a reader off that does not take what waits for it, until `unwatch`."""
+        """Cut the reader off if it does not take the waiting bytes, until `unwatch`."""
         if self._transport.get_write_buffer_size() and self._watch is None:
             self._watch = asyncio.get_running_loop().call_later(STALL_SECONDS, self._look, _untaken(self._transport))
 
@@ -106,7 +106,7 @@ class AnswerTransport:
 
 
 def abort(transport: asyncio.Transport) -> None:
-    """Hang up at once. Otherwise the kernel would keep for many minutes what nobody reads."""
+    """Hang up at once. Otherwise the kernel would keep unread bytes for many minutes."""
     _set(transport, socket.SO_LINGER, struct.pack("ii", 1, 0))
     transport.abort()
 
@@ -122,7 +122,7 @@ def _untaken(transport: asyncio.Transport) -> int:
     count = bytearray(4)
     connection = _socket(transport)
     if connection is not None:
-        with suppress(OSError):  # not every system says
+        with suppress(OSError):  # not every system tells
             fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, count)
     return transport.get_write_buffer_size() + int.from_bytes(count, sys.byteorder)
 
@@ -135,7 +135,7 @@ def _socket(transport: asyncio.Transport) -> socket.socket | None:
 
 
 class ClientConnection:
-    """A client's connection, for an endless answer: it tells when to end, and bounds what a slow reader holds."""
+    """A client's connection, for an endless answer: it tells when to end, and bounds the memory for a slow reader."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport

@@ -25,7 +25,7 @@ CONNECTIONS = "saleroom.connections"
 
 
 class Connections:
-    """Counts connections. Those of `trusted` proxies count in all only: one address stands for many people."""
+    """Counts connections. Those of `trusted` proxies count in all only: one address may be that of many people."""
 
     def __init__(self, most: int, most_each: int, trusted: Sequence[str] = ()) -> None:
         self._most = most

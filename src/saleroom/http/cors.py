@@ -40,7 +40,7 @@ def with_cors(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
             await app(scope, receive, varied(send))
 
     def varied(send: Send) -> Send:
-        """Have caches keep this answer apart from the one that a named origin gets."""
+        """Let caches store this answer apart from that for a named origin."""
 
         async def send_varied(message: Message) -> None:
             if message["type"] == "http.response.start":

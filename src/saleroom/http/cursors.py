@@ -1,4 +1,4 @@
-"""Cursors: where the next page of a list starts, encrypted, so that no reader learns what the house counts.
+"""Cursors: where the next page of a list starts, encrypted, so that no reader learns the numbers of the house.
 
 A place in a list consists of the database's own numbers, which also count secrets such as a raised maximum. So a cursor is
 encrypted and authenticated with a key of the house, and all cursors have the same length.

@@ -32,7 +32,7 @@ MATCH_HEADER = b"if-match"
 
 
 class Access(StrEnum):
-    """Whether an endpoint needs a token, makes use of one, or does not look at it."""
+    """Whether an endpoint needs a token, may use one, or ignores it."""
 
     OPEN = "open"
     TOKEN_OPTIONAL = "token_optional"
@@ -66,7 +66,7 @@ class Call(Struct, Generic[S], frozen=True):
 
 Handler = Callable[[Call[S]], Awaitable[Response]]
 Explain = Callable[[Call[S], Any], Awaitable[Refused]]
-"""Says more about a refusal before it is answered."""
+"""Adds facts to a refusal before it is answered."""
 
 
 class PathIdentifier(Struct, frozen=True, kw_only=True):
@@ -101,7 +101,7 @@ class Upload(Struct, frozen=True):
 class Endpoint(Struct, Generic[S], frozen=True, kw_only=True):
     """A row of the table of routes. It gives the route, the reading of the request, and the OpenAPI document.
 
-    `form` is what its JSON body may hold. `once` takes an Idempotency-Key; `match` takes an If-Match, and is the refusal if
+    `form` is that of its JSON body. `once` takes an Idempotency-Key; `match` takes an If-Match, and is the refusal if
     the condition does not hold. `conditional` takes an If-None-Match. `answer` is the JSON of the good answer, `headers` its
     headers, and `unavailable` the JSON while the database cannot be reached. `stream` answers with events as they happen,
     `lines` with NDJSON. `bare`: a refusal for its fields shows its message alone.
@@ -182,7 +182,7 @@ class Resource(Generic[S]):
     async def _read(self, endpoint: Endpoint[S], request: Request) -> Call[S]:
         """Return the call.
 
-        Raises what the identifier is refused as, Unauthenticated, NotJson, BodyTooLarge, or Invalid with the faults of all
+        Raises the refusal of the identifier, Unauthenticated, NotJson, BodyTooLarge, or Invalid with the faults of all
         parts of the request.
         """
         identifier = ""
@@ -296,7 +296,7 @@ def matching(sent: str) -> frozenset[str] | Fault | None:
 
 
 def digest(method: str, path: str, identifier: str, values: dict[str, Any]) -> bytes:
-    """Return a digest of what two equal requests share: endpoint, identifier and values, however the JSON is written."""
+    """Return a digest of endpoint, identifier and values. Equal requests share it, however their JSON is written."""
     return hashlib.sha256(_encode_sorted([method, path, identifier, values])).digest()
 
 

@@ -31,8 +31,8 @@ _HALF = hashlib.sha256().digest_size
 def forgery_token(request: HTTPConnection) -> str:
     """Return the token for the hidden field `csrfToken` of a form, bound to a cookie that goes with the answer.
 
-    It is also bound to the session, so that a pair of token and cookie that an attacker got from the house is of no use.
-    It is masked differently each time. Otherwise the size of a compressed page would tell it, guess by guess (BREACH).
+    It is also bound to the session, so that an attacker cannot use a pair of token and cookie of another session.
+    It is masked differently each time. Otherwise the size of a compressed page would reveal it, guess by guess (BREACH).
     Raises Unavailable while the secret of the house is not known.
     """
     https = bool(request.scope.get(HTTPS))
@@ -54,7 +54,7 @@ def forgery_cookie(scope: Scope) -> str | None:
 def is_own_form(scope: Scope, bound: str, sent: str, shows_again: Callable[[str], bool]) -> bool:
     """Whether a page of the house made a form with the token `sent`, which is bound to the cookie `bound`.
 
-    A user who has logged out since must still be told to log in. For a user who has logged in again, a form that may be shown
+    A user who has logged out since is still sent to log in. For a user who has logged in again, a form that may be shown
     again is marked with OF_ANOTHER_SESSION, so that its text is not lost. Raises `problems.Unavailable`.
     """
     token = _unmasked(sent)
@@ -89,7 +89,7 @@ def _masked(token: bytes) -> str:
 
 
 def _unmasked(sent: str) -> bytes:
-    """Return the token in what a form sent. Whatever no page has made gives something else."""
+    """Return the token in the value that a form sent. A value that no page has made gives other bytes."""
     try:
         both = bytes.fromhex(sent)
     except ValueError:

@@ -20,7 +20,7 @@ Headers = Mapping[bytes, bytes]
 
 
 def malformed(fault: str) -> Invalid:
-    """Return the refusal of a malformed request. `fault` says what is wrong with it."""
+    """Return the refusal of a malformed request. `fault` is the sentence on its fault."""
     return Invalid.one("request", "malformed_http", fault)
 
 

@@ -34,7 +34,7 @@ PageAnswer = Callable[[Scope, Refused], Response | None]
 
 
 class Front:
-    """ASGI middleware that answers every error, as a page or as JSON, and logs what should not happen."""
+    """ASGI middleware that answers every error, as a page or as JSON, and logs internal errors."""
 
     def __init__(self, app: ASGIApp, page_answer: PageAnswer, whose: TokenOwner) -> None:
         self._app = app
@@ -117,7 +117,7 @@ class Switch:
     def __init__(self, pages: Sequence[Route], resources: Sequence[Route], router: Router) -> None:
         shared = {page.path for page in pages}
         found = {resource.path: resource.app for resource in resources if resource.path not in shared}
-        # Fixed paths and patterns are kept apart, so that a client who sends the letters `{gid}` meets no pattern.
+        # Fixed paths and patterns are kept apart, so that a client that sends the letters `{gid}` meets no pattern.
         self._fixed = {path: app for path, app in found.items() if "{" not in path}
         self._of_auction = {path: app for path, app in found.items() if path.split("/")[2:3] == ["{gid}"]}
         self._router = router

@@ -22,7 +22,7 @@ from saleroom.kernel.errors import Invalid
 
 HEADER_BYTES_MAX = 8 * 1024
 FIRST_FIELD_BYTES_MAX = 8 * 1024
-"""How much of a form with files is read in search of its token, which is the first field."""
+"""How much of a form with files is read to find its token, which is the first field."""
 _FORM = "application/x-www-form-urlencoded"
 _FORGERY_FIELD = re.compile(rb"(?:^|&)csrfToken=([^&]{0,1024})(?=&|$)")
 _FIRST_FIELD = re.compile(rb'(?i:content-disposition: *form-data; *name=)"csrfToken"')
@@ -170,7 +170,7 @@ async def _first_part(delimiter: bytes, receive: Receive) -> tuple[bytes, list[M
 
 
 def _replay(read: list[Message], receive: Receive) -> Callable[[], Awaitable[Message]]:
-    """Return a `receive` that gives the messages in `read` again, and then whatever else comes."""
+    """Return a `receive` that gives the messages in `read` again, and then those that come later."""
     waiting = read[::-1]
 
     async def replayed() -> Message:

@@ -16,7 +16,7 @@ PROBE = {"Cache-Control": "no-store"}
 
 @dataclass(frozen=True, kw_only=True)
 class HealthServices:
-    """How the house is and what it offers: the state of its broker, the count of events it owes, and its documents."""
+    """The state of the house and its documents: its broker, the number of owed events, and the two documents."""
 
     broker: Callable[[], str]
     """Returns `connected`, `not connected`, `standing by` (another process has the relay) or `off`."""

@@ -1,6 +1,6 @@
 """The inner parts of uvicorn and Starlette that the house builds on: they may move with any version.
 
-`tests/http/test_internals.py` says what has moved, and pyproject.toml bounds the versions.
+`tests/http/test_internals.py` finds those that have moved, and pyproject.toml bounds the versions.
 """
 
 from __future__ import annotations

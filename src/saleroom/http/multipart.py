@@ -20,10 +20,10 @@ FORM_WITH_FILES = "multipart/form-data"
 UPLOAD_SECONDS_MAX = 300.0
 """How long a body with files may take: a photo of 8 MB on a slow phone takes minutes."""
 PACE_SECONDS, PACE_BYTES = 20.0, 40 * 1024
-"""A client must send so many bytes in each such time, 2 KiB a second. Otherwise a trickle would hold its place for minutes."""
+"""In each such time a client must send so many bytes, 2 KiB a second. Otherwise a trickle would hold its place for minutes."""
 FILES_MAX, FIELDS_MAX, FIELD_BYTES_MAX = 50, 200, 64 * 1024
 TEXT_CHARACTERS_MAX = 32 * 1024
-"""The longest text of all fields together that are not files: a form that is refused is shown again."""
+"""The longest text of all other fields together, as a refused form is shown again with them."""
 _BOUNDARY = re.compile(
     r"""multipart/form-data\s*;\s*boundary=(?:"([A-Za-z0-9'()+_,./:=?-]{1,70})"|([A-Za-z0-9'+_.-]{1,70}))\s*""",
     re.IGNORECASE,
@@ -68,7 +68,7 @@ async def multipart(request: Request, bytes_max: int) -> FormData:
 
 
 class _Parser(MultiPartParser):
-    """Starlette's parser. By itself it takes a form without an end, and leaves the file in which it breaks off open."""
+    """Starlette's parser. By itself it accepts a form without an end, and leaves an unfinished file open."""
 
     ended = False
 

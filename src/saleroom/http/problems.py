@@ -111,7 +111,7 @@ _ADVICE: dict[str, str] = {
     "idempotency_mismatch": ("This Idempotency-Key was used for another request; use a new key for a new request."),
     "too_many_requests": "Too many tries; wait as long as Retry-After says.",
 }
-"""What is said over HTTP instead of a refusal's own sentence, by its code: the headers and addresses to act with."""
+"""The sentences over HTTP in place of a refusal's own, by its code: they name headers and addresses."""
 
 RETRY_AFTER_SECONDS = 1
 
@@ -151,7 +151,7 @@ def member(name: str) -> str:
 def body_of(refused: Refused, *, bare: bool = False) -> dict[str, Any]:
     """Return the JSON object of an error: `message`, `code` and its facts; only `message` if `bare`.
 
-    The two errors of a login are bare: their bodies are what the specification shows.
+    The two errors of a login are bare: their bodies are as the specification shows them.
     """
     if isinstance(refused, Invalid):
         message: Any = {

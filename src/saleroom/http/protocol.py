@@ -1,4 +1,4 @@
-"""HTTP/1.1 on one connection: one request after another, bounds on each head, and JSON in answer to what is not HTTP.
+"""HTTP/1.1 on one connection: one request after another, bounds on each head, and JSON in answer to bytes that are not HTTP.
 
 A connection is read up to the end of one request. Later bytes wait until that request has been answered, beyond one packet
 on the client's side. So nothing that a client sends later affects an earlier answer, and nothing piles up here.
@@ -78,7 +78,7 @@ class Http(asyncio.BufferedProtocol):
     _place: str | None = None
     """The place that the connection counts for; None if there was no place."""
     _patience: asyncio.TimerHandle | None = None
-    """Runs while the client has to go on."""
+    """Runs while the client must send more."""
     _idle: asyncio.TimerHandle | None = None
     """Runs while no request is under way."""
 
@@ -117,7 +117,7 @@ class Http(asyncio.BufferedProtocol):
         self._expect()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell the answer that is under way."""
+        """End the answer that is under way."""
         self._server.connections.discard(cast("Any", self))
         self._expect_no_more()
         self._stop_idling()
@@ -215,7 +215,7 @@ class Http(asyncio.BufferedProtocol):
         lines += [name + b": " + value for name, value in self._headers if name != b"upgrade"]
         return b"\r\n".join(lines) + _END
 
-    # What the parser calls.
+    # The methods that the parser calls.
 
     def on_message_begin(self) -> None:
         """Begin a request. Raises Refused if the one before must be answered first."""
@@ -377,7 +377,7 @@ class Http(asyncio.BufferedProtocol):
             self.cycle.message_event.set()
 
     def _hang_up(self, refused: Refused) -> None:
-        """End the connection because of what the client has sent, with an answer if the request has none."""
+        """End the connection because of the client's bytes, with an answer if the request has none."""
         if self._transport.is_closing():
             return
         begun = not self._in_head and self.cycle is not None and self.cycle.response_started

@@ -14,9 +14,9 @@ BODY_SECONDS_MAX = 30.0
 HEADERS = "saleroom.headers"
 """In the scope of a request: its headers by name, the first one of each name."""
 HAS_ARRIVED = "saleroom.has_arrived"
-"""In the scope of a request whose whole body has arrived: nobody needs to watch how long it takes."""
+"""In the scope of a request whose whole body has arrived: its time needs no limit any more."""
 HTTPS = "saleroom.https"
-"""In the scope of a request: whether people reach the house by https, so that cookies insist on it."""
+"""In the scope of a request: whether people reach the house by https, so that its cookies are `Secure`."""
 
 
 def header(scope: Scope, name: bytes) -> str | None:

@@ -1,4 +1,4 @@
-"""Answers in JSON, and the shapes that all areas share."""
+"""Answers in JSON, and the forms that all areas share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schemas of the OpenAPI document: what answers hold, member by member, and what each error says."""
+"""The schemas of the OpenAPI document: the members of each answer and of each error."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _member(vocabulary: Vocabulary, owner: str, name: str, found: Schema) -> Sch
 
 
 def _fits(form: Schema, one: Schema) -> bool:
-    """Whether `form` is said of this alternative: not of null, nor of one of another type."""
+    """Whether `form` applies to this alternative: not if that is null or of another type."""
     kind = one.get("type")
     return kind != "null" and form.get("type", kind) == kind
 

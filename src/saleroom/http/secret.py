@@ -20,7 +20,7 @@ LOOK_SECONDS = 30.0
 
 
 class Purpose(StrEnum):
-    """What a key is for."""
+    """The purpose of a key."""
 
     CURSORS = "cursors"
     FORMS = "forms"
@@ -45,7 +45,7 @@ class HouseSecret:
             await self.read(database)
 
     async def read(self, database: Database) -> None:
-        """Read the secret from the database, and make one if there is none. Raises Unavailable."""
+        """Read the secret from the database, or make it if it does not exist. Raises Unavailable."""
         value = await database.read(secrets.find)
         if value is None:
             value = await database.write(secrets.find_or_make)

@@ -52,7 +52,7 @@ class Refused(Exception):
 
     @classmethod
     def sentence(cls) -> str:
-        """Return the message of a refusal that gives none of its own: the first line of its docstring."""
+        """Return the message of a refusal without an explicit one: the first line of its docstring."""
         return (cls.__doc__ or "").strip().splitlines()[0]
 
 

@@ -77,7 +77,7 @@ class _Table(dict[int, str | int]):
 def _is_dropped(character: str) -> bool:
     """Whether a character of decomposed text is an accent or invisible.
 
-    Accents are told by their combining class: strokes through a letter (1), the points of Hebrew, Arabic and Syriac (10 to 36),
+    The combining class tells accents: strokes through a letter (1), the points of Hebrew, Arabic and Syriac (10 to 36),
     and marks above, below or beside a letter (from 200 on). A word without a sign of the other classes is another word.
     """
     place = unicodedata.combining(character)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from saleroom.kernel.errors import Fault
 
 GID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""What a `gid` may look like; the service makes its own shorter."""
+"""The form of a `gid`; those that the service makes are shorter."""
 GID_BYTES = 9
 """Random bytes of a new gid: 72 bits, 12 characters of URL-safe Base64."""
 VERSION_MAX = 2**31 - 1
@@ -32,7 +32,7 @@ BEGINNING = EventId("", 0)
 
 
 def parse_event_id(text: str) -> EventId | Fault:
-    """Return the id of an event, BEGINNING for `0`, or what is wrong with it."""
+    """Return the id of an event, BEGINNING for `0`, or its fault."""
     match = _EVENT_ID.fullmatch(text)
     if match is None or int(match[2] or 0) > VERSION_MAX:
         return Fault("event_id", "must be the id of an event, such as k3X9mQ2vTa1_/7, or 0 for the beginning")
@@ -40,7 +40,7 @@ def parse_event_id(text: str) -> EventId | Fault:
 
 
 class IdempotencyKey(Struct, frozen=True):
-    """The Idempotency-Key of a request (1 to 255 characters) and a digest of what is asked."""
+    """The Idempotency-Key of a request (1 to 255 characters) and a digest of its content."""
 
     key: str
     request: bytes

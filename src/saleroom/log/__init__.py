@@ -1,1 +1,1 @@
-"""The event log: appended in the transaction that decides, read by everything live."""
+"""The event log: written by the transactions that decide, read by all live parts."""

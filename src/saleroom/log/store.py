@@ -1,4 +1,4 @@
-"""The event log of any kind of aggregate: appended by the transaction that decides, read by everything live."""
+"""The event log of any kind of aggregate: written by the transactions that decide, read by all live parts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAGE_MAX = 500
 
 
 class Aggregate(Protocol):
-    """One of the things that have a log, such as an auction."""
+    """An object with a log, such as an auction."""
 
     @property
     def id(self) -> int:
@@ -129,7 +129,7 @@ class Log:
         self._rows = select(c.id, self.gid, c.version, c.type, c.payload, c.at, c.position).select_from(self.source)
 
     def append(self, tx: Transaction, rows: bulk.Rows) -> None:
-        """Append events; each row has all columns but the number and those that say what became of it."""
+        """Append events; each row has all columns but the number and those about its delivery."""
         if not rows:
             return
         bulk.insert(
@@ -188,7 +188,7 @@ class Log:
 
     @brief
     def tail(self, tx: Transaction, after: LogPosition, missing: Sequence[int]) -> LogPage:
-        """Return a page of the log after `after`, and those of `missing` that can be seen by now. Raises LogMismatch."""
+        """Return a page of the log after `after`, and those of `missing` that are visible now. Raises LogMismatch."""
         settled, begun = self._transactions(tx) if missing else (0, 0)
         in_order = self._rows.order_by(self._c.id)
         found = list(tx.execute(in_order.where(bulk.among(tx, self._c.id, missing)))) if missing else []
@@ -209,7 +209,7 @@ class Log:
     def _transactions(tx: Transaction) -> tuple[int, int]:
         """Return below which number all transactions are over, and from which on none has begun; see `LogPage`."""
         if tx.dialect == "sqlite":
-            return 1, 1  # a row that cannot be seen there does not exist
+            return 1, 1  # on SQLite a row that is not visible does not exist
         snapshot = func.pg_current_snapshot()
         settled, begun = func.pg_snapshot_xmin(snapshot), func.pg_snapshot_xmax(snapshot)
         row: Any = tx.execute(select(cast(settled, Text), cast(begun, Text))).one()
@@ -237,7 +237,7 @@ class Log:
 
     @ranked(Rank.HOUSE)
     def owed_counts(self, tx: Transaction, asked: Sequence[str]) -> list[int]:
-        """Return that number for each question: all who ask at the same time share one read."""
+        """Return that number for each question: questions at the same time share one read."""
         return [self.owed_count(tx)] * len(asked)
 
     def mark_delivered(self, tx: Transaction, ids: Sequence[int]) -> None:

@@ -50,15 +50,15 @@ _HEAD_BYTES_MAX = 64
 
 
 class VersionRefused(aiomqtt.MqttError):
-    """The broker does not take this version of MQTT, or dropped the connection instead of saying so."""
+    """The broker refuses this version of MQTT, by an answer or by closing the connection."""
 
 
 class PublishRefused(aiomqtt.MqttError):
-    """The broker refused a message and said why (MQTT 5). The connection lives on."""
+    """The broker refused a message and gave the reason (MQTT 5). The connection lives on."""
 
 
 class SubscriptionRefused(aiomqtt.MqttError):
-    """The broker does not let the house listen. The connection lives on."""
+    """The broker does not let the house subscribe. The connection lives on."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class _Message:
 
 
 class Connection(aiomqtt.Client):
-    """One connection. `version` is what it speaks."""
+    """One connection. `version` is its version of MQTT."""
 
     def __init__(self, settings: MqttSettings, version: Version) -> None:
         """Raises aiomqtt.MqttError if the authority file can no longer be used."""
@@ -234,13 +234,13 @@ class Connection(aiomqtt.Client):
         self._fill()
 
     def _on_message(self, client: Client, userdata: Any, message: MQTTMessage) -> None:
-        """Hand a message over at once; aiomqtt's queue would cost each one a task of its own."""
+        """Hand a message over at once; aiomqtt's queue would need a task for each message."""
         if self._arrived is None:
             return
         try:
             topic = message.topic
         except UnicodeDecodeError:
-            topic = ""  # which is no auction's
+            topic = ""  # not that of any auction
         properties = message.properties
         self._arrived(
             DeviceMessage(
@@ -276,7 +276,7 @@ class Connection(aiomqtt.Client):
 
 
 async def acknowledged(*messages: asyncio.Future[None]) -> None:
-    """Return when the broker has acknowledged all of them; otherwise messages that still wait are not sent.
+    """Return when the broker has acknowledged all of them. If it does not, messages that still wait are not sent.
 
     Raises PublishRefused, or aiomqtt.MqttError without an acknowledgement.
     """
@@ -316,7 +316,7 @@ async def connect(settings: MqttSettings, first: Version = Version.V5) -> AsyncI
 
 @asynccontextmanager
 async def online(connection: Connection, settings: MqttSettings) -> AsyncIterator[None]:
-    """Retain `ONLINE` as the status, and `OFFLINE` on the way out; the Last Will says it for a dead process."""
+    """Retain `ONLINE` as the status, and `OFFLINE` on the way out; the Last Will does so for a dead process."""
     await acknowledged(connection.send(settings.status_topic, ONLINE, retain=True))
     try:
         yield

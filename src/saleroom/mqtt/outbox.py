@@ -16,7 +16,7 @@ from saleroom.storage.database import Database, Transaction
 
 BATCH_EVENTS_MAX = 500
 STATE_SECONDS = 1.0
-"""While events wait, an auction's state goes out this often at most; as soon as none wait, it does."""
+"""While events wait, an auction's state goes out this often at most. Once no event waits, it goes out at once."""
 SWEEP_SECONDS = 30.0
 STATE_KEPT = timedelta(hours=24)
 """How long the state of an auction stays retained after the event that ended it."""
@@ -29,7 +29,7 @@ State = tuple[str, bytes, bool]
 
 @dataclass(frozen=True)
 class Published:
-    """The events and states that go out, as the area that has them reads them.
+    """The events and states to publish, as their area reads them.
 
     `states` returns the states of aggregates by their numbers, `running` the numbers of up to `limit` that are not over, the
     newest first, from another number (exclusive) downwards.
@@ -41,7 +41,7 @@ class Published:
 
 
 class Outbox:
-    """Takes from the log what is owed, publishes it, and marks it once the broker has acknowledged it."""
+    """Publishes the owed events of the log, and marks each once the broker has acknowledged it."""
 
     def __init__(
         self, database: Database, published: Published, connection: Connection, settings: MqttSettings
@@ -124,7 +124,7 @@ class Outbox:
 class _LostStates:
     """Pages through the states that a broker should have when a new connection begins; those that are over come last.
 
-    The embedded broker forgets what it retained when the service stops; others may.
+    The embedded broker forgets its retained messages when the service stops; others may do so.
     """
 
     def __init__(self, published: Published) -> None:
@@ -153,8 +153,8 @@ def _owed(
 ) -> tuple[list[OwedEvent], dict[int, State]]:
     """Return the next events in order, and the states that go out after them, by the store's number.
 
-    Without events those are all that wait. With events, those that are late; and where these events are the last ones,
-    theirs too, unless such a state was sent just now. All states are read after the events: none is older than an event.
+    Without events these are all waiting states. With events they are the late ones and, if no more events follow, those
+    of the events' aggregates, except for states sent just now. States are read after the events, so none is older.
     """
     events = published.log.owed(tx, BATCH_EVENTS_MAX)
     if not events:

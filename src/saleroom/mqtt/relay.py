@@ -1,6 +1,6 @@
-"""The relay: one process holds the connection to the broker, sends what the log owes, and answers devices.
+"""The relay: one process holds the connection to the broker, sends the owed events of the log, and answers devices.
 
-At least once: whatever goes wrong between publishing and marking, the same events are published again, in order.
+At least once: after any failure between publishing and marking, the same events are published again, in order.
 """
 
 import asyncio
@@ -42,13 +42,13 @@ _log = structlog.get_logger(__name__)
 class Relay:
     """One per process; of all processes on a database, the one that holds the lease publishes, the others stand by.
 
-    `connected` says whether this process is the one and has its broker; `standing_by`, whether another one is.
+    `connected` says whether this process holds the lease and has its broker; `standing_by`, whether another one holds it.
     """
 
     def __init__(
         self, database: Database, published: Published, settings: MqttSettings, inbox: Ask | None = None
     ) -> None:
-        """`published` is read and sent; `inbox` answers commands from devices, and without it the house takes none."""
+        """The relay sends `published`; `inbox` answers commands from devices. Without it the house takes no commands."""
         self.connected = False
         self.standing_by = False
         self._database = database
@@ -73,7 +73,7 @@ class Relay:
         return "connected" if self.connected else "not connected"
 
     def wake(self) -> None:
-        """Tell the relay that something was committed, in the event loop's thread. It also looks without being told."""
+        """Tell the relay that something was committed, in the event loop's thread. It also looks by itself."""
         self._woken.set()
 
     def begin_again(self) -> None:
@@ -87,7 +87,7 @@ class Relay:
         return await self._database.read(self._published.log.owed_count)
 
     async def run(self) -> None:
-        """Publish until `stop` is called. An absent broker or database is waited for; any other error is a bug."""
+        """Publish until `stop` is called. Wait for an absent broker or database; any other error is a bug."""
         self._task = asyncio.current_task()
         try:
             while not self._stopping.is_set():
@@ -156,7 +156,7 @@ class Relay:
             )
 
     async def _deliver(self, outbox: Outbox) -> None:
-        """Send what is owed, then look for more; at the stop answer what has come, and send what that has led to.
+        """Send the owed events, then look for more; at the stop answer the commands that came, and send the events that follow.
 
         A refusal of the broker or a lost database leaves the connection open, so that devices are still answered.
         """
@@ -172,7 +172,7 @@ class Relay:
                 await _wait(self._woken, POLL_SECONDS)
 
     async def _sent(self, outbox: Outbox) -> bool | None:
-        """Send what is next and say whether there was anything; None after a fault, which has been waited for."""
+        """Send the next messages and return whether there were any; None after a fault and the wait for it."""
         try:
             sent = await outbox.send_next()
         except PublishRefused as error:
@@ -186,7 +186,7 @@ class Relay:
         return None
 
     async def _renew(self) -> None:
-        """Return when the lease is lost. While the database is away nobody here can know; the broker does.
+        """Return when the lease is lost. Without the database this process cannot know, but the broker does.
 
         Another process that takes the lease connects with the same client id, which ends this connection.
         """

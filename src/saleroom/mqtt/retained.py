@@ -1,4 +1,4 @@
-"""The states of aggregates that are over, which the broker retains for a while: whose they are, and since when.
+"""The states of aggregates that are over, which the broker retains for a while: their aggregates and times.
 
 The time counts from the acknowledgement of the last event. Only the relay writes it, so no state is passed over, however
 late an auction was closed or however long no broker could be reached.

@@ -40,7 +40,7 @@ class DeviceMessage:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer to a device: JSON, and on MQTT 5 the correlation data of what is answered."""
+    """An answer to a device: JSON, and on MQTT 5 the correlation data of the message."""
 
     topic: str
     payload: bytes
@@ -115,20 +115,20 @@ class MqttSettings:
 
     @property
     def status_topic(self) -> str:
-        """Where `ONLINE` or `OFFLINE` is retained."""
+        """The topic on which `ONLINE` or `OFFLINE` is retained."""
         return f"{self.prefix}status"
 
     def state_topic(self, gid: str) -> str:
-        """Where an auction's public state is retained."""
+        """Return the topic on which an auction's public state is retained."""
         return f"{self.prefix}auctions/{gid}/state"
 
     def events_topic(self, gid: str) -> str:
-        """Where an auction's events pass."""
+        """Return the topic of an auction's events."""
         return f"{self.prefix}auctions/{gid}/events"
 
     @property
     def commands_filter(self) -> str:
-        """Matches every topic on which devices bid."""
+        """The filter for every topic on which devices bid."""
         return f"{self.prefix}auctions/+/bids"
 
     def tls_context(self) -> ssl.SSLContext | None:

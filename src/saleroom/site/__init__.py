@@ -1,1 +1,1 @@
-"""What all pages share: layout, assets, languages, amounts."""
+"""The parts that all pages share: layout, assets, languages, amounts."""

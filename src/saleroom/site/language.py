@@ -37,7 +37,7 @@ SOURCE = "en"
 _REGIONS = {SOURCE: "en-GB"}
 """The region of a language if the browser names none: English with the 24-hour clock."""
 RANGES_MAX = 50
-"""Only this many of a browser's languages are looked at."""
+"""How many of a browser's languages are looked at."""
 WRITTEN_MAX = 4096
 """Cached amounts, instants and durations. Without the cache, CLDR's rules take half of the time of a page."""
 _RANGE = re.compile(r"([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,8}|\*)[ \t]*(?:;[ \t]*[Qq]=([01](?:\.[0-9]{0,3})?))?")
@@ -57,7 +57,7 @@ MONEY_FAULTS = {
     "money_decimals": N_("An amount has three decimals at most."),
     "money_digits": N_("An amount has seventeen digits before the decimals at most."),
 }
-"""What is wrong with an amount, by the code of the fault."""
+"""The sentences about a faulty amount, by the code of the fault."""
 _MEANT = N_("Did you mean %(meant)s? Amounts are written like %(example)s here.")
 
 
@@ -83,7 +83,7 @@ class Language:
 
     @property
     def name(self) -> str:
-        """What the speakers of the language call it."""
+        """The name of the language in the language itself."""
         own = Locale.parse(self.catalogue, sep="-")
         return (own.get_display_name(own) or self.catalogue).capitalize()
 

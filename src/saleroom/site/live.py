@@ -1,6 +1,6 @@
 """The machinery of live pages: the log over server-sent events, as HTML that htmx puts in its place.
 
-Each event makes a reader's page what it would be if it were opened now. So it does not matter how many events were missed or
+After each event a reader's page is as if it were opened now. So it does not matter how many events were missed or
 were taken together. A fragment that many readers see is rendered once for all of them.
 """
 
@@ -24,9 +24,9 @@ from saleroom.site.rendering import Renderer
 
 CACHED_MAX = 2048
 PAUSE_SECONDS = 0.2
-"""The pause after each change that is sent. What happens meanwhile is sent together."""
+"""The pause after each change that is sent. The changes of the pause are sent together."""
 OVER = b"event: over\ndata: over\n\n"
-"""Tells a page that nothing more will come; the page closes the stream."""
+"""The last message for a page, which then closes the stream."""
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -54,7 +54,7 @@ class Fragments:
         self._cache: Recent[Hashable, str] = Recent()
 
     def render(self, language: Language, template: str, key: Hashable, context: dict[str, Any]) -> str:
-        """Return `template` as HTML. `key` says all that the context depends on."""
+        """Return `template` as HTML. `key` has everything that the context depends on."""
         whole = (template, language.tag, str(language.locale), key)
         html = self._cache.get(whole)
         return self._cache.keep(whole, self._renderer.fragment(language, template, context)) if html is None else html
@@ -76,7 +76,7 @@ class PageStream(EventStream):
         self._over = follower.ended
 
     async def opening(self, origin: EventId) -> bytes:
-        """Return what the page shows at the beginning. A page that is over already is told so at once.
+        """Return the HTML for the beginning, and the message `over` if the page is over already.
 
         The event of the time has the id to resume after, so that a page that is cut off before anything happens misses
         nothing.
@@ -85,7 +85,7 @@ class PageStream(EventStream):
         return f"id: {origin}\n".encode() + self.time() + _message(html) + (OVER if self._over else b"")
 
     async def tell(self, events: Sequence[LoggedEvent], send: Send) -> None:
-        """Send what `events` change on the page."""
+        """Send the changes that `events` make to the page."""
         if not events:
             return
         html = await self._render(events)

@@ -54,7 +54,7 @@ class Pages:
         return response
 
     def shows_again(self, path: str) -> bool:
-        """Whether the form at this path is shown again, with all that is in it, after another login."""
+        """Whether the form at this path is shown again, with all its content, after another login."""
         return any(area.shows_again(path) for area in self._site.areas)
 
     def answer(self, scope: Scope, refused: Refused) -> Response | None:

@@ -1,4 +1,4 @@
-"""What all pages share: their areas, who is logged in, how a page is made of a template, forms and redirects."""
+"""The site that all pages share: their areas, the user, templates as answers, forms and redirects."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _LOCAL = re.compile(r"/(?![/\\])[!-\[\]-~]{0,500}")
 
 
 class Viewer(Protocol):
-    """Who is logged in, as far as all pages need to know."""
+    """The user that is logged in, as far as all pages need to know."""
 
     @property
     def username(self) -> str:
@@ -71,8 +71,8 @@ class AreaPages(Struct, frozen=True, kw_only=True):
 class Site:
     """All pages of one house.
 
-    `authenticate` tells the holder of a session's token, or raises Unauthenticated. `public_url` is where people reach the
-    house; without it the request tells.
+    `authenticate` returns the holder of a session's token, or raises Unauthenticated. `public_url` is the address by which
+    people reach the house; without it the request has that address.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class Site:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> tuple[Viewer | None, R]:
-        """Return who is logged in and what `use_case` returns, read in one transaction.
+        """Return the user that is logged in, and the result of `use_case`, read in one transaction.
 
         `use_case` gets the session's token, or None if there is none or it is no longer valid.
         """
@@ -137,7 +137,7 @@ class Site:
         return await self.database.read(with_viewer)
 
     async def viewer(self, request: Request) -> Viewer | None:
-        """Return who is logged in."""
+        """Return the user that is logged in, or None."""
         return (await self.read(request, _nothing))[0]
 
     def page(
@@ -161,7 +161,7 @@ class Site:
         return self.renderer.page(request, self.language(request), template, values, status=status, headers=headers)
 
     def origin(self, request: Request) -> str:
-        """Return where people reach the house. The client's Host is believed only if it has the form of one."""
+        """Return the address by which people reach the house. The client's Host is believed only if it has the form of one."""
         host = request.headers.get("host", "")
         if self._public_url is not None or _HOST.fullmatch(host) is None:
             return self._public_url or DEFAULT_ORIGIN
@@ -222,4 +222,4 @@ def local(address: str | None, default: str = "/") -> str:
 
 
 def _nothing(tx: Transaction, token: str | None) -> None:
-    """Read nothing: the caller wants to know only who is logged in."""
+    """Read nothing: the caller needs only the user."""

@@ -1,4 +1,4 @@
-"""What people read of refusals and faults: whole sentences in their language, with the facts filled in.
+"""Refusals and faults in words for people: whole sentences in their language, with the facts filled in.
 
 The tables go by the stable codes of refusals and faults. Each area has the words for its own codes; those of the platform
 are here. Of several sentences for one code, the first whose facts are all known is used.
@@ -23,7 +23,7 @@ Sentences = Mapping[str, tuple[str, ...]]
 _PLACE = re.compile(r"%\((\w+)\)s")
 _HEADING = N_("That did not work")
 NOT_FROM_A_PAGE = (N_("This was not sent as this page sends it. Reload the page and try again."),)
-"""For faults that a page's form cannot have, unless somebody writes the request by hand."""
+"""For faults that a page's form cannot have: the request was written by hand."""
 
 
 class Words(Struct, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class Words(Struct, frozen=True, kw_only=True):
         )
 
     def refusal(self, language: Language, refused: Refused) -> Markup:
-        """Return what happened and what to do now."""
+        """Return sentences on what happened and what to do now."""
         return sentence(language, self.refusals.get(refused.code, (refused.message,)), refused.facts)
 
     def problem(self, language: Language, refused: Refused) -> tuple[str, str]:
@@ -52,7 +52,7 @@ class Words(Struct, frozen=True, kw_only=True):
         return heading, self.refusal(language, refused)
 
     def field_faults(self, language: Language, refused: Refused | None) -> dict[str, str]:
-        """Return what is wrong with each field, in whole sentences; nothing unless `refused` is Invalid."""
+        """Return the faults of each field in whole sentences; nothing unless `refused` is Invalid."""
         found = refused.faults if isinstance(refused, Invalid) else {}
         return {
             field: " ".join(dict.fromkeys(self.fault(language, one) for one in faults))
@@ -60,7 +60,7 @@ class Words(Struct, frozen=True, kw_only=True):
         }
 
     def fault(self, language: Language, found: Fault) -> str:
-        """Return what is wrong with a field."""
+        """Return the sentence on a fault of a field."""
         if isinstance(found, TranslatedFault) or found.code not in self.faults:
             return language.gettext(found.message)
         return str(sentence(language, self.faults[found.code], {"example": language.example, **found.facts}))

@@ -1,1 +1,1 @@
-"""Where the house keeps its records: one set of tables and functions for SQLite and PostgreSQL."""
+"""The records of the house: one set of tables and functions for SQLite and PostgreSQL."""

@@ -21,7 +21,7 @@ RowRule = Callable[[Mapping[str, Any]], str | None]
 
 @dataclass(frozen=True)
 class AreaTables:
-    """The tables of one area, and what an export and an import must know of them."""
+    """The tables of one area, and their rules for exports and imports."""
 
     tables: tuple[Table, ...]
     not_exported: tuple[Table, ...] = ()
@@ -35,9 +35,9 @@ class AreaTables:
     text_rules: Mapping[Column[Any], TextRule] = field(default_factory=dict)
     """How an import checks texts, by column; the default rule allows no control characters."""
     row_rules: Mapping[Table, RowRule] = field(default_factory=dict)
-    """Further checks of an import: each returns what is wrong with a row."""
+    """Further checks of an import: each returns the fault of a row."""
     rebuild: Callable[[Transaction, Callable[[int], object]], None] | None = None
-    """Makes again what is not exported, and says from time to time how many rows are done."""
+    """Fills the tables that are not exported, and reports from time to time how many rows are done."""
     index_prefix: str | None = None
     """How the tables of the area's own index begin; no migration of SQLAlchemy's describes them."""
 

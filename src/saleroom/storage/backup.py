@@ -1,7 +1,7 @@
 """Copies of a SQLite database: made while it is in use, checked, and put in the place of another.
 
-The copy is `VACUUM INTO`: one read transaction, for which no writer waits (docs/decisions/0032 has what it was measured
-against). A file is checked before it replaces the database, and the old database is kept.
+The copy is `VACUUM INTO`: one read transaction, for which no writer waits (docs/decisions/0032 has the alternatives that
+were measured). A file is checked before it replaces the database, and the old database is kept.
 """
 
 from __future__ import annotations

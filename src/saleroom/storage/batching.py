@@ -1,4 +1,4 @@
-"""Reads that many ask for at the same time, by one transaction."""
+"""Shared reads: many questions at the same time, answered by one transaction."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Answers = Sequence[V | Exception]
 
 
 Waiting = tuple[K, Sequence["asyncio.Future[V]"]]
-"""A question, and the futures of those who wait for its answer."""
+"""A question, and the futures that wait for its answer."""
 
 
 class Batches(Generic[K, V]):
@@ -41,7 +41,7 @@ class Batches(Generic[K, V]):
     ) -> None:
         """`take` returns the next batch, which is empty if nothing waits; `answer` answers it in one transaction.
 
-        The log tells by `name` what the questions are.
+        The log has the `name` of the questions.
         """
         self._name = name
         self._take = take
@@ -64,13 +64,13 @@ class Batches(Generic[K, V]):
             self._serving = None
 
     async def _settle(self, batch: Sequence[Waiting[K, V]]) -> None:
-        """Answer every question of `batch`. If the transaction breaks, ask them one by one to find the one to blame."""
+        """Answer every question of `batch`. If the transaction breaks, ask them one by one to find the bad one."""
         try:
             answers = await self._answer([question for question, _ in batch])
         except Unavailable as error:
             answers = [Unavailable(str(error)) for _ in batch]
         except Exception as error:
-            # A bug, or a row that the database refuses: only those who asked for it are told.
+            # A bug, or a row that the database refuses: only its own question gets the error.
             if len(batch) > 1:
                 log.exception("a batch failed; trying its parts one by one", batch=self._name, size=len(batch))
                 for one in batch:
@@ -81,11 +81,11 @@ class Batches(Generic[K, V]):
 
 
 def tell(batch: Sequence[Waiting[K, V]], answers: Answers[V]) -> None:
-    """Give everybody who still waits for a question of `batch` its answer."""
+    """Set the answers of `batch` in the futures that still wait."""
     for (_, futures), answer in zip(batch, answers, strict=True):
         for future in futures:
             if future.done():
-                continue  # The client has gone, or has been told. A bid is decided all the same.
+                continue  # The client has gone, or has its answer. A bid is decided all the same.
             if isinstance(answer, Exception):
                 future.set_exception(answer)
             else:
@@ -97,7 +97,7 @@ class _Waiting(Struct, Generic[V]):
     asker: Asker | None
 
     def stays(self) -> bool:
-        """Whether somebody still waits here."""
+        """Whether anyone still waits for the answer."""
         if not self.future.done() and self.asker is not None and self.asker.gone:
             self.future.set_exception(Abandoned())
         return not self.future.done()
@@ -107,7 +107,7 @@ class SharedRead(Generic[K, V]):
     """One use case for many: questions that arrive during a transaction share the next one, and equal ones are asked once.
 
     An answer is never older than its question, because its transaction began afterwards; no answer is kept. A question is
-    dropped if all who asked have hung up before its transaction begins. Questions must be cheap, as they wait for each other.
+    dropped if all its clients have hung up before its transaction begins. Questions must be cheap, as they wait for each other.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class SharedRead(Generic[K, V]):
         answer: Callable[[Transaction, Sequence[K]], Answers[V]],
         batch_max: int = BATCH_MAX,
     ) -> None:
-        """Take a use case that answers several questions, each by its answer or by what it is refused with."""
+        """Take a use case that answers several questions, each by its answer or its refusal."""
         self._database = database
         self._answer = answer
         self._batch_max = batch_max
@@ -124,14 +124,14 @@ class SharedRead(Generic[K, V]):
         self._batches = Batches("reads", self._take, self._read)
 
     async def ask(self, question: K) -> V:
-        """Return the answer. Raises what the question is refused with, or Unavailable."""
+        """Return the answer. Raises the refusal of the question, or Unavailable."""
         future: asyncio.Future[V] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(question, []).append(_Waiting(future, ASKER.get()))
         self._batches.start()
         return await future
 
     def _take(self) -> list[Waiting[K, V]]:
-        """Return the next questions that somebody still waits for."""
+        """Return the next questions whose answer anyone still waits for."""
         batch: list[Waiting[K, V]] = []
         while self._waiting and not batch:
             for question in list(islice(self._waiting, self._batch_max)):

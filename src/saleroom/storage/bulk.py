@@ -119,12 +119,12 @@ def among_pairs(
 
 
 def _values(listed: ColumnElement[str]) -> Select[Any]:
-    """The values of a JSON array, as rows."""
+    """Return the values of a JSON array, as rows."""
     return select(func.json_each(listed).table_valued("value").c.value)
 
 
 def _one_row(gather: Any, array: Any, statement: Select[Any]) -> Select[Any]:
-    """All rows as one with one JSON text: the drivers take longer for a row than for what is in it."""
+    """Return all rows as one row with one JSON text: the drivers take longer for a row than for its content."""
     rows = statement.subquery()
     return select(cast(gather(array(*rows.c)), Text))
 

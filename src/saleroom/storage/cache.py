@@ -1,6 +1,6 @@
 """A cache of committed rows, in memory, for each process.
 
-An area declares what it caches by a `CacheKey`, and checks with the database that a cached value is current before using it.
+An area declares a `CacheKey` for each kind of values, and checks with the database that a cached value is current before use.
 A version number alone does not prove that: after a failover to a standby that lacks the last commits, or after a restore,
 other rows reach the same number. Nothing enters the cache before it is committed.
 """
@@ -52,7 +52,7 @@ class Recent(Generic[V]):
 
 
 class Cache:
-    """What one process has cached: the values of each key by number."""
+    """The cache of one process: the values of each key, by number."""
 
     def __init__(self) -> None:
         self._by_key: dict[CacheKey[Any], Recent[Any]] = {}

@@ -119,7 +119,7 @@ class Database:
             self._reading = self._writing = Turns(pool_size)
 
     async def write(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run `use_case` in a transaction that may write, and return what it returns after the commit.
+        """Run `use_case` in a transaction that may write, and return its result after the commit.
 
         After a deadlock, a serialisation failure or TryAgain everything is rolled back, and it is tried again.
         Raises Unavailable if the database cannot be reached or is busy for too long, and whatever the use case raises. For a
@@ -219,7 +219,7 @@ def parse_url(text: str) -> URL:
     """Return the database URL that people write, for the drivers used here.
 
     Takes `sqlite:///file`, `postgresql://` and `postgres://` (with or without a driver, with libpq's `sslmode` and `host`).
-    Raises ValueError naming what is wrong, never the password.
+    Raises ValueError naming the fault, never the password.
     """
     try:
         url = make_url(text)

@@ -1,4 +1,4 @@
-"""Reasons why a transaction fails that are not the use case's own."""
+"""Reasons for which a transaction fails, besides those of its use case."""
 
 from __future__ import annotations
 

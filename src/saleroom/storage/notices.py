@@ -1,7 +1,7 @@
 """Notices between the processes on one PostgreSQL database: the log has grown.
 
 A notice carries no data and may be lost: a process that receives one looks at the log. It is sent after the commit and on
-a connection of its own, because `NOTIFY` inside a transaction makes all commits of the server wait for each other.
+a separate connection, because `NOTIFY` inside a transaction makes all commits of the server wait for each other.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Transactions on PostgreSQL: the pool, lost connections, and what its errors mean."""
+"""Transactions on PostgreSQL: the pool, lost connections, and the meaning of its errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ without this limit the house waits for some 15 minutes, and the server keeps the
 _PROBES = 3
 CONNECT_SECONDS_MAX = 10.0
 _STRANGE_STATEMENTS = frozenset({"26000", "42P05"})
-"""A prepared statement that is not there, or there already: the session is another one."""
+"""A prepared statement does not exist, or exists already: the session is another one."""
 _POOLER_FOUND = (
     "a pooler such as PgBouncer gives each transaction another session; "
     "set database_pooler to transaction, or let the pooler keep prepared statements (PgBouncer 1.21, max_prepared_statements)"
@@ -152,7 +152,7 @@ def _probe(connection: DBAPIConnection, _: object) -> None:
 
 
 def _be_impatient(connection: DBAPIConnection, _: object) -> None:
-    """Set how long the server waits for locks, and for a machine that says nothing any more.
+    """Set how long the server waits for locks, and for a machine that has fallen silent.
 
     It is not sent as a parameter of the connection: a pooler may refuse that.
     """

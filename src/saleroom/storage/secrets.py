@@ -23,7 +23,7 @@ def find(tx: Transaction) -> str | None:
 
 
 def find_or_make(tx: Transaction) -> str:
-    """Return the secret; make one if there is none."""
+    """Return the secret, and make it if it does not exist."""
     value = find(tx)
     if value is None:
         value = secrets.token_hex(SECRET_BYTES)

@@ -1,4 +1,4 @@
-"""Transactions on SQLite: threads, turns, and what its errors mean."""
+"""Transactions on SQLite: threads, turns, and the meaning of its errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from saleroom.storage.faults import Unavailable
 R = TypeVar("R")
 
 READERS = 5
-"""Threads that read; `storage/turns.py` says for whom. Strangers have three of them, costly reads one."""
+"""Threads that read; `storage/turns.py` assigns them. Strangers have three of them, costly reads one."""
 INTERRUPT_SECONDS = 0.05
 """How often a read that is no longer wanted is interrupted: between two of its statements that goes unnoticed."""
 BUSY_SECONDS = 30

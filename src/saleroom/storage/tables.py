@@ -1,4 +1,4 @@
-"""The tables of the platform itself: what all processes of a house share."""
+"""The tables of the platform itself, which all processes of a house share."""
 
 from __future__ import annotations
 

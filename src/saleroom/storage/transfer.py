@@ -1,6 +1,6 @@
 """The whole house as lines of JSON, the same from either database; docs/backup.md describes the format.
 
-The tables that the areas declare (`HouseTables`) decide what is written: a new table or column needs no change here.
+The tables that the areas declare (`HouseTables`) decide the content: a new table or column needs no change here.
 """
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ class _Lines:
             yield self.number, found, line
 
     def check_summary(self, counted: dict[str, Any]) -> None:
-        """Raise Broken unless the summary says what has been read, and is the last line."""
+        """Raise Broken unless the summary agrees with the lines read, and is the last line."""
         expected = canonical({**counted, "sha256": self._hashed.hexdigest()}) + b"\n"
         if self.summary != expected:
             raise Broken(f"line {self.number}: the summary does not fit what is above it: a line is changed or missing")
@@ -305,7 +305,7 @@ def _read_row(house: HouseTables, table: Table, row: Any, number: int) -> dict[s
 
 
 def _text_fault(house: HouseTables, column: Column[Any], value: Any) -> Fault | None:
-    """Return what is wrong with a text: an import prints and publishes it. Other values have no fault."""
+    """Return the fault of a text, which the house prints and publishes. Other values have no fault."""
     if not isinstance(value, str) or not isinstance(column.type, String):
         return None
     rule = house.text_rules.get(column)
@@ -369,7 +369,7 @@ def _insert(tx: Transaction, table: Table, rows: list[dict[str, Any]], number: i
     except (DBAPIError, OverflowError) as error:
         if isinstance(error, DBAPIError) and error.connection_invalidated:
             raise
-        # What the driver says may repeat values, digests of passwords among them.
+        # The driver's message may repeat values, such as digests of passwords.
         raise Broken(f"before line {number}: the database refuses a row of {table.name}") from None
 
 

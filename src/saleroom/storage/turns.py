@@ -51,7 +51,7 @@ WAITING_MAX = {Rank.LOGIN: 256, Rank.ORDINARY: 1024, Rank.COSTLY: 32}
 
 
 class Asker(Protocol):
-    """The client for whom a transaction runs."""
+    """The client for which a transaction runs."""
 
     @property
     def gone(self) -> bool:
@@ -62,11 +62,11 @@ class Asker(Protocol):
 
 
 ASKER: ContextVar[Asker | None] = ContextVar("asker", default=None)
-"""The client for whom the present task works; None is the house itself."""
+"""The client for which the present task works; None is the house itself."""
 
 
 def begin_for_all(work: Coroutine[Any, Any, R]) -> asyncio.Task[R]:
-    """Return a task that works for the house, not for the client in whose request it began."""
+    """Return a task that works for the house, not for the client of the request in which it began."""
     context = copy_context()
     context.run(ASKER.set, None)
     return asyncio.create_task(work, context=context)
@@ -247,7 +247,7 @@ class Turns:
 
 
 async def within_limits(asker: Asker, seconds_max: float, work: Coroutine[Any, Any, R]) -> R:
-    """Return what `work` returns; stop it if it takes too long (Busy) or the client has gone (Abandoned).
+    """Return the result of `work`; stop it if it takes too long (Busy) or the client has gone (Abandoned).
 
     Short work costs one timer.
     """

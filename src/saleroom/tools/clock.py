@@ -15,7 +15,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class HouseClock:
-    """This machine's clock until the house has told its time, and from then on the house's."""
+    """This machine's clock until the house has sent its time, and from then on the house's."""
 
     def __init__(self) -> None:
         self._ahead = time.time() - time.monotonic()

@@ -20,5 +20,5 @@ class NoAnswer(ToolError):
 
 
 def not_a_house(url: str) -> ToolError:
-    """Return the error for an address at which something else answers."""
+    """Return the error for an address at which another server answers."""
     return ToolError(f"{url} answers, but not as an auction house does; check the address")

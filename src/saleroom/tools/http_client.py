@@ -33,7 +33,7 @@ _NO_HEADERS: Mapping[str, str] = {}
 
 
 class UnfitBody(NoAnswer):
-    """The body is compressed, though nobody asked for that, or longer than any body of a house."""
+    """The body is compressed although the client did not ask for it, or longer than any body of a house."""
 
 
 class Answer(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""How far a long command is, on a terminal."""
+"""The progress of a long command, on a terminal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Progress(Bars):
         columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=None), TaskProgressColumn())
         console = Console(stderr=True) if console is None else console
         self.details: RenderableType = ""
-        """What is shown below the bar."""
+        """The lines below the bar."""
         super().__init__(*columns, console=console, auto_refresh=False, transient=True, expand=True)
         self._shown = console.is_terminal
         self._next = time.monotonic() + quiet_seconds

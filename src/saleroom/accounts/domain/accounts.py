@@ -30,14 +30,14 @@ class Account(Struct, frozen=True):
 
 
 def parse_username(text: str) -> str | Fault:
-    """Return the username as it is stored, in lower case, or what is wrong with it."""
+    """Return the username as it is stored, in lower case, or its fault."""
     if _USERNAME.fullmatch(text) is None:
         return Fault("username_format", "must be 3 to 32 characters of a-z, 0-9, '.', '_' and '-'")
     return text.lower()
 
 
 def parse_password(text: str) -> str | Fault:
-    """Return the password, unmodified, or what is wrong with it."""
+    """Return the password, unmodified, or its fault."""
     if not PASSWORD_MIN <= len(text) <= PASSWORD_MAX:
         message = f"must have {PASSWORD_MIN} to {PASSWORD_MAX} characters"
         return Fault("password_length", message, least=PASSWORD_MIN, most=PASSWORD_MAX)

@@ -1,4 +1,4 @@
-"""The names of devices, from what their browsers say of themselves."""
+"""The names of devices, from the User-Agent of their browsers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PROGRAM = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
 def agent(user_agent: str) -> str:
     """Return a device's name for people, such as `Firefox on Android`, or a program's own name, or an empty text.
 
-    No other text of the header is returned: pages show the name, and a sender must not put words into the house's mouth.
+    No other text of the header is returned: pages show the name, and a sender must not choose the words of a page.
     """
     browser = next((name for word, name in _BROWSERS if re.search(rf"{word}\w*/", user_agent)), None)
     system = next((name for word, name in _SYSTEMS if word in user_agent), None)

@@ -64,7 +64,7 @@ class Session(Struct, frozen=True):
 
 
 class Accounts:
-    """The use cases that digest a password. Each database access in them is a transaction of its own."""
+    """The use cases that digest a password. Each access to the database in them is a separate transaction."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Accounts:
         registrations: Registrations | None,
         failed_logins: FailedLogins | None = None,
     ) -> None:
-        """`registrations` is None in a house with closed registration."""
+        """`registrations` is None if registration is closed."""
         self._database = database
         self._passwords = passwords
         self._registrations = registrations
@@ -181,7 +181,7 @@ def change_digest(tx: Transaction, token: str, verified: str, digest: str) -> bo
 def start_session(tx: Transaction, user_id: int, verified: str, newer: str | None, agent: str) -> IssuedToken | None:
     """Store and return a new token for the user whose password belongs to the digest `verified`.
 
-    Return None if `verified` is no longer the user's digest: an old password lets nobody in. `newer` replaces the digest, if
+    Return None if `verified` is no longer the user's digest: an old password no longer works. `newer` replaces the digest, if
     given. Of more than `SESSIONS_MAX` sessions the oldest ends.
     """
     if accounts.lock_digest(tx, user_id) != verified:

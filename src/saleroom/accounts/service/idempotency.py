@@ -15,7 +15,7 @@ from saleroom.storage.database import Transaction
 def once(tx: Transaction, account: Account, key: IdempotencyKey | None, act: Callable[[], bytes]) -> bytes:
     """Return the answer of `act`, or the first answer if a request of `account` with this key was accepted before.
 
-    A refused request is not stored, so a repeat of it runs again. Raises IdempotencyMismatch, and what `act` raises.
+    A refused request is not stored, so a repeat of it runs again. Raises IdempotencyMismatch, and as `act` does.
     """
     if key is None:
         return act()

@@ -1,4 +1,4 @@
-"""Password digests: Argon2id in a small pool of its own, so that many logins at once do not slow bids."""
+"""Password digests: Argon2id in a separate small pool of threads, so that many logins at once do not slow bids."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 THREADS = 2
 WAITING_MAX = 64
-"""Logins that may wait. Any more are refused as `busy` at once, instead of waiting for seconds."""
+"""Logins that may wait. Further ones are refused as `busy` at once, instead of waiting for seconds."""
 SHARE_MAX = (THREADS + WAITING_MAX) // 2
 """How many of these one network may have, so that others have the rest."""
 

@@ -1,4 +1,4 @@
-"""Rate limits: failed logins, registrations, and whatever else comes too often.
+"""Rate limits: failed logins, registrations, and other requests that come too often.
 
 Each process counts for itself: a house with several processes is that much more lenient (docs/decisions/0030).
 """

@@ -34,7 +34,7 @@ auth_tokens = Table(
     Column("expires_at", Instant, nullable=False, index=True),
     Column("agent", String),
 )
-"""`agent` is the name of the device that logged in, if it told one."""
+"""`agent` is the name of the device that logged in, if it gave one."""
 
 
 idempotency = Table(

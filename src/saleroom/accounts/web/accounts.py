@@ -23,7 +23,7 @@ SESSION_DIGITS_MAX = 18
 
 
 class AccountPages:
-    """The pages of one's account."""
+    """The pages of the reader's account."""
 
     def __init__(self, site: Site, services: AccountServices) -> None:
         self._site = site
@@ -74,7 +74,7 @@ class AccountPages:
         return await self._password_page(request)
 
     async def password_place(self, _: Request) -> Response:
-        """GET /.well-known/change-password: where password managers look for this form (W3C, "A Well-Known URL")."""
+        """GET /.well-known/change-password: the address by which password managers find the form (W3C, "A Well-Known URL")."""
         return go_to("/mine/password")
 
     async def change_password(self, request: Request) -> Response:
@@ -165,7 +165,7 @@ class AccountPages:
         return self._site.page(request, template, await self._site.viewer(request), context, refused=refused)
 
     def _refusal(self, request: Request, refused: Refused | None) -> dict[str, Any]:
-        """Return what the forms show of a refusal."""
+        """Return the parts of a refusal that the forms show."""
         language, words = self._site.language(request), self._site.words
         return {
             "again": refused is not None,

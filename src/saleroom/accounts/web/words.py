@@ -1,4 +1,4 @@
-"""What the pages say when accounts refuse something."""
+"""The words of the pages for the refusals of accounts."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class MyBidPage(Struct, frozen=True):
 
 
 def bid_faults(values: dict[str, Any]) -> Mapping[str, list[Fault]]:
-    """Return what is wrong with amount and maximum together."""
+    """Return the faults of amount and maximum together."""
     amount, maximum = values.get("amount"), values.get("maximum")
     if amount is None and maximum is None:
         return {"body": [Fault("required", "must have an amount, a maximum, or both")]}

@@ -32,7 +32,7 @@ from saleroom.storage import faults
 
 PAYLOAD_BYTES_MAX = 4096
 UNDER_WAY_MAX = 1024
-"""Bids that may wait for a decision. Any more are refused as `busy` at once."""
+"""Bids that may wait for a decision. Further ones are refused as `busy` at once."""
 RATE_PER_SECOND = 20
 RATE_BURST = 40
 RESPONSE_TOPIC_MAX = 256
@@ -53,7 +53,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def command_id(text: str) -> str | Fault:
-    """Return the id of a command, or what is wrong with it. The answer's topic ends with it."""
+    """Return the id of a command, with which the topic of its answer ends, or its fault."""
     if len(text) > COMMAND_ID_MAX or re.fullmatch(COMMAND_ID_PATTERN, text) is None:
         return Fault(
             "command_id", f"must have 1 to {COMMAND_ID_MAX} characters of A-Z a-z 0-9 . _ ~ : / -, no part empty"
@@ -119,7 +119,7 @@ class CommandHandler:
             self._outage.failed(str(error))
             body = _refusal(problems.Unavailable())
         except Exception:
-            # As over HTTP: the log has the details, the device learns nothing of the inside.
+            # As over HTTP: the log has the details, the device gets none.
             log.exception("internal error", topic=arrived.topic)
             body = _refusal(problems.InternalError())
         return Reply(topic, body, arrived.correlation)

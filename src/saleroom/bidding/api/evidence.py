@@ -1,4 +1,4 @@
-"""Evidence for anyone who checks the house: ledgers, the keys of receipts, the time."""
+"""Evidence against which anyone can check the house: ledgers, the keys of receipts, the time."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ _FIELDS: dict[str, tuple[Schema, str]] = {
     "window": ({"minimum": 1}, "Seconds before the end in which a bid moves it."),
     "winner": (USERNAME, "The buyer; null if it was not sold."),
 }
-"""The members of events' `data`: what the schema says beyond their type, and their meaning, which is the same everywhere."""
+"""The members of events' `data`: the schema beyond their type, and their meaning. A name means the same everywhere."""
 
 
 SUMMARIES = {

@@ -23,7 +23,7 @@ from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Busy, Fault, Invalid, TooManyRequests
 
 OCTETS = "application/octet-stream"
-"""The only type with which many generated clients send bytes."""
+"""Many generated clients can send bytes with this type only."""
 PHOTO_IDS_MAX = 100
 """A longer list is refused unread; a lot may have far fewer."""
 _decode_texts = msgspec.json.Decoder(list[str]).decode

@@ -1,4 +1,4 @@
-"""Preconditions: the auction as the sender of a request has seen it, and what has changed since."""
+"""Preconditions: the auction as the sender of a request has seen it, and the changes since."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def _explain(call: Call[BiddingServices], refused: AuctionChanged) -> Auct
 
 
 async def with_changes(services: BiddingServices, gid: str, refused: AuctionChanged) -> AuctionChanged:
-    """Return `refused` with what has changed, read outside the transaction that refused: bids do not wait for it."""
+    """Return `refused` with the changes, read outside the transaction that refused: bids do not wait for it."""
     if refused.seen is None:
         return refused
     version, changes = await services.shared_reads.ask(reading.changed_since, gid, refused.seen)
@@ -51,4 +51,4 @@ async def with_changes(services: BiddingServices, gid: str, refused: AuctionChan
 
 
 EXPLANATIONS: Mapping[type[Refused], Explain[BiddingServices]] = {TermsChanged: _explain, PreconditionFailed: _explain}
-"""The refusals that say what has changed in the auction since it was seen."""
+"""The refusals that name the changes of the auction since it was seen."""

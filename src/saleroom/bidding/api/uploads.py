@@ -25,14 +25,14 @@ from saleroom.kernel.errors import Busy
 FORM_PHOTOS_MAX = 6
 """How many photos of the largest size may come with one form; of smaller photos, more may come."""
 TEXT_BYTES_MAX = 256 * 1024
-"""All of a form that is not photos: a ladder and a description in the longest characters are shorter."""
+"""The most bytes of a form besides photos: a ladder and a description in the longest characters are shorter."""
 
 
 async def picture(request: Request, house: Photos, token: str, address: str) -> Photo:
     """Return the photo made from the body of a request from this address.
 
-    Raises what refuses the sender before the body is read, and then BodyTooLarge, BodyTimedOut, ClientDisconnect or what
-    `store` raises.
+    Before the body is read, raises the refusals of the sender; then BodyTooLarge, BodyTimedOut, ClientDisconnect, or as
+    `store` does.
     """
     sender = Sender.at(await house.check(token), address)
     with house.receiving(sender):

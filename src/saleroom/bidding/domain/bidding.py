@@ -32,7 +32,7 @@ class _Circumstances(Struct, frozen=True, kw_only=True):
 class BidRequest(_Circumstances, frozen=True):
     """A bidder's request: an `amount` to be shown, a `maximum` to bid up to, or both with amount <= maximum.
 
-    `received_at` is when the house received it: evidence, which decides nothing. `seen` is what the bidder has seen.
+    `received_at` is when the house received it: evidence, which decides nothing. `seen` is the state that the bidder has seen.
     """
 
     amount: Decimal | None

@@ -1,4 +1,4 @@
-"""How an auction opens and closes by the clock, and what an outage changes (docs/rules.md, "Closing")."""
+"""How an auction opens and closes by the clock, and the effect of an outage (docs/rules.md, "Closing")."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def open_if_due(auction: Auction, now: datetime) -> list[Event]:
 
 
 def settle(auction: Auction, now: datetime) -> list[Event]:
-    """Return what the clock has brought about by `now`: the opening, then the close.
+    """Return the events that the clock has caused by `now`: the opening, then the close.
 
     Both are dated by the auction's start and end, not by `now`: the result is the same for each process and at any time.
     """

@@ -51,7 +51,7 @@ class Event(Struct, frozen=True, kw_only=True, rename="camel"):
     PRIVATE: ClassVar[frozenset[str]] = frozenset()
     SEALED: ClassVar[frozenset[str]] = frozenset()
     PUBLIC: ClassVar[bool] = True
-    """False if only the replay may learn that it happened."""
+    """False if only the replay may know of it."""
 
     at: datetime
 

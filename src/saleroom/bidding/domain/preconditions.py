@@ -19,7 +19,7 @@ _SECRET = frozenset({"reserve_price"})
 
 
 class Precondition(Struct, frozen=True, kw_only=True):
-    """The state of an auction that a request rests on; None for what the request does not name.
+    """The state of an auction that a request rests on; a field is None if the request does not name it.
 
     `version`: terms and photos must not have changed since that version, but others may have bid. `tags`: the auction must
     still have one of these (`Auction.tag`). `price`: the buy-now price.

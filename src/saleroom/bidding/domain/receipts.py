@@ -1,4 +1,4 @@
-"""Receipts: what the house signs for an accepted bid, as the payload of a JSON Web Signature (docs/ledger.md)."""
+"""Receipts: the house's statement of an accepted bid, as the payload of a JSON Web Signature (docs/ledger.md)."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def create(
 ) -> bytes:
     """Create an auction, with `photos` (ids) on it, and return its JSON, as its author sees it.
 
-    `most` is how many the author may run at a time and create in a day; None is any number. Raises Unauthenticated,
+    `most` is how many the author may run at a time and create in a day; None is for any number. Raises Unauthenticated,
     IdempotencyMismatch, TooManyAuctions, or Invalid if the terms contradict each other or the clock, or if the lot cannot have
     the photos (field `photos`).
     """

@@ -44,7 +44,7 @@ class BidCommand(Struct, frozen=True):
 @ranked(Rank.HOUSE)
 @brief
 def place_bids(tx: Transaction, commands: Sequence[BidCommand], key: SigningKey | None = None) -> list[bytes | Refused]:
-    """Decide `commands` in order of arrival and return each one's answer: JSON of a `BidAnswer`, or the refusal.
+    """Decide `commands` in order of arrival and return the answer to each: JSON of a `BidAnswer`, or the refusal.
 
     Receipts are signed with `key`; without it the key is read from the database. The number of statements does not
     depend on the number of bids. A refused bid changes nothing, and does not affect the others.
@@ -109,7 +109,7 @@ def buy_now(
 ) -> bytes:
     """Sell the auction to the caller at its buy-now price and close it; return JSON of a `BidAnswer`.
 
-    Raises Unauthenticated, UnknownAuction, IdempotencyMismatch, and what `domain.bidding.buy_now` raises.
+    Raises Unauthenticated, UnknownAuction, IdempotencyMismatch, and as `domain.bidding.buy_now` does.
     """
     buyer = authenticate(tx, token)
     auction = lock_one(tx, gid)
@@ -132,7 +132,7 @@ def _received(request: BidRequest, now: datetime) -> BidRequest:
 
 
 def _answer(tx: Transaction, key: SigningKey, bidder: Party, request: BidRequest, made: Sequence[Step]) -> bytes:
-    """Return the answer to a bid that brought about `made`: its own row of the history, the auction, and the receipt."""
+    """Return the answer to a bid that led to the steps `made`: its own row of the history, the auction, and the receipt."""
     auction, last, _ = made[-1]
     placed = next((e for _, e, _ in reversed(made) if isinstance(e, BidPlaced) and e.bidder_id == bidder.id), None)
     bid = (

@@ -15,14 +15,14 @@ from saleroom.bidding.storage.listing import Filter, Mark, Sort
 from saleroom.storage.database import Transaction
 
 COUNT_MAX = 1000
-"""The lots of a list are counted up to here: nobody reads a higher number."""
+"""The highest number of lots that is counted: nobody reads a higher one."""
 SCREEN_BIDS = 5
 
 
 class Catalogue(Struct, frozen=True, kw_only=True):
-    """A page of lots with the first photo of each, by gid. `count` is of the whole list, up to COUNT_MAX + 1.
+    """A page of lots with the first photo of each, by gid. `count` is that of the whole list, up to COUNT_MAX + 1.
 
-    `begun`: the house has, or had, any lot.
+    `begun`: whether the house has had any lot.
     """
 
     lots: list[AuctionView]

@@ -1,4 +1,4 @@
-"""Opening and closing by the clock, exactly once, by the first process that comes; and extensions after an outage."""
+"""Opening and closing by the clock, exactly once, by the first process to do so; and extensions after an outage."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from saleroom.storage.faults import Unavailable
 log = structlog.get_logger()
 
 BATCH = 250
-"""Auctions settled in one transaction. Bids wait for it, some 30 ms."""
+"""Auctions settled in one transaction. Bids wait some 30 ms for it."""
 AHEAD = timedelta(seconds=6)
 """A heartbeat and a second."""
 HEARTBEAT_SECONDS = 5.0
@@ -81,7 +81,7 @@ def _reopen(tx: Transaction, down_since: datetime, now: datetime) -> int:
 
 
 class Closer:
-    """Settles what is due, and sleeps until the next start or end. Each process may run one."""
+    """Settles the auctions that are due, and sleeps until the next start or end. Each process may run one."""
 
     SWEEP_SECONDS = 3600.0
 
@@ -91,7 +91,7 @@ class Closer:
         self._sooner = asyncio.Event()
         self._wakes_at = float("inf")
         self._noted = float("inf")
-        """The earliest instant due of the auctions committed since the last round began, which may have missed them."""
+        """When the first auction is due of those committed since the last round began. That round may have missed them."""
         self._swept_at = float("-inf")
         self._waits = False
         """Whether the database was unavailable in the last round, which has been logged."""
@@ -106,7 +106,7 @@ class Closer:
                 self._sooner.set()
 
     async def begin(self) -> None:
-        """Settle what fell due while no process served. If the database is unavailable, `run` does it as soon as it can.
+        """Settle the auctions that fell due while no process served. Without the database, `run` does so as soon as it can.
 
         A process that starts meanwhile serves reads, as the others do.
         """
@@ -116,7 +116,7 @@ class Closer:
             self._wait(error)
 
     async def settle(self) -> float:
-        """Settle all that is due now, and return the seconds until the next round. Raises Unavailable."""
+        """Settle all auctions that are due now, and return the seconds until the next round. Raises Unavailable."""
         while True:
             settled = await self._database.write(settle_due, reopens=self._reopens)
             if settled.reopened:
@@ -127,7 +127,7 @@ class Closer:
         return min(next_seconds, HEARTBEAT_SECONDS)
 
     async def _look_ahead(self) -> None:
-        """Read what is due before the next heartbeat into the cache, for thousands of ends within one second."""
+        """Read the auctions due before the next heartbeat into the cache, as thousands may end within one second."""
         soon = await self._database.read(due_soon)
         for start in range(0, len(soon), BATCH):
             await self._database.read(auctions.by_ids, soon[start : start + BATCH])
@@ -145,7 +145,7 @@ class Closer:
                 await self._look_ahead()
                 if loop.time() - self._swept_at > self.SWEEP_SECONDS:
                     self._swept_at = loop.time()
-                    # Few at a time, as bids wait for each transaction.
+                    # A few at a time, as bids wait for each transaction.
                     while await self._database.write(sweep) >= SWEPT_AT_ONCE:
                         pass
                     while await self._database.write(photos.sweep) == photos.SWEPT_AT_ONCE:

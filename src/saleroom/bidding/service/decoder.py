@@ -1,6 +1,6 @@
-"""The decoder: each picture is decoded in a process of its own, which is killed if it takes too long.
+"""The decoder: each picture is decoded in a separate process, which is killed if it takes too long.
 
-Picture libraries are large programs that read files of strangers. In a process of its own, one can neither delay nor crash
+Picture libraries are large programs that read files of strangers. In a separate process, one can neither delay nor crash
 the house, and the kernel limits its memory and time (decoder_process.py).
 """
 
@@ -26,7 +26,7 @@ from saleroom.kernel.errors import Busy, Fault, Invalid
 log = structlog.get_logger()
 
 SECONDS_MAX = 30.0
-"""The longest life of a process. It has 10 s of processor time, which take longer on a busy machine."""
+"""How long a process may live. It has 10 s of processor time, which take longer on a busy machine."""
 ANSWER_BYTES_MAX = 64 * 2**20
 PIECE_BYTES = 1 << 20
 _PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from saleroom.bidding.service.decoder_process import main; main()"
@@ -60,7 +60,7 @@ class Decoder:
             return _made(await self._run(data))
 
     def close(self) -> None:
-        """Kill what runs, and refuse further pictures."""
+        """Kill the running process, and refuse further pictures."""
         self._is_closed = True
         for process in self._running:
             process.end()

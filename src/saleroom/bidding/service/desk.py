@@ -1,4 +1,4 @@
-"""The desk: bids of all channels wait here, and those that wait share one transaction."""
+"""The desk: bids of all channels wait here, and waiting bids share one transaction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BATCH_MAX = 512
 WAITING_MAX = 4096
 """Beyond it a bid is refused as `busy` at once, since an answer after the end of the auction would be worse."""
 LOOK_FROM = BATCH_MAX
-"""From so many waiting bids on, new ones are checked before they line up; they must wait anyway."""
+"""From so many waiting bids on, new ones are checked before they line up, as they must wait anyway."""
 AT_DOOR_MAX = 4 * WAITING_MAX
 """The most bids that wait for the check of their token and auction. The house checks forged bids faster than they come."""
 
@@ -88,7 +88,7 @@ class Desk:
                     refusals: Sequence[Exception | None] = await self._database.read(
                         dismissed, [bid for bid, _ in some]
                     )
-                except Exception as error:  # noqa: BLE001  # told to all: a bid that cannot be checked does not pass
+                except Exception as error:  # noqa: BLE001  # each bidder gets it: a bid that cannot be checked does not pass
                     refusals = [error] * len(some)
                 for (command, answer), refusal in zip(some, refusals, strict=True):
                     self._at_door.popleft()
@@ -97,7 +97,7 @@ class Desk:
             self._looking = None
 
     def _pass(self, command: BidCommand, answer: asyncio.Future[bytes], refusal: Exception | None) -> None:
-        """Let one bid line up, or tell it why not."""
+        """Let one bid line up, or answer it with the refusal."""
         if refusal is None:
             try:
                 self._line_up(command, answer)

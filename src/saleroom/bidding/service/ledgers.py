@@ -19,9 +19,9 @@ Read = Callable[[Transaction, int, int, int], Sequence[LedgerEvent]]
 
 
 async def lines(database: Database, auction: Auction) -> AsyncIterator[bytes]:
-    """Yield the ledger of `auction` up to where it was, opened if it was over; some lines at a time. Raises Unavailable.
+    """Yield the ledger as far as `auction` has it, opened if the auction is over; some lines at a time. Raises Unavailable.
 
-    As long as it runs, the pages are of public events, so that they end at the same lines whatever is hidden between them.
+    While the auction runs, pages count public events only, so that the ends of pages do not reveal hidden events.
     """
     writer = LedgerWriter(auction.chain.seed if auction.over else None)
     read: Read = event_log.logged if auction.over else event_log.published

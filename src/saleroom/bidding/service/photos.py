@@ -43,7 +43,7 @@ PLACES = 16
 """The most photos that may be uploading or waiting for the decoder; a form with files takes a place for each photo's size."""
 PLACES_OF_USER, PLACES_OF_NETWORK = 6, 10
 PLACES_KEPT = 4
-"""The last places are for users and networks that hold none."""
+"""The last places, which are for users and networks that hold none."""
 SWEPT_AT_ONCE = 100
 
 
@@ -92,7 +92,7 @@ class Photos:
         return await self._database.write(keep, token, made)
 
     def close(self) -> None:
-        """Kill what is being decoded."""
+        """Kill the decoding of a picture."""
         self._decoder.close()
 
     def _turn(self, key: str) -> asyncio.Lock:
@@ -100,7 +100,7 @@ class Photos:
 
 
 def refuse_too_many(tx: Transaction, token: str) -> Account:
-    """Return the user, who may add one more photo. Raises Unauthenticated or TooManyPhotos."""
+    """Return the user, if one more photo is allowed. Raises Unauthenticated or TooManyPhotos."""
     account = authenticate(tx, token)
     if photos.count_unplaced(tx, account.id) >= UNPLACED_MAX:
         raise TooManyPhotos(limit=UNPLACED_MAX)

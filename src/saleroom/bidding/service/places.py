@@ -22,7 +22,7 @@ class Sender(Struct, frozen=True):
 
     @classmethod
     def at(cls, user: str | None, address: str) -> Sender:
-        """Return the sender for a user at an address; all users of a network who are not logged in count as one."""
+        """Return the sender for a user at an address; without a user, all of a network count as one."""
         place = network(address)
         return cls(f"user {user}" if user is not None else f"stranger at {place}", place)
 

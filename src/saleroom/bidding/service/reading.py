@@ -48,7 +48,7 @@ class MyBid(Struct, frozen=True):
 
 
 class AuctionJson(Struct, frozen=True):
-    """An auction's JSON for its reader; `tag` is the same for the same JSON, and for no other."""
+    """An auction's JSON for its reader; `tag` is the same for the same JSON, and differs for any other."""
 
     json: bytes
     tag: str
@@ -57,9 +57,9 @@ class AuctionJson(Struct, frozen=True):
 @ranked(Rank.HOUSE)
 @brief
 def shown(tx: Transaction, asked: Sequence[tuple[str, str | None]]) -> list[AuctionJson | Exception]:
-    """Return auctions by gid as the holder of a token may see them, or anyone where there is none.
+    """Return auctions by gid as the holder of a token may see them, or without a token as anyone may.
 
-    UnknownAuction stands for what is not there, Unauthenticated for a dead token.
+    UnknownAuction stands for an auction that does not exist, Unauthenticated for a dead token.
     """
     digests = {token: token_digest(token) for _, token in asked if token is not None}
     viewers = accounts.parties_by_token(tx, digests.values(), tx.now()) if digests else {}
@@ -147,7 +147,7 @@ def has_bid(tx: Transaction, token: str | None, gid: str) -> bool:
 
 
 def changed_since(tx: Transaction, gid: str, seen: int | None) -> tuple[int, tuple[Change, ...]]:
-    """Return an auction's version, and the changes to its terms and photos since the version `seen`, as far as the log tells.
+    """Return an auction's version, and the changes to its terms and photos since version `seen`, as far as the log has them.
 
     Raises UnknownAuction.
     """

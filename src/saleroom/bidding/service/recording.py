@@ -11,7 +11,7 @@ from saleroom.bidding.storage import auctions, bids, event_log
 from saleroom.storage.database import Transaction
 
 Step = tuple[Auction, Event, Entry]
-"""An event, its auction as it is right after it, and what the ledger holds of it."""
+"""An event, its auction right after it, and its entry in the ledger."""
 
 
 def steps(auction: Auction, events: Iterable[Event]) -> list[Step]:

@@ -1,6 +1,6 @@
 """Renditions: a picture made upright, in sRGB, on white, in a few widths, as WebP without metadata.
 
-No metadata of a camera is left, such as the place. `make` runs in a process of its own with limits (decoder.py).
+No metadata of a camera is left, such as the place. `make` runs in a separate process with limits (decoder.py).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ SCANS_MAX = 64
 """Passes that a JPEG may make over its picture. Programs write 1 to 20; each costs time in proportion to the pixels."""
 MEGAPIXELS_MAX = {"WEBP": 25, "AVIF": 25}
 MEGAPIXELS_IN_SCANS_MAX = 50
-"""Lower limits where the decoder holds more than the pixels: up to 17 bytes for each of WebP and AVIF, and 8 of a JPEG that
-comes in several scans."""
+"""Lower limits if the decoder holds more than the pixels: up to 17 bytes for each pixel of WebP and AVIF, and 8 for one of a
+JPEG with several scans."""
 _QUALITY = 80
 _STRIP_ROWS = 64
 _ORIENTATION = 0x0112
@@ -56,10 +56,10 @@ _COLOUR_SPACES = {"RGB": "RGB ", "CMYK": "CMYK", "L": "GRAY"}
 """The colour space that a profile names, by the mode of the picture."""
 
 _JPEG_MARKER = re.compile(rb"\xff([\x01-\xcf\xd8-\xfe])")
-"""A marker inside the compressed data, where FF 00 is a byte of its own and FF D0 to FF D7 only divide it."""
+"""A marker inside the compressed data. FF 00 is an escaped byte there, and FF D0 to FF D7 only divide the data."""
 _JPEG_SCAN, _JPEG_END = 0xDA, 0xD9
 _JPEG_BARE = (0x01, 0xD8)
-"""Markers that no length follows."""
+"""Markers without a length."""
 
 # Each thread of a decoder takes more memory.
 AvifImagePlugin.DEFAULT_MAX_THREADS = 1
@@ -76,7 +76,7 @@ class Renditions(Struct, frozen=True):
 
 
 def make(data: bytes) -> Renditions:
-    """Return the renditions of the picture in `data`. Its kind is told by its bytes.
+    """Return the renditions of the picture in `data`. Its bytes tell its kind.
 
     Raises Invalid, field `photo`.
     """

@@ -21,7 +21,7 @@ def _gid_fault(value: str) -> Fault | None:
 
 
 def _file_fault(row: Mapping[str, Any]) -> str | None:
-    """Browsers get these bytes, and the digest goes out in a header."""
+    """Return the fault of a file. Browsers get its bytes, and its digest in a header."""
     if is_webp(row["bytes"]) and hashlib.sha256(row["bytes"]).hexdigest() == row["digest"]:
         return None
     return "the file of a photo is not WebP, or not what its digest says"

@@ -85,7 +85,7 @@ def lock_due(tx: Transaction, now: datetime, limit: int) -> list[Auction]:
     """Return up to `limit` auctions whose start or end has come by `now`, the longest due first, locked in order of id."""
     due = select(auctions.c.id).where(auctions.c.due_at <= now).order_by(auctions.c.due_at).limit(limit)
     ids = tx.execute(due).scalars().all()
-    # Another process may have settled one before the lock was granted; it has then moved the instant at which it is due.
+    # Another process may have settled one before the lock was granted. That auction is then due later, or never.
     return _resolve(tx, _LOCK_DUE(tx, ids, now=now)) if ids else []
 
 
@@ -167,7 +167,7 @@ def running_numbers(tx: Transaction, before: int | None, limit: int) -> list[int
 
 
 def public_json(tx: Transaction, auction: Auction) -> bytes:
-    """Return an auction as anyone may see it. It must have been read, not changed, by `tx`: what is written may be undone."""
+    """Return an auction as anyone may see it. It must have been read, not changed, by `tx`: a change may be rolled back."""
     cached = tx.cache[PUBLIC_JSON]
     head, shown = cached.get(auction.id) or (None, b"")
     if head != auction.chain.head:

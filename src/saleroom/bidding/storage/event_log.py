@@ -71,7 +71,7 @@ def logged(tx: Transaction, auction_id: int, after: int = 0, until: int | None =
 
 def published(tx: Transaction, auction_id: int, after: int, until: int) -> list[LedgerEvent]:
     """Return an auction's public events after version `after` and up to `until`, as they were written."""
-    # Positions are indexed, and what is after a version is also after that position.
+    # Positions are indexed, and an event after a version is also after that position.
     which = (events.c.auction_id == auction_id, events.c.position > after, events.c.version > after)
     return _as_written(tx, select(events).where(*which).order_by(events.c.position).limit(until - after))
 

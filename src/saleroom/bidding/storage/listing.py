@@ -74,7 +74,7 @@ class Filter(Struct, frozen=True, kw_only=True):
 
 
 class Mark(Struct, frozen=True, array_like=True):
-    """The last row of a page and the moment its list stands for: what a cursor holds."""
+    """The content of a cursor: the last row of a page, and the moment of its list."""
 
     key: str
     id: Annotated[int, Meta(ge=0, le=NUMBER_MAX)]
@@ -111,7 +111,7 @@ def count(tx: Transaction, which: Filter, limit: int) -> int:
     looked_for = fold(which.text or "")
     found = select(auctions.c.id).where(*_conditions(tx, which, looked_for))
     if looked_for:
-        # With an OFFSET it stays whole, so that no text is read but those of candidates.
+        # With an OFFSET it stays whole, so that only the texts of candidates are read.
         found = select(found.offset(0).subquery())
         found = found.where(search_index.has(tx, found.selected_columns["id"], looked_for))
     return int(tx.execute(select(func.count()).select_from(found.limit(limit).subquery())).scalar_one())
@@ -147,7 +147,7 @@ def _ordered(part: Select[Any], sort: Sort, limit: int | None = None) -> Select[
 
 
 def _now(tx: Transaction, sort: Sort) -> tuple[ColumnElement[Any], ColumnElement[str]]:
-    """The key as it is, and the moment of this very statement."""
+    """Return the key as it is, and the moment of this statement."""
     if tx.dialect == "postgresql":
         horizon: ColumnElement[str] = cast(func.pg_current_snapshot(), String)
     else:
@@ -158,7 +158,7 @@ def _now(tx: Transaction, sort: Sort) -> tuple[ColumnElement[Any], ColumnElement
 
 
 def _changed(tx: Transaction, horizon: str) -> ColumnElement[bool]:
-    """The condition that an auction has been written since `horizon`, or may have been."""
+    """Return the condition that an auction has been written since `horizon`, or may have been."""
     if tx.dialect == "sqlite":
         return auctions.c.id.in_(select(events.c.auction_id).where(events.c.id > int(horizon)))
     # Each row says by xmin which transaction wrote it, in 32 bits: the last one with that number, up to now.
@@ -172,7 +172,7 @@ def _changed(tx: Transaction, horizon: str) -> ColumnElement[bool]:
 
 
 def _then(tx: Transaction, sort: Sort, horizon: str) -> ColumnElement[Any]:
-    """The key as it was at `horizon`: null for an auction that nobody could see then."""
+    """Return the key as it was at `horizon`: null for an auction that nobody could see then."""
     if tx.dialect == "postgresql":
         # Imported rows have no transaction, and restored rows may have one with a number that is still to come.
         written_by = events.c.written_by
@@ -194,7 +194,7 @@ def _then(tx: Transaction, sort: Sort, horizon: str) -> ColumnElement[Any]:
 
 
 def _transactions_begun() -> ColumnElement[int]:
-    """The number below which all transactions are whose work this statement can see."""
+    """Return a number above those of all transactions whose work this statement can see."""
     return select(cast(cast(func.pg_snapshot_xmax(func.pg_current_snapshot()), Text), BigInteger)).scalar_subquery()
 
 
@@ -227,7 +227,7 @@ def _conditions(tx: Transaction, which: Filter, looked_for: str) -> list[ColumnE
     if which.status is not None:
         conditions.append(auctions.c.status == which.status)
     if which.over is not None:
-        # By the rank, as its index has them in the order of a list already.
+        # By the rank, because its index is in the order of the list.
         rank = auctions.c.ending_rank
         conditions.append(rank > NO_END_RANK if which.over else rank <= NO_END_RANK)
     if which.author is not None:

@@ -1,4 +1,4 @@
-"""The auctions that somebody is in: those on which they bid and those that they offer, what needs them first."""
+"""The auctions that a user bids on or offers, in the order in which they need the user."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WHOLE = Meta(ge=0, le=NUMBER_MAX)
 
 
 class Place(Struct, frozen=True, array_like=True):
-    """Where a page ends: whether the reader leads there, the rank of the end, and the store's number."""
+    """The end of a page: whether the reader leads in its last auction, the rank of the end, and the store's number."""
 
     leads: Annotated[int, _WHOLE]
     rank: Annotated[int, _WHOLE]
@@ -28,7 +28,7 @@ class Place(Struct, frozen=True, array_like=True):
 def bid_on(
     tx: Transaction, user_id: int, statuses: Sequence[Status], limit: int, after: Place | None
 ) -> tuple[list[Auction], Place | None]:
-    """Return up to `limit` auctions on which the user has bid: those where others lead first, then by end.
+    """Return up to `limit` auctions on which the user has bid: first those that others lead, then by end.
 
     Running auctions come by their end, soonest first; those that are over, latest first. Also return the place after which
     the next page begins.
@@ -40,7 +40,7 @@ def bid_on(
 
 
 def count_outbid(tx: Transaction, user_id: int) -> int:
-    """Return on how many auctions that run the user has bid while another one leads."""
+    """Return the number of running auctions on which the user has bid and another bidder leads."""
     mine = select(bids.c.auction_id).where(bids.c.bidder_id == user_id)
     which = (auctions.c.id.in_(mine), auctions.c.status == Status.OPEN, auctions.c.current_bidder_id != user_id)
     return int(tx.execute(select(func.count()).select_from(auctions).where(*which)).scalar_one())

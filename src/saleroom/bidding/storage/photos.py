@@ -1,4 +1,4 @@
-"""Photos and their files, as rows; which of them are on which lot."""
+"""Photos, their files and their lots, as rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PhotoFile(Struct, frozen=True):
 
 
 class Kept(Struct, frozen=True):
-    """A photo of its owner's: its number in the store, and the number of the auction that it is on, if it is on one."""
+    """A photo as its owner has it: its number in the store, and the number of the auction that it is on, if any."""
 
     id: int
     photo: Photo
@@ -68,7 +68,7 @@ def file(tx: Transaction, photo_id: str, width: int) -> PhotoFile | None:
 
 
 def of_owner(tx: Transaction, owner_id: int, ids: Collection[str], *, lock: bool = False) -> dict[str, Kept]:
-    """Return those photos of `ids` that are this user's, by id; locked until the transaction ends, if so asked."""
+    """Return those photos of `ids` that are this user's, by id; with `lock` they are locked until the transaction ends."""
     asked = select(photos).where(among(tx, photos.c.gid, ids), photos.c.owner_id == owner_id).order_by(photos.c.id)
     rows = tx.execute(asked.with_for_update() if lock else asked)
     return {row.gid: Kept(row.id, _photo(row), row.auction_id) for row in rows}
@@ -113,9 +113,9 @@ def place(tx: Transaction, auction_id: int, kept: Sequence[Kept], now: datetime)
 
 
 def sweep(tx: Transaction, before: datetime, limit: int) -> int:
-    """Forget up to `limit` photos that have been on no lot since `before`, and return how many there were."""
+    """Delete up to `limit` photos that have been on no lot since `before`, and return how many there were."""
     stale = select(photos.c.id).where(photos.c.auction_id.is_(None), photos.c.unplaced_at <= before).limit(limit)
-    # Whoever is just putting one on a lot keeps it.
+    # Skip a photo that another transaction is putting on a lot.
     ids = tx.execute(stale.with_for_update(skip_locked=True)).scalars().all()
     if ids:
         tx.execute(delete(photo_files).where(among(tx, photo_files.c.photo_id, ids)))

@@ -1,7 +1,7 @@
 """The search index: the folded text of each auction, and an index of its grams (docs/decisions/0041).
 
 The index finds the auctions that may have a text, and the folded text decides. It is not among `tables.metadata`, as each
-database has one of its own kind: a GIN index over arrays of numbers, or a table of FTS5 in which the numbers are words.
+kind of database has another: a GIN index over arrays of numbers, or a table of FTS5 in which the numbers are words.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ INDEX = "text_grams"
 """The name of the index's table, and how FTS5's own tables begin."""
 _BATCH = 200
 _BETWEEN = "\n"
-"""Stands between name and description: no folded text has one, so nothing is found across."""
+"""Stands between name and description. No folded text contains it, so no search finds a text across both."""
 
 _grams = Table(
     INDEX,
@@ -51,7 +51,7 @@ _MAKE = {
         f"ALTER TABLE {INDEX} ALTER COLUMN grams SET STATISTICS 0",
     ),
     "sqlite": (
-        # It keeps no copy of what it indexes, and neither places nor sizes: these halve it.
+        # It keeps no copy of the texts, and neither places nor sizes, which would double it.
         f"CREATE VIRTUAL TABLE {INDEX} USING fts5 (grams, content='', columnsize=0, detail=none, tokenize='ascii')",
     ),
 }
@@ -63,7 +63,7 @@ _FINISH = {
 
 
 def make_index(tx: Transaction, tell: Callable[[int], object]) -> None:
-    """Make the index with all auctions in it; `tell` how many are done. A batch of them is in memory at a time."""
+    """Make the index with all auctions in it; `tell` gets the number done. A batch of them is in memory at a time."""
     for statement in _MAKE[tx.dialect]:
         tx.execute(text(statement))
     done, last = 0, 0
@@ -97,7 +97,7 @@ def put(tx: Transaction, auction_id: int, name: str, description: str) -> None:
         tx.execute(insert(_grams).on_conflict_do_update(index_elements=["auction_id"], set_=indexed), indexed)
         return
     if before is not None:
-        # FTS5 keeps no copy, so it must be told what to forget.
+        # FTS5 keeps no copy, so it needs the old words to delete them.
         forget = text(f"INSERT INTO {INDEX} ({INDEX}, rowid, grams) VALUES ('delete', :auction_id, :words)")  # noqa: S608  # our own name
         tx.execute(forget, {"auction_id": auction_id, "words": _words(grams(before))})
     learn = text(f"INSERT INTO {INDEX} (rowid, grams) VALUES (:auction_id, :words)")  # noqa: S608  # our own name

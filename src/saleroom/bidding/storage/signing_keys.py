@@ -33,5 +33,5 @@ def add(tx: Transaction, key: KeyRow) -> None:
 
 
 def forget_private(tx: Transaction) -> None:
-    """Take every private half out of the database; what they have signed can still be checked."""
+    """Delete every private half from the database. Earlier signatures can still be checked."""
     tx.execute(update(signing_keys).values(private=None))

@@ -74,7 +74,7 @@ auctions = Table(
 )
 """`due_at` is the next instant at which the auction changes by itself; `maximum` is the leader's and never shown.
 Lists sort by `price` and `ending_rank` (`bidding/storage/listing.py`); no index holds a column that each bid changes.
-`seed`, `head` and `hidden` are where its ledger stands (`kernel/chain.py`)."""
+`seed`, `head` and `hidden` are the end of its ledger (`kernel/chain.py`)."""
 
 
 texts = Table(
@@ -150,7 +150,7 @@ photos = Table(
     Index("ix_photos_owner_id", "owner_id", sqlite_where=_UNPLACED, postgresql_where=_UNPLACED),
     Index("ix_photos_unplaced_at", "unplaced_at", sqlite_where=_UNPLACED, postgresql_where=_UNPLACED),
 )
-"""`place` counts a lot's photos from 1; both it and `auction_id` are null while the photo is on no lot, which is so since
+"""`place` counts a lot's photos from 1; both it and `auction_id` are null while the photo is on no lot, since
 `unplaced_at`. The size is that of the widest file."""
 
 

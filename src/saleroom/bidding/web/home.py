@@ -36,7 +36,7 @@ _FIELDS = (
 
 
 class LotQuery(Struct, frozen=True, kw_only=True):
-    """What the address of a list asks for; the defaults stand for what it leaves out."""
+    """The query in the address of a list. A part that the address leaves out has its default."""
 
     q: str = ""
     status: str = Status.OPEN.value
@@ -103,7 +103,7 @@ class HomePage:
             raise Invalid({"after": [BAD_CURSOR]}) from error
 
     def _context(self, query: LotQuery, found: Catalogue | None) -> dict[str, Any]:
-        """Return what the template shows; `found` is None if the address is not that of a list."""
+        """Return the context of the template; `found` is None if the address is not that of a list."""
         mark = None if found is None else found.next
         cursor = None if mark is None else self._services.cursors.write(AUCTIONS, mark)
         return {

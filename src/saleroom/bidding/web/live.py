@@ -1,4 +1,4 @@
-"""What changes by itself on the pages of lots: a lot's page, the cards of a list, and the hall's screen."""
+"""The live parts of the pages of lots: a lot's page, the cards of a list, and the hall's screen."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class LivePages:
         self._fragments = Fragments(site.renderer)
 
     async def lot(self, request: Request) -> Response:
-        """GET /lots/{gid}/live?after=VERSION: what changes on the lot's page after that version."""
+        """GET /lots/{gid}/live?after=VERSION: the changes of the lot's page after that version."""
         gid = lot_gid(request)
         viewer, has_bid = await self._site.read(request, _has_bid, gid)
         language = self._site.language(request)
@@ -121,7 +121,7 @@ class LivePages:
     async def _board(self, gid: str, version: int) -> Board:
         """Return the lot as it is, at `version` or later."""
         if self._rewinds != self._services.feed.rewinds:
-            # The database has lost what these were read from.
+            # The database has lost the events that these were read from.
             self._rewinds = self._services.feed.rewinds
             self._boards.clear()
         board = self._boards.get(gid)

@@ -252,7 +252,7 @@ def version_of(text: str | None) -> int:
 
 
 def at_version(form: LotForm, version: int) -> LotForm:
-    """Return the form with a newer version, whose changes the seller is told with it."""
+    """Return the form with a newer version. The page that shows it names the changes."""
     return structs.replace(form, texts={**form.texts, "version": str(version)})
 
 
@@ -274,7 +274,7 @@ def ordered(faults: Iterable[str]) -> list[str]:
 
 
 def labelled_fault(language: Language, field: str, fault: str) -> str:
-    """Return what is wrong with a field, with its label before it."""
+    """Return the sentence on a fault of a field, after the label of the field."""
     label = language.gettext(LABELS[_labelled(field)])
     return language.gettext(_LABELLED_FAULT, field=label, fault=fault)
 
@@ -290,7 +290,7 @@ def anchor(field: str) -> str:
 
 
 def is_more(field: str) -> bool:
-    """Whether a field is one of those that are folded at first."""
+    """Whether a field is in the part of the form that is folded at first."""
     return list(LABELS).index(_labelled(field)) > list(LABELS).index("endsAt")
 
 

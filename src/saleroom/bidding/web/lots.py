@@ -88,11 +88,11 @@ class LotPages:
         return await self._page(request)
 
     async def bid(self, request: Request) -> Response:
-        """POST /lots/{gid}/bid: show what the bid means, or place it if it is confirmed."""
+        """POST /lots/{gid}/bid: show the meaning of the bid, or place it if it is confirmed."""
         return await self._step(request, buy=False)
 
     async def buy(self, request: Request) -> Response:
-        """POST /lots/{gid}/buy: show what buying now means, or buy if it is confirmed."""
+        """POST /lots/{gid}/buy: show the meaning of buying now, or buy if it is confirmed."""
         return await self._step(request, buy=True)
 
     async def _step(self, request: Request, *, buy: bool) -> Response:
@@ -114,7 +114,7 @@ class LotPages:
             return await self._refused(request, refused)
 
     async def _check(self, request: Request, sent: dict[str, str], *, buy: bool) -> Response:
-        """Show what the bid means, and what has changed since its bidder saw the lot."""
+        """Show the meaning of the bid, and the changes since its bidder saw the lot."""
         since = _version(sent)
         if buy:
             return await self._page(request, proposal=Proposal(None, None, buy=True, key=_new_key()), since=since)
@@ -125,13 +125,13 @@ class LotPages:
         return await self._page(request, proposal=proposal, since=since)
 
     async def _again(self, request: Request, proposal: Proposal, seen: Precondition, message: str) -> Response:
-        """Ask to confirm the same again, with the `message` why; nothing was done."""
+        """Ask to confirm the same again, with the reason in `message`; nothing was done."""
         proposal = msgspec.structs.replace(proposal, key=_new_key())
         part = "parts/lot_answer.html"
         return await self._page(request, proposal=proposal, since=seen.version, message=message, part=part, status=409)
 
     async def _place(self, request: Request, token: str, proposal: Proposal, seen: Precondition) -> bytes:
-        """Place what was confirmed, if the lot is still as its bidder saw it. Raises Refused."""
+        """Place the confirmed bid, if the lot is still as its bidder saw it. Raises Refused."""
         gid, services = lot_gid(request), self._services
         bid = BidRequest(proposal.amount, proposal.maximum, received_at=services.database.clock_now(), seen=seen)
         said = {
@@ -182,7 +182,7 @@ class LotPages:
         status: int = 200,
         headers: dict[str, str] | None = None,
     ) -> Response:
-        """Return the page, or for htmx the `part` of it, with what has changed since the version `since`."""
+        """Return the page, or for htmx the `part` of it, with the changes since the version `since`."""
         viewer, (found, changed) = await self._site.read(request, _lot_since, lot_gid(request), since)
         if proposal is not None and proposal.buy and (found.auction.buy_now_price is None or found.auction.bid_count):
             unavailable = BuyNowUnavailable(minimum_bid=_amount(found.auction.minimum_bid))
@@ -235,7 +235,7 @@ def role_of(a: AuctionView, viewer: Viewer | None, *, has_bid: bool) -> Role:
 
 
 def _read(language: Language, found: LotDetails, sent: dict[str, str]) -> tuple[Proposal, dict[str, str]]:
-    """Return the bid in a form, and by field what is wrong with it, as far as everybody may know."""
+    """Return the bid in a form, and its faults by field, as far as everyone may know them."""
     faults: dict[str, str] = {}
     values: dict[str, Decimal | None] = {"amount": None, "maximum": None}
     leading = found.standing == "leading"
@@ -268,7 +268,7 @@ def _lot(tx: Transaction, token: str | None, gid: str, limit: int, before: int |
 def _lot_since(
     tx: Transaction, token: str | None, gid: str, since: int | None
 ) -> tuple[LotDetails, AuctionChanged | None]:
-    """Return a lot, and what has changed if its terms were others at the version `since`."""
+    """Return a lot, and the changes if its terms were others at the version `since`."""
     found = _lot(tx, token, gid, BIDS_SHOWN, None)
     if since is None or found.terms_version <= since <= found.auction.version:
         return found, None
@@ -300,7 +300,7 @@ def _key(sent: dict[str, str]) -> str:
 
 
 def _confirmed(sent: dict[str, str], *, buy: bool) -> tuple[Proposal, Precondition]:
-    """Return what was confirmed, and what its bidder had seen of the lot. Raises Invalid."""
+    """Return the confirmed bid, and the state of the lot that its bidder had seen. Raises Invalid."""
     version, price = _version(sent), _exact(sent, "price") if buy else None
     if version is None or (buy and price is None):
         raise Invalid.one("version", "required", "is missing; open the lot again")

@@ -1,4 +1,4 @@
-"""My saleroom: the lots that I bid on, sell and watch; and the star on any lot."""
+"""My saleroom: the lots that the reader bids on, sells and watches; and the star on any lot."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ class MinePages:
         self._services = services
 
     async def bidding(self, request: Request) -> Response:
-        """GET /mine: the lots where I lead or was outbid, then those that I won or lost."""
+        """GET /mine: the lots on which the reader leads or was outbid, then those won or lost."""
         return await self._lists(request, "mine_bidding.html", _bidding)
 
     async def selling(self, request: Request) -> Response:
-        """GET /mine/selling: my lots on sale, then those that are over."""
+        """GET /mine/selling: the reader's lots on sale, then those that are over."""
         return await self._lists(request, "mine_selling.html", _selling)
 
     async def watching(self, request: Request) -> Response:
-        """GET /mine/watching: the lots with my star."""
+        """GET /mine/watching: the lots with the reader's star."""
         return await self._lists(request, "mine_watching.html", _watching, WATCHED)
 
     async def watch(self, request: Request) -> Response:

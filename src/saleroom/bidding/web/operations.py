@@ -12,14 +12,14 @@ from saleroom.kernel.errors import Invalid
 
 
 def _home() -> dict[str, Any]:
-    """Return GET /, which is made for people (docs/specification.md, "GET /")."""
+    """Return GET /, a page for people (docs/specification.md, "GET /")."""
     after = openapi.parameter("query", "after", {"type": "string"}, "Where the list goes on. Opaque.")
     about = "HTML for people; programs read `GET /auctions`."
     return openapi.page("home", "Home page: the open auctions", about, [after], Invalid)
 
 
 def _photo() -> dict[str, Any]:
-    """Return GET /photos/{id}/{width}.webp, where pages and programs get what `PhotoView` names."""
+    """Return GET /photos/{id}/{width}.webp, the address of a file in a `PhotoView`."""
     etag = {"ETag": openapi.header("Of this very file.")}
     refused = (HeadersTooLarge, InternalError, Unavailable)
     return {

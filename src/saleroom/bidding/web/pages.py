@@ -65,6 +65,6 @@ def _routes(site: Site, services: BiddingServices) -> list[Route]:
 
 
 def _shows_again(path: str) -> bool:
-    """Whether this is the form of a lot, which holds too much to be lost at the end of a session."""
+    """Whether this is the form of a lot, which is too long to be lost at the end of a session."""
     parts = path.split("/")
     return parts[1] == "sell" and len(parts) <= 3 and parts[-1] != "photos"

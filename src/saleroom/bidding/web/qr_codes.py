@@ -26,7 +26,7 @@ WAITING_MAX = 8
 RESTS = 9
 """The thread rests this many times as long as the last code took: drawing holds the interpreter's lock."""
 MASK = 3
-"""Any of the eight masks is read by every camera. To choose the best takes four times as long as all the rest."""
+"""Every camera reads any of the eight masks. To choose the best takes four times as long as all the rest."""
 _QUIET_ZONE = 4
 """Light modules around a code, without which cameras do not find it (ISO/IEC 18004, 6.3.8)."""
 
@@ -46,7 +46,7 @@ class QrCodes:
         try:
             code = await self._drawer.code(f"{self._site.origin(request)}/lots/{gid}")
         except Busy as refused:
-            return problems.answer(refused)  # not a page, which costs as much as a bid and cannot stand for a picture
+            return problems.answer(refused)  # not a page: it would cost as much as a bid and is no picture
         return Response(code, media_type="image/svg+xml", headers={"Cache-Control": "private, max-age=300"})
 
 

@@ -15,7 +15,7 @@ from saleroom.kernel.errors import Fault, Invalid
 from saleroom.site.site import Site, go_to, is_fragment
 
 RESULT_SECONDS = 12
-"""How long a result stays before the next lot comes; and how often the screen asks for a lot while there is none."""
+"""How long a result stays before the next lot comes; without a next lot, how often the screen asks for one."""
 REFRESH_SECONDS = 5
 """How often a screen without scripts reloads."""
 

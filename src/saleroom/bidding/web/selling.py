@@ -65,7 +65,7 @@ class Submission(Struct, frozen=True):
 
 
 class Feedback(Struct, frozen=True, kw_only=True):
-    """What stands beside a form: why it comes back, and which photos were refused.
+    """The messages beside a form: why it comes back, and which photos were refused.
 
     `elsewhere`: the refusal belongs to another form on the page, which shows it.
     """
@@ -129,7 +129,7 @@ class SellingPages:
         try:
             version, now = lot_form.version_of(sent.get("version")), sent.get("do") == "now"
             ends_at = None if now else _announced(sent, self._site.language(request))
-            # The page has said who gets the lot at which price. That holds for this state only.
+            # The page has named the winner and the price. Both hold for this state only.
             seen = Precondition(version=version, tags=frozenset({f"{version}-{sent.get('head', '')}"}) if now else None)
             await self._services.tokens.write(auctions.close, session_token(request) or "", gid, ends_at, None, seen)
         except Refused as refused:
@@ -137,7 +137,7 @@ class SellingPages:
         return go_to(f"/lots/{gid}")
 
     async def _manage(self, request: Request, refused: Refused | None = None, announced: str = "") -> Response:
-        """Return the seller's own lot, with what may be done to it, and with what was just `refused`."""
+        """Return the seller's own lot, with the actions that are possible, and with the latest refusal (`refused`)."""
         gid, language = lot_gid(request), self._site.language(request)
         if isinstance(refused, AuctionChanged):
             refused = await with_changes(self._services, gid, refused)
@@ -164,7 +164,7 @@ class SellingPages:
         return self._site.page(request, "sell_fixed.html", viewer, context, refused=refused)
 
     async def _step(self, request: Request, sent: Submission, gid: str | None) -> Response:
-        """Do what the pressed button says. A refusal leads back to the form with all its content."""
+        """Do the action of the pressed button. A refusal leads back to the form with all its content."""
         token = session_token(request) or ""
         viewer = await self._site.viewer(request)
         if viewer is None:
@@ -186,7 +186,7 @@ class SellingPages:
         except AuctionChanged as changed:
             assert gid is not None and offer is not None, "only a lot that exists can have changed"
             told = await with_changes(self._services, gid, changed)
-            # The seller is now told of the changes, and has seen them when the form comes again.
+            # This answer names the changes, so the seller has seen them when the form comes again.
             form = lot_form.at_version(form, offer.view.version)
             return await self._form(request, form, Feedback(refused=told), gid=gid, offer=offer)
         except Refused as refused:
@@ -261,7 +261,7 @@ class SellingPages:
         offer: Offer | None = None,
         more: dict[str, Any] | None = None,
     ) -> Response:
-        """Return the form with its content, and with what was wrong."""
+        """Return the form with its content and its faults."""
         feedback, language = feedback or Feedback(), self._site.language(request)
         viewer, pictures = await self._site.read(request, _pictures, form.photos)
         refused = feedback.refused
@@ -343,7 +343,7 @@ def _read(data: FormData, sender: Sender) -> Submission:
 
 
 def _digest(form: LotForm, values: FormValues) -> str:
-    """Return a digest of what a preview shows: the terms by their meaning, not by their spelling."""
+    """Return a digest of the content of a preview: the terms by their meaning, not by their spelling."""
     return digest("POST", "/sell", "", {**values.values, "photos": form.photos}).hex()
 
 
@@ -384,7 +384,7 @@ def _pictures(tx: Transaction, token: str | None, ids: Sequence[str]) -> list[Ph
 
 
 def _managed(tx: Transaction, token: str | None, gid: str) -> tuple[Offer, Refused | None]:
-    """Return the seller's own lot, and what prevents a change."""
+    """Return the seller's own lot, and the refusal that prevents a change, if any."""
     offer = selling.offered(tx, token, gid)
     try:
         selling.refuse_unless_amendable(tx, token, gid)

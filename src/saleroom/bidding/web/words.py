@@ -1,4 +1,4 @@
-"""What the pages say of refusals, changes and terms of an auction."""
+"""The words of the pages for refusals, changes and terms of an auction."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ CHANGES: Mapping[str, tuple[str, ...]] = {
         N_("The sale now ends on %(now)s."),
     ),
 }
-"""What is said of a change of what is offered, by the member that has changed."""
+"""The sentences about a change of the terms or photos, by the member that has changed."""
 
 
 def changes(language: Language, refused: Refused | None) -> list[str]:
@@ -129,7 +129,7 @@ def changes(language: Language, refused: Refused | None) -> list[str]:
 
 
 def soft_close(language: Language, rule: SoftClose) -> Markup:
-    """Return what a late bid does to the end (docs/rules.md, rule 6), as markup."""
+    """Return a sentence on the soft close (docs/rules.md, rule 6), as markup."""
     sentences = (
         N_("A bid in the last %(window)s moves the end to %(extension)s after that bid, but never past %(cap)s."),
         N_("A bid in the last %(window)s moves the end to %(extension)s after that bid."),

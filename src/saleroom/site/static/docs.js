@@ -5,7 +5,7 @@ const follow = () => document.documentElement.classList.toggle("dark-mode", dark
 dark.addEventListener("change", follow);
 follow();
 
-// What a screen reader stumbles over: a link within a button, a choice of one server, a heading level left out, text
+// Corrections for screen readers: a link within a button, a choice of one server, a heading level left out, text
 // outside every landmark, an editor without a name.
 const readable = ({ React }) => ({
   components: { DeepLink: ({ text }) => text, ServersContainer: () => null },

@@ -1,4 +1,4 @@
-// What every page has: instants in the reader's own time zone, countdowns by the server's clock, and the zone in forms.
+// For every page: instants in the reader's own time zone, countdowns by the server's clock, and the zone in forms.
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const language = document.documentElement.lang;
 const whole = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium" });
@@ -64,7 +64,7 @@ for (const moment of ["htmx:after:swap", "htmx:after:settle"]) {
 }
 document.addEventListener("time", (event) => setClock(event.detail.data)); // a named event of a page's stream
 
-// htmx comes back to a stream that it has lost, but not to one that it has never had.
+// htmx reconnects to a stream that it has lost, but not to one that it has never had.
 for (const failure of ["htmx:error", "htmx:response:error"]) {
   document.addEventListener(failure, ({ target }) => {
     if (target.matches?.("[hx-sse\\:connect]")) setTimeout(() => htmx.trigger(target, "again"), 5000);

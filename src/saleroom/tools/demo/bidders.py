@@ -37,7 +37,7 @@ _LATE_SECONDS = 14.0
 _SHARES = ((25.0, 1.0), (60.0, 0.85), (180.0, 0.7), (math.inf, 0.5))
 """Within so many seconds of the end, the share of its worth that people bid: most bids come in the last minute."""
 _KEEN = 1.15
-"""People who wait for the end value a lot so much higher."""
+"""The factor by which people that wait for the end value a lot higher."""
 _PASSING = frozenset(
     {
         "bid_too_low",

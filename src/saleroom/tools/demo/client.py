@@ -1,4 +1,4 @@
-"""A house as the demo's people ask it: requests that are repeated while the house is busy, and its events without end."""
+"""A client of a house for the people of the demo: requests, repeated while the house is busy, and events without end."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class DemoClient:
     def __init__(self, url: str) -> None:
         self.url = url
         self.clock_set = asyncio.Event()
-        """Set once the house has told its time."""
+        """Set once the house has sent its time."""
         self._clock = HouseClock()
         self._http = HttpClient(url, "saleroom demo", total_seconds_max=REQUEST_SECONDS_MAX)
 

@@ -1,4 +1,4 @@
-"""The house of the demo: `saleroom serve` as a process of its own, in a folder that is removed at the end."""
+"""The house of the demo: `saleroom serve` as a separate process, in a folder that is removed at the end."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""`saleroom load`: a running house tried from outside, over HTTP alone, and judged by what it answered."""
+"""`saleroom load`: a running house tried from outside, over HTTP alone, and judged by its answers."""

@@ -19,14 +19,14 @@ TWICE_AT_ONCE, TWICE = 0.05, 0.05
 TRIES_MAX = 6
 """How often a bid without an answer is repeated before it is left for the end."""
 VISITS_MAX = 5
-"""At how many lots a bidder looks in one turn if there is nothing to bid, such as on a lot where the bidder leads."""
+"""How many lots a bidder looks at in one turn while there is nothing to bid, such as on a lot that the bidder leads."""
 WATCH_SECONDS = 0.2
 OVERDUE_SECONDS_MAX = 7.0
 """A lot that is open so long after its end is given up, because the judge has its evidence by then."""
 
 
 class Floor:
-    """What all bidders share: the lots that still take bids, their ends, and the pace."""
+    """The state that all bidders share: the lots that still take bids, their ends, and the pace."""
 
     def __init__(self, client: LoadClient, tokens: dict[str, str], ends: dict[str, int], rate: float | None) -> None:
         """`ends` has the end of each lot by the house's clock; `rate` is bids per second by all bidders, None for no limit."""
@@ -40,7 +40,7 @@ class Floor:
         self._planned = time.monotonic()
         self._numbers = count(1)
         self._versions: dict[str, int] = {}
-        """The version of each lot that was seen last; a bid says that it rests on it."""
+        """The version of each lot that was seen last. A bid names it as the one that it rests on."""
 
     async def turn(self) -> float:
         """Wait for the next turn, and return by how many seconds it is late."""
@@ -54,13 +54,13 @@ class Floor:
         return max(0.0, late)
 
     def attempt(self, gid: str, bidder: str, amount: int | None, maximum: int | None) -> Attempt:
-        """Return a new bid with a key of its own."""
+        """Return a new bid with a new key."""
         attempt = Attempt(gid, bidder, amount, maximum, f"load-{next(self._numbers)}", [], self._versions.get(gid))
         self.client.record.attempts.append(attempt)
         return attempt
 
     def saw(self, gid: str, view: LotView) -> None:
-        """Note what a look shows: the end may have moved, or come."""
+        """Note the state that a look shows: the end may have moved, or come."""
         self._versions[gid] = max(view.version, self._versions.get(gid, 0))
         if view.ends is not None:
             self.ends[gid] = max(self.ends[gid], view.ends)
@@ -70,13 +70,13 @@ class Floor:
             self.over(gid)
 
     def over(self, gid: str) -> None:
-        """Stop to bid on a lot."""
+        """Stop bidding on a lot."""
         if gid in self.taking:
             self.taking.remove(gid)
 
 
 class Bidder:
-    """A bidder, who goes from lot to lot."""
+    """A bidder that goes from lot to lot."""
 
     def __init__(self, name: str, floor: Floor, random: Random) -> None:
         self._name = name

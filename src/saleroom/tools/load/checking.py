@@ -1,7 +1,7 @@
-"""The judge finds in the record of a load test what is provably wrong. It has no I/O and no clock.
+"""The judge finds the provable faults in the record of a load test. It has no I/O and no clock.
 
-It reports only what is wrong for every order in which the house can have decided. The order of two requests is known only if
-the answer to one had come before the other was sent. docs/load.md has the reasoning.
+It reports only faults that are faults in every order in which the house can have decided. The order of two requests is
+known only if the answer to one had come before the other was sent. docs/load.md has the reasoning.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ REFUSALS = frozenset({"bid_too_low", "already_leading", "auction_closed"})
 
 
 class Verdict(Struct):
-    """What the judge found. `strangers` counts bids of others in our lots, `unsettled` our bids of unknown effect."""
+    """The judge's findings. `strangers` counts bids of others in our lots, `unsettled` our bids of unknown effect."""
 
     violations: Violations
     strangers: int = 0

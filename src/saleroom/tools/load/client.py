@@ -1,4 +1,4 @@
-"""A house as the load test asks it: every request timed, every answer decoded and recorded."""
+"""A client of a house for the load test: every request timed, every answer decoded and recorded."""
 
 from __future__ import annotations
 

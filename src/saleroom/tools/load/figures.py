@@ -52,12 +52,12 @@ class Figures:
         self._cpu_began = self._cpu_ended = time.process_time()
 
     def start(self) -> None:
-        """Start to measure the time and the processor time of the bidding."""
+        """Begin to measure the time and the processor time of the bidding."""
         self.began = self.ended = time.monotonic()
         self._cpu_began = self._cpu_ended = time.process_time()
 
     def stop(self) -> None:
-        """Stop to measure them."""
+        """Stop measuring them."""
         self.ended, self._cpu_ended = time.monotonic(), time.process_time()
 
     @property

@@ -51,7 +51,7 @@ class _Known(Struct):
 
 
 def check(lot: LotRecord, attempts: Sequence[Attempt], looks: Sequence[Look], violations: Violations) -> None:
-    """Compare every sighting of a lot with all that was known when its request was sent."""
+    """Compare every sighting of a lot with the state known when its request was sent."""
     sightings = [*_looks(looks), *_attempts(lot, attempts)]
     by_end = iter(sorted(sightings, key=lambda seen: seen.end))
     waiting = next(by_end, None)
@@ -65,7 +65,7 @@ def check(lot: LotRecord, attempts: Sequence[Attempt], looks: Sequence[Look], vi
 
 
 def clock_offset(record: Record) -> float | None:
-    """Return a lower bound of the seconds by which the house's clock is ahead of the client's; None if nothing tells."""
+    """Return a lower bound of the seconds by which the house's clock is ahead of the client's; None if nothing shows it."""
     bounds = [
         (reading.house / 1e6 - reading.received, reading.house / 1e6 - reading.sent)
         for reading in record.clock_readings

@@ -53,7 +53,7 @@ class Reply(Struct, frozen=True, kw_only=True):
 
     @property
     def passing(self) -> bool:
-        """Whether it leaves open if the bid took effect."""
+        """Whether it leaves open whether the bid took effect."""
         return self.status in PASSING
 
 
@@ -133,7 +133,7 @@ class ClockReading(Struct, frozen=True):
 
 
 class Record(Struct):
-    """Everything that a load test saw. `bidders` are the test's own."""
+    """Everything that a load test observed. `bidders` are the test's own."""
 
     bidders: set[str] = set()
     lots: dict[str, LotRecord] = {}

@@ -17,7 +17,7 @@ from saleroom.tools.load.violations import SENTENCES
 
 BAR_WIDTH = 40
 CLIENT_LIMIT = 0.85
-"""From this share of its one processor on, the client may be what limits the figures."""
+"""From this share of its one processor on, the client itself may limit the figures."""
 
 
 def plain(result: Result) -> dict[str, Any]:

@@ -85,7 +85,7 @@ async def _stoppable(options: LoadOptions, key: str, display: LoadDisplay) -> Re
 
 
 class _Trial:
-    """The steps of one test, and what must be cleaned up."""
+    """The steps of one test, and the objects to clean up."""
 
     def __init__(self, options: LoadOptions, key: str, display: LoadDisplay) -> None:
         self._options = options
@@ -232,7 +232,7 @@ class _Trial:
             cursor = f"&cursor={page.next}"
 
     async def _clean(self, client: LoadClient) -> None:
-        """Cancel the lots of a test that was cut short, log all users out, and note what is left."""
+        """Cancel the lots of a test that was cut short, log all users out, and note the rest."""
         going: list[datetime] = []
         unknown: list[str] = []
         if self._record.lots and not self._done:

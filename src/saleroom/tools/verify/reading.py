@@ -83,7 +83,7 @@ def read(file: BinaryIO, progress: Callable[[int], None] = lambda _: None) -> Le
 
 
 def _conclude(ledger: Ledger) -> None:
-    """Check what takes the whole ledger. Raises Breakage."""
+    """Do the checks that need the whole ledger. Raises Breakage."""
     last = ledger.events[-1]
     over = isinstance(last.event, _LAST)
     if ledger.opened:
@@ -157,7 +157,7 @@ class _Reader:
         self._head = event["hash"]
 
     def _check_commitment(self, event: dict[str, Any], opened: dict[str, Any]) -> list[Event]:
-        """Return the hidden events, after checking that the commitment covers all that is opened."""
+        """Return the hidden events, after checking that the commitment covers everything opened."""
         if set(opened) != {"data", "hidden", "salt"} or not isinstance(opened["data"], dict):
             raise _Fault("what is opened has the members data, hidden and salt")
         if not isinstance(opened["salt"], str) or not _HASH.fullmatch(opened["salt"]):
@@ -260,7 +260,7 @@ def _stand_ins(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _same(wire: dict[str, Any], rebuilt: dict[str, Any]) -> None:
-    """Raise _Fault if the event is not what a house writes.
+    """Raise _Fault if the event is not as a house writes it.
 
     A member that a later version of the house added may be absent if it is null, because old hashes stay valid.
     """

@@ -1,4 +1,4 @@
-"""What both ways to a house share: the options, and the pauses between tries."""
+"""The options and the pauses between tries, which watching over HTTP and over MQTT share."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ class HttpWatch:
         self._sale.state(await self._get(f"/auctions/{gid}", messages.read_lot))
 
     async def _get(self, path: str, read: Callable[[bytes], T]) -> T:
-        """Return what is at `path`. Raises ToolError, and NoAnswer to try again."""
+        """Return the JSON at `path`. Raises ToolError, and NoAnswer to try again."""
         async with self._client.open("GET", path) as response:
             self._check(response, "application/json")
             try:

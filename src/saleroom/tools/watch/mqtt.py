@@ -166,14 +166,14 @@ class MqttWatch:
         self._hear()
         complete = self._sale.event(payload.decode().replace("\n", " ").replace("\r", " "), event)
         if not complete:
-            # A new subscription brings the retained state, which includes what the missing events changed.
+            # A new subscription brings the retained state, which includes the changes of the missing events.
             topic = self._topic("state", gid)
             await client.subscribe(topic, 1)
             if topic != self._topic("state"):
                 await client.unsubscribe(topic)
 
     async def _check(self) -> None:
-        """Report what has not come in time, until the one lot is over. Raises ToolError if nothing comes at all."""
+        """Report the events that have not come in time, until the one lot is over. Raises ToolError if nothing comes at all."""
         until = time.monotonic() + FIRST_SECONDS_MAX
         while not self._over:
             await asyncio.sleep(CHECK_SECONDS)

@@ -50,7 +50,7 @@ class Sequences:
             self._ahead[gid] = (version, at + GRACE_SECONDS)
 
     def overdue(self, at: float) -> Iterator[Gap]:
-        """Yield the events that a state said must come and that did not come in time."""
+        """Yield the missing events that a state has announced and whose time is over."""
         for gid in [gid for gid, (_, until) in self._ahead.items() if until <= at]:
             version, _ = self._ahead.pop(gid)
             if missing := self._missing(gid, version):

@@ -10,7 +10,7 @@ from saleroom.tools.watch.messages import LotEvent, LotState
 
 
 def words(event: LotEvent) -> str:
-    """Return in a few words what happened."""
+    """Return an event in a few words."""
     texts = {name: printable(value) for name, value in event.data.items() if isinstance(value, str)}
     get = texts.get
     match event.type:

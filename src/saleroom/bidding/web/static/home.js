@@ -1,4 +1,4 @@
-// Home: the address goes with what is found while one types, and a price that has changed shows it.
+// Home: the address follows the search while the reader types, and a price that has changed is marked.
 let known = document.getElementById("catalogue");
 let prices = new Map();
 
@@ -7,7 +7,7 @@ function look() {
   if (found !== known) {
     known = found;
     prices = new Map();
-    // Replaced and not added: the way back leads to where the reader came from, not through each letter.
+    // Replaced and not added, so that Back leads to the page before, not through each letter.
     history.replaceState(null, "", found.dataset.address);
   }
   for (const card of document.querySelectorAll(".state[data-price]")) {

@@ -1,4 +1,4 @@
-// The lot's page: the least bid follows the price until its reader types another, and the plot of the price over time.
+// The lot's page: its bid field follows the price until the reader types a bid, and the plot of the price over time.
 const bidPages = 5; // of a hundred bids each, for the plot
 
 function follow() {
@@ -12,8 +12,8 @@ document.addEventListener("input", (event) => {
   if (event.target.closest?.("#lot-box")) event.target.dataset.typed = "";
 });
 
-// Who leads raises a limit, who does not bids, and the first bid ends what holds until then: where that has changed, the
-// box is another. Not under the reader's hands.
+// A leader raises a limit, another reader bids, and the first bid ends buying now: if that has changed, the box is fetched
+// again, but not while the reader uses it.
 let asked = "";
 function keepBox() {
   const box = document.getElementById("lot-box");
@@ -23,18 +23,18 @@ function keepBox() {
   const { bids, version } = document.getElementById("lot-panel").dataset;
   if (same && !(box.dataset.bids === "0" && bids !== "0")) return;
   if (box.querySelector("form.confirm, [data-typed]") || box.contains(document.activeElement)) return;
-  if (asked === `${role} ${version}`) return; // once for what is known: the box may know more than the page does
+  if (asked === `${role} ${version}`) return; // once for each state: the box may be newer than the page
   asked = `${role} ${version}`;
   htmx.ajax("GET", box.dataset.address, { target: "#lot-box", swap: "outerHTML" });
 }
 document.addEventListener("focusout", () => setTimeout(keepBox, 200));
 for (const failure of ["htmx:error", "htmx:response:error"]) {
   document.addEventListener(failure, ({ detail }) => {
-    if (detail.ctx?.target?.id === "lot-box") asked = ""; // an answer that was lost is asked for again
+    if (detail.ctx?.target?.id === "lot-box") asked = ""; // after a lost answer, ask again
   });
 }
 
-// What was asked for is at the reader's keyboard at once: a heading to read, or the field that is to be mended.
+// The focus moves to the answer at once: to its heading, or to the field with a fault.
 document.addEventListener("htmx:after:swap", (event) => {
   follow();
   draw();
@@ -108,7 +108,7 @@ async function load() {
   let address = `/auctions/${figure.dataset.gid}/bids?limit=100`;
   for (let page = 0; page < bidPages && address; page += 1) {
     const answer = await fetch(address).catch(() => null);
-    if (!answer?.ok) break; // the house is away: the plot has what the page shows
+    if (!answer?.ok) break; // the house is away: the plot keeps the bids of the page
     const { bids, next } = await answer.json();
     for (const bid of bids) take(bid.placedAt, bid.amount);
     address = next && `/auctions/${figure.dataset.gid}/bids?limit=100&cursor=${encodeURIComponent(next)}`;

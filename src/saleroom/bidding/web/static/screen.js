@@ -8,7 +8,7 @@ document.addEventListener("htmx:after:swap", () => {
   const now = document.getElementById("screen-state")?.dataset.said;
   if (now !== words) said.textContent = words = now;
   const here = document.getElementById("screen")?.dataset.address;
-  // The page goes on to the next lot in its place: to load another one would end the full screen.
+  // The next lot replaces this one in the page: loading another page would end the full screen.
   if (here && here !== address) history.replaceState(null, "", (address = here));
 });
 
@@ -20,7 +20,7 @@ if (document.fullscreenEnabled) {
 
 async function stayAwake() {
   if (document.visibilityState !== "visible") return;
-  // Refused on low battery, for one; the screen then sleeps as it is set to.
+  // A browser may refuse, such as on a low battery; the screen then sleeps as usual.
   await navigator.wakeLock?.request("screen").catch((error) => console.info(`The screen may sleep: ${error.message}`));
 }
 document.addEventListener("visibilitychange", stayAwake);

@@ -1,7 +1,7 @@
 // The seller's form: photos go up at once with their progress, times stand in the reader's zone, choices fold away.
 document.documentElement.classList.add("scripted");
 
-// An instant that the house knows stands in the reader's own time; the field `zone` (site.js) says so.
+// Instants from the house are shown in the reader's time zone; the field `zone` (site.js) names it.
 for (const field of document.querySelectorAll("input[data-at]")) {
   const at = new Date(field.dataset.at);
   field.value = new Date(at - at.getTimezoneOffset() * 60000).toISOString().slice(0, at.getUTCSeconds() ? 19 : 16);
@@ -60,7 +60,7 @@ if (photos) {
     }
   }
 
-  // Not by fetch, which does not tell how much of a file has gone up.
+  // Not by fetch, which does not report how much of a file is sent.
   function send(file, row) {
     const request = new XMLHttpRequest();
     const body = new FormData();
@@ -119,9 +119,9 @@ if (photos) {
   });
   input.addEventListener("change", () => {
     add([...input.files]);
-    input.value = ""; // they have gone up, so they do not go with the form
+    input.value = ""; // they are sent already, so the form does not send them again
   });
-  // The form waits for what is on its way.
+  // The form waits for the files on their way.
   input.form.addEventListener("submit", (event) => {
     if (!underWay && !waiting.length) return;
     event.preventDefault();

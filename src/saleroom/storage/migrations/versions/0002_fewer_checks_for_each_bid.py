@@ -1,4 +1,4 @@
-"""Fewer checks for each bid: what they guard is written under the lock of the auction itself.
+"""Fewer checks for each bid: their rows are written under the lock of the auction itself.
 
 Revision: 0002.
 """

@@ -43,7 +43,7 @@ _events = sa.table(
 
 
 def upgrade() -> None:
-    """Go up: what has happened so far is chained as if it happened now."""
+    """Go up: the events so far are chained as if they happened now."""
     for name in ("seed", "head", "hidden"):
         default = sa.text(f"'{'' if name == 'seed' else _ZERO}'")
         op.add_column("auctions", sa.Column(name, sa.String(), nullable=False, server_default=default))
@@ -112,7 +112,7 @@ def _chain_everything() -> None:
 
 
 def _complete(kind: str, event: dict[str, Any] | None, private: dict[str, Any], seed: str) -> None:
-    """Add the members that events have from this revision on; what an earlier stay at it has left must not be hashed again."""
+    """Add the members that events have from this revision on. Values that an earlier upgrade has left must not be hashed."""
     if event is not None:
         event.pop("hash", None)
         event.pop("commitment", None)

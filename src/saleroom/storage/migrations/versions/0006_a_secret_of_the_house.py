@@ -26,5 +26,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Go down: cursors and open forms of before are refused once there is another secret."""
+    """Go down: earlier cursors and open forms are refused once there is another secret."""
     op.drop_table("secrets")

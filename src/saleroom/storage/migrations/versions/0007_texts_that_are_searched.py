@@ -58,7 +58,7 @@ def downgrade() -> None:
 
 
 def _move_descriptions() -> None:
-    """Have SQLite keep a description at the end of its row: what comes behind it is as slow to read as the description."""
+    """Move descriptions to the end of their rows on SQLite: a column behind one is as slow to read as the description."""
     if op.get_bind().dialect.name == "postgresql":
         op.alter_column("auctions", "description", server_default=sa.text("''"))
         return

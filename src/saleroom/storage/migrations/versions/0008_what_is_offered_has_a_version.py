@@ -1,4 +1,4 @@
-"""An auction knows the version at which what is offered came to be as it is.
+"""An auction has the version of the last change to its terms or photos.
 
 Revision: 0008.
 """
