@@ -1,4 +1,4 @@
-"""A real browser's `EventSource` on a house that is killed and started again: it resumes by itself, and misses nothing."""
+"""A real browser's `EventSource` on a house that is killed and restarted: it resumes by itself and misses nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FOLLOW = """path => {
 
 
 def follow(chromium: Browser, house: Served, path: str) -> Page:
-    """Open a page of the house that follows `path`, and has begun to."""
+    """Open a page of the house, and return once it follows `path`."""
     page = chromium.new_context(base_url=house.url).new_page()
     page.goto("/")
     page.evaluate(FOLLOW, path)
@@ -25,7 +25,7 @@ def follow(chromium: Browser, house: Served, path: str) -> Page:
 
 
 def told(page: Page, count: int) -> list[list[str]]:
-    """Return the ids and types of the first `count` events, and fail where there are not so many, or more."""
+    """Return the ids and types of the first `count` events. Fail if there are more or fewer."""
     wait_until(lambda: page.evaluate("ids.length") >= count, SECONDS_MAX)
     ids: list[list[str]] = page.evaluate("ids")
     assert count == len(ids)
@@ -33,7 +33,7 @@ def told(page: Page, count: int) -> list[list[str]]:
 
 
 def test_a_browser_resumes_by_itself(chromium: Browser, start: Start, visit: Visit) -> None:
-    """Cut off before its first event and again later, it gets every event once; after the last one it stays away."""
+    """Cut off before its first event and again later, it gets every event once. After the last one it does not reconnect."""
     house = start()
     client = visit(house)
     ada, *bidders = (client.enter(name) for name in ("ada", "ben", "cyd"))
