@@ -47,7 +47,7 @@ def words(page: Page) -> tuple[str, str, str]:
 
 
 @pytest.mark.parametrize(
-    ("locale", "said"),
+    ("locale", "expected"),
     [
         ("en-GB", ("en-GB", "Log in", "€1,240.00")),
         ("en-US", ("en-US", "Log in", "€1,240.00")),
@@ -57,12 +57,12 @@ def words(page: Page) -> tuple[str, str, str]:
     ],
 )
 def test_a_page_speaks_as_the_browser_asks(
-    visit: Callable[..., Visitor], gid: str, locale: str, said: tuple[str, str, str]
+    visit: Callable[..., Visitor], gid: str, locale: str, expected: tuple[str, str, str]
 ) -> None:
     """A page has the words and amounts of the browser's language and region. If the house lacks the language, it is English."""
     page = visit(locale=locale).page
     page.goto(f"/lots/{gid}")
-    assert said == words(page)
+    assert expected == words(page)
 
 
 def test_a_language_is_chosen_at_the_foot(visit: Callable[..., Visitor], gid: str) -> None:

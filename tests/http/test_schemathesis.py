@@ -1,6 +1,6 @@
-"""schemathesis against a running house: whatever it thinks of, no answer is 5xx or not as the document promises.
+"""schemathesis against a running house: no generated request gets a 5xx or an undocumented answer.
 
-It tries the same cases each time; for as many seconds as `SALEROOM_TEST_SCHEMATHESIS_SECONDS` says, it looks for new ones.
+The cases are the same each time. For the seconds in `SALEROOM_TEST_SCHEMATHESIS_SECONDS` it looks for new ones.
 """
 
 import os
@@ -41,7 +41,7 @@ LEFT_OUT = [f"--exclude-operation-id={name}" for name in (*ENDING, *ENDLESS)]
 
 
 def run(house: House, folder: Path, *options: str) -> str:
-    """Run schemathesis as a newcomer and return what it says. It fails where any check does."""
+    """Run schemathesis as a new user and return its output. Fail if any check fails."""
     house.user("ada")  # the document's example, which it would otherwise register, with a password of its own
     user = house.newcomer()
     document = f"{user.http.base_url}/openapi.json"
@@ -61,8 +61,8 @@ def run(house: House, folder: Path, *options: str) -> str:
 @ON_POSTGRESQL
 def test_no_answer_is_undocumented(house: House, tmp_path: Path) -> None:
     """Well-formed and malformed requests to every operation, alone and in chains, get a documented answer below 500."""
-    said = run(house, tmp_path, *LEFT_OUT)
-    tested = re.search(r"Tested: ([0-9]+)", said)
+    output = run(house, tmp_path, *LEFT_OUT)
+    tested = re.search(r"Tested: ([0-9]+)", output)
     assert tested is not None
     assert OPERATIONS - BESIDE == int(tested[1])
 
@@ -71,5 +71,5 @@ def test_no_answer_is_undocumented(house: House, tmp_path: Path) -> None:
 def test_logging_out_has_documented_answers_too(house: House, tmp_path: Path) -> None:
     """The operations that may end the token of their own test, by themselves."""
     only = [f"--include-operation-id={name}" for name in ENDING]
-    said = run(house, tmp_path, *only, "--phases=coverage,fuzzing")
-    assert f"Tested: {len(ENDING)}" in said
+    output = run(house, tmp_path, *only, "--phases=coverage,fuzzing")
+    assert f"Tested: {len(ENDING)}" in output

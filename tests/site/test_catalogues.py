@@ -29,7 +29,7 @@ def catalogue(file: Path) -> Catalog:
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+def messages(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
     """The messages of the pages, as `make messages` collects them."""
     file = tmp_path_factory.mktemp("words") / "messages.pot"
     [command] = re.findall(
@@ -58,20 +58,20 @@ def places(text: str) -> list[str]:
     return sorted(set(PLACE.findall(text)))
 
 
-def test_there_are_catalogues(said: Catalog) -> None:
+def test_there_are_catalogues(messages: Catalog) -> None:
     """There is a German catalogue, and messages come from templates as well as from Python."""
     assert FOLDER / "de" / "messages.po" in CATALOGUES
-    places = {Path(name).suffix for message in said for name, _ in message.locations}
+    places = {Path(name).suffix for message in messages for name, _ in message.locations}
     assert {".html", ".py"} == places
 
 
 @pytest.mark.parametrize("file", CATALOGUES, ids=lambda file: file.parent.name)
-def test_a_catalogue_is_whole(file: Path, said: Catalog) -> None:
+def test_a_catalogue_is_whole(file: Path, messages: Catalog) -> None:
     """A catalogue translates every message of the pages, in each plural form, and no other message."""
     found = catalogue(file)
-    missing = [sources(one) for one in said if one.id and one.id not in found]
+    missing = [sources(one) for one in messages if one.id and one.id not in found]
     assert [] == missing, HOW
-    assert [] == [sources(one) for one in found if one.id and one.id not in said], HOW
+    assert [] == [sources(one) for one in found if one.id and one.id not in messages], HOW
     assert [] == [sources(one) for one in found if one.fuzzy], HOW
     assert [] == [sources(one) for one in found if one.id and not all(words(one))], HOW
     assert [] == list(found.obsolete), HOW

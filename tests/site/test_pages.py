@@ -154,9 +154,9 @@ def test_a_page_has_its_landmarks(open_page: Open, path: str) -> None:
 @pytest.mark.parametrize("path", ["/sell", "/sell/{gid}", "/mine", "/mine/selling", "/mine/watching", "/mine/sessions"])
 def test_what_is_ones_own_asks_for_a_login(house: House, furnished: dict[str, str], path: str) -> None:
     """A visitor who is not logged in is led to the login, and from there back to the page."""
-    asked = path.format(**furnished)
-    answer = house.stranger.get(asked)
-    assert (303, f"/login?next={asked}") == (answer.status_code, answer.headers["location"])
+    address = path.format(**furnished)
+    answer = house.stranger.get(address)
+    assert (303, f"/login?next={address}") == (answer.status_code, answer.headers["location"])
 
 
 def test_pages_are_for_one_pair_of_eyes(house: House) -> None:

@@ -48,8 +48,8 @@ def fault_codes() -> set[str]:
             place = MAKERS.get(ast.unparse(call.func))
             if place is not None and len(call.args) > place + 1:
                 code, message = call.args[place : place + 2]
-                said = {"web", "site"} & {*file.parts} and not isinstance(message, (ast.Constant, ast.JoinedStr))
-                if isinstance(code, ast.Constant) and not said:
+                has_words = {"web", "site"} & {*file.parts} and not isinstance(message, (ast.Constant, ast.JoinedStr))
+                if isinstance(code, ast.Constant) and not has_words:
                     found.add(str(code.value))
     return found
 
@@ -72,14 +72,14 @@ def test_there_are_words_for_every_fault() -> None:
 @pytest.mark.parametrize("language", [ENGLISH, GERMAN], ids=["en", "de"])
 def test_every_sentence_can_be_said(language: object) -> None:
     """Each message ends with a full stop, and the last variant of each needs no fact that may be missing."""
-    said = ENGLISH if language is ENGLISH else GERMAN
+    reader = ENGLISH if language is ENGLISH else GERMAN
     for code, sentences in WORDS.refusals.items():
         assert all(words.endswith(".") for words in sentences), code
         made = type("Made", (Refused,), {"code": code})("not said")
-        assert "%(" not in WORDS.refusal(said, made)
+        assert "%(" not in WORDS.refusal(reader, made)
     numbers = {"least": 1, "most": 9, "limit": 2**20}
     for code in WORDS.faults:
-        assert WORDS.fault(said, Fault(code, "", **numbers)).endswith(".")
+        assert WORDS.fault(reader, Fault(code, "", **numbers)).endswith(".")
 
 
 def test_a_refusal_has_its_facts() -> None:
@@ -98,30 +98,30 @@ def test_a_refusal_has_its_facts() -> None:
 @pytest.mark.parametrize("language", [ENGLISH, GERMAN], ids=["en", "de"])
 def test_there_are_words_for_every_change(language: object) -> None:
     """Each term that can change has a sentence, also for a term that had no value before or has none now."""
-    said = ENGLISH if language is ENGLISH else GERMAN
+    reader = ENGLISH if language is ENGLISH else GERMAN
     assert {*TERMS} | {"photos"} == CHANGES.keys()
     for member in CHANGES:
         always = member in ("name", "starting_price")
         for was, now in ((NOON, NOON),) if always else ((NOON, NOON), (None, NOON), (NOON, None)):
-            [told] = changes(said, TermsChanged(changes=(Change(member, was, now),)))
-            assert told.endswith(".") and "%(" not in told
-    assert [] == changes(said, None) == changes(said, AuctionNotStarted())
+            [sentence] = changes(reader, TermsChanged(changes=(Change(member, was, now),)))
+            assert sentence.endswith(".") and "%(" not in sentence
+    assert [] == changes(reader, None) == changes(reader, AuctionNotStarted())
 
 
 def test_a_price_that_changed_is_told_with_both() -> None:
     """Both prices are in the reader's format, even 0, and a name stays text."""
 
-    def told(*change: Any) -> str:
+    def sentence(*change: Any) -> str:
         return changes(ENGLISH, TermsChanged(changes=(Change(*change),)))[0]
 
     price = ("buy_now_price", Decimal("50.000"), Decimal("99999.000"))
-    assert "The buy-now price was €50.00 and is now €99,999.00." == told(*price)
+    assert "The buy-now price was €50.00 and is now €99,999.00." == sentence(*price)
     [german] = changes(GERMAN, TermsChanged(changes=(Change(*price),)))
     assert "50,00\u00a0€" in german and "99.999,00\u00a0€" in german
-    assert "The starting price was €0.00 and is now €1.00." == told(
+    assert "The starting price was €0.00 and is now €1.00." == sentence(
         "starting_price", Decimal("0.000"), Decimal("1.000")
     )
-    assert "The lot was called “&lt;b&gt;” and is now called “x”." == told("name", "<b>", "x")
+    assert "The lot was called “&lt;b&gt;” and is now called “x”." == sentence("name", "<b>", "x")
 
 
 def test_what_somebody_wrote_stays_text() -> None:

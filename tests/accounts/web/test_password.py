@@ -44,19 +44,19 @@ def test_another_password(come: Come, house: House, seller: User) -> None:
 def test_password_managers_understand_it(come: Come, seller: User) -> None:
     """Each field states its purpose, the form its user, and the new password its minimum length. None has a maximum."""
     form = come().page(PATH)
-    told = [(e["name"], e["autocomplete"]) for e in form.all("input") if "autocomplete" in e.attributes]
+    fields = [(e["name"], e["autocomplete"]) for e in form.all("input") if "autocomplete" in e.attributes]
     assert [
         ("username", "username"),
         ("currentPassword", "current-password"),
         ("newPassword", "new-password"),
-    ] == told
+    ] == fields
     assert seller.name == form.one("input", name="username")["value"]
     assert "8" == form.one("input", id="newPassword")["minlength"]
     assert [] == [e for e in form.all("input") if "maxlength" in e.attributes]
 
 
 @pytest.mark.parametrize(
-    ("current", "new", "status", "told"),
+    ("current", "new", "status", "messages"),
     [
         ("wrong password", NEW, 403, {"currentPassword": "This is not your current password. Nothing was changed."}),
         (PASSWORD, "short", 400, {"newPassword": "A password has 8 to 256 characters."}),
@@ -70,15 +70,15 @@ def test_password_managers_understand_it(come: Come, seller: User) -> None:
     ],
 )
 def test_faults_are_told_at_their_field(
-    come: Come, house: House, current: str, new: str, status: int, told: dict[str, str]
+    come: Come, house: House, current: str, new: str, status: int, messages: dict[str, str]
 ) -> None:
-    """All faults come at once, the faulty fields have the focus, and no password comes back."""
+    """All faults come at once, the focus is at a faulty field, and no password comes back."""
     user = house.newcomer()
     answer = change(come(user), current, new)
     form = Page(answer)
     assert status == answer.status_code
     wrong = form.all("input", **{"aria-invalid": "true"})
-    assert told == {e["name"]: form.one("small", id=e["aria-describedby"]).text for e in wrong}
+    assert messages == {e["name"]: form.one("small", id=e["aria-describedby"]).text for e in wrong}
     assert all("autofocus" in e.attributes for e in wrong)
     assert "Please check the marked fields." in form.one("p", role="alert").text
     assert ["", ""] == [e["value"] for e in form.all("input", type="password")]
