@@ -117,14 +117,14 @@ def price(file: Path) -> Decimal:
 def test_a_backup_replaces_nothing_without_force(house: Path, tmp_path: Path, capfd: Say) -> None:
     """A backup replaces a file only with --force, never the database, and says what it contains; a refusal is one line."""
     assert 0 == run("backup", tmp_path / "a.db", house)
-    said = capfd.readouterr().out.splitlines()
-    assert f"{tmp_path}/a.db is a copy of {house}." == said[0]
-    assert said[1].startswith("auctions: 7, ledger heads: ")
+    output = capfd.readouterr().out.splitlines()
+    assert f"{tmp_path}/a.db is a copy of {house}." == output[0]
+    assert output[1].startswith("auctions: 7, ledger heads: ")
     order(house, "UPDATE users SET username = 'adam' WHERE username = 'ada'")
     refused = [(tmp_path / "a.db", "--force"), (house, "itself"), (tmp_path / "no" / "b.db", "no folder")]
-    for file, told in refused:
+    for file, reason in refused:
         assert (1, 1) == (run("backup", file, house), len((error := capfd.readouterr().err).splitlines()))
-        assert told in error
+        assert reason in error
     assert 1 == run("backup", tmp_path / "b.db", tmp_path / "none.db")
     assert {"house.db", "a.db"} == files(tmp_path)
     assert ["ada", "ben", "cyd"] == users(tmp_path / "a.db")
@@ -187,12 +187,12 @@ SPOILT: dict[str, tuple[Callable[[Path], object], str]] = {
 @pytest.mark.parametrize("how", SPOILT)
 def test_an_unusable_file_is_not_restored(how: str, house: Path, furnished_file: Path, capfd: Say) -> None:
     """A file that is damaged, foreign or too new is refused in one line, and the database keeps every byte."""
-    spoil, told = SPOILT[how]
+    spoil, reason = SPOILT[how]
     file = Path(shutil.copy(furnished_file, house.parent / "backup.db"))
     spoil(file)
     before, there = house.read_bytes(), files(house.parent)
     assert 1 == run("restore", file, house)
-    assert (1, True) == (len((said := capfd.readouterr().err).splitlines()), told in said), said
+    assert (1, True) == (len((output := capfd.readouterr().err).splitlines()), reason in output), output
     assert (before, there) == (house.read_bytes(), files(house.parent))
 
 
@@ -287,9 +287,9 @@ def test_postgresql_has_its_own_tools(database_url: str, postgresql_server: str,
         for command, url in (("backup", database_url), ("restore", new)):
             capfd.readouterr()
             assert 2 == main([command, dump, "--database", url])
-            said = capfd.readouterr().err
-            assert "PostgreSQL has its own tool for this: " in said
-            program, *words = shlex.split(said.partition("for this: ")[2].partition(" (see")[0])
+            output = capfd.readouterr().err
+            assert "PostgreSQL has its own tool for this: " in output
+            program, *words = shlex.split(output.partition("for this: ")[2].partition(" (see")[0])
             subprocess.run([tool(program), *words], env={**os.environ, "PGPASSWORD": ""}, check=True)
         assert 0 == main(["export", str(tmp_path / "b.ndjson"), "--database", new])
         assert heads.read_bytes() == (tmp_path / "b.ndjson").read_bytes()
@@ -307,6 +307,6 @@ def test_a_password_is_never_shown(capfd: Say) -> None:
     for url in ("postgresql://ada:open-sesame@h/x?sslmode=require", "postgresql://ada@h/x?password=open-sesame"):
         for command in ("backup", "restore"):
             assert 2 == main([command, "x", "--database", url])
-            said = capfd.readouterr().err
-            assert "open-sesame" not in said
-            assert "postgresql://ada@h/x" in said
+            output = capfd.readouterr().err
+            assert "open-sesame" not in output
+            assert "postgresql://ada@h/x" in output

@@ -59,9 +59,9 @@ async def sale(database: Database, clock: FakeClock) -> None:
     await bids_of(database, clock, bob, runs, "100", "up to 200", "up to 300")
 
 
-async def bids_of(database: Database, clock: FakeClock, who: Person, gid: str, *asked: str) -> None:
+async def bids_of(database: Database, clock: FakeClock, who: Person, gid: str, *amounts: str) -> None:
     """Place bids, a second apart."""
-    for each in asked:
+    for each in amounts:
         clock.advance(1)
         await bid(database, who.bids(gid, each))
 

@@ -52,8 +52,8 @@ async def test_photos_are_what_the_log_says(database: Database) -> None:
             "photo 1: its file 400 pixels wide does not have its digest",
         ),
     ):
-        said = await tampered(database, lambda tx, tamper=tamper: tx.execute(tamper))  # type: ignore[misc]  # bound now
-        assert said and said[0].startswith(f"auction {gid}: {found}"), (str(tamper), said)
+        faults = await tampered(database, lambda tx, tamper=tamper: tx.execute(tamper))  # type: ignore[misc]  # bound now
+        assert faults and faults[0].startswith(f"auction {gid}: {found}"), (str(tamper), faults)
 
 
 async def test_photos_older_than_their_log_are_no_fault(database: Database) -> None:

@@ -70,11 +70,11 @@ def test_the_same_bytes_from_either_database(database_url: str, empty: str, tmp_
     assert 0 == main(["import", str(first), "--database", empty])
     assert 0 == main(["export", str(second), "--database", empty])
     assert first.read_bytes() == second.read_bytes()
-    said = capfd.readouterr().out.splitlines()
-    assert 1 == len({line.partition(" (in ")[0] for line in said}), "the ledgers come to the same everywhere"
-    assert re.fullmatch(r"auctions: 7, ledger heads: [0-9a-f]{64}", said[0].partition(" (in ")[0])
+    output = capfd.readouterr().out.splitlines()
+    assert 1 == len({line.partition(" (in ")[0] for line in output}), "the ledgers come to the same everywhere"
+    assert re.fullmatch(r"auctions: 7, ledger heads: [0-9a-f]{64}", output[0].partition(" (in ")[0])
     assert ["the database", "the file", "the file", "the database"] == [
-        line[line.index("(in ") + 4 : -1] for line in said[:4]
+        line[line.index("(in ") + 4 : -1] for line in output[:4]
     ]
     assert 0o600 == first.stat().st_mode & 0o777
     before, after = furnished.counted(database_url), furnished.counted(empty)
@@ -220,16 +220,16 @@ BROKEN: dict[str, tuple[Callable[[list[bytes]], list[bytes]], str]] = {
 @pytest.mark.parametrize("how", BROKEN)
 def test_a_broken_file_imports_nothing(how: str, exported: list[bytes], tmp_path: Path, capfd: Say) -> None:
     """A file that is cut off, changed, foreign or forged is refused in a line that says where, and nothing is imported."""
-    mangle, told = BROKEN[how]
+    mangle, reason = BROKEN[how]
     file = tmp_path / "house.ndjson"
     file.write_bytes(b"".join(mangle(exported)))
     url = f"sqlite:///{tmp_path}/new.db"
     assert 1 == main(["import", str(file), "--database", url])
-    said = capfd.readouterr().err
-    assert ("saleroom: nothing is imported: ", 1) == (said[:31], len(said.splitlines()))
-    assert told in said
-    assert said.removesuffix("\n").isprintable()
-    assert "argon" not in said, "nor is anything of it repeated"
+    output = capfd.readouterr().err
+    assert ("saleroom: nothing is imported: ", 1) == (output[:31], len(output.splitlines()))
+    assert reason in output
+    assert output.removesuffix("\n").isprintable()
+    assert "argon" not in output, "nor is anything of it repeated"
     assert [] == asyncio.run(tables_of(url))
 
 

@@ -24,7 +24,7 @@ def follow(chromium: Browser, house: Served, path: str) -> Page:
     return page
 
 
-def told(page: Page, count: int) -> list[list[str]]:
+def received(page: Page, count: int) -> list[list[str]]:
     """Return the ids and types of the first `count` events. Fail if there are more or fewer."""
     wait_until(lambda: page.evaluate("ids.length") >= count, SECONDS_MAX)
     ids: list[list[str]] = page.evaluate("ids")
@@ -45,9 +45,9 @@ def test_a_browser_resumes_by_itself(chromium: Browser, start: Start, visit: Vis
         house = start("--port", port)
         client.post(f"/auctions/{gid}/bids", bidders[number % 2], {"amount": price})
         expected = [[f"{gid}/{version}", "bid.placed"] for version in range(2, number + 3)]
-        assert expected == told(lot, number + 1) == told(everything, number + 1)
+        assert expected == received(lot, number + 1) == received(everything, number + 1)
     client.post(f"/auctions/{gid}/close", ada)
-    assert [f"{gid}/4", "auction.closed"] == told(lot, 3)[-1] == told(everything, 3)[-1]
+    assert [f"{gid}/4", "auction.closed"] == received(lot, 3)[-1] == received(everything, 3)[-1]
     wait_until(lambda: lot.evaluate("source.readyState === EventSource.CLOSED"), SECONDS_MAX)
     assert everything.evaluate("source.readyState !== EventSource.CLOSED")
     for page in (lot, everything):

@@ -61,13 +61,13 @@ def test_what_passes_is_what_the_document_says(
     seen = set()
     for message in heard.messages:
         [channel] = channels_of(message.topic)
-        said = msgspec.json.decode(message.payload)
-        kinds = kinds_of(channel, said)
-        assert (0 if said.get("id") == "paddle/faults" else 1) == len(kinds), message
+        payload = msgspec.json.decode(message.payload)
+        kinds = kinds_of(channel, payload)
+        assert (0 if payload.get("id") == "paddle/faults" else 1) == len(kinds), message
         seen |= {(channel, kind) for kind in kinds}
     events = {"auction.created", "bid.placed", "reserve.met", "auction.closed"}
-    told = {("events", kind) for kind in events} | {("replies", "accepted"), ("replies", "refused")}
-    assert told | {("state", "state"), ("status", "status"), ("bids", "command")} <= seen
+    expected = {("events", kind) for kind in events} | {("replies", "accepted"), ("replies", "refused")}
+    assert expected | {("state", "state"), ("status", "status"), ("bids", "command")} <= seen
     sent = [msgspec.json.decode(data) for data in re.findall(r"^data: (.*)$", stream, re.MULTILINE)]
     assert events == {kind for event in sent for kind in kinds_of("auctionStream", event)}
     assert ["stream.started"] == kinds_of("houseStream", msgspec.json.decode(first))

@@ -74,9 +74,9 @@ def test_every_route_is_in_the_document_and_the_other_way_round(
     assert router.routes == routes
     paths = {route.path.replace(":path}", "}") for route in routes}
     assert DOCUMENT["paths"].keys() == {path for path in paths if not PAGES.fullmatch(path)}
-    asked = {(endpoint.method, endpoint.path) for endpoint in ENDPOINTS}
+    operations = {(endpoint.method, endpoint.path) for endpoint in ENDPOINTS}
     files = {("GET", "/assets/{file}"), ("GET", "/photos/{id}/{width}.webp")}
-    assert OPERATIONS.keys() == asked | {("GET", "/"), ("GET", "/login")} | files
+    assert OPERATIONS.keys() == operations | {("GET", "/"), ("GET", "/login")} | files
 
 
 def test_every_error_code_is_documented() -> None:

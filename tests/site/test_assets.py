@@ -198,7 +198,7 @@ async def test_an_unknown_tag_gets_the_content(client: httpx.AsyncClient, value:
 
 
 @pytest.mark.parametrize(
-    ("asked", "start", "stop"),
+    ("header", "start", "stop"),
     [
         ("bytes=0-0", 0, 1),
         ("bytes=10-19", 10, 20),
@@ -209,9 +209,9 @@ async def test_an_unknown_tag_gets_the_content(client: httpx.AsyncClient, value:
         ("BYTES=0-1", 0, 2),
     ],
 )
-async def test_a_range_is_sent_alone(client: httpx.AsyncClient, asked: str, start: int, stop: int) -> None:
+async def test_a_range_is_sent_alone(client: httpx.AsyncClient, header: str, start: int, stop: int) -> None:
     """One range gets 206 and those bytes."""
-    response = await client.get("/assets/photo.jpg", headers={"range": asked})
+    response = await client.get("/assets/photo.jpg", headers={"range": header})
     assert 206 == response.status_code
     assert bytes(range(start, stop)) == response.content
     assert f"bytes {start}-{stop - 1}/256" == response.headers["content-range"]
@@ -227,10 +227,10 @@ async def test_a_range_is_of_the_chosen_representation(client: httpx.AsyncClient
     assert f"bytes 2-5/{len(whole)}" == response.headers["content-range"]
 
 
-@pytest.mark.parametrize("asked", ["bytes=256-", "bytes=999-1000", "bytes=-0"])
-async def test_a_range_beyond_the_end_is_refused(client: httpx.AsyncClient, asked: str) -> None:
+@pytest.mark.parametrize("header", ["bytes=256-", "bytes=999-1000", "bytes=-0"])
+async def test_a_range_beyond_the_end_is_refused(client: httpx.AsyncClient, header: str) -> None:
     """A range without a byte in the file gets 416 and the file's size."""
-    response = await client.get("/assets/photo.jpg", headers={"range": asked})
+    response = await client.get("/assets/photo.jpg", headers={"range": header})
     assert 416 == response.status_code
     assert "bytes */256" == response.headers["content-range"]
 
@@ -242,11 +242,11 @@ async def test_an_empty_file_has_no_range(client: httpx.AsyncClient) -> None:
 
 
 @pytest.mark.parametrize(
-    "asked", ["bytes=5-2", "bytes=0-1,4-5", "lines=0-1", "bytes=a-b", "bytes=-", "bytes=٣-٤", f"bytes=0-{'9' * 5000}"]
+    "header", ["bytes=5-2", "bytes=0-1,4-5", "lines=0-1", "bytes=a-b", "bytes=-", "bytes=٣-٤", f"bytes=0-{'9' * 5000}"]
 )
-async def test_a_range_that_cannot_be_used_is_ignored(client: httpx.AsyncClient, asked: str) -> None:
+async def test_a_range_that_cannot_be_used_is_ignored(client: httpx.AsyncClient, header: str) -> None:
     """A malformed range, or several ranges, get the whole file."""
-    response = await client.get("/assets/photo.jpg", headers=[(b"range", asked.encode())])
+    response = await client.get("/assets/photo.jpg", headers=[(b"range", header.encode())])
     assert 200 == response.status_code
     assert 256 == len(response.content)
 

@@ -91,12 +91,12 @@ async def test_a_wrong_current_password(house: Accounts, database: Database) -> 
     await house.add("ada", OLD)
     token, other = [(await house.log_in("ada", OLD, HERE)).value for _ in range(2)]
     [tester] = await database.write(make_test_users, 1)
-    told = []
-    for asking, said in ((token, NEW), (token, ""), (tester.token.value, OLD), (tester.token.value, "")):
+    refusals = []
+    for user_token, current in ((token, NEW), (token, ""), (tester.token.value, OLD), (tester.token.value, "")):
         with pytest.raises(WrongPassword) as caught:
-            await house.change_password(asking, said, OTHER, HERE)
-        told.append((caught.value.message, caught.value.facts))
-    assert [told[0]] * 4 == told
+            await house.change_password(user_token, current, OTHER, HERE)
+        refusals.append((caught.value.message, caught.value.facts))
+    assert [refusals[0]] * 4 == refusals
     assert "ada" == (await database.read(authenticate, other)).username
     await house.log_in("ada", OLD, HERE)
 
@@ -144,8 +144,8 @@ async def test_two_changes_at_once(open_database: OpenDatabase, passwords: Passw
     first, second = (Accounts(open_database(), passwords, Registrations(10)) for _ in range(2))
     await first.add("ada", OLD)
     token = (await first.log_in("ada", OLD, HERE)).value
-    asked = (first.change_password(token, OLD, NEW, HERE), second.change_password(token, OLD, OTHER, HERE))
-    ends = await asyncio.gather(*asked, return_exceptions=True)
+    changes = (first.change_password(token, OLD, NEW, HERE), second.change_password(token, OLD, OTHER, HERE))
+    ends = await asyncio.gather(*changes, return_exceptions=True)
     assert {"NoneType", "WrongPassword"} == {type(end).__name__ for end in ends}
     await first.log_in("ada", NEW if ends[0] is None else OTHER, HERE)
 

@@ -69,8 +69,8 @@ def look_again(record: Record, lot: LotRecord, after: float = 1.0, **changes: ob
 def a_row_is_missing(record: Record, lot: LotRecord) -> None:
     """An acknowledged bid is taken out of the history."""
     assert accepted(record)
-    told = {(reply.bid.bidder, reply.bid.amount) for a in record.attempts for reply in a.accepted if reply.bid}
-    places = [place for place in own_rows(lot) if (lot.history[place].bidder, lot.history[place].amount) in told]
+    answered = {(reply.bid.bidder, reply.bid.amount) for a in record.attempts for reply in a.accepted if reply.bid}
+    places = [place for place in own_rows(lot) if (lot.history[place].bidder, lot.history[place].amount) in answered]
     del lot.history[some(places)[0]]
 
 
@@ -276,16 +276,16 @@ def a_repeat_gets_other_words(record: Record, lot: LotRecord) -> None:
 def a_repeat_is_refused(record: Record, lot: LotRecord) -> None:
     """The same key is refused after it was accepted."""
     attempt = accepted(record)[0]
-    told = attempt.accepted[-1].received
-    attempt.replies.append(Reply(sent=told + 1, received=told + 2, status=409, code="already_leading"))
+    received = attempt.accepted[-1].received
+    attempt.replies.append(Reply(sent=received + 1, received=received + 2, status=409, code="already_leading"))
 
 
 @planted(Kind.REPEAT_DIFFERS)
 def two_at_once_are_told_apart(record: Record, lot: LotRecord) -> None:
     """Of two simultaneous requests with one key one is accepted, and the other refused as too low."""
     attempt = some([attempt for attempt in accepted(record) if attempt.maximum is None])[0]
-    told = attempt.accepted[0]
-    attempt.replies.append(structs.replace(told, status=409, code="bid_too_low", minimum=START, view=None, bid=None))
+    reply = attempt.accepted[0]
+    attempt.replies.append(structs.replace(reply, status=409, code="bid_too_low", minimum=START, view=None, bid=None))
 
 
 @planted(Kind.CONTRADICTION)

@@ -118,6 +118,6 @@ def test_a_pipe_has_the_figures_in_a_line(bidding: tuple[Figures, Floor]) -> Non
 
 def test_violations_strangers_and_what_is_left_are_told() -> None:
     """The report has everything that was found."""
-    said = report_text(0.5)
+    text = report_text(0.5)
     for part in ("1 x money_form: ", "gid: currentBid is '1.00'", "3 bids", "2 bids got no answer", "a lot is left"):
-        assert part in said
+        assert part in text

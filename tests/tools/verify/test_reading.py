@@ -24,15 +24,15 @@ CHANGES = 1_000
 
 def story() -> Story:
     """A sale with all kinds of events, and a name that nobody should trust."""
-    told = Story(
+    made = Story(
         reserve_price="300",
         soft_close=SoftClose(120, 120),
         ends_at=after(1000),
         name="L\u00f6ffel \u202e</script>\x1b[31m",
     )
-    told.bids("bob up to 150").bids("cyd 120", seconds=2).bids("dee up to 150", seconds=3)
-    told.bids("cyd up to 200", seconds=4).bids("cyd up to 250", seconds=5).bids("cyd up to 400", seconds=6)
-    return told.bids("dee up to 500", seconds=990)
+    made.bids("bob up to 150").bids("cyd 120", seconds=2).bids("dee up to 150", seconds=3)
+    made.bids("cyd up to 200", seconds=4).bids("cyd up to 250", seconds=5).bids("cyd up to 400", seconds=6)
+    return made.bids("dee up to 500", seconds=990)
 
 
 def closed() -> list[bytes]:
@@ -302,9 +302,9 @@ def test_a_ledger_of_a_running_auction_must_not_be_opened() -> None:
 
 def test_a_cancelled_auction_has_a_ledger_too() -> None:
     """A cancellation is an end."""
-    told = Story()
-    told.log.append(AuctionCancelled(at=after(1)))
-    ledger = verified(b"".join(lines_of(told.log)))
+    made = Story()
+    made.log.append(AuctionCancelled(at=after(1)))
+    ledger = verified(b"".join(lines_of(made.log)))
     assert ledger.opened
     assert 2 == len(ledger.hashes)
 

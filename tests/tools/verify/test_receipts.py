@@ -19,15 +19,15 @@ SIGNER = Signer(Ed25519PrivateKey.generate())
 KEYS = Keys([Key(kty="OKP", crv="Ed25519", x=SIGNER.public, kid=SIGNER.kid)])
 
 
-def told() -> Story:
+def sale() -> Story:
     """A sale in which bob leads, raises his maximum, and holds cyd off."""
     story = Story(ends_at=after(1000), soft_close=None, reserve_price="130")
     story.bids("bob up to 120").bids("cyd 110", seconds=2).bids("bob up to 125", seconds=3)
     return story.bids("bob up to 200", seconds=4).bids("dee up to 150", seconds=5)
 
 
-RUNNING = lines_of(told().log)
-OVER = lines_of(told().then(settle, after(2000)).log)
+RUNNING = lines_of(sale().log)
+OVER = lines_of(sale().then(settle, after(2000)).log)
 
 
 def signed(**members: Any) -> str:

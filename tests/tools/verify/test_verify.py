@@ -85,9 +85,9 @@ def test_a_file_is_verified(verify: Verify, tmp_path: Path) -> None:
 def test_json_is_one_object(verify: Verify, tmp_path: Path) -> None:
     """`--json` prints one object, for a good ledger and for a broken one."""
     done = verify(file(tmp_path, LEDGER), "--json")
-    said = json.loads(done.out)
-    assert (True, "bob", "130.000", "sold") == tuple(said[name] for name in ("ok", "winner", "price", "outcome"))
-    assert [2, 3, 4] == [bid["sequence"] for bid in said["bids"]]
+    result = json.loads(done.out)
+    assert (True, "bob", "130.000", "sold") == tuple(result[name] for name in ("ok", "winner", "price", "outcome"))
+    assert [2, 3, 4] == [bid["sequence"] for bid in result["bids"]]
     done = verify(file(tmp_path, LEDGER[:-1]), "--json")
     assert 1 == done.code
     assert {"ok": False, "line": 5} == {name: json.loads(done.out)[name] for name in ("ok", "line")}
@@ -326,9 +326,9 @@ def test_a_database_is_verified(verify: Verify, clocked_house: House, clock: Fak
     assert first.startswith("auctions: 1, ledger heads: ")
     assert first.endswith(", events: 2, bids: 1")
     assert "Nothing is out of order." == last
-    said = json.loads(verify("--database", url, "--json").out)
-    assert said["digest"] in first
-    assert (True, 1, 2, 1) == tuple(said[name] for name in ("ok", "auctions", "events", "bids"))
+    result = json.loads(verify("--database", url, "--json").out)
+    assert result["digest"] in first
+    assert (True, 1, 2, 1) == tuple(result[name] for name in ("ok", "auctions", "events", "bids"))
 
     def tamper(tx: Transaction) -> None:
         tx.driver_sql("UPDATE bids SET automatic = NOT automatic", ())

@@ -169,12 +169,12 @@ def test_the_view_fits_the_terminal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "expected"),
     [(-5, "0:00"), (59.9, "0:59"), (61, "1:01"), (3661, "1:01:01"), (90_000, "1 d 1 h")],
 )
-def test_the_time_left_is_short(seconds: float, said: str) -> None:
+def test_the_time_left_is_short(seconds: float, expected: str) -> None:
     """Seconds count down to 0 and not below; a day or more has days and hours."""
-    assert said == left(NOW + timedelta(seconds=seconds), NOW)
+    assert expected == left(NOW + timedelta(seconds=seconds), NOW)
     assert "-" == left(None, NOW)
 
 

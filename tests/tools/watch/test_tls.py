@@ -73,18 +73,18 @@ async def watched(*arguments: str | Path) -> tuple[int, str]:
         PROGRAM, "watch", *arguments, env=environment(), stderr=asyncio.subprocess.PIPE
     )
     async with asyncio.timeout(SECONDS_MAX):
-        _, said = await process.communicate()
+        _, stderr = await process.communicate()
     assert process.returncode is not None, "it has ended"
-    return process.returncode, said.decode()
+    return process.returncode, stderr.decode()
 
 
 async def test_a_house_over_https(over_tls: tuple[str, str], certificate: Path) -> None:
     """A house over HTTPS is watched if its certificate is trusted; otherwise one line says why not."""
     url, gid = over_tls
-    code, said = await watched(url, gid, "--ca-file", certificate)
-    assert (0, f"saleroom: {gid} (Longcase clock) is over: closed without a bid\n") == (code, said)
-    code, said = await watched(url, gid)
-    assert (1, 1) == (code, said.count("\n")) and "its certificate is not trusted (self" in said
+    code, stderr = await watched(url, gid, "--ca-file", certificate)
+    assert (0, f"saleroom: {gid} (Longcase clock) is over: closed without a bid\n") == (code, stderr)
+    code, stderr = await watched(url, gid)
+    assert (1, 1) == (code, stderr.count("\n")) and "its certificate is not trusted (self" in stderr
 
 
 async def test_a_broker_over_tls(start: Start, visit: Visit, tmp_path: Path, certificate: Path) -> None:
@@ -98,9 +98,9 @@ async def test_a_broker_over_tls(start: Start, visit: Visit, tmp_path: Path, cer
         ada = client.enter("ada")
         gid = client.sell(ada)
         client.post(f"/auctions/{gid}/close", ada)
-        code, said = await watched(url, gid, "--ca-file", certificate)
-        assert 0 == code and said.endswith(f"{gid} (Longcase clock) is over: closed without a bid\n")
-        code, said = await watched(url, gid)
-        assert (1, 1) == (code, said.count("\n")) and "certificate verify failed" in said
+        code, stderr = await watched(url, gid, "--ca-file", certificate)
+        assert 0 == code and stderr.endswith(f"{gid} (Longcase clock) is over: closed without a bid\n")
+        code, stderr = await watched(url, gid)
+        assert (1, 1) == (code, stderr.count("\n")) and "certificate verify failed" in stderr
     finally:
         broker.kill()
