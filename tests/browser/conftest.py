@@ -16,7 +16,7 @@ from tests.needs import need
 Enter = Callable[..., Visitor]
 
 WAIT_MS_MAX = 30_000
-"""How long a test waits for what it expects of a page. Only a test that fails waits that long."""
+"""The longest wait for the expected state of a page. Only a failing test waits that long."""
 
 ARGUMENTS = [
     "--headless",

@@ -25,7 +25,7 @@ class Stream:
         while not self.comments:
             self._line()
         self.started: Any = None
-        """The event that says where the stream began, for a reader that brought no id."""
+        """The event with the stream's origin, if the reader has sent no id."""
         if says_origin:
             [self.started] = (msgspec.json.decode(data) for data in self.take(1))
             assert (["stream.started"], [self.started["id"]]) == (self.names, self.ids)
@@ -33,7 +33,7 @@ class Stream:
 
     @property
     def origin(self) -> str:
-        """Where the stream began."""
+        """The id of the event after which the stream begins."""
         return str(self.started["id"])
 
     def take(self, count: int) -> list[str]:

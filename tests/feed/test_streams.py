@@ -225,7 +225,7 @@ def test_a_reader_that_does_not_read_is_cut_off(serve_house: ServeHouse, monkeyp
         with following(house, f"/auctions/{gid}/events") as lively:
             sent, amount = 0, 10
             while not _is_cut(stalled):
-                assert sent < 3000, "nobody cuts it off"
+                assert sent < 3000, "the stalled reader is not cut off"
                 for bidder in bidders:
                     assert 201 == bidder.bid(gid, str(amount)).status_code
                     amount += 100

@@ -19,8 +19,8 @@ from saleroom.http.protocol import Http
 Request = tuple[str, str, bytes]
 """A method, a path with its query, and a body."""
 STREAM, POLLING, UNREAD, LARGE = "/stream", "/polling", "/unread", "/large"
-"""Answers that go on for as long as the client stays, and ask now and then whether it does; without reading the body; of a
-megabyte."""
+"""STREAM and POLLING answer for as long as the client stays, and POLLING asks now and then whether it does. UNREAD answers
+without reading the body, and LARGE with a megabyte."""
 
 
 class Echo:

@@ -12,7 +12,7 @@ from tests.needs import need
 from tests.process import wait_until
 
 WAYS = ("nginx collecting", "nginx passing", "haproxy passing")
-"""How a request comes to a house: its body collected first, or passed on as it comes."""
+"""The ways to a house: a proxy collects the body first, or passes it on as it comes."""
 _NGINX = """
 daemon off; worker_processes 1; pid nginx.pid; error_log nginx.log; {user}
 events {{ worker_connections 512; }}

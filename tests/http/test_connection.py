@@ -22,7 +22,7 @@ LAST = b"GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 POST = b"POST %s HTTP/1.1\r\nHost: x\r\n"
 CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
 MANY = 2_000_000
-"""Bytes that a client sends behind a request: more than all that may wait."""
+"""Bytes that a client sends after a request: more than may wait."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Where one request ends and the next begins: by HTTP/1.1 alone, in any packets, and with any upgrade asked for."""
+"""Where one request ends and the next begins: by HTTP/1.1 alone, in any packets, and with any requested upgrade."""
 
 import itertools
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from tests.http.echo import UNREAD, Echo, answers, echoed
 
 LAST = b"GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 BODY = b"GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
-"""A body that would be a request, if it were read as one."""
+"""A body that looks like a request."""
 LENGTH = b"Content-Length: %d\r\n\r\n%s" % (len(BODY), BODY)
 CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n5\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n" % (BODY[:5], len(BODY) - 5, BODY[5:])
 TRAILERS = CHUNKED[:-2] + b"X-Forwarded-For: 192.0.2.1\r\nHost: y\r\n\r\n"

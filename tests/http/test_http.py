@@ -1,4 +1,4 @@
-"""What HTTP itself asks of an API: addresses, methods, types, sizes, and requests that never end."""
+"""HTTP's rules for the API: addresses, methods, types, sizes, and requests that never end."""
 
 import json
 import socket
@@ -207,7 +207,7 @@ def test_half_a_request_harms_nobody(sqlite_house: House, sent: bytes) -> None:
     ],
 )
 def test_what_is_not_http_is_400(sqlite_house: House, sent: bytes) -> None:
-    """Garbage, TLS on the plain port, and requests that two servers could read differently are 400 and hung up on."""
+    """Garbage, TLS on the plain port, and ambiguous requests are 400, and the connection ends."""
     head, _, body = raw(sqlite_house, sent).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 400 Bad Request\r\n")
     assert b"content-type: application/json" in head and b"x-content-type-options: nosniff" in head

@@ -19,7 +19,7 @@ from tests.contract import DOCUMENT
 from tests.fixtures_house import House, settings_for
 
 PAGES = re.compile(r"/(docs|language|live|lots|mine|register|sell|session)(/.*)?|/\.well-known/change-password")
-"""Addresses for people only; their forms and streams of HTML are no interface."""
+"""Addresses of pages. Their forms and their streams of HTML are no interface."""
 OPERATIONS = {
     (method.upper(), path): operation
     for path, found in DOCUMENT["paths"].items()
@@ -80,7 +80,7 @@ def test_every_route_is_in_the_document_and_the_other_way_round(
 
 
 def test_every_error_code_is_documented() -> None:
-    """Each code of the map of errors is in an answer of the document, with a schema and a message of its own."""
+    """Each code of the map of errors is in an answer of the document, with a separate schema and its message."""
     schemas = DOCUMENT["components"]["schemas"]
     coded = {
         found["properties"]["code"]["const"]: found

@@ -13,7 +13,7 @@ from saleroom.http.problems import body_of, headers_of, status_of, statuses
 from saleroom.kernel.errors import Busy, Fault, Invalid, Refused, TooManyRequests, Unauthenticated
 
 INSIDE = {UnknownUser}
-"""What never reaches a client: an error of the command line, and what others have in common."""
+"""Refusals that never reach a client: an error of the command line."""
 
 
 def refusals(kind: type[Refused] = Refused) -> Iterator[type[Refused]]:

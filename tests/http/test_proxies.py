@@ -14,11 +14,11 @@ from tests.http.test_framing import UPGRADES
 
 REQUESTS = 3_000
 VICTIMS, ATTACKERS = 4, 3
-"""People of each kind at each way in."""
+"""Clients of each kind at each way in."""
 
 
 class Crowd:
-    """Clients of one way in: victims, who request what is theirs, and attackers."""
+    """Clients of one way in: victims that request their own data, and attackers."""
 
     def __init__(self, house: House) -> None:
         self.house = house

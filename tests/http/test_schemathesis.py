@@ -16,7 +16,7 @@ from tests.fixtures_house import House
 
 SECONDS = int(os.environ.get("SALEROOM_TEST_SCHEMATHESIS_SECONDS", "0"))
 CASES = [f"--max-time={SECONDS}"] if SECONDS else ["--seed=1", "--max-examples=10"]
-"""Without seconds: a slow machine has to get through, too."""
+"""Without seconds the cases are few, for slow machines."""
 SLOW_SECONDS = 180
 PROGRAM = Path(sys.executable).with_name("schemathesis")
 NOT_CHECKED = (
@@ -28,7 +28,7 @@ SETTINGS = """\
 [checks.negative_data_rejection]
 expected-statuses = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 431]
 """
-"""How bad data may be refused: as the tool expects it, and for its size."""
+"""The statuses with which bad data may be refused: those that the tool expects, and that for its size."""
 ENDLESS = ("followAuction", "followAll")
 ENDING = ("logOut", "endSession", "endAllSessions")
 BESIDE = 1 + len(ENDING) + len(ENDLESS)
@@ -69,7 +69,7 @@ def test_no_answer_is_undocumented(house: House, tmp_path: Path) -> None:
 
 @ON_POSTGRESQL
 def test_logging_out_has_documented_answers_too(house: House, tmp_path: Path) -> None:
-    """The operations that may end the token of their own test, by themselves."""
+    """The operations that may end the token of their own test get documented answers too, in a separate run."""
     only = [f"--include-operation-id={name}" for name in ENDING]
     output = run(house, tmp_path, *only, "--phases=coverage,fuzzing")
     assert f"Tested: {len(ENDING)}" in output

@@ -21,11 +21,11 @@ from tests.fixtures_house import House
 from tests.http.test_asyncapi import DOCUMENT as MESSAGES
 
 TOGETHER = {"ladder_start", "ladder_order", "above_maximum"}
-"""Faults of values that stand in contradiction to each other, which no schema can tell."""
+"""Faults of values that contradict each other, which no schema can express."""
 OF_TEXT = {"text_characters", "text_length"}
-"""Faults that ask what a character is: a text is trimmed, must show something, and hold nothing that steers a terminal."""
+"""Faults that depend on characters: a text is trimmed, must show something, and has nothing that steers a terminal."""
 NULLS = {"required"}
-"""A bid of nulls alone."""
+"""A bid with only nulls."""
 FORMS = [endpoint for endpoint in ENDPOINTS if endpoint.form is not None]
 _OPERATIONS = schemathesis.openapi.from_dict(DOCUMENT)
 

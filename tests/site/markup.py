@@ -23,7 +23,7 @@ class Element:
 
     @property
     def raw(self) -> str:
-        """All text within it, as it stands."""
+        """All text within it, with its white space."""
         return "".join(self.parts)
 
     @property

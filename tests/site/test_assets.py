@@ -60,7 +60,7 @@ def assets(folder: Path) -> Assets:
 
 @pytest.fixture
 async def client(assets: Assets) -> AsyncIterator[httpx.AsyncClient]:
-    """A client that sends no Accept-Encoding of its own."""
+    """A client that sends an empty Accept-Encoding by default."""
     transport = httpx.ASGITransport(router(assets))
     async with httpx.AsyncClient(transport=transport, base_url="http://house", headers={"accept-encoding": ""}) as it:
         yield it
@@ -316,7 +316,7 @@ async def test_nothing_else_can_be_had(assets: Assets, file: str) -> None:
         return {"type": "http.request"}
 
     async def send(message: Message) -> None:
-        pytest.fail(f"there was an answer: {message}")
+        pytest.fail(f"an answer was sent: {message}")
 
     path = unquote(f"/assets/{file}")  # as the server does
     scope: dict[str, Any] = {"type": "http", "method": "GET", "path": path, "headers": [], "query_string": b""}
@@ -328,7 +328,7 @@ async def test_nothing_else_can_be_had(assets: Assets, file: str) -> None:
     "file", ["", "../pages.py", *SPELLINGS[1:11], "vendor/../site.css", "/etc/passwd", "site.css%0a"]
 )
 def test_nothing_else_can_be_had_from_a_real_server(sqlite_house: House, file: str) -> None:
-    """The same holds over the wire: an address outside the folder gets the API's 404, in JSON."""
+    """Over the wire too, an address outside the folder gets the API's 404, in JSON."""
     with socket.create_connection(("127.0.0.1", sqlite_house.port), timeout=10) as connection:
         connection.sendall(f"GET /assets/{file} HTTP/1.1\r\nHost: house\r\nConnection: close\r\n\r\n".encode())
         answer = b"".join(iter(lambda: connection.recv(65536), b""))

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 CATALOGUES = sorted(FOLDER.glob("*/messages.po"))
 TEMPLATES = sorted((ROOT / "src").glob("**/templates/**/*.html"))
 NAMES = {"Saleroom"}
-"""What is called the same in every language."""
+"""Names that are the same in every language."""
 PLACE = re.compile(r"%\(\w+\)s|%%|%")
 HOW = "run make messages, then see docs/maintaining/languages.md"
 

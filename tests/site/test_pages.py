@@ -29,7 +29,7 @@ SCREENS = ("/lots/{gid}/screen", "/lots/{sold}/screen")
 PAGES = (*VISITORS, "/lots/{gid}/bids", *MEMBERS, *SCREENS)
 LINKING = ("script", "img", "link")
 BYTES_MAX = 150_000
-"""What a page may weigh on its way, photos apart, with all that it needs."""
+"""The most bytes of a page as sent, with all that it needs, without photos."""
 
 Open = Callable[[str], httpx.Response]
 

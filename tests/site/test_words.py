@@ -25,11 +25,11 @@ from saleroom.site.words import PLATFORM
 WORDS = PLATFORM | ACCOUNTS | BIDDING
 SOURCE = Path(problems.__file__).parents[1]
 PARTS = ("kernel", "accounts", "bidding", "http", "site", "feed")
-"""The folders of the code whose faults reach people. Those of `storage` are for the owner's imports."""
+"""The folders whose faults reach users. Those of `storage` are for the owner's imports."""
 ENGLISH, GERMAN = (Languages("EUR").negotiate(tag) for tag in ("en-GB", "de"))
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MAKERS = {"Fault": 0, "Invalid.one": 1, "fault": 1}
-"""What makes faults, and which of its arguments is the code."""
+"""The calls that make faults, and which of their arguments is the code."""
 
 
 def refusals(kind: type[Refused] = Refused) -> Iterator[type[Refused]]:

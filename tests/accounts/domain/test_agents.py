@@ -41,7 +41,7 @@ HEADERS = {
 
 @pytest.mark.parametrize(("header", "name"), HEADERS.items(), ids=range(len(HEADERS)))
 def test_devices_are_called_as_people_call_them(header: str, name: str) -> None:
-    """A browser is named with its system, a program by its own name; text without meaning for people gives no name."""
+    """A browser is named with its system, and a program by its name. A header without a known name gives no name."""
     assert name == agent(header)
 
 

@@ -59,7 +59,7 @@ def figures(folder: Path, url: str) -> dict[str, Any]:
 def test_a_correct_house_has_no_violation(database_url: str, serve: Callable[..., Served], tmp_path: Path) -> None:
     """Against `saleroom serve` on each database, on PostgreSQL with two processes, all lots close and it exits with 0.
 
-    Bids are taken, refused and repeated meanwhile.
+    Bids are accepted, refused and repeated meanwhile.
     """
     workers = "1" if database_url.startswith("sqlite") else "2"
     house = serve(database=database_url, workers=workers)
@@ -126,14 +126,14 @@ def lose() -> Lie:
 
 
 def break_down(method: str, path: str, answer: Any) -> Any:
-    """Fail for every history and every log-out."""
+    """Fail for every history and every logout."""
     return BROKEN if method == "DELETE" or (method == "GET" and path.endswith("/bids")) else answer
 
 
 def test_lies_are_named_and_losses_forgiven(serve: Callable[..., Served], tmp_path: Path) -> None:
-    """A house that forgets, lags, has two winners or rounds gets exit code 1; a house that loses answers does not.
+    """A house that forgets, lags, has two winners or rounds gets exit code 1. A house that loses answers does not.
 
-    Without a history there is no verdict, but one line with the reason and one with what is left.
+    Without a history there is no verdict, but one line with the reason and one with the remaining test users.
     """
     house = serve()
     lies: list[tuple[Lie, Kind | None]] = [
@@ -165,14 +165,14 @@ def test_lies_are_named_and_losses_forgiven(serve: Callable[..., Served], tmp_pa
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_run_cleans_up(serve: Callable[..., Served], tmp_path: Path, stop: signal.Signals) -> None:
-    """A test that is stopped cancels lots without bids, logs all its users out, says what is left, and exits with 1."""
+    """A stopped test cancels lots without bids, logs all its users out, prints what is left, and exits with 1."""
     file = tmp_path / "house.db"
     house = serve(database=f"sqlite:///{file}")
     process = start_load(tmp_path, house.url, "--bidders", "2", "--lots", "40", "--rate", "5", "--seconds", "60")
     deadline = time.monotonic() + SECONDS_MAX
     with contextlib.closing(sqlite3.connect(file, timeout=SECONDS_MAX)) as rows:
         while not rows.execute("SELECT count(*) FROM bids").fetchone()[0]:
-            assert time.monotonic() < deadline, "nobody bids"
+            assert time.monotonic() < deadline, "there are no bids"
             time.sleep(0.05)
         process.send_signal(stop)
         _, err = process.communicate(timeout=SECONDS_MAX)
@@ -185,7 +185,7 @@ def test_a_stopped_run_cleans_up(serve: Callable[..., Served], tmp_path: Path, s
 
 
 def test_an_unusable_house_is_one_line(serve: Callable[..., Served], tmp_path: Path) -> None:
-    """A wrong key, a house without the setting, and no house give exit code 1 and a line with the remedy."""
+    """A wrong key, a house without the setting, and a missing house give exit code 1 and a line with the remedy."""
     with_key, without = serve(), serve(load_key="")
     for url, reason in (
         (with_key.url, "refuses the key"),
@@ -226,7 +226,7 @@ def test_wrong_usage_is_exit_code_2(tmp_path: Path, arguments: tuple[str, ...], 
 
 
 def test_without_a_key_and_a_terminal_it_is_wrong_usage(tmp_path: Path) -> None:
-    """Without a terminal no key is asked for."""
+    """Without a terminal the command does not prompt for a key."""
     done = saleroom(tmp_path, "load", "http://house")
     assert (2, "saleroom: no key: set SALEROOM_LOAD_KEY, or give --key-file (see saleroom load --help)\n") == (
         done.returncode,
@@ -243,7 +243,7 @@ def test_help_has_examples_and_exit_codes(tmp_path: Path) -> None:
 
 
 def test_a_terminal_has_live_figures_and_a_prompt_for_the_key(serve: Callable[..., Served], tmp_path: Path) -> None:
-    """On a terminal the key is asked for without an echo, and the figures are redrawn all the time."""
+    """On a terminal the command prompts for the key without an echo, and keeps redrawing the figures."""
     ours, theirs = os.openpty()
     process = subprocess.Popen(
         [PROGRAM, "load", serve().url, *SHORT],
@@ -255,7 +255,7 @@ def test_a_terminal_has_live_figures_and_a_prompt_for_the_key(serve: Callable[..
     )
     os.close(theirs)
     shown = _until(ours, "Load key:")
-    time.sleep(0.3)  # a prompt is answered only when the echo is off
+    time.sleep(0.3)  # the prompt is answered only when the echo is off
     os.write(ours, f"{KEY}\n".encode())
     shown += _until(ours, "No violation found.")
     assert 0 == process.wait(SECONDS_MAX)

@@ -1,4 +1,4 @@
-"""A ledger that nobody changed is accepted, and every change is found at its line."""
+"""An unchanged ledger is accepted, and every change is found at its line."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ CHANGES = 1_000
 
 
 def story() -> Story:
-    """A sale with all kinds of events, and a name that nobody should trust."""
+    """A sale with all kinds of events, and a hostile name."""
     made = Story(
         reserve_price="300",
         soft_close=SoftClose(120, 120),
@@ -54,7 +54,7 @@ def one_byte_changed(raw: bytes, chance: random.Random) -> bytes:
 
 @pytest.mark.parametrize(("ledger", "number"), [(closed, CHANGES), (running, CHANGES // 4)])
 def test_every_single_byte_counts(ledger: Callable[[], list[bytes]], number: int) -> None:
-    """Every random change of a single byte is found, at the changed line or the one before its end."""
+    """Every random change of a single byte is found at its line. A line feed belongs to the line that it ends."""
     raw, chance = b"".join(ledger()), random.Random(6)
     assert broken(raw) is None
     for _ in range(number * (20 if settings.get_current_profile_name() == "long" else 1)):
@@ -98,7 +98,7 @@ def test_lines_that_are_gone_doubled_or_swapped_are_found(ledger: Callable[[], l
 
 
 def test_a_ledger_that_was_cut_is_found() -> None:
-    """An opened ledger ends with the end of its auction, and every line with a line feed."""
+    """An opened ledger ends with the end of its auction, and every line ends with a line feed."""
     lines = closed()
     for end in range(1, len(lines)):
         where = broken(lines[:end])
@@ -224,7 +224,7 @@ def test_a_consistent_forgery_breaks_the_rules(change: Callable[[list[Json]], ob
 def test_of_a_running_auction_what_is_public_is_checked(
     change: Callable[[list[Json]], object], line: int, why: str
 ) -> None:
-    """While an auction runs, times, amounts and the price are checked, although maximums are sealed."""
+    """While an auction runs, times, amounts and the price are checked, even though maximums are sealed."""
     assert (line, why) == broken(forged(running(), change))
 
 
@@ -310,7 +310,7 @@ def test_a_cancelled_auction_has_a_ledger_too() -> None:
 
 
 def test_size_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An endless file fills no memory."""
+    """An endless file does not fill the memory."""
     monkeypatch.setattr("saleroom.tools.verify.reading.LINE_BYTES_MAX", 1000)
     with pytest.raises(Breakage, match="larger than any ledger"):
         verified(b" " * 2000)
@@ -320,7 +320,7 @@ def test_size_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_salt_is_its_own() -> None:
-    """Two events that seal the same data have different commitments, so that nobody can compare them."""
+    """Two events that seal the same data have different commitments, so nobody can compare them."""
     lines = [msgspec.json.decode(line) for line in closed()]
     assert len(lines) == len({line["opened"]["salt"] for line in lines})
     assert len(lines) == len({line["event"]["commitment"] for line in lines})

@@ -1,4 +1,4 @@
-"""The ledgers of docs/ledgers, written by older houses: they verify, and would be written as the same bytes."""
+"""The ledgers of docs/ledgers, written by older houses, verify, and would be written as the same bytes today."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def test_each_sample_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("row", LEDGERS, ids=lambda row: words(row[0])[0])
 def test_a_sample_is_accepted(row: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """A sample verifies with the result of old."""
+    """A sample verifies with the same result as ever."""
     name, outcome, head, _ = row
     assert 0 == main(["verify", str(FOLDER / words(name)[0])])
     output = capsys.readouterr().out.splitlines()

@@ -1,4 +1,4 @@
-"""`saleroom watch` over TLS: a certificate that is trusted, and one that is not."""
+"""`saleroom watch` over TLS, with a trusted certificate and without."""
 
 import asyncio
 import ssl
@@ -52,7 +52,7 @@ async def over_tls(start: Start, visit: Visit, certificate: Path) -> AsyncIterat
             while data := await reader.read(65536):
                 writer.write(data)
         except OSError:
-            pass  # one of the two has hung up
+            pass  # one of the two has closed
         finally:
             writer.close()
 
