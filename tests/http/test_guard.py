@@ -22,7 +22,7 @@ ORIGIN = "https://shop.example"
 @pytest.mark.parametrize("method", UNSAFE)
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_unsafe_requests_are_checked_on_every_route(sqlite_house: House, method: str, address: str) -> None:
-    """Without `X-Requested-With` every method but GET, HEAD and OPTIONS is 403 `csrf`, also where there is no route."""
+    """Without `X-Requested-With` every method but GET, HEAD and OPTIONS is 403 `csrf`, even without a route."""
     answer = sqlite_house.stranger.request(method, address)
     assert (403, "csrf") == (answer.status_code, answer.json()["code"])
     assert "X-Requested-With" in answer.json()["message"]

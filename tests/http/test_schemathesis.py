@@ -42,7 +42,7 @@ LEFT_OUT = [f"--exclude-operation-id={name}" for name in (*ENDING, *ENDLESS)]
 
 def run(house: House, folder: Path, *options: str) -> str:
     """Run schemathesis as a new user and return its output. Fail if any check fails."""
-    house.user("ada")  # the document's example, which it would otherwise register, with a password of its own
+    house.user("ada")  # the example in the document: schemathesis would otherwise register it
     user = house.newcomer()
     document = f"{user.http.base_url}/openapi.json"
     headers = {"Authorization": f"Bearer {user.token}", "X-Requested-With": "schemathesis"}
