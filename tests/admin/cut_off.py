@@ -1,7 +1,7 @@
 """Restores that are killed at each place where they touch a file: `python -m tests.admin.cut_off DATABASE BACKUP`.
 
-Prints a line for each: the name of the first user in the database then, which tells whose house it is. It is whole, and now
-and then it is tried whether another restore succeeds.
+Prints a line for each: the name of the first user in the database then, which tells the old house from the new one. The
+database is intact each time, and now and then another restore is tried and must succeed.
 """
 
 import os
@@ -34,7 +34,7 @@ def restore(database: Path, backup: Path, last: int) -> None:
 
 
 def cut_off(database: Path, backup: Path, last: int) -> bool:
-    """Restore in a process of its own; return whether it was killed."""
+    """Restore in a separate process, and return whether it was killed."""
     child = os.fork()
     if child == 0:
         restore(database, backup, last)
@@ -45,7 +45,7 @@ def cut_off(database: Path, backup: Path, last: int) -> bool:
 
 
 def first_user(database: Path) -> str:
-    """Return whose house it is, and check that the database is intact."""
+    """Return the first user, and check that the database is intact."""
     with sqlite3.connect(database) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         found: str = connection.execute("SELECT username FROM users ORDER BY id LIMIT 1").fetchone()[0]
@@ -54,7 +54,7 @@ def first_user(database: Path) -> str:
 
 
 def main(original: Path, backup: Path) -> None:
-    """Kill restores, one touch later each time, until one ends by itself."""
+    """Kill restores, one touch later each time, until one is not killed."""
     last, again = 1, True
     while again:
         folder = original.parent / str(last)

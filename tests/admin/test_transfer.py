@@ -1,4 +1,4 @@
-"""Export and import: the same house in either database, or nothing at all."""
+"""Export and import: the same house in either database, or no import at all."""
 
 import asyncio
 import base64
@@ -36,7 +36,7 @@ Say = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def empty(database_kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The URL of an empty database of the other kind than the test's own, without tables."""
+    """The URL of an empty database without tables, of the kind that the test does not use."""
     if database_kind == "postgresql":
         yield f"sqlite:///{tmp_path}/other.db"
     else:
@@ -70,11 +70,11 @@ def test_the_same_bytes_from_either_database(database_url: str, empty: str, tmp_
     assert 0 == main(["import", str(first), "--database", empty])
     assert 0 == main(["export", str(second), "--database", empty])
     assert first.read_bytes() == second.read_bytes()
-    said = capfd.readouterr().out.splitlines()
-    assert 1 == len({line.partition(" (in ")[0] for line in said}), "the ledgers come to the same everywhere"
-    assert re.fullmatch(r"auctions: 7, ledger heads: [0-9a-f]{64}", said[0].partition(" (in ")[0])
+    output = capfd.readouterr().out.splitlines()
+    assert 1 == len({line.partition(" (in ")[0] for line in output}), "the ledgers come to the same everywhere"
+    assert re.fullmatch(r"auctions: 7, ledger heads: [0-9a-f]{64}", output[0].partition(" (in ")[0])
     assert ["the database", "the file", "the file", "the database"] == [
-        line[line.index("(in ") + 4 : -1] for line in said[:4]
+        line[line.index("(in ") + 4 : -1] for line in output[:4]
     ]
     assert 0o600 == first.stat().st_mode & 0o777
     before, after = furnished.counted(database_url), furnished.counted(empty)
@@ -86,7 +86,7 @@ def test_the_same_bytes_from_either_database(database_url: str, empty: str, tmp_
 
 
 def test_what_an_export_holds(exported: list[bytes]) -> None:
-    """The format is the one of docs/backup.md: each line canonical, money and big numbers as strings, digests as told."""
+    """The format is that of docs/backup.md: canonical lines, money and big numbers as strings, digests as documented."""
     assert exported == [canonical(json.loads(line)) + b"\n" for line in exported]
     rows = [json.loads(line) for line in exported[1:-1]]
     named = {row["row"]["name"] for row in rows if row["table"] == "auctions"}
@@ -219,17 +219,17 @@ BROKEN: dict[str, tuple[Callable[[list[bytes]], list[bytes]], str]] = {
 
 @pytest.mark.parametrize("how", BROKEN)
 def test_a_broken_file_imports_nothing(how: str, exported: list[bytes], tmp_path: Path, capfd: Say) -> None:
-    """A file that is cut off, changed, foreign or forged is refused in a line that says where, and nothing is imported."""
-    mangle, told = BROKEN[how]
+    """A file that is cut off, changed, foreign or forged is refused in a line with the place, and nothing is imported."""
+    mangle, reason = BROKEN[how]
     file = tmp_path / "house.ndjson"
     file.write_bytes(b"".join(mangle(exported)))
     url = f"sqlite:///{tmp_path}/new.db"
     assert 1 == main(["import", str(file), "--database", url])
-    said = capfd.readouterr().err
-    assert ("saleroom: nothing is imported: ", 1) == (said[:31], len(said.splitlines()))
-    assert told in said
-    assert said.removesuffix("\n").isprintable()
-    assert "argon" not in said, "nor is anything of it repeated"
+    output = capfd.readouterr().err
+    assert ("saleroom: nothing is imported: ", 1) == (output[:31], len(output.splitlines()))
+    assert reason in output
+    assert output.removesuffix("\n").isprintable()
+    assert "argon" not in output, "nor is anything of it repeated"
     assert [] == asyncio.run(tables_of(url))
 
 
@@ -270,7 +270,7 @@ async def test_every_changed_byte_is_refused(database: Database, exported: list[
 async def test_what_postgresql_refuses_is_refused(
     database: Database, exported: list[bytes], table: str, values: dict[str, object]
 ) -> None:
-    """A value that PostgreSQL cannot store is a fault of the file, reported without the value."""
+    """A value that PostgreSQL cannot store is a fault of the file, and is not printed."""
     data = b"".join(changed(exported, table, **values))
     with pytest.raises(Broken, match=rf"before line [0-9]+: the database refuses a row of {table}$"):
         await database.write(lambda tx: transfer.load(tx, HOUSE, io.BytesIO(data), lambda _: None))
@@ -287,7 +287,7 @@ def test_an_import_needs_an_empty_house(database_url: str, exported: list[bytes]
 
 
 async def test_an_export_is_of_one_instant(database: Database, database_url: str) -> None:
-    """An export has the house as it was at its start, without later commits."""
+    """An export is the house as it was at its start, without later commits."""
     await furnished.furnish_it(database_url)
     lines: dict[str, list[bytes]] = {}
 
@@ -314,7 +314,7 @@ async def test_an_export_is_of_one_instant(database: Database, database_url: str
 
 
 def test_export_and_import_through_a_pipe(exported: list[bytes], tmp_path: Path) -> None:
-    """A house moves through a pipe; an existing file is replaced only with --force."""
+    """A house moves through a pipe. An existing file is replaced only with --force."""
     (tmp_path / "house.ndjson").write_bytes(b"".join(exported))
     assert 0 == main(["import", str(tmp_path / "house.ndjson"), "--database", f"sqlite:///{tmp_path}/a.db"])
     export = f"{PROGRAM} export - --database sqlite:///a.db"
@@ -322,9 +322,7 @@ def test_export_and_import_through_a_pipe(exported: list[bytes], tmp_path: Path)
     done = subprocess.run(
         ["sh", "-c", pipe], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=True
     )
-    assert (2, 2) == (len(done.stdout.splitlines()), len(done.stderr.splitlines())), (
-        "what is said is apart from the file"
-    )
+    assert (2, 2) == (len(done.stdout.splitlines()), len(done.stderr.splitlines())), "the messages are not in the file"
     assert b"".join(exported) == (tmp_path / "b.ndjson").read_bytes()
     again = ["export", str(tmp_path / "b.ndjson"), "--database", f"sqlite:///{tmp_path}/b.db"]
     assert (1, 0) == (main(again), main([*again, "--force"]))
@@ -333,7 +331,7 @@ def test_export_and_import_through_a_pipe(exported: list[bytes], tmp_path: Path)
 
 @SQLITE
 async def test_a_stopped_import_is_not_committed(database: Database) -> None:
-    """Ctrl-C during an import rolls it back, although its thread cannot be stopped from outside."""
+    """Ctrl-C during an import rolls it back, even though the import's thread cannot be stopped from outside."""
     reached, go_on = threading.Event(), threading.Event()
 
     def work(tx: Transaction, *_: object) -> None:

@@ -16,7 +16,7 @@ from tests.needs import need
 Enter = Callable[..., Visitor]
 
 WAIT_MS_MAX = 30_000
-"""How long a test waits for what it expects of a page. Only a test that fails waits that long."""
+"""The longest wait for the expected state of a page. Only a failing test waits that long."""
 
 ARGUMENTS = [
     "--headless",
@@ -33,9 +33,9 @@ ARGUMENTS = [
 
 @pytest.fixture(scope="module")
 def chromium(sqlite_template: Path) -> Iterator[Browser]:
-    """A real Chromium, for this module only: while it runs, no other event loop may in this thread.
+    """A real Chromium, for this module only: while it runs, this thread cannot run another event loop.
 
-    So what houses are made of comes first, whichever test is the first to ask.
+    So the template of all houses is made first, whichever test comes first.
     """
     program = need("chromium")
     expect.set_options(timeout=WAIT_MS_MAX)
@@ -47,7 +47,7 @@ def chromium(sqlite_template: Path) -> Iterator[Browser]:
 
 @pytest.fixture
 def enter(chromium: Browser, sqlite_house: House) -> Iterator[Enter]:
-    """Come to the house with a browser of one's own, with a user's session or as a stranger."""
+    """Return a function that opens a new browser at the house, with a user's session or as a stranger."""
     visitors: list[Visitor] = []
 
     def come(user: User | None = None, **options: Any) -> Visitor:
@@ -64,5 +64,5 @@ def enter(chromium: Browser, sqlite_house: House) -> Iterator[Enter]:
 
 @pytest.fixture
 def seller(sqlite_house: House) -> User:
-    """Somebody whom no other test knows, and whose lots are a list of their own."""
+    """A user that no other test knows, with a separate list of lots."""
     return sqlite_house.newcomer()

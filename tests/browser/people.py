@@ -1,4 +1,4 @@
-"""People at real browsers."""
+"""Visitors in real browsers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.fixtures_house import PASSWORD
 
 
 class Visitor:
-    """Somebody at a browser of their own; nothing may be wrong in its console by the time they `leave`."""
+    """A person with a separate browser, whose console must be without errors when they `leave`."""
 
     def __init__(self, chromium: Browser, base: str, **options: Any) -> None:
         self._context = chromium.new_context(base_url=base, **options)
@@ -23,21 +23,21 @@ class Visitor:
         self.page.on("response", lambda answer: self._complaints.append(answer.url) if is_missing(answer) else None)
 
     def log_in(self, name: str) -> None:
-        """Log in by the form."""
+        """Log in with the form."""
         self.page.goto("/login")
         self.fill_in(name)
         self.page.wait_for_url("**/")
 
     def fill_in(self, name: str, password: str = PASSWORD) -> None:
-        """Fill in the form of the page with a username and a password, and send it by the keyboard."""
+        """Fill in the page's form with a username and a password, and submit it with Enter."""
         self.page.get_by_label("Username").fill(name)
         self.page.get_by_label("Password", exact=True).fill(password)
         self.page.keyboard.press("Enter")
 
     def leave(self) -> None:
-        """Close the browser, and fail where its console was not silent.
+        """Close the browser, and fail if its console had errors.
 
-        Chromium complains of every 4xx of a page or a form, which is for the test to judge, and of a house that is away.
+        Two kinds are allowed: a 4xx of a page or a form, which the test itself checks, and a house that is away.
         """
         self._context.close()
         usual = ("the server responded with a status of 4", "net::ERR_", "htmx:sse:error", "Failed to fetch")

@@ -1,4 +1,4 @@
-"""The pages in a real Chromium: people's ways through them, at the keyboard too, on a phone, in both colour schemes."""
+"""The pages in a real Chromium: common tasks, also by keyboard, on a phone, and in both colour schemes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OpenPage = Callable[..., Page]
 
 @pytest.fixture
 def open_page(chromium: Browser, sqlite_house: House) -> Iterator[OpenPage]:
-    """Open a page of the house in a browser of one's own; nothing may be wrong in its console by the end of the test."""
+    """Return a function that opens a page in a new browser. Its console must be without errors at the end of the test."""
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
 
@@ -38,13 +38,13 @@ def open_page(chromium: Browser, sqlite_house: House) -> Iterator[OpenPage]:
     yield another
     for context in contexts:
         context.close()
-    # Chromium complains of every 4xx; that a page answers so is for its test to judge, and a file is judged above.
+    # Chromium reports every 4xx. A page's status is checked by its test, and a file's status above.
     assert [] == [line for line in complaints if "the server responded with a status of 4" not in line]
 
 
 @pytest.fixture(scope="module")
 def lots(sqlite_house: House) -> dict[str, str]:
-    """Two auctions with everything on their pages: one under way (`gid`), one `sold`."""
+    """Two auctions with everything on their pages: an open one (`gid`) and a `sold` one."""
     ada, grace = sqlite_house.user("ada"), sqlite_house.user("grace")
     gid = ada.auction(
         name="Longcase clock by Thomas Tompion, London, about 1690 " + "W" * 60,
@@ -64,14 +64,14 @@ def lots(sqlite_house: House) -> dict[str, str]:
 
 
 def fill_in(page: Page, name: str) -> None:
-    """Fill in the form of the page with a username and everybody's password, and send it by the keyboard."""
+    """Fill in the page's form with a username and everybody's password, and submit it with Enter."""
     page.get_by_label("Username").fill(name)
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.keyboard.press("Enter")
 
 
 def test_a_visitor_finds_a_lot(open_page: OpenPage, sqlite_house: House) -> None:
-    """From home one click on a row leads to the lot, which shows its price and its bids."""
+    """A search at home and a click lead to the lot, which shows its price and its bids."""
     gid = sqlite_house.user("ada").auction(name="A lot to be found")
     sqlite_house.user("grace").bid(gid, amount="12.5")
     page = open_page()
@@ -85,7 +85,7 @@ def test_a_visitor_finds_a_lot(open_page: OpenPage, sqlite_house: House) -> None
 
 
 def test_a_visitor_registers_and_logs_out_and_in(open_page: OpenPage) -> None:
-    """Register, see one's name in the header, log out, log in again: by the links and forms of the pages."""
+    """A visitor registers, sees the name in the header, logs out, and logs in again, by links and forms alone."""
     page = open_page()
     header = page.get_by_role("banner")
     header.get_by_role("link", name="Register").click()
@@ -100,7 +100,7 @@ def test_a_visitor_registers_and_logs_out_and_in(open_page: OpenPage) -> None:
 
 
 def test_a_refused_form_says_why(open_page: OpenPage, sqlite_house: House) -> None:
-    """A wrong password is told in an alert, and the form keeps the name."""
+    """A wrong password is reported in an alert, and the form keeps the name."""
     page = open_page("/login")
     page.get_by_label("Username").fill(sqlite_house.user("ada").name)
     page.get_by_label("Password", exact=True).fill("wrong password")
@@ -111,7 +111,7 @@ def test_a_refused_form_says_why(open_page: OpenPage, sqlite_house: House) -> No
 
 
 def test_the_command_to_bid_can_be_copied(open_page: OpenPage, lots: dict[str, str], sqlite_house: House) -> None:
-    """The button beside a command puts exactly the command on the clipboard."""
+    """The button beside a command copies exactly that command to the clipboard."""
     page = open_page(f"/lots/{lots['gid']}", permissions=["clipboard-read", "clipboard-write"])
     page.get_by_text("For developers", exact=True).click()
     command = page.locator("pre code").text_content()
@@ -121,7 +121,7 @@ def test_the_command_to_bid_can_be_copied(open_page: OpenPage, lots: dict[str, s
 
 
 def test_pages_work_without_scripts(open_page: OpenPage, lots: dict[str, str]) -> None:
-    """Without JavaScript one registers and reads a lot all the same; the viewer says where the document is."""
+    """Without JavaScript a visitor can register and read a lot. The viewer says where the document is."""
     page = open_page("/register", java_script_enabled=False)
     fill_in(page, "no.scripts")
     expect(page.get_by_role("banner")).to_contain_text("no.scripts")
@@ -139,7 +139,7 @@ def test_the_viewer_shows_every_operation(open_page: OpenPage, sqlite_house: Hou
 
 
 def test_a_request_from_the_viewer_passes_the_forgery_filter(open_page: OpenPage, sqlite_house: House) -> None:
-    """What is tried out in the viewer reaches the API, and carries X-Requested-With."""
+    """A request from the viewer reaches the API with X-Requested-With."""
     page = open_page("/docs")
     operation = page.locator(".opblock-post").filter(has_text="/users").first
     operation.locator(".opblock-summary-control").click()
@@ -154,7 +154,7 @@ def test_a_request_from_the_viewer_passes_the_forgery_filter(open_page: OpenPage
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("path", PATHS)
 def test_axe_finds_nothing(open_page: OpenPage, lots: dict[str, str], path: str, scheme: str) -> None:
-    """No rule of axe is broken, in light and in dark."""
+    """axe finds no fault, in light and in dark."""
     page = open_page(path.format(**lots), color_scheme=scheme)
     if path == "/docs":
         page.locator(".opblock-post .opblock-summary-control").nth(2).click()
@@ -165,7 +165,7 @@ def test_axe_finds_nothing(open_page: OpenPage, lots: dict[str, str], path: str,
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_axe_finds_nothing_in_a_refused_form_and_a_logged_in_header(open_page: OpenPage, scheme: str) -> None:
-    """No rule of axe is broken by a form with faults, nor by the header of somebody who is logged in."""
+    """axe finds no fault in a form with faults, nor in the header of a logged-in user."""
     page = open_page("/register", color_scheme=scheme)
     page.evaluate("document.querySelector('main form').noValidate = true")
     page.get_by_label("Username").fill("a b")
@@ -180,7 +180,7 @@ def test_axe_finds_nothing_in_a_refused_form_and_a_logged_in_header(open_page: O
 
 @pytest.mark.parametrize("path", PATHS)
 def test_a_phone_needs_no_sideways_scrolling(open_page: OpenPage, lots: dict[str, str], path: str) -> None:
-    """At 360 pixels nothing is wider than the screen, the longest name and the highest price included."""
+    """At 360 pixels nothing is wider than the screen, even with the longest name and the highest price."""
     page = open_page(path.format(**lots), viewport={"width": 360, "height": 740})
     assert 360 == page.evaluate("document.documentElement.scrollWidth")
 
@@ -189,7 +189,7 @@ def test_a_phone_needs_no_sideways_scrolling(open_page: OpenPage, lots: dict[str
 def test_the_keyboard_reaches_everything_and_shows_where_it_is(
     open_page: OpenPage, lots: dict[str, str], path: str
 ) -> None:
-    """Tab goes to each link, field and button, in order, and each shows that it has the focus; the skip link is first."""
+    """Tab reaches each link, field and button in order, and each shows that it has the focus. The skip link is first."""
     page = open_page(path.format(**lots))
     expected = page.evaluate(
         "[...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex=\"0\"]')]"
@@ -205,7 +205,7 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(
 
 
 def test_the_skip_link_leads_past_the_header(open_page: OpenPage) -> None:
-    """The first Tab and Enter lead to the content: the next Tab is no longer in the header."""
+    """The first Tab and Enter skip to the content: the next Tab is past the header."""
     page = open_page("/login")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")

@@ -1,4 +1,4 @@
-"""A real browser's `EventSource` on a house that is killed and started again: it resumes by itself, and misses nothing."""
+"""A real browser's `EventSource` on a house that is killed and restarted: it resumes by itself and misses nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FOLLOW = """path => {
 
 
 def follow(chromium: Browser, house: Served, path: str) -> Page:
-    """Open a page of the house that follows `path`, and has begun to."""
+    """Open a page of the house, and return once it follows `path`."""
     page = chromium.new_context(base_url=house.url).new_page()
     page.goto("/")
     page.evaluate(FOLLOW, path)
@@ -24,8 +24,8 @@ def follow(chromium: Browser, house: Served, path: str) -> Page:
     return page
 
 
-def told(page: Page, count: int) -> list[list[str]]:
-    """Return the ids and types of the first `count` events, and fail where there are not so many, or more."""
+def received(page: Page, count: int) -> list[list[str]]:
+    """Return the ids and types of the first `count` events. Fail if there are more or fewer."""
     wait_until(lambda: page.evaluate("ids.length") >= count, SECONDS_MAX)
     ids: list[list[str]] = page.evaluate("ids")
     assert count == len(ids)
@@ -33,7 +33,7 @@ def told(page: Page, count: int) -> list[list[str]]:
 
 
 def test_a_browser_resumes_by_itself(chromium: Browser, start: Start, visit: Visit) -> None:
-    """Cut off before its first event and again later, it gets every event once; after the last one it stays away."""
+    """Cut off before its first event and again later, it gets every event once. After the last one it does not reconnect."""
     house = start()
     client = visit(house)
     ada, *bidders = (client.enter(name) for name in ("ada", "ben", "cyd"))
@@ -45,9 +45,9 @@ def test_a_browser_resumes_by_itself(chromium: Browser, start: Start, visit: Vis
         house = start("--port", port)
         client.post(f"/auctions/{gid}/bids", bidders[number % 2], {"amount": price})
         expected = [[f"{gid}/{version}", "bid.placed"] for version in range(2, number + 3)]
-        assert expected == told(lot, number + 1) == told(everything, number + 1)
+        assert expected == received(lot, number + 1) == received(everything, number + 1)
     client.post(f"/auctions/{gid}/close", ada)
-    assert [f"{gid}/4", "auction.closed"] == told(lot, 3)[-1] == told(everything, 3)[-1]
+    assert [f"{gid}/4", "auction.closed"] == received(lot, 3)[-1] == received(everything, 3)[-1]
     wait_until(lambda: lot.evaluate("source.readyState === EventSource.CLOSED"), SECONDS_MAX)
     assert everything.evaluate("source.readyState !== EventSource.CLOSED")
     for page in (lot, everything):

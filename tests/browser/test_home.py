@@ -1,4 +1,4 @@
-"""Home in a real browser: it is live, found by typing, turned by page, and works for everyone."""
+"""Home in a real browser: live cards, search, order, pages, and accessibility."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Open = Callable[..., Page]
 
 @pytest.fixture
 def open_home(enter: Callable[..., Visitor]) -> Open:
-    """Open home, or another address of it, in a browser of one's own."""
+    """Return a function that opens home, with or without a query, in a new browser."""
 
     def another(path: str = "/", **options: Any) -> Page:
         page = enter(**options).page
@@ -30,17 +30,17 @@ def open_home(enter: Callable[..., Visitor]) -> Open:
 
 
 def later(**by: float) -> str:
-    """Return an instant of the wire."""
+    """Return a time from now, as the API reads it."""
     return (datetime.now(UTC) + timedelta(**by)).isoformat()
 
 
 def names(page: Page) -> list[str]:
-    """Return the names of the lots that are shown."""
+    """Return the names of the lots on the page."""
     return page.locator(".lot-card h2").all_text_contents()
 
 
 def test_prices_and_results_come_by_themselves(open_home: Open, sqlite_house: House, seller: User) -> None:
-    """A bid, an end that has moved and a result show on the card without a reload; the reader's focus stays."""
+    """A bid, a moved end and a result appear on the card without a reload. The focus stays."""
     gid = seller.auction(name="Violin", endsAt=later(seconds=60))
     page = open_home(f"/?author={seller.name}")
     card = page.locator(f"#card-{gid}")
@@ -61,7 +61,7 @@ def test_prices_and_results_come_by_themselves(open_home: Open, sqlite_house: Ho
 
 
 def test_one_finds_by_typing(open_home: Open, sqlite_house: House, seller: User) -> None:
-    """While one types the list follows, its count is announced, the address holds the search, and the focus stays."""
+    """The list follows the typed text. Its count is announced, the address has the search, and the focus stays."""
     for name in ("Brass telescope", "Brass lamp", "Oak chest"):
         seller.auction(name=name)
     page = open_home(f"/?author={seller.name}&sort=newest")
@@ -74,8 +74,8 @@ def test_one_finds_by_typing(open_home: Open, sqlite_house: House, seller: User)
     assert (["Brass lamp", "Brass telescope"], "status") == (names(page), live)
     assert page.evaluate("window.untouched === document.getElementById('count')"), "a new region announces nothing"
     expect(field).to_be_focused()
-    asked = parse_qs(urlsplit(page.url).query)
-    assert {"q": ["BRASS"], "author": [seller.name], "sort": ["newest"]} == asked
+    query = parse_qs(urlsplit(page.url).query)
+    assert {"q": ["BRASS"], "author": [seller.name], "sort": ["newest"]} == query
     page.get_by_role("link", name="Brass lamp").click()
     expect(page).to_have_title("Brass lamp · Saleroom")
     page.go_back()
@@ -88,7 +88,7 @@ def test_one_finds_by_typing(open_home: Open, sqlite_house: House, seller: User)
 
 
 def test_what_was_found_is_live(open_home: Open, sqlite_house: House, seller: User) -> None:
-    """After a search the cards that it has found are followed, as those of the page before were."""
+    """The cards that a search has found are live, like those before it."""
     gid = seller.auction(name="Brass telescope")
     seller.auction(name="Oak chest")
     page = open_home(f"/?author={seller.name}")
@@ -99,7 +99,7 @@ def test_what_was_found_is_live(open_home: Open, sqlite_house: House, seller: Us
 
 
 def test_an_order_is_chosen(open_home: Open, seller: User) -> None:
-    """Choosing another order sorts the list at once, and the address says so; the lists beside it keep the order."""
+    """A new order sorts the list at once and is in the address. The other lists keep it."""
     for name, price in (("Dear", "90"), ("Cheap", "10"), ("Fair", "50")):
         seller.auction(name=name, startingPrice=price)
     page = open_home(f"/?author={seller.name}")
@@ -113,7 +113,7 @@ def test_an_order_is_chosen(open_home: Open, seller: User) -> None:
 
 
 def test_one_turns_pages_without_scripts(open_home: Open, seller: User) -> None:
-    """Search, order, pages and the way back are links and a form: they work where there is no JavaScript."""
+    """Search, order, pages and the way back are links and a form, and work without JavaScript."""
     for number in range(LOTS_PER_PAGE + 2):
         seller.auction(name=f"Lot {number:02}", startingPrice=str(100 - number))
     page = open_home(f"/?author={seller.name}", java_script_enabled=False)
@@ -129,7 +129,7 @@ def test_one_turns_pages_without_scripts(open_home: Open, seller: User) -> None:
 
 
 def test_a_lot_that_is_searched_for_by_enter(open_home: Open, seller: User) -> None:
-    """Enter in the field searches at once and stays on the page; a click on a card right after typing still leads on."""
+    """Enter in the field searches at once and stays on the page. A click on a card right after typing still opens the lot."""
     seller.auction(name="Brass telescope")
     page = open_home(f"/?author={seller.name}")
     page.get_by_label("Search the lots").fill("brass")
@@ -143,7 +143,7 @@ def test_a_lot_that_is_searched_for_by_enter(open_home: Open, seller: User) -> N
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_axe_finds_nothing(open_home: Open, sqlite_house: House, seller: User, scheme: str, width: int) -> None:
-    """No rule of axe is broken by any list, full or empty, in light and dark; nothing is wider than a phone."""
+    """axe finds no fault in any list, full or empty, in light and dark, and nothing is wider than a phone."""
     seller.auction(name="W" * 200, startingPrice="99999999999999998.001", endsAt=later(minutes=3))
     seller.auction(name="Soon", startsAt=later(days=1))
     sold = seller.auction(name="Sold")
@@ -159,7 +159,7 @@ def test_axe_finds_nothing(open_home: Open, sqlite_house: House, seller: User, s
 
 
 def test_the_keyboard_reaches_everything(open_home: Open, seller: User) -> None:
-    """Tab goes to each link, field and button in order, and each shows that it has the focus."""
+    """Tab reaches each link, field and button in order, and each shows that it has the focus."""
     for number in range(3):
         seller.auction(name=f"Lot {number}")
     page = open_home(f"/?author={seller.name}")

@@ -1,4 +1,4 @@
-"""The pages in two languages, in a real Chromium: as the browser asks, and as one chooses at the foot of a page."""
+"""The pages in two languages, in a real Chromium: by the browser's setting, and by the choice in the footer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OpenPage = Callable[..., Page]
 
 @pytest.fixture
 def visit(chromium: Browser, sqlite_house: House) -> Iterator[Callable[..., Visitor]]:
-    """Come to the house with a browser of one's own; its console is silent by the end of the test."""
+    """Return a function that opens a new browser. Its console must be without errors at the end of the test."""
     visitors: list[Visitor] = []
 
     def another(**options: Any) -> Visitor:
@@ -40,14 +40,14 @@ def gid(sqlite_house: House) -> str:
 
 
 def words(page: Page) -> tuple[str, str, str]:
-    """Return the language of a page, what its way to log in says, and its price."""
+    """Return the language of a page, the label of its login link, and its price."""
     page.locator("time[data-local]").first.wait_for()
     login = page.locator("header a[href^='/login']").inner_text()
     return page.locator("html").get_attribute("lang") or "", login, page.locator("main data").first.inner_text()
 
 
 @pytest.mark.parametrize(
-    ("locale", "said"),
+    ("locale", "expected"),
     [
         ("en-GB", ("en-GB", "Log in", "€1,240.00")),
         ("en-US", ("en-US", "Log in", "€1,240.00")),
@@ -57,16 +57,16 @@ def words(page: Page) -> tuple[str, str, str]:
     ],
 )
 def test_a_page_speaks_as_the_browser_asks(
-    visit: Callable[..., Visitor], gid: str, locale: str, said: tuple[str, str, str]
+    visit: Callable[..., Visitor], gid: str, locale: str, expected: tuple[str, str, str]
 ) -> None:
-    """One page in the words and with the amounts of the browser's language and region, else in English."""
+    """A page has the words and amounts of the browser's language and region. If the house lacks the language, it is English."""
     page = visit(locale=locale).page
     page.goto(f"/lots/{gid}")
-    assert said == words(page)
+    assert expected == words(page)
 
 
 def test_a_language_is_chosen_at_the_foot(visit: Callable[..., Visitor], gid: str) -> None:
-    """The choice shows the same page in the other language, holds on the next pages, and can be taken back."""
+    """A choice shows the same page in the other language, holds on the next pages, and can be undone."""
     page = visit(locale="en-GB").page
     page.goto(f"/lots/{gid}?from=here")
     page.get_by_role("link", name="Deutsch").click()
@@ -79,20 +79,20 @@ def test_a_language_is_chosen_at_the_foot(visit: Callable[..., Visitor], gid: st
 
 
 def test_logging_in_leads_back_to_the_lot(visit: Callable[..., Visitor], sqlite_house: House) -> None:
-    """Who is sent to log in comes back to where they were, also by way of registering, and after a mistake."""
+    """After the login a visitor is back at the page they wanted, even after registering and a mistake."""
     visitor = visit()
     visitor.page.goto("/mine?page=bids")
     visitor.page.wait_for_url("**/login?next=**")
     visitor.page.locator("main").get_by_role("link", name="Register").click()
     visitor.fill_in("comes.back", "short")
     expect(visitor.page.get_by_label("Password", exact=True)).to_be_focused()
-    # The browser itself asks for eight characters, so nothing was sent.
+    # The browser itself requires eight characters, so it has sent nothing.
     visitor.fill_in("comes.back")
     visitor.page.wait_for_url("**/mine?page=bids")
 
 
 def test_a_password_can_be_shown(visit: Callable[..., Visitor]) -> None:
-    """A box shows what is typed as a password; without scripts there is no box, and the form is the same."""
+    """A checkbox shows the password. Without scripts there is no checkbox, and the form is the same."""
     page = visit().page
     page.goto("/login")
     page.get_by_label("Password", exact=True).fill("a secret")
@@ -108,7 +108,7 @@ def test_a_password_can_be_shown(visit: Callable[..., Visitor]) -> None:
 @pytest.mark.parametrize("path", ["/login", "/register", "/", "/lots/{gid}", "/lots/none"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_german_fits_a_phone(visit: Callable[..., Visitor], gid: str, path: str, scheme: str) -> None:
-    """German, whose words are long, is no wider than a small phone, and axe finds nothing."""
+    """German has long words: even so nothing is wider than a small phone, and axe finds no fault."""
     page = visit(locale="de-DE", color_scheme=scheme, viewport=PHONE).page
     page.goto(path.format(gid=gid))
     assert PHONE["width"] >= page.evaluate("document.documentElement.scrollWidth")
@@ -116,7 +116,7 @@ def test_german_fits_a_phone(visit: Callable[..., Visitor], gid: str, path: str,
 
 
 def test_faults_are_told_in_german(visit: Callable[..., Visitor], sqlite_house: House) -> None:
-    """A wrong password is told in the reader's language by an alert, and a fault is bound to its field."""
+    """An alert reports a wrong password in the reader's language, and a fault is bound to its field."""
     sqlite_house.user("ada")
     page = visit(locale="de-DE").page
     page.goto("/login")

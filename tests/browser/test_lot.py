@@ -1,4 +1,4 @@
-"""A lot's page in real browsers: people bid against each other, and each sees it at once, without a reload."""
+"""A lot's page in real browsers: users bid against each other, and each page is up to date without a reload."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Browse = Callable[..., Visitor]
 
 @pytest.fixture
 def browse(enter: Callable[..., Visitor], sqlite_house: House) -> Browse:
-    """Open a page in a browser of one's own, as somebody who has logged in by the form or as a stranger."""
+    """Return a function that opens a page in a new browser, for a user who logs in with the form or for a stranger."""
 
     def come(name: str | None = None, path: str = "/", **options: Any) -> Visitor:
         visitor = enter(**options)
@@ -33,12 +33,12 @@ def browse(enter: Callable[..., Visitor], sqlite_house: House) -> Browse:
 
 
 def later(**by: float) -> str:
-    """Return an instant of the wire."""
+    """Return a time from now, as the API reads it."""
     return (datetime.now(UTC) + timedelta(**by)).isoformat()
 
 
 def bid(page: Page, amount: str = "", maximum: str = "") -> None:
-    """Fill in the bid box, read what will happen, and confirm it."""
+    """Fill in the bid box, check the preview, and confirm it."""
     if amount:
         page.get_by_label("Your bid").fill(amount)
     if maximum:
@@ -49,7 +49,7 @@ def bid(page: Page, amount: str = "", maximum: str = "") -> None:
 
 
 def test_two_people_bid_against_each_other(browse: Browse, sqlite_house: House) -> None:
-    """Each page is right at once without a reload: who leads, who was outbid, the price, the history, the next bid."""
+    """Each page shows the leader, the outbid user, the price, the history and the next bid at once, without a reload."""
     gid = sqlite_house.user("ada").auction(endsAt=later(days=1))
     grace, linus = browse("grace", f"/lots/{gid}"), browse("linus", f"/lots/{gid}")
     bid(grace.page, "15")
@@ -59,7 +59,7 @@ def test_two_people_bid_against_each_other(browse: Browse, sqlite_house: House) 
     expect(linus.page.get_by_label("Your bid")).to_have_value("16.00")
     expect(linus.page.locator("#announce")).to_contain_text("The price is now €15.00.")
     bid(linus.page, maximum="40")
-    # The limit stands beside it until the page is told of the bid by its stream, which may be at once.
+    # The limit is shown beside it until the stream reports the bid, perhaps at once.
     expect(linus.page.locator("#lot-standing")).to_contain_text("You lead at €16.00.")
     expect(grace.page.locator("#lot-standing")).to_contain_text("You were outbid. linus leads at €16.00.")
     expect(grace.page.locator("#announce")).to_contain_text("You were outbid.")
@@ -74,7 +74,7 @@ def test_two_people_bid_against_each_other(browse: Browse, sqlite_house: House) 
 
 
 def test_what_is_refused_says_why(browse: Browse, sqlite_house: House) -> None:
-    """A bid that is too low, or no amount, is refused at its field; one that came too late for its price, in an alert."""
+    """A low bid or a malformed amount is refused at its field. If the price has risen since the preview, an alert says so."""
     gid = sqlite_house.user("ada").auction(endsAt=later(days=1))
     page = browse("grace", f"/lots/{gid}").page
     for wrong, why in (("9", "Bid €10.00 or more."), ("a lot", "Write an amount"), ("1,5", "Did you mean")):
@@ -92,7 +92,7 @@ def test_what_is_refused_says_why(browse: Browse, sqlite_house: House) -> None:
 
 
 def test_a_typed_amount_is_left_alone(browse: Browse, sqlite_house: House) -> None:
-    """While somebody types, the price goes on beside the field, and what is typed stays."""
+    """While a user types an amount, the price beside the field changes, and the typed text stays."""
     gid = sqlite_house.user("ada").auction(endsAt=later(days=1))
     page = browse("grace", f"/lots/{gid}").page
     page.get_by_label("Your bid").fill("99")
@@ -102,7 +102,7 @@ def test_a_typed_amount_is_left_alone(browse: Browse, sqlite_house: House) -> No
 
 
 def test_the_leader_raises_the_limit(browse: Browse, sqlite_house: House) -> None:
-    """Who leads sees the own limit and can raise it, which changes no price; a lower one is refused."""
+    """Leaders see their limit and can raise it without a change of the price. A lower limit is refused."""
     gid = sqlite_house.user("ada").auction(endsAt=later(days=1))
     sqlite_house.user("grace").bid(gid, maximum="50")
     page = browse("grace", f"/lots/{gid}").page
@@ -117,7 +117,7 @@ def test_the_leader_raises_the_limit(browse: Browse, sqlite_house: House) -> Non
 
 
 def test_a_late_bid_moves_the_end_and_says_so(browse: Browse, sqlite_house: House) -> None:
-    """A bid in the last minutes moves the end; everybody's page shows the new one and announces it."""
+    """A bid in the last minutes moves the end. Every page shows the new end and announces it."""
     gid = sqlite_house.user("ada").auction(endsAt=later(seconds=60))
     page = browse("grace", f"/lots/{gid}").page
     before = page.locator("#lot-panel .clock time").get_attribute("datetime")
@@ -150,7 +150,7 @@ def test_the_result_comes_by_itself(browse: Browse, sqlite_house: House) -> None
 
 
 def test_a_scheduled_lot_opens_by_itself(browse: Browse, sqlite_house: House) -> None:
-    """The bid box comes when the lot opens, without a reload."""
+    """The bid box appears when the lot opens, without a reload."""
     gid = sqlite_house.user("ada").auction(startsAt=later(seconds=4))
     page = browse("grace", f"/lots/{gid}").page
     expect(page.locator("#lot-box")).to_contain_text("Bidding has not started yet.")
@@ -158,7 +158,7 @@ def test_a_scheduled_lot_opens_by_itself(browse: Browse, sqlite_house: House) ->
 
 
 def test_one_buys_at_once(browse: Browse, sqlite_house: House) -> None:
-    """The price of a purchase is confirmed, and the lot is the buyer's."""
+    """A buyer confirms the price, and then the lot is theirs."""
     gid = sqlite_house.user("ada").auction(buyNowPrice="250")
     page = browse("grace", f"/lots/{gid}").page
     page.get_by_role("button", name="Buy now for €250.00").click()
@@ -168,7 +168,7 @@ def test_one_buys_at_once(browse: Browse, sqlite_house: House) -> None:
 
 
 def test_the_first_bid_ends_what_holds_until_then(browse: Browse, sqlite_house: House) -> None:
-    """With the first bid the fixed price is gone from a bidder's page, and the way to change the lot from its seller's."""
+    """With the first bid, bidders' pages lose the buy-now price, and the seller's page loses the way to change the lot."""
     gid = sqlite_house.user("ada").auction(buyNowPrice="250")
     bidder, seller = browse("grace", f"/lots/{gid}").page, browse("ada", f"/lots/{gid}").page
     expect(bidder.get_by_role("button", name="Buy now for €250.00")).to_be_visible()
@@ -179,7 +179,7 @@ def test_the_first_bid_ends_what_holds_until_then(browse: Browse, sqlite_house: 
 
 
 def test_a_stranger_is_led_to_the_lot_by_logging_in(browse: Browse, sqlite_house: House) -> None:
-    """Who is not logged in sees the least bid, logs in, and is back at the lot."""
+    """A stranger sees the minimum bid, logs in, and is back at the lot."""
     gid = sqlite_house.user("ada").auction(endsAt=later(days=1))
     visitor = browse(None, f"/lots/{gid}")
     visitor.page.get_by_role("link", name="Log in to bid").click()
@@ -189,7 +189,7 @@ def test_a_stranger_is_led_to_the_lot_by_logging_in(browse: Browse, sqlite_house
 
 
 def test_one_bids_without_scripts(browse: Browse, sqlite_house: House) -> None:
-    """Without JavaScript the same forms lead through the same steps, and the page says how one stands."""
+    """Without JavaScript the same forms have the same steps, and the page shows whether the user leads."""
     gid = sqlite_house.user("ada").auction(endsAt=later(days=1))
     page = browse("grace", f"/lots/{gid}", java_script_enabled=False).page
     expect(page.locator("#lot-panel .clock")).to_contain_text("UTC")
@@ -201,7 +201,7 @@ def test_one_bids_without_scripts(browse: Browse, sqlite_house: House) -> None:
 
 
 def test_one_bids_by_the_keyboard_on_a_phone(browse: Browse, sqlite_house: House) -> None:
-    """Tab and Enter alone place a bid at 360 pixels; nothing is wider than the screen, at any step."""
+    """Tab and Enter alone place a bid at 360 pixels. Nothing is wider than the screen at any step."""
     gid = sqlite_house.user("ada").auction(endsAt=later(days=1), name="W" * 200)
     page = browse("grace", f"/lots/{gid}", viewport={"width": 360, "height": 740}).page
     page.get_by_label("Your bid").focus()
@@ -220,7 +220,7 @@ def test_one_bids_by_the_keyboard_on_a_phone(browse: Browse, sqlite_house: House
 
 
 def test_a_page_goes_on_after_the_house_was_away(chromium: Browser, start: Start, visit: Visit) -> None:
-    """While the house is away the page says so; when it is back, the page has what happened, without a reload."""
+    """While the house is away the page says so. When it is back, the page catches up without a reload."""
     house = start()
     client = visit(house)
     ada, grace = client.enter("ada"), client.enter("grace")
@@ -240,7 +240,7 @@ def test_a_page_goes_on_after_the_house_was_away(chromium: Browser, start: Start
 
 
 def test_a_box_that_was_lost_on_the_way_is_asked_for_again(browse: Browse, sqlite_house: House) -> None:
-    """The box follows who leads; where its answer is lost, it is asked for again, though nothing new has happened."""
+    """The bid box follows the leader. If its answer is lost, the page requests it again, even without a new event."""
     gid = sqlite_house.user("ada").auction(endsAt=later(days=1))
     grace = sqlite_house.user("grace")
     visitor = browse("grace", f"/lots/{gid}")
@@ -256,7 +256,7 @@ def test_a_box_that_was_lost_on_the_way_is_asked_for_again(browse: Browse, sqlit
 
 
 def test_the_plot_draws_the_price(browse: Browse, sqlite_house: House) -> None:
-    """From the second bid on there is a plot, with a name for who cannot see it, and it takes in what comes."""
+    """From the second bid on there is a plot with a name for screen readers, and it follows the bids."""
     gid = sqlite_house.user("ada").auction(endsAt=later(days=1))
     sqlite_house.user("linus").bid(gid, amount="12")
     page = browse("grace", f"/lots/{gid}").page
@@ -268,7 +268,7 @@ def test_the_plot_draws_the_price(browse: Browse, sqlite_house: House) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_at_any_step(browse: Browse, sqlite_house: House, scheme: str) -> None:
-    """No rule of axe is broken by the box, its faults, its confirmation, its result and the end, in light and dark."""
+    """axe finds no fault in the box, its faults, its confirmation, its result and the end, in light and dark."""
     gid = sqlite_house.user("ada").auction(buyNowPrice="250", reservePrice="90")
     page = browse("grace", f"/lots/{gid}", color_scheme=scheme).page
     found = [broken_rules(page)]
@@ -290,11 +290,11 @@ def test_axe_finds_nothing_at_any_step(browse: Browse, sqlite_house: House, sche
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
 def test_a_price_that_nobody_saw_is_not_paid(browse: Browse, sqlite_house: House, scripts: bool) -> None:
-    """The price is amended between the confirmation and the click: nothing is bought, and the page says what has changed."""
+    """If the price changes between the confirmation and the click, nothing is bought, and the page says what has changed."""
     ada = sqlite_house.user("ada")
     gid = ada.auction(name="Clock", buyNowPrice="50", startingPrice="10")
     page = browse("grace", java_script_enabled=scripts).page
-    page.route("**/live?*", lambda route: route.abort())  # a stream that lags behind the click, as any may
+    page.route("**/live?*", lambda route: route.abort())  # a stream may always lag behind the click
     page.goto(f"/lots/{gid}")
     page.get_by_role("button", name="Buy now for €50.00").click()
     expect(page.get_by_role("button", name="Buy for €50.00")).to_be_visible()
@@ -314,7 +314,7 @@ def test_a_price_that_nobody_saw_is_not_paid(browse: Browse, sqlite_house: House
 
 
 def test_a_lot_that_is_changed_changes_on_its_page(browse: Browse, sqlite_house: House) -> None:
-    """Name, description and photos are on an open page as soon as their seller has changed them, and it is told."""
+    """An open page shows and announces a new name, description and photos as soon as the seller has changed them."""
     ada = sqlite_house.user("ada")
     gid = ada.auction(name="Clock", startingPrice="10")
     page = browse("grace", f"/lots/{gid}").page

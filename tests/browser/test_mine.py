@@ -1,4 +1,4 @@
-"""My saleroom in a real Chromium: it follows the bids, the star turns, sessions end; on a phone, at the keyboard."""
+"""My saleroom in a real Chromium: it follows bids, stars lots and ends sessions, also on a phone and by keyboard."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Browse = Callable[..., Page]
 
 @pytest.fixture
 def browse(enter: Callable[..., Visitor]) -> Browse:
-    """Open a page as somebody, in a browser of one's own."""
+    """Return a function that opens a page as a user, in a new browser."""
 
     def come(user: User, path: str = "/mine", **options: Any) -> Page:
         page = enter(user, **options).page
@@ -33,7 +33,7 @@ def browse(enter: Callable[..., Visitor]) -> Browse:
 
 @pytest.fixture
 def furnished(sqlite_house: House) -> User:
-    """Somebody who bids, sells and watches, with the longest names and amounts."""
+    """A user who bids, sells and watches, with the longest names and amounts."""
     reader, other = sqlite_house.newcomer(), sqlite_house.user("a-very-long-username-of-32-chars")
     ends = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
     for name, terms in {"W" * 200: {"endsAt": ends}, "Clock": {}, "Lamp": {"reservePrice": "1000000"}}.items():
@@ -57,7 +57,7 @@ def furnished(sqlite_house: House) -> User:
 
 
 def test_it_follows_the_bids(browse: Browse, sqlite_house: House) -> None:
-    """Who is outbid sees it at once without a reload, with the next bid; who leads again, too."""
+    """An outbid user sees it at once without a reload, with the next bid. So does a user who leads again."""
     grace, hedy = sqlite_house.newcomer(), sqlite_house.newcomer()
     gid = sqlite_house.user("ada").auction(name="Followed")
     grace.bid(gid, amount="20")
@@ -78,7 +78,7 @@ def test_it_follows_the_bids(browse: Browse, sqlite_house: House) -> None:
 
 
 def test_what_i_sell_follows_the_bids(browse: Browse, sqlite_house: House) -> None:
-    """The first bid on a lot of one's own shows at once, and takes away the way to change it; the focus stays."""
+    """The first bid on the user's lot shows at once, and the link to change it disappears. The focus stays."""
     ada = sqlite_house.newcomer()
     gids = [ada.auction(name=name) for name in ("Followed", "Other")]
     page = browse(ada, "/mine/selling")
@@ -92,7 +92,7 @@ def test_what_i_sell_follows_the_bids(browse: Browse, sqlite_house: House) -> No
 
 @pytest.mark.parametrize("scripts", [True, False])
 def test_the_star_turns(browse: Browse, sqlite_house: House, *, scripts: bool) -> None:
-    """Pressed by the keyboard it says so, keeps the focus where scripts run, and puts the lot on the list; and back."""
+    """Enter on the star watches the lot and shows so, and a second time undoes both. With scripts it keeps the focus."""
     user = sqlite_house.newcomer()
     gid = sqlite_house.user("ada").auction(name="Starred")
     page = browse(user, f"/lots/{gid}", java_script_enabled=scripts)
@@ -110,7 +110,7 @@ def test_the_star_turns(browse: Browse, sqlite_house: House, *, scripts: bool) -
 
 
 def test_log_out_everywhere(browse: Browse, sqlite_house: House) -> None:
-    """After a confirmation one is home and logged out, in the other browser too."""
+    """After a confirmation the user is at home and logged out, and so is the other browser."""
     user = sqlite_house.newcomer()
     there = browse(sqlite_house.log_in(user.name))
     here = browse(user, "/mine/sessions")
@@ -124,7 +124,7 @@ def test_log_out_everywhere(browse: Browse, sqlite_house: House) -> None:
 
 
 def test_another_password(browse: Browse, sqlite_house: House) -> None:
-    """By the keyboard: a fault has the focus at its field, then one is told what happened, and the other browser is out."""
+    """By keyboard: a fault moves the focus to its field, a success is announced, and the other browser is logged out."""
     user = sqlite_house.newcomer()
     there = browse(sqlite_house.log_in(user.name))
     here = browse(user, "/mine/sessions", color_scheme="dark", viewport=PHONE)
@@ -155,7 +155,7 @@ def test_another_password(browse: Browse, sqlite_house: House) -> None:
 def test_axe_finds_nothing_and_a_phone_needs_no_sideways_scrolling(
     browse: Browse, furnished: User, path: str, scheme: str
 ) -> None:
-    """With everything on the page and with nothing, in both schemes, at 360 pixels, no rule of axe is broken."""
+    """At 360 pixels and in both schemes, axe finds no fault on a full page, and nothing is wider than the screen."""
     page = browse(furnished, path, color_scheme=scheme, viewport=PHONE)
     page.wait_for_load_state("load")
     assert {} == broken_rules(page)
@@ -163,7 +163,7 @@ def test_axe_finds_nothing_and_a_phone_needs_no_sideways_scrolling(
 
 
 def test_axe_finds_nothing_where_there_is_nothing(browse: Browse, sqlite_house: House) -> None:
-    """The pages of who has done nothing yet break no rule either."""
+    """axe finds no fault on the pages of a new user."""
     page = browse(sqlite_house.newcomer())
     for path in PATHS:
         page.goto(path)
@@ -172,7 +172,7 @@ def test_axe_finds_nothing_where_there_is_nothing(browse: Browse, sqlite_house: 
 
 @pytest.mark.parametrize("path", PATHS)
 def test_the_keyboard_reaches_everything(browse: Browse, furnished: User, path: str) -> None:
-    """Tab goes to each link, field and button in order."""
+    """Tab reaches each link, field and button in order."""
     page = browse(furnished, path, java_script_enabled=False)
     wanted = "main :is(a[href], button, summary, input):not([tabindex='-1'])"
     expected = page.evaluate(

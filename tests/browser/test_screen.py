@@ -1,4 +1,4 @@
-"""The hall's screen in a real browser: it follows the bids, shows the result, and goes on by itself."""
+"""The hall's screen in a real browser: it follows the bids, shows the result, and moves on to the next lot."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Open = Callable[..., Page]
 
 @pytest.fixture
 def open_screen(enter: Callable[..., Visitor]) -> Open:
-    """Open the screen of a lot in a browser of its own, whose clock the test can turn forward.
+    """Return a function that opens a lot's screen in a new browser, whose clock the test can turn forward.
 
-    The screen follows its lot by the time it is handed over: a request that still waits for its answer while the
-    clock is turned by minutes would time out.
+    It returns once the screen follows its lot: a request that still waits for its answer would time out when the
+    clock is turned by minutes.
     """
 
     def another(gid: str, query: str = "", **options: Any) -> Page:
@@ -33,7 +33,7 @@ def open_screen(enter: Callable[..., Visitor]) -> Open:
         page.clock.install()
         page.goto(f"/lots/{gid}/screen{query}")
         if options.get("java_script_enabled", True):
-            # Not wait_for_function: the page's policy refuses what that evaluates after its first look.
+            # Not wait_for_function: the page's policy refuses its evaluation after the first look.
             wait_until(lambda: page.evaluate("Boolean(document.querySelector('[hx-sse\\\\:connect]')?._htmx?.sse)"))
         return page
 
@@ -41,17 +41,17 @@ def open_screen(enter: Callable[..., Visitor]) -> Open:
 
 
 def later(**by: float) -> str:
-    """Return an instant of the wire."""
+    """Return a time from now, as the API reads it."""
     return (datetime.now(UTC) + timedelta(**by)).isoformat()
 
 
 def wait_for_the_next(page: Page) -> None:
-    """Let as much time pass on the screen as a result stays."""
+    """Turn the screen's clock past the time for which a result stays."""
     page.clock.fast_forward(RESULT_SECONDS * 1000 + 100)
 
 
 def test_a_screen_follows_its_lot_to_the_next(open_screen: Open, sqlite_house: House, seller: User) -> None:
-    """Bids, an end that moves and the result come by themselves; then the next lot takes the place, which is live too."""
+    """Bids, a moved end and the result appear by themselves. Then the next lot takes over, and is live too."""
     first = seller.auction(name="First lot", endsAt=later(seconds=100))
     page = open_screen(first, f"?author={seller.name}")
     state = page.locator("#screen-state")
@@ -79,7 +79,7 @@ def test_a_screen_follows_its_lot_to_the_next(open_screen: Open, sqlite_house: H
 
 
 def test_a_screen_waits_for_a_next_lot(open_screen: Open, seller: User) -> None:
-    """Where there is no other lot the screen says so, asks again, and takes the next one that opens."""
+    """If there is no other lot, the screen says so, asks again, and shows the next lot that opens."""
     gid = seller.auction(name="The last one")
     page = open_screen(gid, f"?author={seller.name}")
     seller.json("POST", f"/auctions/{gid}/close", json={})
@@ -92,7 +92,7 @@ def test_a_screen_waits_for_a_next_lot(open_screen: Open, seller: User) -> None:
 
 
 def test_a_screen_does_not_grow(open_screen: Open, sqlite_house: House, seller: User) -> None:
-    """After many bids and lots there are no more elements, streams or timers than at the beginning."""
+    """After many bids and lots the page has no more elements, streams or timers than at the beginning."""
     gids = [seller.auction(name="Lot of a long evening") for _ in range(4)]
     page = open_screen(gids[0], f"?author={seller.name}")
 
@@ -119,7 +119,7 @@ def test_a_screen_does_not_grow(open_screen: Open, sqlite_house: House, seller: 
 
 
 def test_a_screen_goes_on_after_the_house_was_away(chromium: Browser, start: Start, visit: Visit) -> None:
-    """A house that is killed and comes back is followed again, without anybody touching the screen."""
+    """If the house is killed and comes back, the screen follows it again without any input."""
     house = start()
     client = visit(house)
     ada, grace = client.enter("ada"), client.enter("grace")
@@ -149,7 +149,7 @@ def test_the_time_turns_brass_and_then_red(open_screen: Open, seller: User) -> N
 
 
 def test_a_screen_without_scripts(open_screen: Open, sqlite_house: House, seller: User) -> None:
-    """Without JavaScript the screen shows the same, with the end in UTC, and reads itself anew."""
+    """Without JavaScript the screen shows the same, with the end in UTC, and reloads itself."""
     gid = seller.auction(endsAt=later(minutes=30))
     page = open_screen(gid, java_script_enabled=False)
     expect(page.locator("#screen-state")).to_contain_text("UTC")
@@ -162,7 +162,7 @@ def test_a_screen_without_scripts(open_screen: Open, sqlite_house: House, seller
 def test_nothing_scrolls_or_is_cut_off_on_a_projector(
     open_screen: Open, sqlite_house: House, seller: User, width: int, height: int
 ) -> None:
-    """Whatever the names and amounts, all of it is on the screen, while the lot is open and when it is over."""
+    """Long names and high amounts fit the screen, while the lot is open and when it is over."""
     gid = seller.auction(
         name="W" * 200, increment="1", startingPrice="99999999999999000.001", reservePrice="99999999999999999"
     )
@@ -188,7 +188,7 @@ def test_an_upright_phone_scrolls_only_downwards(open_screen: Open, seller: User
 
 
 def test_the_button_fills_the_screen(open_screen: Open, seller: User) -> None:
-    """The button is reached by the keyboard, fills the screen and goes; the pointer hides when nobody moves it."""
+    """The button is reached by keyboard, fills the screen and disappears. An idle pointer is hidden."""
     page = open_screen(seller.auction())
     button = page.get_by_role("button", name="Full screen")
     button.focus()
@@ -205,7 +205,7 @@ def test_the_button_fills_the_screen(open_screen: Open, seller: User) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(open_screen: Open, sqlite_house: House, seller: User, scheme: str) -> None:
-    """No rule of axe is broken while the lot is open, nor by its result; the code is dark on light in either scheme."""
+    """axe finds no fault while the lot is open and with its result. The code is dark on light in either scheme."""
     gid = seller.auction(reservePrice="11", endsAt=later(days=1))
     sqlite_house.user("grace").bid(gid, amount="12")
     page = open_screen(gid, color_scheme=scheme)

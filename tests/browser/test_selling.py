@@ -1,4 +1,4 @@
-"""To sell in a real Chromium: photos by choice and by drop, with scripts and without, on a phone, at the keyboard."""
+"""Selling in a real Chromium: photos chosen and dropped, with and without scripts, on a phone and by keyboard."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Browse = Callable[..., Page]
 
 @pytest.fixture
 def browse(enter: Callable[..., Visitor], seller: User) -> Browse:
-    """Open a page as the seller, in a browser of one's own."""
+    """Return a function that opens a page as the seller, in a new browser."""
 
     def come(path: str = "/sell", **options: Any) -> Page:
         page = enter(seller, **options).page
@@ -35,7 +35,7 @@ def browse(enter: Callable[..., Visitor], seller: User) -> Browse:
 
 @pytest.fixture
 def files(tmp_path: Path) -> list[Path]:
-    """Two pictures, and something that is none."""
+    """Two pictures, and a file that is not a picture."""
     contents = {"red.jpg": picture("red"), "blue.png": picture("blue", kind="PNG"), "notes.jpg": b"no picture"}
     for name, data in contents.items():
         (tmp_path / name).write_bytes(data)
@@ -43,18 +43,18 @@ def files(tmp_path: Path) -> list[Path]:
 
 
 def fill_in(page: Page, name: str = "Longcase clock", price: str = "100") -> None:
-    """Write what every lot needs."""
+    """Fill in the required fields."""
     page.get_by_label("Name of the lot").fill(name)
     page.get_by_label("Starting price").fill(price)
 
 
 def go_on(page: Page) -> None:
-    """Press the button to the preview that one sees."""
+    """Press the visible button to the preview."""
     page.locator(".actions").get_by_role("button", name="Preview").click()
 
 
 def publish(page: Page) -> str:
-    """Publish what the preview shows, and return the new lot's gid."""
+    """Publish the previewed lot, and return its gid."""
     page.get_by_role("button", name="Put it on sale").click()
     page.wait_for_url("**/lots/*")
     return page.url.rpartition("/")[2].removesuffix("?listed")
@@ -76,7 +76,7 @@ def photos_of(seller: User, gid: str) -> list[str]:
 
 
 def drop(page: Page, *pictures: bytes) -> None:
-    """Drop files onto the place for photos, as somebody who drags them there."""
+    """Drop files onto the place for photos, as a user who drags them there."""
     encoded = [base64.b64encode(one).decode() for one in pictures]
     transfer = page.evaluate_handle(
         """files => {
@@ -93,7 +93,7 @@ def drop(page: Page, *pictures: bytes) -> None:
 
 
 def test_a_lot_with_two_photos_is_on_sale(browse: Browse, seller: User, files: list[Path]) -> None:
-    """Two photos chosen at once go up by themselves, are in the preview, and on the lot that is then on sale."""
+    """Two photos chosen at once are uploaded, and appear in the preview and on the published lot."""
     page = browse()
     fill_in(page)
     page.get_by_label("Add photos").set_input_files(files[:2])
@@ -112,7 +112,7 @@ def test_a_lot_with_two_photos_is_on_sale(browse: Browse, seller: User, files: l
 
 
 def test_photos_are_dropped(browse: Browse, seller: User) -> None:
-    """Files that are dropped go up like those that are chosen, several at once, in their order."""
+    """Dropped files are uploaded like chosen ones, several at once, in their order."""
     page = browse()
     fill_in(page)
     drop(page, picture("red", (300, 200)), picture("blue", (200, 300)))
@@ -124,7 +124,7 @@ def test_photos_are_dropped(browse: Browse, seller: User) -> None:
 
 
 def test_a_bad_file_is_refused_by_name_and_the_others_stay(browse: Browse, files: list[Path]) -> None:
-    """What is no picture is told at once by its name, beside the pictures that have come; it can be dismissed."""
+    """A file that is not a picture is refused at once by its name, and the pictures stay. The message can be dismissed."""
     page = browse()
     fill_in(page)
     page.get_by_label("Add photos").set_input_files(files)
@@ -138,7 +138,7 @@ def test_a_bad_file_is_refused_by_name_and_the_others_stay(browse: Browse, files
 
 
 def test_no_more_than_twelve_go_up(browse: Browse) -> None:
-    """The thirteenth is refused before it is sent."""
+    """The thirteenth photo is refused before it is sent."""
     page = browse()
     drop(page, *[picture(size=(40, 30))] * 13)
     expect(page.locator(".refused")).to_contain_text("dropped-12.jpg: A lot has at most 12 photos.")
@@ -146,7 +146,7 @@ def test_no_more_than_twelve_go_up(browse: Browse) -> None:
 
 
 def test_photos_are_moved_by_the_keyboard(browse: Browse, files: list[Path]) -> None:
-    """A photo is moved and removed without a pointer, and the focus stays where one is."""
+    """Photos are moved and removed by keyboard, and the focus stays at a photo."""
     page = browse()
     page.get_by_label("Add photos").set_input_files(files[:2])
     expect(thumbs(page)).to_have_count(2)
@@ -168,7 +168,7 @@ def test_photos_are_moved_by_the_keyboard(browse: Browse, files: list[Path]) -> 
 
 
 def test_the_form_works_without_scripts(browse: Browse, seller: User, files: list[Path]) -> None:
-    """Files go with the form and are in the preview; times are in UTC, and say so; the lot is on sale."""
+    """Files are sent with the form and appear in the preview. Times are in UTC and say so. The lot is on sale."""
     page = browse(java_script_enabled=False)
     fill_in(page)
     page.get_by_label("Add photos").set_input_files(files[:2])
@@ -179,7 +179,7 @@ def test_the_form_works_without_scripts(browse: Browse, seller: User, files: lis
 
 
 def test_the_end_is_in_the_zone_of_the_reader(browse: Browse, seller: User) -> None:
-    """Eight in the evening is that in the reader's own zone; the form to change it shows the same hour again."""
+    """Eight in the evening means the reader's own time zone. The form to change the lot shows the same hour again."""
     page = browse(timezone_id="America/New_York")
     fill_in(page)
     expect(page.locator("#endsAt-zone")).to_have_text("In your time zone, America/New_York.")
@@ -192,7 +192,7 @@ def test_the_end_is_in_the_zone_of_the_reader(browse: Browse, seller: User) -> N
 
 
 def test_a_form_sent_by_enter_asks_for_the_preview(browse: Browse, files: list[Path]) -> None:
-    """Enter in a field is the preview, also where photos with buttons of their own stand before it."""
+    """Enter in a field opens the preview, even if photos with their own buttons precede it."""
     page = browse()
     page.get_by_label("Add photos").set_input_files(files[:1])
     expect(thumbs(page)).to_have_count(1)
@@ -203,7 +203,7 @@ def test_a_form_sent_by_enter_asks_for_the_preview(browse: Browse, files: list[P
 
 
 def test_faults_are_told_and_reached_by_the_keyboard(browse: Browse) -> None:
-    """The summary has the focus, and its links lead to the fields, which are described by what is wrong."""
+    """The summary gets the focus. Its links lead to the fields, which are described by their faults."""
     page = browse()
     fill_in(page, "", "a lot")
     go_on(page)
@@ -219,7 +219,7 @@ def test_faults_are_told_and_reached_by_the_keyboard(browse: Browse) -> None:
 
 
 def test_hostile_text_runs_nothing(browse: Browse) -> None:
-    """A name and a description full of markup go through form, preview and lot as text."""
+    """Markup in a name and a description stays text in form, preview and lot."""
     page = browse()
     page.on("dialog", lambda dialog: pytest.fail(f"a script ran: {dialog.message}"))
     fill_in(page, HOSTILE)
@@ -231,7 +231,7 @@ def test_hostile_text_runs_nothing(browse: Browse) -> None:
 
 
 def test_a_lot_is_cancelled_with_a_confirmation(browse: Browse, seller: User) -> None:
-    """Nothing happens before the confirmation has been opened and confirmed."""
+    """A lot is cancelled only after the confirmation was opened and confirmed."""
     gid = seller.auction()
     page = browse(f"/sell/{gid}")
     expect(page.get_by_role("button", name="Yes, cancel it")).not_to_be_visible()
@@ -245,7 +245,7 @@ def test_a_lot_is_cancelled_with_a_confirmation(browse: Browse, seller: User) ->
 def test_axe_finds_nothing_and_a_phone_needs_no_sideways_scrolling(
     browse: Browse, sqlite_house: House, seller: User, files: list[Path], scheme: str
 ) -> None:
-    """On a phone, in both schemes: the form with everything open, with faults, the preview, and a lot that is fixed."""
+    """On a phone, in both schemes: the full form, its faults, the preview, and a lot that can no longer change."""
     page = browse(viewport=PHONE, color_scheme=scheme)
 
     def judge() -> None:
@@ -291,7 +291,7 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(browse: Browse) -
     while len(reached) < len(expected):
         page.keyboard.press("Tab")
         html = str(page.evaluate("document.activeElement.outerHTML"))
-        # A field for a date has several places where Tab stops.
+        # A date field has several tab stops.
         if not reached or html != reached[-1]:
             reached.append(html)
         assert page.evaluate(SHOWS_FOCUS), html

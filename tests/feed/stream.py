@@ -1,4 +1,4 @@
-"""A reader of server-sent events, as little of one as a test needs."""
+"""A small reader of server-sent events, with only what the tests need."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ SECONDS_MAX = 20.0
 
 
 class Stream:
-    """A stream that has begun: its first comment has been read, and where it began if it says so (`says_origin`)."""
+    """A stream that has begun. Its first comment has been read, and also its origin if the stream gives one (`says_origin`)."""
 
     def __init__(self, response: httpx.Response, *, says_origin: bool) -> None:
         self.response = response
@@ -25,7 +25,7 @@ class Stream:
         while not self.comments:
             self._line()
         self.started: Any = None
-        """The event that says where the stream began, for a reader that brought no id."""
+        """The event with the stream's origin, if the reader has sent no id."""
         if says_origin:
             [self.started] = (msgspec.json.decode(data) for data in self.take(1))
             assert (["stream.started"], [self.started["id"]]) == (self.names, self.ids)
@@ -33,7 +33,7 @@ class Stream:
 
     @property
     def origin(self) -> str:
-        """Where the stream began."""
+        """The id of the event after which the stream begins."""
         return str(self.started["id"])
 
     def take(self, count: int) -> list[str]:
@@ -85,12 +85,12 @@ def following(house: House, path: str, **headers: str) -> Iterator[Stream]:
     with house.plain.stream("GET", path, headers=headers, timeout=SECONDS_MAX) as response:
         assert (200, "text/event-stream") == (response.status_code, response.headers["content-type"])
         brings = "after=" in path or bool(headers.get("Last-Event-ID"))
-        stream = Stream(response, says_origin=not brings)  # which closes the connection when nobody has it any more
+        stream = Stream(response, says_origin=not brings)  # it closes the connection when it is collected
         yield stream
 
 
 def payloads(house: House, gid: str) -> list[str]:
-    """Return an auction's events as its stream tells them from the beginning; it must be over."""
+    """Return an auction's events as its stream sends them from the beginning. The auction must be over."""
     with following(house, f"/auctions/{gid}/events?after=0") as stream:
         return stream.rest()
 

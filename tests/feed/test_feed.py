@@ -1,4 +1,4 @@
-"""The feed: whoever follows gets every event once and in order, whenever they join and however transactions commit."""
+"""The feed: a follower gets every event once and in order, whenever it joins and however transactions commit."""
 
 import asyncio
 import random
@@ -44,7 +44,7 @@ async def feed(database: Database) -> AsyncIterator[Feed]:
 
 
 async def take(follower: Follower, count: int) -> list[bytes]:
-    """Return the next `count` events' wire forms; fail where no more come."""
+    """Return the wire forms of the next `count` events. Fail if there are more, or if they do not come."""
     taken: list[LoggedEvent] = []
     async with asyncio.timeout(SECONDS_MAX):
         while len(taken) < count:
@@ -82,7 +82,7 @@ async def test_an_auction_is_followed_from_now_from_the_beginning_and_from_behin
 
 
 async def test_the_whole_log_is_followed_in_its_order(sales: Sales, feed: Feed, database: Database) -> None:
-    """A follower of all gets every auction's events as the log has them, from any point."""
+    """A follower of all auctions gets every event in the order of the log, from any point."""
     gids = [await sales.sell() for _ in range(3)]
     for gid in gids:
         await sales.bid(gid, 2)
@@ -113,7 +113,7 @@ async def test_a_long_backlog_comes_by_pages_and_goes_over_into_what_is_new(
 
 
 async def test_followers_that_join_and_leave_at_any_time_miss_nothing(sales: Sales, feed: Feed) -> None:
-    """Ten followers who leave at random and resume after their last event all end with the log, each event once."""
+    """Ten followers leave at random and resume after their last event. Each ends with the whole log, each event once."""
     gids = [await sales.sell() for _ in range(3)]
     done = asyncio.Event()
 
@@ -144,7 +144,7 @@ async def test_followers_that_join_and_leave_at_any_time_miss_nothing(sales: Sal
 
 @pytest.fixture
 async def elsewhere(database: Database) -> AsyncIterator[asyncpg.Connection]:
-    """A connection to the test's PostgreSQL that has begun a transaction: the next number of the log is taken in it."""
+    """A connection to the test's PostgreSQL, for a transaction that takes the next number of the log."""
     _, options = database.url.get_dialect()().create_connect_args(database.url)
     connection = await asyncpg.connect(**options)
     yield connection
@@ -163,7 +163,7 @@ TAKE_A_NUMBER = """
 async def test_a_number_that_is_taken_is_waited_for(
     sales: Sales, feed: Feed, elsewhere: asyncpg.Connection, commits: bool
 ) -> None:
-    """What has its number in the log but is not committed is waited for by who follows all, and by nobody else."""
+    """A follower of all auctions waits for an event that has a number but is not committed. Nobody else waits for it."""
     early, late = await sales.sell(), await sales.sell()
     everything, one = await feed.follow(None, None), await feed.follow(late, None)
     transaction = elsewhere.transaction()
@@ -171,19 +171,19 @@ async def test_a_number_that_is_taken_is_waited_for(
     await elsewhere.execute(TAKE_A_NUMBER)
     await sales.bid(late)
     assert (await sales.payloads(late))[1:] == await take(one, 1)
-    asked = asyncio.create_task(everything.next())
+    task = asyncio.create_task(everything.next())
     await asyncio.sleep(0.3)
-    assert not asked.done(), "the number below is not decided yet"
+    assert not task.done(), "the number below is not decided yet"
     await (transaction.commit() if commits else transaction.rollback())
     async with asyncio.timeout(SECONDS_MAX):
-        assert ([early, late] if commits else [late]) == [event.gid for event in await asked]
+        assert ([early, late] if commits else [late]) == [event.gid for event in await task]
 
 
 @on_postgresql
 async def test_a_number_that_was_taken_before_anybody_looked_is_waited_for(
     sales: Sales, feed: Feed, elsewhere: asyncpg.Connection
 ) -> None:
-    """A feed that begins to look while a transaction is under way misses nothing of it."""
+    """If a feed starts while a transaction is under way, it still gets the events of that transaction."""
     early, late = await sales.sell(), await sales.sell()
     transaction = elsewhere.transaction()
     await transaction.start()
@@ -191,16 +191,16 @@ async def test_a_number_that_was_taken_before_anybody_looked_is_waited_for(
     await sales.bid(late)
     follower = await feed.follow(None, BEGINNING)
     assert 2 == len(await take(follower, 2))
-    asked = asyncio.create_task(follower.next())
+    task = asyncio.create_task(follower.next())
     await transaction.commit()
     async with asyncio.timeout(SECONDS_MAX):
-        assert [early, late] == [event.gid for event in await asked]
+        assert [early, late] == [event.gid for event in await task]
 
 
 async def test_commits_of_another_process_are_found_without_a_word(
     sales: Sales, database: Database, open_database: OpenDatabase
 ) -> None:
-    """A feed that nobody wakes looks by itself."""
+    """A feed that nobody wakes polls by itself."""
     gid = await sales.sell()
     unwoken = Feed(open_database(), LOG, 10)
     task = asyncio.create_task(unwoken.run())
@@ -215,18 +215,18 @@ async def test_commits_of_another_process_are_found_without_a_word(
 async def test_one_who_takes_nothing_is_cut_off_and_harms_nobody(
     sales: Sales, feed: Feed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """When too much waits for a follower it is cut off at once; it can resume, and the others go on."""
+    """If too much waits for a follower, it is cut off at once. It can resume, and the others go on."""
     monkeypatch.setattr(feed_module, "WAITING_MAX", 5)
     gid = await sales.sell()
     stalled, lively = await feed.follow(gid, None), await feed.follow(gid, None)
     cut: list[bool] = []
     stalled.on_cut = lambda: cut.append(True)
     taken = []
-    asked = asyncio.create_task(stalled.next())
+    task = asyncio.create_task(stalled.next())
     for _ in range(7):
         await sales.bid(gid)
-        if not asked.done():
-            await asked
+        if not task.done():
+            await task
         taken += await take(lively, 1)
     assert (await sales.payloads(gid))[1:] == taken
     assert [True, True, []] == [*cut, stalled.ended, await stalled.next()]
@@ -236,7 +236,7 @@ async def test_one_who_takes_nothing_is_cut_off_and_harms_nobody(
 
 @on_sqlite
 async def test_the_end_of_an_auction_ends_its_followers(sales: Sales, feed: Feed) -> None:
-    """After the last event of an auction nothing follows, and who comes later has ended before they began."""
+    """A follower ends after the last event of an auction. A later one with nothing left to get is ended from the start."""
     gid = await sales.sell(ends_at=datetime.now(UTC) + timedelta(seconds=1), soft_close=None)
     follower = await feed.follow(gid, None)
     await asyncio.sleep(1.1)
@@ -253,7 +253,7 @@ async def test_the_end_of_an_auction_ends_its_followers(sales: Sales, feed: Feed
 
 @on_sqlite
 async def test_what_cannot_be_followed_is_refused_and_counts_for_nothing(sales: Sales, feed: Feed) -> None:
-    """An unknown auction, an event that is not there, a follower too many: each a clear refusal."""
+    """An unknown auction, an unknown event and one follower too many are refused, each with its own error."""
     gid = await sales.sell()
     with pytest.raises(UnknownAuction):
         await feed.follow("nowhere", None)
@@ -276,7 +276,7 @@ async def test_what_cannot_be_followed_is_refused_and_counts_for_nothing(sales: 
 async def test_nobody_follows_and_nothing_is_read(
     sales: Sales, feed: Feed, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A house that nobody follows does not read its log again and again."""
+    """A house without followers does not poll its log."""
     gid = await sales.sell()
     (await feed.follow(gid, None)).close()
     await asyncio.sleep(0.1)
@@ -297,7 +297,7 @@ async def test_nobody_follows_and_nothing_is_read(
 
 @on_sqlite
 async def test_an_event_that_the_feed_has_not_seen_is_fetched(sales: Sales, feed: Feed) -> None:
-    """A follower who is handed an event with others missing before it takes them from the log."""
+    """If a follower is handed an event and lacks earlier ones, it fetches them from the log."""
     gid = await sales.sell()
     follower = await feed.follow(gid, None)
     assert [] == await _woken(follower)
@@ -311,7 +311,7 @@ async def test_an_event_that_the_feed_has_not_seen_is_fetched(sales: Sales, feed
 
 @on_sqlite
 async def test_a_nudge_is_not_lost(sales: Sales, feed: Feed) -> None:
-    """A follower that is woken while it is not waiting does not wait the next time."""
+    """If a follower is woken while it does not wait, its next wait ends at once."""
     follower = await feed.follow(await sales.sell(), None)
     follower.wake()
     async with asyncio.timeout(SECONDS_MAX):
@@ -325,7 +325,7 @@ async def _woken(follower: Follower) -> list[LoggedEvent]:
 
 
 class Numbered:
-    """Transactions that take numbers of the log and end in any order, and a reader that may look at any moment."""
+    """Transactions that take numbers of the log and end in any order, for a reader that may look at any moment."""
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
@@ -350,13 +350,13 @@ class Numbered:
             self.committed.update(numbers)
 
     def bounds(self) -> tuple[int, int]:
-        """Return below which number all transactions are over, and which number none has begun with."""
+        """Return the number below which all transactions are over, and the number that the next transaction will get."""
         return min([*self.under_way, self.next_transaction]), self.next_transaction
 
 
 @given(st.integers(0, 2**32))
 def test_the_frontier_never_passes_what_will_appear_and_does_not_wait_for_ever(seed: int) -> None:
-    """Whatever commits later is above the frontier; once all transactions are over, two looks bring it to the end."""
+    """Later commits are above the frontier. Once all transactions are over, two looks bring the frontier to the end."""
     world = Numbered(random.Random(seed))
     for _ in range(world.chance.randrange(40)):
         world.step()

@@ -1,4 +1,4 @@
-"""Streams after a failover that lost commits: nobody goes on after events that are not there any more."""
+"""Streams after a failover that lost commits: no follower continues after a lost event."""
 
 import asyncio
 
@@ -12,7 +12,7 @@ SECONDS_MAX = 15.0
 
 
 async def test_streams_end_where_the_log_was_rewound(open_database: OpenDatabase, database_url: str) -> None:
-    """Where other events come at the numbers of lost ones, streams end; who follows anew gets what happens."""
+    """If a failover gives the numbers of lost events to others, streams end. A new follower gets the new events."""
     here = open_database()
     bob, cyd = await person(here), await person(here)
     gid = await sells(here, await person(here))

@@ -1,4 +1,4 @@
-"""Streams of events as clients of others read them: npm's `eventsource` and httpx-sse. test_event_source.py has a browser."""
+"""Other people's clients of event streams: npm's `eventsource` and httpx-sse. For a browser see test_event_source.py."""
 
 import contextlib
 import subprocess
@@ -19,14 +19,14 @@ PATHS = ("/auctions/{gid}/events", "/events")
 
 @contextlib.contextmanager
 def eventsource(address: str) -> Iterator[list[str]]:
-    """Follow `address` with npm's client; what it prints is added line by line."""
+    """Follow `address` with npm's client, and yield a list that grows by each line it prints."""
     lines: list[str] = []
     with subprocess.Popen([*program("follow.mjs"), address], stdout=subprocess.PIPE, text=True) as process:
 
         def read() -> None:
             assert process.stdout is not None, "it is a pipe"
             for line in process.stdout:
-                lines.append(line.rstrip("\n"))  # noqa: PERF401  # each as it comes
+                lines.append(line.rstrip("\n"))  # noqa: PERF401  # each line as it comes
 
         reader = threading.Thread(target=read)
         reader.start()
@@ -39,33 +39,33 @@ def eventsource(address: str) -> Iterator[list[str]]:
 
 @pytest.mark.parametrize("path", PATHS)
 def test_npm_eventsource_loses_nothing_before_its_first_event(path: str, start: Start, visit: Visit) -> None:
-    """Cut off before the first event, it goes on where it began; `onmessage` gets the events of the log and no other."""
+    """Cut off before its first event, the client resumes at the stream's origin. `onmessage` gets the log's events only."""
     house = start()
     client = visit(house)
     ada, ben, cyd = (client.enter(name) for name in ("ada", "ben", "cyd"))
     gid = client.sell(ada)
-    with eventsource(house.url + path.format(gid=gid)) as told:
-        wait_until(lambda: told == ["open"])
+    with eventsource(house.url + path.format(gid=gid)) as lines:
+        wait_until(lambda: lines == ["open"])
         house.kill()
-        # The bid comes while it is away: between the ends of two houses nobody else can place one.
+        # The client has yet to reconnect. A bid needs a house, so it follows the restart.
         port = house.url.rpartition(":")[2]
         house = start("--port", port)
         client.post(f"/auctions/{gid}/bids", ben, {"amount": "100"})
-        wait_until(lambda: f"{gid}/2 bid.placed" in told)
+        wait_until(lambda: f"{gid}/2 bid.placed" in lines)
         client.post(f"/auctions/{gid}/bids", cyd, {"amount": "110"})
-        wait_until(lambda: f"{gid}/3 bid.placed" in told)
-        assert [f"{gid}/2 bid.placed", f"{gid}/3 bid.placed"] == [line for line in told if line != "open"]
+        wait_until(lambda: f"{gid}/3 bid.placed" in lines)
+        assert [f"{gid}/2 bid.placed", f"{gid}/3 bid.placed"] == [line for line in lines if line != "open"]
 
 
 def read(url: str, count: int, **headers: str) -> list[ServerSentEvent]:
-    """Return the first `count` events of a stream as httpx-sse finds them."""
+    """Return the first `count` events of a stream as httpx-sse parses them."""
     with httpx.Client(timeout=30) as http, connect_sse(http, "GET", url, headers=headers) as source:
         return list(islice(source.iter_sse(), count))
 
 
 @pytest.mark.parametrize("path", PATHS)
 def test_httpx_sse_finds_no_empty_event(path: str, start: Start, visit: Visit) -> None:
-    """Each event that it yields has data that is an event; the first says where the stream began, if that was not asked for."""
+    """Each event has data that is an event. Without a requested start, the first one gives the stream's origin."""
     house = start()
     client = visit(house)
     ada, ben = client.enter("ada"), client.enter("ben")

@@ -1,4 +1,4 @@
-"""Server-sent events over HTTP: what is sent, where a stream begins and ends, what is refused, and who is cut off."""
+"""Server-sent events over HTTP: their form, where streams begin and end, refusals, and slow readers."""
 
 import re
 import socket
@@ -15,7 +15,7 @@ from tests.fixtures_house import House, ServeHouse
 
 
 def closed(house: House, bids: int = 2) -> str:
-    """Return an auction with some bids that is over."""
+    """Return the gid of a closed auction with some bids."""
     seller, gid = house.user("ada"), house.user("ada").auction()
     for number in range(bids):
         house.user(["bob", "cyd"][number % 2]).bid(gid, str(10 + number))
@@ -24,7 +24,7 @@ def closed(house: House, bids: int = 2) -> str:
 
 
 def test_events_come_as_they_happen(house: House) -> None:
-    """A follower sees the bid and the close, each with its id and as JSON on one line; then the stream ends."""
+    """A follower gets the bid and the close, each with its id and as JSON on one line. Then the stream ends."""
     gid = house.user("ada").auction(description="Line\nbreak")
     with following(house, f"/auctions/{gid}/events") as stream:
         house.user("bob").bid(gid, "10")
@@ -40,14 +40,14 @@ def test_events_come_as_they_happen(house: House) -> None:
 
 
 def test_all_auctions_are_followed_at_once(house: House) -> None:
-    """`/events` tells of every auction, in one order that agrees with each auction's own."""
+    """`/events` has every auction's events, in an order that agrees with each auction's own stream."""
     with following(house, "/events") as stream:
         first, second = closed(house), closed(house, 1)
         assert payloads(house, first) + payloads(house, second) == stream.take(7)
 
 
 def test_a_stream_begins_where_it_is_asked_to(house: House) -> None:
-    """After an event by `after` or by `Last-Event-ID`, which counts first; from the beginning by 0."""
+    """A stream begins after the event in `Last-Event-ID`, or in `after` if there is no such header. 0 is the beginning."""
     gid = closed(house)
     events = payloads(house, gid)
     assert 4 == len(events)
@@ -70,7 +70,7 @@ def test_a_stream_begins_where_it_is_asked_to(house: House) -> None:
 
 
 def test_who_loses_the_connection_before_the_first_event_misses_nothing(house: House) -> None:
-    """A stream says where it begins by an event of its own, whose id is good to go on after."""
+    """A stream first sends its origin as an event. A client that resumes after that event misses nothing."""
     for path in ("/auctions/{gid}/events", "/events"):
         gid = house.user("ada").auction()
         with following(house, path.format(gid=gid)) as stream:
@@ -84,33 +84,33 @@ def test_who_loses_the_connection_before_the_first_event_misses_nothing(house: H
 
 
 def test_a_new_house_is_followed_from_its_beginning(serve_house: ServeHouse) -> None:
-    """Where nothing has happened yet the stream begins at 0."""
+    """If nothing has happened yet, the stream begins at 0."""
     house = serve_house()
     with following(house, "/events") as stream:
         assert "0" == stream.origin
 
 
 def test_the_payload_is_that_of_the_log(house: House) -> None:
-    """What a stream sends is the auction's public log, complete and in order."""
+    """A stream is the auction's public log, complete and in order."""
     gid = closed(house, 5)
     sequence = [msgspec.json.decode(data)["sequence"] for data in payloads(house, gid)]
     assert list(range(1, house.anyone.json("GET", f"/auctions/{gid}")["version"] + 1)) == sequence
 
 
 def test_nothing_private_is_told(house: House) -> None:
-    """A limit, a reserve, and that a leader raised a limit reach nobody who follows."""
+    """Followers never see a limit, a reserve, or a leader's raise of a limit."""
     gid = house.user("ada").auction(reservePrice="777.777")
     house.user("bob").bid(gid, maximum="654.321")
     house.user("bob").bid(gid, maximum="698.765")
     house.user("cyd").bid(gid, "20")
     house.user("ada").post(f"/auctions/{gid}/close", json={})
-    told = payloads(house, gid)
-    assert 5 == len(told)
-    assert [] == re.findall(r"777\.777|654\.321|698\.765|maximum\.raised", "".join(told))
+    events = payloads(house, gid)
+    assert 5 == len(events)
+    assert [] == re.findall(r"777\.777|654\.321|698\.765|maximum\.raised", "".join(events))
 
 
 def test_an_auction_that_is_over_has_nothing_left_to_tell(house: House) -> None:
-    """204 for who has it all, at which an EventSource does not come back."""
+    """A stream of a closed auction without further events is 204, so that an EventSource does not reconnect."""
     gid = closed(house)
     for path in (f"/auctions/{gid}/events", f"/auctions/{gid}/events?after={gid}/4"):
         response = house.anyone.get(path)
@@ -134,7 +134,7 @@ def test_head_tells_the_headers_only(house: House) -> None:
     "sent", ["x", "/7", "a/0", "a/01", "a/-1", "a/1/2", "a/1 ", "a b/1", "a/99999999999", "-1", "00", "a/\u0661"]
 )
 def test_what_is_no_id_is_refused(house: House, sent: str) -> None:
-    """A malformed id is 400 and says where it was; a header of it too."""
+    """A malformed id is 400, and the fault names the parameter or the header."""
     gid = house.user("ada").gid()
     for path in ("/events", f"/auctions/{gid}/events"):
         response = house.anyone.get(path, params={"after": sent})
@@ -145,7 +145,7 @@ def test_what_is_no_id_is_refused(house: House, sent: str) -> None:
 
 
 def test_an_id_that_is_not_in_the_log_is_refused(house: House) -> None:
-    """An event that has not happened, or of no auction, cannot be gone on after; nor one of another auction."""
+    """No stream begins after an event that does not exist, or after an event of another auction."""
     gid, other = house.user("ada").gid(), house.user("bob").gid()
     assert (400, "unknown_event") == refusal(house.anyone.get(f"/auctions/{gid}/events?after={gid}/9"))
     assert (400, "unknown_event") == refusal(house.anyone.get(f"/events?after={gid}/9"))
@@ -156,7 +156,7 @@ def test_an_id_that_is_not_in_the_log_is_refused(house: House) -> None:
 
 
 def test_a_comment_tells_the_houses_clock(serve_house: ServeHouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The time comes at the start and again and again; it is the house's, not that of the process."""
+    """Comments give the time at the start and then regularly. It is the house's time, not the process's."""
     monkeypatch.setattr(streams, "COMMENT_SECONDS", 0.2)
     ahead = timedelta(hours=3)
     house = serve_house(clock=lambda: datetime.now(UTC) + ahead)
@@ -164,14 +164,14 @@ def test_a_comment_tells_the_houses_clock(serve_house: ServeHouse, monkeypatch: 
     with following(house, f"/auctions/{gid}/events") as stream:
         while len(stream.comments) < 3:
             stream._line()
-        told = [datetime.fromisoformat(comment.removeprefix("time ")) for comment in stream.comments]
-        assert told == sorted(told)
-        assert abs(told[-1] - datetime.now(UTC) - ahead) < timedelta(seconds=10)
+        times = [datetime.fromisoformat(comment.removeprefix("time ")) for comment in stream.comments]
+        assert times == sorted(times)
+        assert abs(times[-1] - datetime.now(UTC) - ahead) < timedelta(seconds=10)
         assert 1000 <= stream.retry <= 4000
 
 
 def test_a_reader_too_many_is_refused(serve_house: ServeHouse) -> None:
-    """Beyond the setting a new reader gets 503 with Retry-After, and a place that becomes free is given again."""
+    """A reader above the limit gets 503 with Retry-After. A place that becomes free is used again."""
     house = serve_house(followers_max=1)
     with following(house, "/events"):
         response = house.anyone.get("/events")
@@ -188,7 +188,7 @@ def _free(house: House) -> bool:
 
 
 def test_a_house_that_stops_ends_its_streams(serve_house: ServeHouse) -> None:
-    """Streams end in order, with what was under way, and do not hold up the stop; nor does one that does not read."""
+    """Streams end in order, with the events under way, and do not delay the stop. Nor does a client that does not read."""
     house = serve_house()
     gid = house.user("ada").auction()
     ended: list[list[str]] = []
@@ -212,7 +212,7 @@ def test_a_house_that_stops_ends_its_streams(serve_house: ServeHouse) -> None:
 
 
 def test_a_reader_that_does_not_read_is_cut_off(serve_house: ServeHouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its connection is cut once too much waits; bids and other readers go on, and it misses nothing when it returns."""
+    """If too much waits for a reader, its connection is cut. Bids and other readers go on, and it can resume without a gap."""
     monkeypatch.setattr(feed, "WAITING_MAX", 50)
     house = serve_house()
     seller, bidders = house.user("ada"), [house.user("bob"), house.user("cyd")]
@@ -225,7 +225,7 @@ def test_a_reader_that_does_not_read_is_cut_off(serve_house: ServeHouse, monkeyp
         with following(house, f"/auctions/{gid}/events") as lively:
             sent, amount = 0, 10
             while not _is_cut(stalled):
-                assert sent < 3000, "nobody cuts it off"
+                assert sent < 3000, "the stalled reader is not cut off"
                 for bidder in bidders:
                     assert 201 == bidder.bid(gid, str(amount)).status_code
                     amount += 100
@@ -237,6 +237,6 @@ def test_a_reader_that_does_not_read_is_cut_off(serve_house: ServeHouse, monkeyp
 
 
 def _is_cut(connection: socket.socket) -> bool:
-    """Say whether the other side has hung up on a connection, without reading from it."""
+    """Whether the other side has closed the connection, without reading from it."""
     state = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
     return state != 1  # 1 is "established"

@@ -1,4 +1,4 @@
-"""What holds in every test of the doors: the house logs no error that the test has not provoked on purpose."""
+"""A fixture of every test of the interfaces: the house logs no error that the test has not provoked on purpose."""
 
 import logging
 from collections.abc import Iterator, MutableMapping
@@ -12,7 +12,7 @@ Log = list[MutableMapping[str, Any]]
 
 @pytest.fixture(autouse=True)
 def errors_logged(caplog: pytest.LogCaptureFixture) -> Iterator[Log]:
-    """What the house logs. A test that provokes an error looks at it and clears it; any other error fails the test."""
+    """The house's log. A test that provokes an error checks it and clears the log; any other error fails the test."""
     caplog.set_level(logging.WARNING)
     with capture_logs() as entries:
         yield entries

@@ -1,4 +1,4 @@
-"""An application that says what it was asked, behind the house's own protocol: where a request begins and ends shows."""
+"""An application behind the house's own protocol that echoes its requests, to show where each begins and ends."""
 
 import asyncio
 import contextlib
@@ -19,12 +19,12 @@ from saleroom.http.protocol import Http
 Request = tuple[str, str, bytes]
 """A method, a path with its query, and a body."""
 STREAM, POLLING, UNREAD, LARGE = "/stream", "/polling", "/unread", "/large"
-"""Answers that go on for as long as the client stays, and ask now and then whether it does; without reading the body; of a
-megabyte."""
+"""STREAM and POLLING answer for as long as the client stays, and POLLING asks now and then whether it does. UNREAD answers
+without reading the body, and LARGE with a megabyte."""
 
 
 class Echo:
-    """Serves, and keeps what it was asked in `seen`, in order."""
+    """A server that records its requests in `seen`, in order."""
 
     def __init__(self) -> None:
         self.seen: list[Request] = []
@@ -35,7 +35,7 @@ class Echo:
         self._thread = threading.Thread(target=self._run, name="echo", daemon=True)
 
     def __enter__(self) -> Self:
-        """Serve, on a free port."""
+        """Serve on a free port."""
         self._socket = serving.listen("127.0.0.1", 0)
         self.port = int(self._socket.getsockname()[1])
         self._thread.start()
@@ -50,17 +50,17 @@ class Echo:
 
     @property
     def connections(self) -> list[Http]:
-        """Return what is connected."""
+        """Return the open connections."""
         return [one for one in self._server.server_state.connections.copy() if isinstance(one, Http)]
 
     def dial(self) -> socket.socket:
-        """Connect, without waiting for a packet to fill."""
+        """Connect, and send each piece at once."""
         connection = socket.create_connection(("127.0.0.1", self.port), timeout=15)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return connection
 
     def asked(self, *pieces: bytes) -> bytes:
-        """Send pieces, each a packet, over a connection of its own, and return what comes until its end.
+        """Send pieces, each as a packet, over a new connection, and return all it receives until its end.
 
         The last piece must end the connection.
         """
@@ -71,22 +71,22 @@ class Echo:
             return rest(connection)
 
     def settle(self) -> None:
-        """Wait until every request has run to its end: one that breaks off is answered before the application sees it."""
+        """Wait until every request has run to its end. A broken request is answered before the application has seen it."""
         while self._server.server_state.tasks:
             time.sleep(0.001)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer with what was asked."""
+        """Answer with the request."""
         if scope["type"] == "lifespan":
             while (await receive())["type"] != "lifespan.shutdown":
                 await send({"type": "lifespan.startup.complete"})
             await send({"type": "lifespan.shutdown.complete"})
             return
         query = scope["query_string"].decode()
-        asked = scope["method"], scope["path"] + ("?" + query if query else "")
+        request = scope["method"], scope["path"] + ("?" + query if query else "")
         self.headers.append(dict(scope["headers"]))
         if scope["path"] == UNREAD:
-            self.seen.append((*asked, b""))
+            self.seen.append((*request, b""))
             await say(send, 403, b"unread")
             return
         body, more = b"", True
@@ -95,7 +95,7 @@ class Echo:
             if message["type"] == "http.disconnect":
                 return
             body, more = body + message["body"], message["more_body"]
-        self.seen.append((*asked, body))
+        self.seen.append((*request, body))
         if scope["path"] == LARGE:
             await say(send, 200, bytes(1_000_000))
         elif scope["path"] == STREAM:
@@ -103,7 +103,7 @@ class Echo:
         elif scope["path"] == POLLING:
             await self._poll(receive, send)
         else:
-            await say(send, 200, json.dumps([*asked, body.decode("latin-1")]).encode())
+            await say(send, 200, json.dumps([*request, body.decode("latin-1")]).encode())
 
     async def _stream(self, line: ClientConnection, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
@@ -145,7 +145,7 @@ async def say(send: Send, status: int, body: bytes) -> None:
 
 
 def rest(connection: socket.socket) -> bytes:
-    """Return what comes until the other side ends."""
+    """Return all that comes until the other side closes."""
     answer = b""
     with contextlib.suppress(ConnectionResetError):
         while part := connection.recv(65536):
@@ -154,7 +154,7 @@ def rest(connection: socket.socket) -> bytes:
 
 
 def answers(stream: bytes) -> list[tuple[int, bytes]]:
-    """Take the final answers of a connection apart: each a status and a body, which has a length."""
+    """Return the final answers of a connection, each as a status and a body. Each must have a Content-Length."""
     found = []
     while stream.startswith(b"HTTP/1."):
         head, _, stream = stream.partition(b"\r\n\r\n")
@@ -170,5 +170,5 @@ def answers(stream: bytes) -> list[tuple[int, bytes]]:
 
 
 def echoed(stream: bytes) -> list[Any]:
-    """Return what the answers of a connection repeat; the status of those that repeat nothing."""
+    """Return the requests that the answers of a connection echo, and the status of any other answer."""
     return [json.loads(body) if status == 200 else status for status, body in answers(stream)]

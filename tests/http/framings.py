@@ -1,4 +1,4 @@
-"""Requests whose end two servers could read differently, each with a request that may hide in its body."""
+"""Requests whose end two servers could read differently, each with a request that could hide in its body."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ HIDDEN = b"GET /hidden HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
 def _bodies(*heads: bytes) -> Iterator[bytes]:
-    """Yield requests with such a framing, before a body that is a request, by one of two readings."""
+    """Yield requests with each framing. Their bodies are requests by one of two readings."""
     for head in heads:
         yield HEAD + head + b"\r\n" + HIDDEN
         yield HEAD + head + b"\r\n0\r\n\r\n" + HIDDEN

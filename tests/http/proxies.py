@@ -1,4 +1,4 @@
-"""nginx and HAProxy as people put them before a house, and alone: what they take for a request."""
+"""nginx and HAProxy, before a house as people use them, and alone: which requests each of them reads."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ from tests.needs import need
 from tests.process import wait_until
 
 WAYS = ("nginx collecting", "nginx passing", "haproxy passing")
-"""How a request comes to a house: its body collected first, or passed on as it comes."""
+"""The ways to a house: a proxy collects the body first, or passes it on as it comes."""
 _NGINX = """
 daemon off; worker_processes 1; pid nginx.pid; error_log nginx.log; {user}
 events {{ worker_connections 512; }}
@@ -54,7 +54,7 @@ frontend alone
 
 @contextlib.contextmanager
 def nginx(folder: Path, house: int) -> Iterator[dict[str, int]]:
-    """Yield the ports of an nginx: before a house, collecting bodies or not; and alone, telling what it was asked."""
+    """Yield the ports of an nginx: before a house, collecting bodies or not, and alone, echoing its requests."""
     program = need("nginx")
     ports = dict(zip(("collecting", "passing", "alone"), (free_port() for _ in range(3)), strict=True))
     user = "user root;" if os.geteuid() == 0 else ""
@@ -64,7 +64,7 @@ def nginx(folder: Path, house: int) -> Iterator[dict[str, int]]:
 
 @contextlib.contextmanager
 def haproxy(folder: Path, house: int) -> Iterator[dict[str, int]]:
-    """Yield the ports of an HAProxy: before a house; and alone, which says what it was asked."""
+    """Yield the ports of an HAProxy: before a house, and alone, echoing its requests."""
     program = need("haproxy")
     ports = dict(zip(("passing", "alone"), (free_port() for _ in range(2)), strict=True))
     (folder / "haproxy.cfg").write_text(_HAPROXY.format(house=house, **ports))
@@ -89,7 +89,7 @@ def _listens(port: int) -> bool:
 
 
 def proxied(folder: Path, port: int, stack: contextlib.ExitStack) -> dict[str, int]:
-    """Start both proxies before a house, and return the ports of all ways."""
+    """Start both proxies before a house, and return the ports of all ways to it."""
     found: dict[str, int] = {}
     for name, start in (("nginx", nginx), ("haproxy", haproxy)):
         (folder / name).mkdir()
@@ -99,7 +99,7 @@ def proxied(folder: Path, port: int, stack: contextlib.ExitStack) -> dict[str, i
 
 
 def dialled(port: int) -> socket.socket:
-    """Return a connection over which each piece is a packet."""
+    """Return a connection that sends each piece as a packet."""
     connection = socket.create_connection(("127.0.0.1", port), timeout=15)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connection

@@ -1,4 +1,4 @@
-"""The AsyncAPI document: valid, served, and true of what passes over MQTT and in the streams."""
+"""The AsyncAPI document is valid and served, and describes the messages over MQTT and in the streams."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ HOUSE = "http://127.0.0.1:9000"
 
 
 def document(prefix: str = "saleroom/", **where: Any) -> Any:
-    """Return the document of a house at `HOUSE`, with a broker of its own choice unless `where` says otherwise."""
+    """Return the document of a house at `HOUSE`, with an external broker unless `where` says otherwise."""
     places = {"house": HOUSE, "broker": MqttSettings("broker.example", 1883), **where}
     return msgspec.json.decode(asyncapi.document(prefix, asyncapi.Brokers(**places)))
 
@@ -41,7 +41,7 @@ _REGISTRY: Any = Registry().with_resource(_ROOT, DRAFT7.create_resource(DOCUMENT
 
 
 def faults(message: str, payload: Any, part: str = "payload") -> list[str]:
-    """Return what is wrong with `payload` by the document's schema of `message`."""
+    """Return the faults of `payload` by the document's schema of `message`."""
     schema = {"$ref": f"{_ROOT}#/components/messages/{message}/{part}"}
     validator = Draft7Validator(schema, registry=_REGISTRY, format_checker=FormatChecker())
     return [error.message for error in validator.iter_errors(payload)]
@@ -57,7 +57,7 @@ def references(value: Any) -> Iterator[str]:
 
 
 def found(reference: str) -> Any:
-    """Return what a reference leads to. Raises KeyError where it leads nowhere."""
+    """Return the target of a reference. Raises KeyError if there is none."""
     value: Any = DOCUMENT
     for step in reference.removeprefix("#/").split("/"):
         value = value[step]
@@ -85,15 +85,15 @@ def test_every_reference_leads_somewhere() -> None:
 
 
 def test_the_document_is_served(sqlite_house: House) -> None:
-    """GET /asyncapi.json gives the document of this house, which has no broker."""
+    """GET /asyncapi.json is the document of this house, which has no broker."""
     assert document(broker=None) == sqlite_house.stranger.json("GET", "/asyncapi.json")
 
 
 def test_the_prefix_is_the_houses_own() -> None:
-    """Another prefix of the topics is in the document, also in the Last Will."""
-    told = document("club/sale/")
-    assert "club/sale" == told["channels"]["state"]["parameters"]["prefix"]["default"]
-    assert "club/sale/status" == told["servers"]["broker"]["bindings"]["mqtt"]["lastWill"]["topic"]
+    """A configured prefix of the topics is in the document, also in the Last Will."""
+    doc = document("club/sale/")
+    assert "club/sale" == doc["channels"]["state"]["parameters"]["prefix"]["default"]
+    assert "club/sale/status" == doc["servers"]["broker"]["bindings"]["mqtt"]["lastWill"]["topic"]
 
 
 @pytest.mark.parametrize("name", MESSAGES)
@@ -128,7 +128,7 @@ def test_what_nobody_may_know_is_not_there() -> None:
 
 
 def event_parts_names(kind: Any) -> set[str]:
-    """Return the names on the wire of what an event keeps to itself."""
+    """Return the wire names of an event's private members."""
     members = zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
     return {wire for name, wire in members if name in kind.PRIVATE}
 
@@ -152,27 +152,27 @@ def test_every_event_and_state_of_a_sale_is_as_described(history: History) -> No
     [("amount", 112.5), ("amount", "112.5"), ("bidder", None), ("leading", "yes"), ("endsAt", "2026-11-21T12:00:00Z")],
 )
 def test_a_member_of_another_form_is_no_event(change: str, value: Any) -> None:
-    """Money without its three decimals, an instant without microseconds and a missing bidder are found by the schema."""
+    """The schema refuses money without three decimals, an instant without microseconds, and a missing bidder."""
     shown = msgspec.json.decode(msgspec.json.encode(MESSAGES["bid.placed"]["examples"][0]["payload"]))
     shown["data"][change] = value
     assert faults("bid.placed", shown)
 
 
 def test_every_refusal_of_a_command_is_told() -> None:
-    """A command is refused for the reasons of a bid over HTTP, for too many commands, and by a house in trouble."""
+    """The document has every refusal of a command: those of a bid over HTTP, too many commands, and a house in trouble."""
     [bid] = [endpoint for endpoint in ENDPOINTS if endpoint.name == "placeBid"]
     codes = {refused.code for refused in bid.refusals} | {"too_many_requests", "busy", "unavailable", "internal_error"}
     assert codes == {example["payload"]["code"] for example in MESSAGES["refused"]["examples"]}
 
 
 def test_the_streams_are_endpoints_of_the_api() -> None:
-    """The channels on the house are the streams in the table of routes, and the other way round."""
+    """The channels on the house are exactly the streams in the table of routes."""
     streams = {one.path for one in ENDPOINTS if one.path.endswith("/events")}
     assert streams == {channel["address"] for channel in on("house")}
 
 
 def test_the_topics_are_those_that_the_house_uses() -> None:
-    """The channels on a broker are the topics of the house's MQTT client, and the other way round."""
+    """The channels on a broker are exactly the topics of the house's MQTT client."""
     topics = MqttSettings("", 0, prefix="{prefix}/")
     used = {topics.status_topic, topics.state_topic("{gid}"), topics.events_topic("{gid}")}
     used |= {
@@ -201,22 +201,22 @@ def test_the_topics_are_those_that_the_house_uses() -> None:
 )
 def test_servers_are_where_the_broker_is(where: dict[str, Any], servers: dict[str, tuple[str, str]]) -> None:
     """The document names the configured broker on each of its ports, and no other; its account stays secret."""
-    told = document(**where)
+    doc = document(**where)
     house = {"https://bids.example/sale": ("https", "bids.example")}.get(where.get("house", ""), ("http", HOUSE[7:]))
-    found = {name: (server["protocol"], server["host"]) for name, server in told["servers"].items()}
+    found = {name: (server["protocol"], server["host"]) for name, server in doc["servers"].items()}
     assert {**servers, "house": house} == found
-    assert "secret" not in str(told) and "ada@" not in str(told)
-    used = {one["$ref"].rpartition("/")[2] for channel in told["channels"].values() for one in channel["servers"]}
+    assert "secret" not in str(doc) and "ada@" not in str(doc)
+    used = {one["$ref"].rpartition("/")[2] for channel in doc["channels"].values() for one in channel["servers"]}
     assert found.keys() == used
 
 
 def test_a_house_without_a_broker_has_its_streams_alone() -> None:
     """With MQTT off the document has no topics, commands or replies, and says why."""
-    told = document(broker=None)
-    assert {"auctionStream", "houseStream"} == told["channels"].keys()
-    assert {"followAuction", "followHouse"} == told["operations"].keys()
-    assert {"command", "accepted", "refused", "state", "status"}.isdisjoint(told["components"]["messages"])
-    assert "`off`" in told["info"]["description"]
+    doc = document(broker=None)
+    assert {"auctionStream", "houseStream"} == doc["channels"].keys()
+    assert {"followAuction", "followHouse"} == doc["operations"].keys()
+    assert {"command", "accepted", "refused", "state", "status"}.isdisjoint(doc["components"]["messages"])
+    assert "`off`" in doc["info"]["description"]
 
 
 def on(server: str) -> list[dict[str, Any]]:

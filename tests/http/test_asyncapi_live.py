@@ -1,4 +1,4 @@
-"""The AsyncAPI document against a running house: whatever passes is where and what the document says."""
+"""The AsyncAPI document against a running house: each message is in its channel and of its form."""
 
 import re
 from collections.abc import Callable
@@ -16,7 +16,7 @@ PREFIX = "club/sale"
 
 
 def channels_of(topic: str) -> list[str]:
-    """Return the channels whose address a topic or a path may be."""
+    """Return the channels whose address matches a topic or a path."""
     found = []
     for name, channel in CHANNELS.items():
         pattern = re.escape(channel.get("address", "")).replace(r"\{prefix\}", PREFIX)
@@ -26,14 +26,14 @@ def channels_of(topic: str) -> list[str]:
 
 
 def kinds_of(channel: str, payload: Any) -> list[str]:
-    """Return the messages of a channel that a payload is one of."""
+    """Return those messages of a channel whose schema a payload fits."""
     return [name for name in CHANNELS[channel]["messages"] if name != "follow" and not faults(name, payload)]
 
 
 def test_what_passes_is_what_the_document_says(
     mosquitto: Mosquitto, subscribe: Callable[..., Subscriber], start: Start, visit: Visit
 ) -> None:
-    """In a sale with bids over both ways every message on the broker and in the stream is one message of one channel."""
+    """In a sale with bids over both ways, every message on the broker and in the stream fits one message of one channel."""
     heard = subscribe(mosquitto.settings, f"{PREFIX}/#")
     house = start(mqtt=mosquitto.settings.url, mqtt_prefix=f"{PREFIX}/")
     anyone = visit(house)
@@ -61,13 +61,13 @@ def test_what_passes_is_what_the_document_says(
     seen = set()
     for message in heard.messages:
         [channel] = channels_of(message.topic)
-        said = msgspec.json.decode(message.payload)
-        kinds = kinds_of(channel, said)
-        assert (0 if said.get("id") == "paddle/faults" else 1) == len(kinds), message
+        payload = msgspec.json.decode(message.payload)
+        kinds = kinds_of(channel, payload)
+        assert (0 if payload.get("id") == "paddle/faults" else 1) == len(kinds), message
         seen |= {(channel, kind) for kind in kinds}
     events = {"auction.created", "bid.placed", "reserve.met", "auction.closed"}
-    told = {("events", kind) for kind in events} | {("replies", "accepted"), ("replies", "refused")}
-    assert told | {("state", "state"), ("status", "status"), ("bids", "command")} <= seen
+    expected = {("events", kind) for kind in events} | {("replies", "accepted"), ("replies", "refused")}
+    assert expected | {("state", "state"), ("status", "status"), ("bids", "command")} <= seen
     sent = [msgspec.json.decode(data) for data in re.findall(r"^data: (.*)$", stream, re.MULTILINE)]
     assert events == {kind for event in sent for kind in kinds_of("auctionStream", event)}
     assert ["stream.started"] == kinds_of("houseStream", msgspec.json.decode(first))

@@ -1,4 +1,4 @@
-"""One connection: requests that wait, bodies that are asked for, answers before the end of a body, and clients that leave."""
+"""One connection: requests that wait, awaited bodies, answers before the end of a body, and clients that leave."""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ LAST = b"GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 POST = b"POST %s HTTP/1.1\r\nHost: x\r\n"
 CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
 MANY = 2_000_000
-"""Bytes that a client sends behind a request: more than all that may wait."""
+"""Bytes that a client sends after a request: more than may wait."""
 
 
 @pytest.fixture(scope="module")
@@ -34,13 +34,13 @@ def echo() -> Iterator[Echo]:
 
 @pytest.fixture(autouse=True)
 def forget(echo: Echo) -> None:
-    """Begin each test with nothing seen."""
+    """Begin each test without recorded requests."""
     echo.seen.clear()
     echo.gone.clear()
 
 
 def push(connection: socket.socket, sent: bytes) -> int:
-    """Send as much as goes without being read, and return how much that was."""
+    """Send as much as the other side takes, and return the number of bytes."""
     connection.settimeout(0.2)
     count = 0
     with contextlib.suppress(TimeoutError):
@@ -64,7 +64,7 @@ def begin(echo: Echo, path: str) -> socket.socket:
 )  # fmt: skip
 @pytest.mark.parametrize("path", [STREAM, POLLING])
 def test_what_waits_behind_a_stream_is_little(echo: Echo, path: str, behind: bytes) -> None:
-    """Of the bytes that follow an endless answer few are kept, and none are parsed."""
+    """Few of the bytes after an endless answer are kept, and none are parsed."""
     tracemalloc.start()
     streams = [begin(echo, path) for _ in range(20)]
     sent = behind * (MANY // len(behind))
@@ -87,9 +87,9 @@ def test_what_waits_behind_an_answer_is_answered_in_turn(echo: Echo) -> None:
     with echo.dial() as connection:
         sender = threading.Thread(target=connection.sendall, args=(b"".join(GET % at for at in range(count)) + LAST,))
         sender.start()
-        told = echoed(rest(connection))
+        received = echoed(rest(connection))
         sender.join()
-    assert [["GET", f"/{at}", ""] for at in range(count)] + [["GET", "/last", ""]] == told
+    assert [["GET", f"/{at}", ""] for at in range(count)] + [["GET", "/last", ""]] == received
 
 
 def test_what_is_not_http_behind_a_request_does_not_touch_its_answer(echo: Echo) -> None:
@@ -129,7 +129,7 @@ def test_the_rest_of_a_body_that_nobody_read_is_no_request(echo: Echo, length: b
 
 
 def test_who_is_still_sending_gets_the_answer(echo: Echo) -> None:
-    """A connection that ends with its answer does not end under a client that sends all before it reads."""
+    """A connection that closes after its answer stays open for a client that sends everything before it reads."""
     body = b"%x\r\n%s\r\n" % (5_000_000, bytes(5_000_000))
     close = b"Connection: close\r\n"
     for sent in (
@@ -148,7 +148,7 @@ EXPECT = b"Expect: 100-continue\r\n"
 
 @pytest.mark.parametrize("length", [b"Content-Length: 3\r\n\r\n", CHUNKED])
 def test_a_client_that_waits_is_told_to_go_on(echo: Echo, length: bytes) -> None:
-    """`100 Continue` comes before the body, also with a request to upgrade, and the answer comes after it."""
+    """`100 Continue` comes before the body, also if the request asks for an upgrade. The answer comes after the body."""
     body = b"abc" if b"Content" in length else b"3\r\nabc\r\n0\r\n\r\n"
     for more in (b"", b"Connection: Upgrade\r\nUpgrade: h2c\r\n"):
         with echo.dial() as connection:
@@ -159,7 +159,7 @@ def test_a_client_that_waits_is_told_to_go_on(echo: Echo, length: bytes) -> None
 
 
 def test_a_client_that_waits_may_be_refused(echo: Echo) -> None:
-    """The client is not told to go on. It may leave its body out, so the connection ends, and what follows is no request."""
+    """The client gets no `100 Continue`. It may leave its body out, so the connection ends, and later bytes are no request."""
     with echo.dial() as connection:
         connection.sendall(POST % UNREAD.encode() + EXPECT + b"Content-Length: %d\r\n\r\n" % len(LAST))
         head = connection.recv(1000)
@@ -184,7 +184,7 @@ def test_who_does_not_wait_is_not_told(echo: Echo, head: bytes, more: bytes) -> 
 
 
 def test_curl_uploads_without_a_wait(echo: Echo) -> None:
-    """curl, which would wait for half a minute here, sends its body at once; with an upgrade to HTTP/2 as well."""
+    """Without `100 Continue`, curl would wait for half a minute here. It sends its body at once, also with an upgrade."""
     for more in ((), ("--http2",)):
         command = [need("curl"), *more, "--silent", "--fail", "--expect100-timeout", "30", "--max-time", "15"]
         command += ["--header", "Expect: 100-continue", "--data-binary", "abc", f"http://127.0.0.1:{echo.port}/a"]
@@ -211,7 +211,7 @@ def test_what_comes_of_nothing_is_bounded(echo: Echo, endless: bytes) -> None:
 
 
 def test_http_1_0_has_no_chunks(echo: Echo) -> None:
-    """An answer without a length goes on until the connection ends."""
+    """Over HTTP/1.0, an answer without a length goes on until the connection ends."""
     with echo.dial() as connection:
         connection.sendall(b"GET " + STREAM.encode() + b" HTTP/1.0\r\n\r\n")
         head = connection.recv(1000)
@@ -220,7 +220,7 @@ def test_http_1_0_has_no_chunks(echo: Echo) -> None:
 
 
 def test_a_client_that_leaves_is_noticed(echo: Echo) -> None:
-    """An endless answer ends with its client, also with one that closes its sending side."""
+    """An endless answer ends when its client leaves, also if the client closes only its sending side."""
     for leave in (socket.socket.close, lambda one: one.shutdown(socket.SHUT_WR)):
         echo.gone.clear()
         with begin(echo, STREAM) as connection:

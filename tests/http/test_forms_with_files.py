@@ -30,7 +30,7 @@ BOUNDARY = "----WebKitFormBoundary7MA4YWxkTrZu0gW"
 
 
 def token() -> str:
-    """Return a token as a page has it that was given the cookie."""
+    """Return the token of a page that has set the cookie."""
     head = {"type": "http", "headers": [(b"cookie", COOKIE.encode())], "saleroom.secret": SECRET}
     return forgery_token(HTTPConnection(head))
 
@@ -70,7 +70,7 @@ def pieces(body: bytes, cuts: Iterable[int]) -> list[bytes]:
 
 
 def receiving(*chunks: bytes, ends: bool = True) -> Receive:
-    """Return a `receive` that gives these chunks; where the form does not end, the client hangs up."""
+    """Return a `receive` that gives these chunks. If the form does not end, the client hangs up."""
     messages: list[Message] = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
     if ends:
         messages[-1]["more_body"] = False
@@ -84,7 +84,7 @@ def receiving(*chunks: bytes, ends: bool = True) -> Receive:
 
 
 async def passed(head: Scope, receive: Receive) -> bytes | None:
-    """Return the body that arrives behind the filter, or None where the filter refuses."""
+    """Return the body that arrives behind the filter, or None if the filter refuses."""
     arrived: list[bytes] = []
 
     async def behind(_: Scope, receive: Receive, send: Send) -> None:
@@ -118,7 +118,7 @@ async def test_a_form_passes_by_its_first_field(boundary: str, cuts: list[int], 
 
 @given(CHUNKS)
 async def test_one_byte_at_a_time(cuts: list[int]) -> None:
-    """A form that comes in single bytes passes as well; and a quoted boundary may have spaces around it."""
+    """A form that comes in single bytes also passes. A quoted boundary may have spaces around it."""
     body = form(part("csrfToken", token().encode()), part("photo", b"x"))
     head = scope(content_type=QUOTED)
     assert body == await passed(head, receiving(*(bytes([byte]) for byte in body)))
@@ -184,31 +184,31 @@ async def test_nothing_else_passes(body: bytes, cuts: list[int]) -> None:
 async def test_the_filter_reads_no_further_than_it_must() -> None:
     """The guard does not wait for the file after the token, and reads no more than 8 KiB in search of a token."""
     good = part("csrfToken", token().encode()) + part("photo", b"begins", more='; filename="a"')[:-2]
-    asked: list[int] = []
+    calls: list[int] = []
 
     def counting(*chunks: bytes) -> Receive:
         receive = receiving(*chunks, ends=False)
 
         async def counted() -> Message:
-            asked.append(1)
+            calls.append(1)
             return await receive()
 
         return counted
 
     await guard._first_field(scope(), counting(good, b"never asked for"))
-    assert 1 == len(asked)
-    asked.clear()
+    assert 1 == len(calls)
+    calls.clear()
     assert None is await passed(scope(), counting(*[b"x" * 1024] * 100))
-    assert 8 == len(asked)
+    assert 8 == len(calls)
 
 
 async def test_a_form_that_stalls_before_its_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A client that stalls before its token has come is answered after a while."""
+    """If a client stalls before its token, it is answered after a while."""
     monkeypatch.setattr("saleroom.http.requests.BODY_SECONDS_MAX", 0.05)
 
     async def stalled() -> Message:
         await asyncio.sleep(60)
-        raise AssertionError("nobody waits that long")
+        raise AssertionError("the wait has no limit")
 
     with pytest.raises(BodyTimedOut):
         await guard._first_field(scope(), stalled)
@@ -236,7 +236,7 @@ async def test_a_form_is_read(cuts: list[int], file: bytes, text: str) -> None:
 @example(b"--" + BOUNDARY.encode() + b"\r\n\r\n\r\n", [])
 @example(b"--" + BOUNDARY.encode() + b"\r\nContent-Disposition: form-data\r\n\r\n", [])
 async def test_what_is_no_form_is_a_fault(body: bytes, cuts: list[int]) -> None:
-    """Anything else is reported as a fault of the body; nothing else is raised."""
+    """Any other body is a fault, and nothing else is raised."""
     with contextlib.suppress(Invalid):
         found = await multipart(asking(receiving(*pieces(body, cuts))), 100_000)
         await found.close()
@@ -244,7 +244,7 @@ async def test_what_is_no_form_is_a_fault(body: bytes, cuts: list[int]) -> None:
 
 @given(st.integers(0, 2**20), st.integers(0, 255), CHUNKS)
 async def test_a_damaged_form_is_read_or_a_fault(place: int, value: int, cuts: list[int]) -> None:
-    """A form with one byte changed is read or is a fault of the body; nothing else is raised."""
+    """A form with one changed byte is either read or a fault of the body, and nothing else is raised."""
     body = bytearray(form(part("name", b"Clock"), part("files", b"x" * 50, more='; filename="a.jpg"')))
     body[place % len(body)] = value
     with contextlib.suppress(Invalid):
@@ -259,7 +259,7 @@ def large(size: int = 100_000) -> bytes:
 
 
 async def test_a_form_has_a_size() -> None:
-    """A form of the size allowed is read; a byte more is refused, whether its head says so or not, and read no further."""
+    """A form of the allowed size is read. A byte more is refused, with a Content-Length or without, and read no further."""
     found = await multipart(asking(receiving(large())), 100_000)
     await found.close()
     with pytest.raises(BodyTooLarge) as caught:
@@ -267,7 +267,7 @@ async def test_a_form_has_a_size() -> None:
     assert {"limit": 100_000} == caught.value.facts
 
     async def never() -> Message:
-        raise AssertionError("it is not even asked for")
+        raise AssertionError("the body is read")
 
     with pytest.raises(BodyTooLarge):
         await multipart(asking(never, content_length="100001"), 100_000)
@@ -291,7 +291,7 @@ async def test_a_form_has_few_parts(parts: list[bytes]) -> None:
 
 
 async def test_the_texts_of_a_form_have_a_size() -> None:
-    """All texts together have a separate bound, as a form that is refused is shown again."""
+    """All texts together have a separate limit, because a refused form is shown again."""
     photo = part("files", b"x" * 50_000, more='; filename="a"')
     await (await multipart(asking(receiving(form(part("a", b"x" * TEXT_CHARACTERS_MAX), photo))), 10**6)).close()
     parts = [part(f"n{number}", b"x" * (TEXT_CHARACTERS_MAX // 100)) for number in range(101)]
@@ -336,7 +336,7 @@ async def _takes_too_long(receive: Receive) -> None:
 
 @pytest.mark.parametrize("ending", [_hangs_up, _is_too_large, _is_cancelled, _takes_too_long])
 async def test_no_file_stays_open(ending: Callable[[Receive], Awaitable[Any]], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The temporary file of a large file is closed, whatever ends the form."""
+    """The temporary file of a large file is closed, however the form ends."""
     opened: list[UploadFile] = []
     original = UploadFile.__init__
 

@@ -1,4 +1,4 @@
-"""Where one request ends and the next begins: by HTTP/1.1 alone, however it is sent, and whatever it asks for besides."""
+"""Where one request ends and the next begins: by HTTP/1.1 alone, in any packets, and with any requested upgrade."""
 
 import itertools
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from tests.http.echo import UNREAD, Echo, answers, echoed
 
 LAST = b"GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 BODY = b"GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
-"""A body that would be a request, if it were read as one."""
+"""A body that looks like a request."""
 LENGTH = b"Content-Length: %d\r\n\r\n%s" % (len(BODY), BODY)
 CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n5\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n" % (BODY[:5], len(BODY) - 5, BODY[5:])
 TRAILERS = CHUNKED[:-2] + b"X-Forwarded-For: 192.0.2.1\r\nHost: y\r\n\r\n"
@@ -36,7 +36,7 @@ def echo() -> Iterator[Echo]:
 
 @pytest.fixture(autouse=True)
 def forget(echo: Echo) -> None:
-    """Begin each test with nothing seen."""
+    """Begin each test without recorded requests."""
     echo.seen.clear()
     echo.headers.clear()
 
@@ -51,9 +51,9 @@ def test_an_upgrade_is_ignored(echo: Echo, errors_logged: Log, method: str, upgr
     )
     for pieces in ([head + _END + tail + LAST], [head + _END, tail + LAST], [head[:30], head[30:] + _END + tail, LAST]):
         echo.seen.clear()
-        told = echo.asked(*pieces)
+        answer = echo.asked(*pieces)
         assert [(method, "/up", BODY), ("GET", "/last", b"")] == echo.seen
-        assert b"HTTP/1.1 101" not in told and 2 == told.count(b"HTTP/1.1 200 OK\r\n")
+        assert b"HTTP/1.1 101" not in answer and 2 == answer.count(b"HTTP/1.1 200 OK\r\n")
     assert [] == errors_logged
 
 
@@ -61,13 +61,13 @@ _END = b"\r\n\r\n"
 
 
 def test_an_upgrade_of_http_1_0_is_ignored(echo: Echo) -> None:
-    """A request of the old version has its body too, and its connection ends after it."""
+    """A request of HTTP/1.0 has its body too, and its connection ends after it."""
     sent = b"POST /up HTTP/1.0\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" + LENGTH
     assert [["POST", "/up", BODY.decode()]] == echoed(echo.asked(sent + LAST))
 
 
 def test_trailers_are_not_headers(echo: Echo) -> None:
-    """What follows a body in chunks is no header of this request, nor of the next one."""
+    """Trailers after a chunked body are no headers of this request, nor of the next one."""
     echo.asked(b"POST /a HTTP/1.1\r\nHost: x\r\n" + TRAILERS + LAST)
     assert [("POST", "/a", BODY), ("GET", "/last", b"")] == echo.seen
     assert [{b"host", b"transfer-encoding"}, {b"host", b"connection"}] == [set(one) for one in echo.headers]
@@ -106,7 +106,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("kind", REFUSED)
 def test_what_is_refused_ends_the_connection(echo: Echo, errors_logged: Log, kind: str) -> None:
-    """It is answered once, and nothing after it is read or logged."""
+    """A refused request is answered once, and nothing after it is read or logged."""
     for pieces in ([REFUSED[kind] + LAST], [REFUSED[kind], LAST], [bytes([byte]) for byte in REFUSED[kind]]):
         [(status, body)] = answers(echo.asked(*pieces))
         assert (431 if kind == "many headers" else 400) == status
@@ -128,7 +128,7 @@ def test_what_is_refused_ends_the_connection(echo: Echo, errors_logged: Log, kin
     ],
 )
 def test_the_address_of_a_request(echo: Echo, target: bytes, path: str) -> None:
-    """It is a path, or an address of the same host with one, as RFC 9112 has it."""
+    """The address is a path, or a full address of the same host, as in RFC 9112."""
     echo.asked(b"GET " + target + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
     assert [("GET", path, b"")] == echo.seen
 
@@ -137,12 +137,12 @@ def test_the_address_of_a_request(echo: Echo, target: bytes, path: str) -> None:
     "host", [b"x", b"x ", b"\tx", b"house.example:9000", b"a_b.c.", b"127.0.0.1:80", b"[::1]:9000", b"x" * 253]
 )
 def test_hosts_of_all_kinds(echo: Echo, host: bytes) -> None:
-    """Names, with an underscore as in a container's network too, and addresses, with a port or without."""
+    """A Host is a name, also with an underscore as in a container's network, or an address, with a port or without."""
     assert [200] == [status for status, _ in answers(echo.asked(LAST.replace(b"Host: x", b"Host:" + host)))]
 
 
 def test_http_1_0_needs_no_host(echo: Echo) -> None:
-    """The old version does without."""
+    """HTTP/1.0 needs no Host."""
     assert [["GET", "/old", ""]] == echoed(echo.asked(b"GET /old HTTP/1.0\r\n\r\n"))
 
 
@@ -169,7 +169,7 @@ POOL = [
 
 @given(requests=st.lists(st.sampled_from(POOL), max_size=4), data=st.data())
 def test_packets_make_no_difference(echo: Echo, requests: list[bytes], data: st.DataObject) -> None:
-    """The same bytes have the same answers, and are the same requests, wherever they are cut into packets."""
+    """The same bytes are the same requests and get the same answers, however they are cut into packets."""
     sent = b"".join(requests) + LAST
     cuts = sorted(data.draw(st.sets(st.integers(1, len(sent) - 1), max_size=8)))
     pieces = [sent[start:end] for start, end in itertools.pairwise([0, *cuts, len(sent)])]
@@ -178,9 +178,9 @@ def test_packets_make_no_difference(echo: Echo, requests: list[bytes], data: st.
 
 
 def _seen(echo: Echo, pieces: list[bytes]) -> tuple[list[bytes], list[tuple[str, str, bytes]]]:
-    """Return the status lines, and what the application has seen."""
+    """Return the status lines, and the requests that the application has seen."""
     echo.seen.clear()
-    told = echo.asked(*pieces)
+    answer = echo.asked(*pieces)
     echo.settle()
-    lines = [line for line in told.split(b"\r\n") if line.startswith(b"HTTP/1.1 ")]
+    lines = [line for line in answer.split(b"\r\n") if line.startswith(b"HTTP/1.1 ")]
     return lines, echo.seen.copy()

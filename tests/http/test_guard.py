@@ -22,7 +22,7 @@ ORIGIN = "https://shop.example"
 @pytest.mark.parametrize("method", UNSAFE)
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_unsafe_requests_are_checked_on_every_route(sqlite_house: House, method: str, address: str) -> None:
-    """Without `X-Requested-With` every method but GET, HEAD and OPTIONS is 403 `csrf`, also where there is no route."""
+    """Without `X-Requested-With` every method but GET, HEAD and OPTIONS is 403 `csrf`, even without a route."""
     answer = sqlite_house.stranger.request(method, address)
     assert (403, "csrf") == (answer.status_code, answer.json()["code"])
     assert "X-Requested-With" in answer.json()["message"]
@@ -72,7 +72,7 @@ def form(client: httpx.Client) -> str:
 
 
 def test_the_pages_own_token_passes_in_the_header(sqlite_house: House) -> None:
-    """`X-CSRF-Token` with the token of a page passes, together with the cookie that the page set."""
+    """`X-CSRF-Token` with a page's token passes, together with the cookie that the page set."""
     with httpx.Client(base_url=sqlite_house.base) as browser:
         token = form(browser)
         assert 401 == browser.delete("/logout", headers={"X-CSRF-Token": token}).status_code
@@ -86,7 +86,7 @@ def test_the_pages_own_token_passes_in_the_header(sqlite_house: House) -> None:
 
 @pytest.mark.parametrize("foreign", ["a[b]=1", "k=\u00e9", '{"j":1}=2', ";;=;"])
 def test_odd_cookies_of_others_hide_nothing(sqlite_house: House, foreign: str) -> None:
-    """The page's cookie is found whatever cookies of other services come before it."""
+    """The page's cookie is found, whatever other cookies come before it."""
     with httpx.Client(base_url=sqlite_house.base) as browser:
         token = form(browser)
         cookie = f"{foreign}; saleroom_csrf={browser.cookies['saleroom_csrf']}".encode()
@@ -96,7 +96,7 @@ def test_odd_cookies_of_others_hide_nothing(sqlite_house: House, foreign: str) -
 
 
 def test_quoted_cookies_are_not_taken_apart(sqlite_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The standard library takes the quotes off in a time that grows by the square: 7 KB took 50 ms, on every address."""
+    """A quoted cookie is never unquoted: the standard library needs quadratic time for it, 50 ms for 7 KB on every address."""
     monkeypatch.setattr("http.cookies._unquote", None)
     quoted = 'a="' + '\\"' * 3_500 + '"'
     token = sqlite_house.user("ada").token
@@ -106,7 +106,7 @@ def test_quoted_cookies_are_not_taken_apart(sqlite_house: House, monkeypatch: py
 
 
 def test_a_form_is_not_taken_apart_for_its_token(sqlite_house: House) -> None:
-    """The token is found wherever it stands, the last one of several; a field whose name only ends so is none."""
+    """The token is found anywhere in a form, and the last one counts. A field whose name only ends so is no token."""
     kind = {"Content-Type": "application/x-www-form-urlencoded"}
     many = "&".join(["a=%22"] * 60)
     with httpx.Client(base_url=sqlite_house.base) as browser:
@@ -157,11 +157,13 @@ def test_a_planted_pair_does_not_pass_in_a_session(sqlite_house: House) -> None:
         sent = {"X-CSRF-Token": token, "Cookie": f"{planted}; {victim}"}
         assert 403 == sqlite_house.stranger.post("/session/end", headers=sent).status_code
     sent = {"X-CSRF-Token": tokens[1], "Cookie": planted}
-    assert 303 == sqlite_house.stranger.post("/session/end", headers=sent).status_code, "who has logged out is told so"
+    assert 303 == sqlite_house.stranger.post("/session/end", headers=sent).status_code, (
+        "without a session the pair passes"
+    )
 
 
 def test_every_process_takes_the_pages_token(serve_house: ServeHouse) -> None:
-    """A form that one process made is taken by another one on the same database, and by no other house."""
+    """A process accepts the forms of another one on the same database, and no other house does."""
     one, copied = serve_house(), serve_house()
     copied.write(lambda tx: tx.execute(update(secrets).values(value="5ea1" * 16)))
     other, stranger = House(one.settings), House(copied.settings)
@@ -211,7 +213,7 @@ def test_a_session_cookie_alone_passes_nothing(sqlite_house: House) -> None:
     ],
 )
 def test_every_answer_has_the_security_headers(sqlite_house: House, method: str, address: str) -> None:
-    """Every answer, errors too, has a strict policy; answers that are not JSON have the other headers as well."""
+    """Every answer has a strict policy, even an error. Answers that are not JSON have the other headers as well."""
     answer = sqlite_house.stranger.request(method, address)
     policy = answer.headers["content-security-policy"]
     assert "nosniff" == answer.headers["x-content-type-options"]
@@ -223,7 +225,7 @@ def test_every_answer_has_the_security_headers(sqlite_house: House, method: str,
 
 @pytest.mark.parametrize("address", ["/auctions", "/nowhere", "/me"])
 def test_large_headers_are_431(sqlite_house: House, address: str) -> None:
-    """More than 8 KiB of headers are 431 with the limit, whichever header they are in, and below the limit they pass."""
+    """More than 8 KiB of headers are 431 with the limit, in one header or in many. Less passes."""
     client = sqlite_house.stranger
     for headers in ({"X-Long": "a" * HEADER_BYTES_MAX}, {f"X-{n}": "a" * 1000 for n in range(9)}):
         answer = client.get(address, headers=headers)
@@ -233,7 +235,7 @@ def test_large_headers_are_431(sqlite_house: House, address: str) -> None:
 
 
 def preflight(house: House, origin: str) -> httpx.Response:
-    """Ask as a browser does before a page of `origin` may send a bid."""
+    """Send the preflight of a browser for a bid from a page of `origin`."""
     asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-requested-with"}
     return house.plain.options("/auctions", headers={"Origin": origin, **asks})
 
@@ -251,7 +253,7 @@ def test_no_cors_headers_by_default(sqlite_house: House) -> None:
 
 
 def test_cors_headers_for_named_origins_only(serve_house: ServeHouse) -> None:
-    """A named origin may send `X-Requested-With`; every other gets no CORS header at all, `null` and look-alikes too."""
+    """A named origin may send `X-Requested-With`. Any other gets no CORS header, also `null` and look-alikes."""
     house = serve_house(cors_origins=(ORIGIN,))
     allowed = preflight(house, ORIGIN)
     assert ORIGIN == allowed.headers["access-control-allow-origin"]
@@ -271,7 +273,7 @@ def test_caches_keep_origins_apart(serve_house: ServeHouse) -> None:
 
 
 def test_browsers_stay_with_https(serve_house: ServeHouse, sqlite_house: House) -> None:
-    """A house that people reach by https says for a year that it has no other address; one without says nothing of it."""
+    """A house with an https address sends HSTS with a max-age of a year. Any other house sends none."""
     house = serve_house(public_url="https://bids.example")
     for path in ("/", "/auctions", "/nowhere", "/assets/none"):
         assert "max-age=31536000" == house.stranger.get(path).headers["strict-transport-security"]
@@ -280,7 +282,7 @@ def test_browsers_stay_with_https(serve_house: ServeHouse, sqlite_house: House) 
 
 @pytest.mark.parametrize("name", ["Host", "X-Forwarded-Host", "Forwarded", "X-Original-URL"])
 def test_no_header_leads_away(sqlite_house: House, name: str) -> None:
-    """A malformed Host is shown in no page."""
+    """No page shows a malformed Host."""
     gid = sqlite_house.user("ada").gid()
     for named in ("evil.example/x", 'x"><script>', "evil b", "evil:99999999", "http://evil", "[::evil", "evil\u00fc"):
         for path in (f"/lots/{gid}/screen", f"/lots/{gid}"):
@@ -299,7 +301,7 @@ def test_the_public_address_is_nobodys_to_say(serve_house: ServeHouse) -> None:
 
 
 def test_cors_answers_have_the_security_headers_and_errors_the_cors_headers(serve_house: ServeHouse) -> None:
-    """A named origin's page can read errors as well, also the filter's, and a preflight is as secure as any answer."""
+    """A page of a named origin can read errors too, also the filter's. A preflight has the security headers."""
     house = serve_house(cors_origins=(ORIGIN,))
     assert SECURITY_HEADERS.items() <= dict(preflight(house, ORIGIN).headers).items()
     for answer in (

@@ -1,4 +1,4 @@
-"""What HTTP itself asks of an API: addresses, methods, types, sizes, and requests that never end."""
+"""HTTP's rules for the API: addresses, methods, types, sizes, and requests that never end."""
 
 import json
 import socket
@@ -60,7 +60,7 @@ def test_unknown_auctions_are_404(house: House, gid: str) -> None:
 
 @pytest.mark.parametrize("path", PATHS)
 def test_other_methods_are_405_and_say_which_are_not(sqlite_house: House, path: str) -> None:
-    """A method that a path does not take is 405 with `Allow`: what it takes, and HEAD where there is GET."""
+    """A method that a path does not take is 405. `Allow` has those it takes, and HEAD if there is GET."""
     takes = {endpoint.method for endpoint in ENDPOINTS if endpoint.path == path} | (
         {"GET"} if path == "/login" else set()
     )
@@ -76,7 +76,7 @@ def test_other_methods_are_405_and_say_which_are_not(sqlite_house: House, path: 
     "path", ["/auctions", "/auctions/{gid}", "/auctions/{gid}/bids", "/me", "/healthz", "/nowhere"]
 )
 def test_head_is_get_without_a_body(sqlite_house: House, path: str) -> None:
-    """HEAD has the status and headers of GET, its length too, and no body."""
+    """HEAD has the status and headers of GET, also its length, and no body."""
     ada = sqlite_house.user("ada")
     path = path.replace("{gid}", ada.gid())
     got, head = ada.get(path), ada.head(path)
@@ -89,7 +89,7 @@ def test_head_is_get_without_a_body(sqlite_house: House, path: str) -> None:
     "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "", "json", "*/*"]
 )
 def test_what_is_not_json_is_415(sqlite_house: House, endpoint: Endpoint[Any], kind: str) -> None:
-    """A body of any other type is 415, be it JSON inside or not."""
+    """A body of any other type is 415, even if it is JSON."""
     answer = sqlite_house.user("ada").request(
         endpoint.method, path_of(sqlite_house, endpoint), content=b"{}", headers={"Content-Type": kind}
     )
@@ -116,7 +116,7 @@ def test_json_is_json_by_either_name(sqlite_house: House, kind: str) -> None:
 
 @each_form
 def test_a_body_that_says_it_is_too_large_is_413_unread(sqlite_house: House, endpoint: Endpoint[Any]) -> None:
-    """A declared length over 64 KiB is refused before a byte of the body is there, with the limit."""
+    """A declared length over 64 KiB is refused with the limit, before any byte of the body."""
     answer = raw(sqlite_house, head(sqlite_house, endpoint, f"Content-Length: {BODY_BYTES_MAX + 1}"))
     assert (413, "body_too_large", BODY_BYTES_MAX) == too_large(answer)
 
@@ -125,7 +125,7 @@ def test_a_body_that_says_it_is_too_large_is_413_unread(sqlite_house: House, end
 def test_a_body_that_turns_out_too_large_is_413_and_read_no_further(
     sqlite_house: House, endpoint: Endpoint[Any]
 ) -> None:
-    """A body without a length is refused at its first byte too many: its end never comes, the answer does."""
+    """A body without a length is refused at the first byte over the limit. The answer does not wait for the body's end."""
     chunk = b"%x\r\n%s\r\n" % (BODY_BYTES_MAX + 1, b" " * (BODY_BYTES_MAX + 1))
     answer = raw(sqlite_house, head(sqlite_house, endpoint, "Transfer-Encoding: chunked") + chunk)
     assert (413, "body_too_large", BODY_BYTES_MAX) == too_large(answer)
@@ -156,7 +156,7 @@ def test_the_limit_itself_is_allowed(sqlite_house: House) -> None:
 
 
 def test_the_size_of_a_body_is_a_setting(serve_house: ServeHouse) -> None:
-    """`body_bytes_max` moves the limit, and the answer says where it is."""
+    """`body_bytes_max` sets the limit, and the answer has it."""
     house = serve_house(body_bytes_max=2000)
     answer = house.user("ada").post(
         "/auctions", json={"name": "Clock", "startingPrice": "1", "description": "a" * 2000}
@@ -187,7 +187,7 @@ def test_a_body_that_does_not_arrive_is_408(sqlite_house: House, monkeypatch: py
     ],
 )
 def test_half_a_request_harms_nobody(sqlite_house: House, sent: bytes) -> None:
-    """A client that hangs up in the middle of a body leaves no error in the log, and the house serves on."""
+    """A client that hangs up in the middle of a request leaves no error in the log, and the house continues to serve."""
     for _ in range(3):
         with socket.create_connection(("127.0.0.1", sqlite_house.port)) as connection:
             connection.sendall(sent)
@@ -207,7 +207,7 @@ def test_half_a_request_harms_nobody(sqlite_house: House, sent: bytes) -> None:
     ],
 )
 def test_what_is_not_http_is_400(sqlite_house: House, sent: bytes) -> None:
-    """Garbage, TLS on the plain port, and requests that two servers could read differently are 400 and hung up on."""
+    """Garbage, TLS on the plain port, and ambiguous requests are 400, and the connection ends."""
     head, _, body = raw(sqlite_house, sent).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 400 Bad Request\r\n")
     assert b"content-type: application/json" in head and b"x-content-type-options: nosniff" in head
@@ -226,7 +226,7 @@ def test_headers_without_an_end_are_431(sqlite_house: House, endless: bytes) -> 
 
 
 def test_the_answer_to_headers_without_an_end(sqlite_house: House) -> None:
-    """A client that stops there and reads gets 431 as JSON, with the limit."""
+    """A client that stops sending there and reads gets 431 as JSON, with the limit."""
     sent = b"GET / HTTP/1.1\r\nHost: x\r\nX-A: ".ljust(HEAD_BYTES_MAX + 1, b"a")
     head, _, body = raw(sqlite_house, sent).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 431 Request Header Fields Too Large\r\n")
@@ -236,7 +236,7 @@ def test_the_answer_to_headers_without_an_end(sqlite_house: House) -> None:
 
 
 def test_a_large_body_does_not_count_as_the_next_head(sqlite_house: House) -> None:
-    """Of two requests in one piece, the second is judged by its own head, however large the first one's body is."""
+    """The second of two requests in one piece is judged by its own head, however large the first one's body is."""
     body = b'{"username": "' + b"a" * 60_000 + b'", "password": "x"}'
     first = b"POST /login HTTP/1.1\r\nHost: x\r\nX-Requested-With: x\r\nContent-Type: application/json\r\n"
     first += b"Content-Length: %d\r\n\r\n" % len(body) + body
@@ -254,7 +254,7 @@ def test_a_large_body_does_not_count_as_the_next_head(sqlite_house: House) -> No
 def test_an_internal_error_tells_nothing(
     sqlite_house: House, monkeypatch: pytest.MonkeyPatch, errors_logged: Log
 ) -> None:
-    """500 has a sentence and a code; the log has the exception, where and for what."""
+    """500 has a sentence and a code. The log has the exception and the path."""
 
     def fail(*_: object) -> None:
         raise RuntimeError("a detail of the inside")
@@ -269,7 +269,7 @@ def test_an_internal_error_tells_nothing(
 
 
 def test_health(house: House) -> None:
-    """GET /healthz is 200 once it serves; GET /readyz says how the database and the broker are; neither is kept."""
+    """GET /healthz is 200 once the house serves. GET /readyz has the state of database and broker. Neither is cached."""
     for path, expected in (
         ("/healthz", {"status": "ok"}),
         ("/readyz", {"status": "ok", "database": "ok", "mqtt": "off"}),
@@ -281,5 +281,5 @@ def test_health(house: House) -> None:
 
 
 def test_unread_parameters_are_faults_of_their_own(sqlite_house: House) -> None:
-    """GET /readyz takes no parameter, like any other address without them."""
+    """GET /readyz takes no parameter, like every other address without parameters."""
     assert {"verbose": ["unknown"]} == faults(sqlite_house.anyone.get("/readyz?verbose=1"))

@@ -1,4 +1,4 @@
-"""The inner parts of uvicorn and Starlette are where the house looks for them."""
+"""The internal parts of uvicorn and Starlette that the house uses exist."""
 
 import inspect
 from pathlib import Path
@@ -52,7 +52,7 @@ MEMBERS: dict[type[Any], set[str]] = {
 
 @pytest.mark.parametrize("kind", MEMBERS, ids=lambda kind: kind.__name__)
 def test_members_are_where_they_were(kind: type[Any]) -> None:
-    """Each member that the house uses is still a member, or is named by the source of the class."""
+    """Each internal member that the house uses is still a member, or is named in the source of the class."""
     source = inspect.getsource(kind)
     moved = sorted(name for name in MEMBERS[kind] if not hasattr(kind, name) and f"self.{name}" not in source)
     assert [] == moved, (
@@ -61,14 +61,14 @@ def test_members_are_where_they_were(kind: type[Any]) -> None:
 
 
 def test_a_cycle_takes_the_same_arguments() -> None:
-    """uvicorn's cycle of request and answer takes what `http/protocol.py` gives it, and needs nothing else."""
+    """uvicorn's cycle of request and answer takes the arguments that `http/protocol.py` gives it, and requires no others."""
     parameters = inspect.signature(RequestResponseCycle.__init__).parameters
     needed = {name for name, one in parameters.items() if one.default is one.empty} - {"self"}
     assert (ARGUMENTS, set()) == (ARGUMENTS & parameters.keys(), needed - ARGUMENTS), "mend saleroom/http/protocol.py"
 
 
 def test_inner_parts_are_named_in_one_place() -> None:
-    """No module of http but `internals.py` imports from uvicorn."""
+    """Of the modules of http, only `internals.py` imports from uvicorn."""
     folder = Path(internals.__file__).parent
     found = [
         one.name

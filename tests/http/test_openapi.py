@@ -19,7 +19,7 @@ from tests.contract import DOCUMENT
 from tests.fixtures_house import House, settings_for
 
 PAGES = re.compile(r"/(docs|language|live|lots|mine|register|sell|session)(/.*)?|/\.well-known/change-password")
-"""Addresses for people only; their forms and streams of HTML are no interface."""
+"""Addresses of pages. Their forms and their streams of HTML are no interface."""
 OPERATIONS = {
     (method.upper(), path): operation
     for path, found in DOCUMENT["paths"].items()
@@ -29,7 +29,7 @@ each_endpoint = pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoi
 
 
 def operation(endpoint: Endpoint[Any]) -> dict[str, Any]:
-    """Return what the document says of an endpoint."""
+    """Return the document's description of an endpoint."""
     found: dict[str, Any] = OPERATIONS[endpoint.method, endpoint.path]
     return found
 
@@ -40,7 +40,7 @@ def parameters(endpoint: Endpoint[Any], where: str) -> dict[str, dict[str, Any]]
 
 
 def resolved(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the schemas that an answer may follow."""
+    """Return the possible schemas of an answer."""
     choices = schema.get("oneOf", [schema])
     return [DOCUMENT["components"]["schemas"][choice["$ref"].rpartition("/")[2]] for choice in choices]
 
@@ -60,7 +60,7 @@ def test_the_document_is_served(sqlite_house: House) -> None:
 def test_every_route_is_in_the_document_and_the_other_way_round(
     sqlite_template: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The router answers what the document lists, method by method, and beside it only pages."""
+    """The router answers exactly the methods and paths in the document, and otherwise only pages."""
     routers: list[Router] = []
 
     def noted(*args: Any, **kwargs: Any) -> Router:
@@ -74,13 +74,13 @@ def test_every_route_is_in_the_document_and_the_other_way_round(
     assert router.routes == routes
     paths = {route.path.replace(":path}", "}") for route in routes}
     assert DOCUMENT["paths"].keys() == {path for path in paths if not PAGES.fullmatch(path)}
-    asked = {(endpoint.method, endpoint.path) for endpoint in ENDPOINTS}
+    operations = {(endpoint.method, endpoint.path) for endpoint in ENDPOINTS}
     files = {("GET", "/assets/{file}"), ("GET", "/photos/{id}/{width}.webp")}
-    assert OPERATIONS.keys() == asked | {("GET", "/"), ("GET", "/login")} | files
+    assert OPERATIONS.keys() == operations | {("GET", "/"), ("GET", "/login")} | files
 
 
 def test_every_error_code_is_documented() -> None:
-    """Each code of the one map of errors is in an answer of the document, with its own schema and its sentence."""
+    """Each code of the map of errors is in an answer of the document, with a separate schema and its message."""
     schemas = DOCUMENT["components"]["schemas"]
     coded = {
         found["properties"]["code"]["const"]: found
@@ -99,7 +99,7 @@ def test_every_error_code_is_documented() -> None:
 
 @each_endpoint
 def test_errors_stand_under_their_status(endpoint: Endpoint[Any]) -> None:
-    """Each error of an endpoint is under its status in the document, and so are those of every request."""
+    """Each error of an endpoint is under its status in the document, also the errors of every request."""
     answers = operation(endpoint)["responses"]
     expected: set[type[Refused]] = set(endpoint.refusals) | {
         problems.HeadersTooLarge,
@@ -128,9 +128,9 @@ def _schema(answer: dict[str, Any]) -> dict[str, Any]:
 
 @each_endpoint
 def test_requests_are_described(endpoint: Endpoint[Any]) -> None:
-    """Body, query, path, token, key and the forgery filter's header are described on the endpoints that use them only."""
-    told = operation(endpoint)
-    assert (endpoint.form is not None or endpoint.upload is not None) == ("requestBody" in told)
+    """Body, query, path, token, key and the forgery filter's header are described on exactly the endpoints that use them."""
+    described = operation(endpoint)
+    assert (endpoint.form is not None or endpoint.upload is not None) == ("requestBody" in described)
     assert {field.name for field in endpoint.query} == parameters(endpoint, "query").keys()
     assert set(re.findall(r"{([a-z]+)}", endpoint.path)) == parameters(endpoint, "path").keys()
     headers = parameters(endpoint, "header")
@@ -141,7 +141,7 @@ def test_requests_are_described(endpoint: Endpoint[Any]) -> None:
         Access.TOKEN: [{"token": []}],
         Access.TOKEN_OPTIONAL: [{"token": []}, {}],
     }
-    assert token[endpoint.access] == told["security"]
+    assert token[endpoint.access] == described["security"]
 
 
 def test_defaults_and_bounds_of_a_query_are_told() -> None:
@@ -154,7 +154,7 @@ def test_defaults_and_bounds_of_a_query_are_told() -> None:
 
 
 def test_request_bodies_say_what_is_required_and_what_is_refused() -> None:
-    """A new auction needs name and starting price and takes nothing unknown; a login ignores what it does not know."""
+    """A new auction requires name and starting price, and refuses unknown members. A login ignores unknown members."""
     schemas = DOCUMENT["components"]["schemas"]
     assert {"name", "startingPrice"} == set(schemas["AuctionDraft"]["required"])
     assert schemas["AuctionDraft"]["additionalProperties"] is False
@@ -170,7 +170,7 @@ def test_examples_are_what_they_exemplify(endpoint: Endpoint[Any]) -> None:
 
 
 def test_members_of_answers_have_form_and_meaning() -> None:
-    """Money has its pattern, instants are date-times, and every member of every answer is described."""
+    """Money has its pattern, instants are date-times, and every member of every answer has a description."""
     schemas = DOCUMENT["components"]["schemas"]
     auction = schemas["AuctionView"]["properties"]
     assert auction["startingPrice"]["pattern"].endswith(r"\.[0-9]{3}$")
@@ -184,7 +184,7 @@ def test_members_of_answers_have_form_and_meaning() -> None:
 
 
 def test_answers_may_get_new_members() -> None:
-    """No schema of an answer forbids what it does not name: a member that is added later breaks no client."""
+    """No schema of an answer forbids unknown members, so a later member breaks no client."""
     bodies = {one.form.name for one in ENDPOINTS if one.form is not None}
     schemas = DOCUMENT["components"]["schemas"]
     assert [] == [
@@ -193,14 +193,14 @@ def test_answers_may_get_new_members() -> None:
 
 
 def test_every_operation_says_more_than_its_summary() -> None:
-    """Each has a description, a tag that is explained, and a name of its own."""
+    """Each operation has a description, an explained tag, and a unique name."""
     assert all(found["description"] and found["tags"] for found in OPERATIONS.values())
     names = [found["operationId"] for found in OPERATIONS.values()]
     assert len(names) == len(set(names))
 
 
 def test_headers_of_answers_are_described() -> None:
-    """Location, ETag, Link, Retry-After, WWW-Authenticate and Allow stand where they are sent."""
+    """Location, ETag, Link, Retry-After, WWW-Authenticate and Allow are described on the answers that have them."""
     answers = {found["operationId"]: found["responses"] for found in OPERATIONS.values()}
     assert "Location" in answers["createAuction"]["201"]["headers"]
     assert "ETag" in answers["getAuction"]["200"]["headers"] and "ETag" in answers["getAuction"]["304"]["headers"]
@@ -219,6 +219,6 @@ def test_the_login_errors_are_the_specifications_own() -> None:
 
 
 def test_a_renamed_refusal_keeps_the_name_of_its_schema() -> None:
-    """Clients are generated from the names of schemas, so a class of the code may change its name and a schema may not."""
+    """Clients are generated from the names of schemas. A class in the code may get a new name, and its schema may not."""
     assert "AuctionClosedError" in DOCUMENT["components"]["schemas"]
     assert "auction_closed" == DOCUMENT["components"]["schemas"]["AuctionClosedError"]["properties"]["code"]["const"]

@@ -1,4 +1,4 @@
-"""Few requests that change something begin in each pass of the event loop, and a bid meets only those."""
+"""Few changing requests begin in each pass of the event loop, and a bid waits only for those."""
 
 import asyncio
 import itertools
@@ -7,7 +7,7 @@ from saleroom.http.pacing import AT_ONCE, Pace
 
 
 async def test_few_begin_in_each_pass() -> None:
-    """Of hundreds of simultaneous requests a few begin in each pass, in order; those that were cancelled are skipped."""
+    """Of hundreds of simultaneous requests a few begin in each pass, in order. Cancelled ones are skipped."""
     pace, began = Pace(), list[int]()
 
     async def one(number: int) -> None:

@@ -1,4 +1,4 @@
-"""The one map from errors to statuses, and the body and headers that an error gets."""
+"""The map from errors to statuses, and the body and headers of an error."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -13,7 +13,7 @@ from saleroom.http.problems import body_of, headers_of, status_of, statuses
 from saleroom.kernel.errors import Busy, Fault, Invalid, Refused, TooManyRequests, Unauthenticated
 
 INSIDE = {UnknownUser}
-"""What never reaches a client: an error of the command line, and what others have in common."""
+"""Refusals that never reach a client: an error of the command line."""
 
 
 def refusals(kind: type[Refused] = Refused) -> Iterator[type[Refused]]:
@@ -25,14 +25,14 @@ def refusals(kind: type[Refused] = Refused) -> Iterator[type[Refused]]:
 
 
 def test_every_refusal_has_a_status() -> None:
-    """Every error that can reach a client is in the map, and nothing else is."""
+    """The map has exactly the errors that can reach a client."""
     with_codes = {refused for refused in refusals() if "code" in vars(refused) and refused is not Refused}
     assert with_codes - INSIDE == statuses().keys()
     assert all(500 != status_of(refused) for refused in with_codes - INSIDE - {problems.InternalError})
 
 
 def test_statuses_are_client_errors_or_announced_server_errors() -> None:
-    """Only the house's own faults and temporary conditions are 5xx."""
+    """Only faults of the house and temporary conditions are 5xx."""
     assert {Busy, problems.Unavailable, problems.InternalError} == {r for r, s in statuses().items() if s >= 500}
     assert all(400 <= status for status in statuses().values())
 
@@ -45,7 +45,7 @@ def test_codes_are_stable_words_and_tell_errors_apart() -> None:
 
 
 def test_facts_stand_beside_message_and_code() -> None:
-    """Money is a string with three decimals, an instant has microseconds and `Z`, and null stays null."""
+    """Facts are beside message and code: money with three decimals, instants with microseconds and `Z`, null as null."""
     at = datetime(2026, 11, 21, 12, tzinfo=UTC)
     refused = BidTooLow(minimum_bid=Decimal("12.500"), ends_at=at, starts_at=None, limit=3)
     assert {
@@ -59,7 +59,7 @@ def test_facts_stand_beside_message_and_code() -> None:
 
 
 def test_a_refusal_says_how_to_act_on_it_over_http() -> None:
-    """The domain names no header; HTTP does, unless the refusal has a more exact message."""
+    """The domain's message names no header. The message over HTTP does, unless the refusal has a more exact one."""
     assert "header" not in Unauthenticated.sentence()
     assert "'Authorization: Bearer TOKEN'" in body_of(Unauthenticated())["message"]
     assert "wait as long as Retry-After says" in body_of(TooManyRequests(retry_after=7))["message"]
@@ -78,7 +78,7 @@ def test_validation_lists_every_fault_of_every_field() -> None:
 
 
 def test_a_failed_login_is_bare() -> None:
-    """The body is exactly what the specification shows."""
+    """The body is exactly that of the specification."""
     assert {"message": "Invalid authentication"} == body_of(InvalidAuthentication())
 
 
@@ -101,10 +101,10 @@ def test_headers_that_a_status_asks_for(refused: type[Refused]) -> None:
 
 
 def test_retry_after_says_what_the_error_says() -> None:
-    """The header Retry-After is the fact `retryAfter`."""
+    """The header Retry-After has the value of the fact `retryAfter`."""
     assert {"Retry-After": "7"} == headers_of(TooManyRequests(retry_after=7))
 
 
 def test_an_error_that_is_not_meant_to_reach_a_client_is_500() -> None:
-    """A refusal outside the map counts as the house's own fault."""
+    """An error outside the map counts as a fault of the house."""
     assert 500 == status_of(UnknownUser())

@@ -1,4 +1,4 @@
-"""One answer, one packet: what is written within a turn of the event loop goes out in one piece."""
+"""One answer, one packet: all writes within a turn of the event loop are sent in one piece."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from saleroom.http.client_connection import AnswerTransport
 
 
 class Wire(asyncio.Transport):
-    """A transport that notes what is sent over it."""
+    """A transport that records what is sent."""
 
     def __init__(self) -> None:
         super().__init__({"peername": ("198.51.100.7", 4000)})
@@ -40,7 +40,7 @@ HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n"
 
 
 def test_an_answer_goes_out_in_one_piece() -> None:
-    """A head waits for the first piece of its body; further pieces go at once, and so does the next answer."""
+    """A head waits for the first piece of its body. Later pieces are sent at once, and so is the next answer."""
     wire = Wire()
     joined = AnswerTransport(wire)
     joined.write(HEAD)
@@ -63,7 +63,7 @@ def test_a_head_alone_is_sent_when_the_answer_is_complete() -> None:
 
 
 def test_closing_loses_nothing() -> None:
-    """What has been written before the close is sent before it, once."""
+    """Bytes written before the close are sent before it, once."""
     wire = Wire()
     joined = AnswerTransport(wire)
     joined.write(HEAD)
@@ -73,7 +73,7 @@ def test_closing_loses_nothing() -> None:
 
 
 def test_a_client_that_has_gone_is_sent_nothing() -> None:
-    """Where the connection is lost after the head, nothing is written to it."""
+    """If the connection is lost after the head, nothing is written to it."""
     wire = Wire()
     joined = AnswerTransport(wire)
     joined.write(HEAD)
@@ -88,7 +88,7 @@ def test_all_else_is_the_transports_own() -> None:
 
 
 async def test_a_reader_must_make_headway(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader that takes enough in each interval may go on; one that takes less is cut off."""
+    """A reader that takes enough in each interval may go on. A slower reader is cut off."""
     monkeypatch.setattr(client_connection, "STALL_SECONDS", 0.01)
     wire = Wire()
     wire.waiting = 10 * client_connection.STALL_BYTES_MIN

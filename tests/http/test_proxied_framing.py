@@ -1,4 +1,4 @@
-"""Where a request ends, by everybody's reading: nginx, HAProxy and the house on the same bytes."""
+"""Where a request ends, for nginx, HAProxy and the house on the same bytes."""
 
 import contextlib
 import json
@@ -27,10 +27,10 @@ def ways(echo: Echo, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[
 
 
 def read_by(port: int, sent: bytes, form: Callable[[bytes], str]) -> list[str]:
-    """Return what whoever listens on a port takes for requests, to the first that it refuses."""
+    """Return the requests that the server on a port reads, up to the first that it refuses."""
     answer = b""
     with dialled(port) as connection, contextlib.suppress(ConnectionError, TimeoutError):
-        connection.settimeout(1)  # what has no end is waited for by some
+        connection.settimeout(1)  # some servers wait for the end of an endless request
         connection.sendall(sent + LAST)
         while part := connection.recv(65_536):
             answer += part
@@ -38,13 +38,13 @@ def read_by(port: int, sent: bytes, form: Callable[[bytes], str]) -> list[str]:
 
 
 def by_echo(body: bytes) -> str:
-    """Return what the application was asked, as proxies say it."""
+    """Return the request that the application echoes, in the form of the proxies."""
     method, path, _ = json.loads(body)
     return f"{method} {path}"
 
 
 def by_proxy(body: bytes) -> str:
-    """Return what a proxy was asked; HAProxy names the host too where it was in the address."""
+    """Return the request that a proxy echoes. HAProxy adds the host if it was in the address."""
     return body.decode().replace(" http://x/", " /")
 
 
@@ -63,11 +63,11 @@ def test_a_proxy_and_the_house_see_the_same_requests(echo: Echo, ways: dict[str,
 
 @pytest.mark.parametrize("way", WAYS)
 def test_the_house_sees_what_a_proxy_passes_on(echo: Echo, ways: dict[str, int], way: str) -> None:
-    """Each request that comes through a proxy was one for the proxy too, and the next person gets an answer of their own."""
+    """Each request that the house gets through a proxy was a request for the proxy too. The next client gets its own answer."""
     for number, sent in enumerate(FRAMINGS):
         echo.seen.clear()
-        told = read_by(ways[way], sent, by_echo)
+        read = read_by(ways[way], sent, by_echo)
         victim = f"GET /victim-{number} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode()
         assert [f"GET /victim-{number}"] == read_by(ways[way], victim, by_echo)
         passed = [f"{method} {path}" for method, path, _ in echo.seen]
-        assert [*told, f"GET /victim-{number}"] == passed, sent
+        assert [*read, f"GET /victim-{number}"] == passed, sent

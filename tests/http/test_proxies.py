@@ -1,4 +1,4 @@
-"""Behind nginx and HAProxy, which keep their connections to the house: everybody gets the answer to their own request."""
+"""Behind nginx and HAProxy with kept-alive connections, every client gets the answer to its own request."""
 
 import contextlib
 import http.client
@@ -14,11 +14,11 @@ from tests.http.test_framing import UPGRADES
 
 REQUESTS = 3_000
 VICTIMS, ATTACKERS = 4, 3
-"""People of each kind at each way in."""
+"""Clients of each kind at each way in."""
 
 
 class Crowd:
-    """People who ask through one way: some for what is theirs, some for what is not."""
+    """Clients of one way in: victims that request their own data, and attackers."""
 
     def __init__(self, house: House) -> None:
         self.house = house
@@ -27,13 +27,13 @@ class Crowd:
         self._lock = threading.Lock()
 
     def go_on(self) -> bool:
-        """Count one request, unless there were enough, or one was answered with another's answer."""
+        """Count one request. Return False if there were enough, or if a client got another's answer."""
         with self._lock:
             self.left -= 1
             return self.left >= 0 and not self.swapped
 
     def victim(self, port: int, name: str) -> None:
-        """Ask for one's own account and one's own auction, over and over, on one connection."""
+        """Request an own account and auction, over and over, on one connection."""
         user = self.house.user(name)
         headers = {"Authorization": f"Bearer {user.token}", "X-Requested-With": "x", "Content-Type": "application/json"}
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
@@ -47,13 +47,13 @@ class Crowd:
             )[turn % 8 % 3]
             connection.request(method, path, body, headers)
             answer = connection.getresponse()
-            told = answer.read()
-            if answer.status != 200 or json.loads(told).get(field) != expected:
-                self.swapped.append(f"{name} asked {method} {path}: {answer.status} {told[:200]!r}")
+            content = answer.read()
+            if answer.status != 200 or json.loads(content).get(field) != expected:
+                self.swapped.append(f"{name} asked {method} {path}: {answer.status} {content[:200]!r}")
         connection.close()
 
     def attacker(self, port: int, name: str) -> None:
-        """Hide a request of one's own in the bodies of others, in ways that change, and send the body late."""
+        """Hide a request in the bodies of others, in changing ways, and send the body late."""
         chance = random.Random(name)
         hidden = f"GET /me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {self.house.user(name).token}\r\n\r\n".encode()
         while self.go_on():
@@ -74,7 +74,7 @@ class Crowd:
 
 
 def test_answers_are_never_swapped(sqlite_house: House, tmp_path: Path) -> None:
-    """Of 3,000 mixed requests through real proxies every client gets its own answers, whatever attackers hide in bodies."""
+    """Of 3,000 mixed requests through real proxies, every client gets its own answers, whatever attackers hide in bodies."""
     crowd = Crowd(sqlite_house)
     people: list[threading.Thread] = []
     with contextlib.ExitStack() as stack:

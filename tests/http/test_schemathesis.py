@@ -1,6 +1,6 @@
-"""schemathesis against a running house: whatever it thinks of, no answer is 5xx or not as the document promises.
+"""schemathesis against a running house: no generated request gets a 5xx or an undocumented answer.
 
-It tries the same cases each time; for as many seconds as `SALEROOM_TEST_SCHEMATHESIS_SECONDS` says, it looks for new ones.
+The cases are the same each time. For the seconds in `SALEROOM_TEST_SCHEMATHESIS_SECONDS` it looks for new ones.
 """
 
 import os
@@ -16,7 +16,7 @@ from tests.fixtures_house import House
 
 SECONDS = int(os.environ.get("SALEROOM_TEST_SCHEMATHESIS_SECONDS", "0"))
 CASES = [f"--max-time={SECONDS}"] if SECONDS else ["--seed=1", "--max-examples=10"]
-"""Without seconds: a slow machine has to get through, too."""
+"""Without seconds the cases are few, for slow machines."""
 SLOW_SECONDS = 180
 PROGRAM = Path(sys.executable).with_name("schemathesis")
 NOT_CHECKED = (
@@ -28,7 +28,7 @@ SETTINGS = """\
 [checks.negative_data_rejection]
 expected-statuses = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 431]
 """
-"""How bad data may be refused: as the tool expects it, and for its size."""
+"""The statuses with which bad data may be refused: those that the tool expects, and that for its size."""
 ENDLESS = ("followAuction", "followAll")
 ENDING = ("logOut", "endSession", "endAllSessions")
 BESIDE = 1 + len(ENDING) + len(ENDLESS)
@@ -41,8 +41,8 @@ LEFT_OUT = [f"--exclude-operation-id={name}" for name in (*ENDING, *ENDLESS)]
 
 
 def run(house: House, folder: Path, *options: str) -> str:
-    """Run schemathesis as a newcomer and return what it says. It fails where any check does."""
-    house.user("ada")  # the document's example, which it would otherwise register, with a password of its own
+    """Run schemathesis as a new user and return its output. Fail if any check fails."""
+    house.user("ada")  # the example in the document: schemathesis would otherwise register it
     user = house.newcomer()
     document = f"{user.http.base_url}/openapi.json"
     headers = {"Authorization": f"Bearer {user.token}", "X-Requested-With": "schemathesis"}
@@ -61,15 +61,15 @@ def run(house: House, folder: Path, *options: str) -> str:
 @ON_POSTGRESQL
 def test_no_answer_is_undocumented(house: House, tmp_path: Path) -> None:
     """Well-formed and malformed requests to every operation, alone and in chains, get a documented answer below 500."""
-    said = run(house, tmp_path, *LEFT_OUT)
-    tested = re.search(r"Tested: ([0-9]+)", said)
+    output = run(house, tmp_path, *LEFT_OUT)
+    tested = re.search(r"Tested: ([0-9]+)", output)
     assert tested is not None
     assert OPERATIONS - BESIDE == int(tested[1])
 
 
 @ON_POSTGRESQL
 def test_logging_out_has_documented_answers_too(house: House, tmp_path: Path) -> None:
-    """The operations that may end the token of their own test, by themselves."""
+    """The operations that may end the token of their own test get documented answers too, in a separate run."""
     only = [f"--include-operation-id={name}" for name in ENDING]
-    said = run(house, tmp_path, *only, "--phases=coverage,fuzzing")
-    assert f"Tested: {len(ENDING)}" in said
+    output = run(house, tmp_path, *only, "--phases=coverage,fuzzing")
+    assert f"Tested: {len(ENDING)}" in output

@@ -1,4 +1,4 @@
-"""The schemas of requests are as strict as the house: what they allow is taken, what it refuses they refuse."""
+"""The schemas of requests are exactly as strict as the house."""
 
 import json
 from typing import Any
@@ -21,17 +21,17 @@ from tests.fixtures_house import House
 from tests.http.test_asyncapi import DOCUMENT as MESSAGES
 
 TOGETHER = {"ladder_start", "ladder_order", "above_maximum"}
-"""Faults of values that stand in contradiction to each other, which no schema can tell."""
+"""Faults of values that contradict each other, which no schema can express."""
 OF_TEXT = {"text_characters", "text_length"}
-"""Faults that ask what a character is: a text is trimmed, must show something, and hold nothing that steers a terminal."""
+"""Faults that depend on characters: a text is trimmed, must show something, and has nothing that steers a terminal."""
 NULLS = {"required"}
-"""A bid of nulls alone."""
+"""A bid with only nulls."""
 FORMS = [endpoint for endpoint in ENDPOINTS if endpoint.form is not None]
 _OPERATIONS = schemathesis.openapi.from_dict(DOCUMENT)
 
 
 def faults(form: Form, body: Any) -> set[str]:
-    """Return the codes of all that a form finds wrong with a body."""
+    """Return the codes of all faults that a form finds in a body."""
     try:
         form.read(json.dumps(body).encode())
     except Invalid as invalid:
@@ -41,7 +41,7 @@ def faults(form: Form, body: Any) -> set[str]:
 
 @pytest.mark.parametrize("endpoint", FORMS, ids=lambda endpoint: endpoint.name)
 def test_what_a_schema_allows_is_taken(endpoint: Endpoint[Any]) -> None:
-    """Every body that is generated from the schema is read, but for the faults that a schema cannot tell."""
+    """The house reads every body generated from the schema, except for faults that a schema cannot express."""
     form = endpoint.form
     assert form is not None
     operation = _OPERATIONS[endpoint.path][endpoint.method]
@@ -104,20 +104,20 @@ BODIES: list[tuple[str, Form, dict[str, Any], bool]] = [
     ("name", "form", "body", "good"), BODIES, ids=[f"{one[0]}-{at}" for at, one in enumerate(BODIES)]
 )
 def test_house_and_schema_agree_at_the_edges(name: str, form: Form, body: dict[str, Any], good: bool) -> None:
-    """Schema and reader take values just inside the bounds, and refuse those just outside."""
+    """Schema and reader accept values just inside the bounds, and refuse values just outside."""
     assert (good, good) == (allows(body_schema(name), body), faults(form, body) == set())
 
 
 @given(st.text("0123456789.", max_size=24))
 def test_an_amount_above_zero_is_an_amount(text: str) -> None:
-    """The pattern of what must be above 0 is that of an amount, without zero."""
+    """The pattern of an amount above 0 is that of an amount, without zero."""
     step = body_schema("AuctionDraft")["properties"]["increment"]["anyOf"][0]
     assert allows(step, text) == (faults(CREATE, {**DRAFT, "increment": text}) == set())
 
 
 @pytest.mark.parametrize("query", ["cursor=", "limit=0", "limit=101", "q=", "sort=size", "status=sold", "author=a"])
 def test_an_empty_or_unknown_parameter_is_refused_by_both(query: str, sqlite_house: House) -> None:
-    """A parameter of a list that its schema refuses is refused by the house."""
+    """If the schema of a list's parameter refuses a value, so does the house."""
     name, _, value = query.partition("=")
     [schema] = [one["schema"] for one in DOCUMENT["paths"]["/auctions"]["get"]["parameters"] if one["name"] == name]
     assert not allows(schema, int(value) if schema["type"] == "integer" else value)
@@ -126,7 +126,7 @@ def test_an_empty_or_unknown_parameter_is_refused_by_both(query: str, sqlite_hou
 
 
 def test_a_command_without_a_price_is_none() -> None:
-    """The schema of a bid over MQTT asks for an amount or a maximum, as the house does."""
+    """The schema of a bid over MQTT requires an amount or a maximum, as the house does."""
     schema = MESSAGES["components"]["messages"]["command"]["payload"]
     command = {"token": "Ij9pUEcdhAXWkQ==", "id": "paddle/1"}
     assert [False, True] == [allows(schema, one) for one in (command, {**command, "amount": "1"})]
@@ -155,7 +155,7 @@ def test_nothing_is_sold_at_once_for_nothing(house: House) -> None:
 
 
 def test_a_soft_close_waits_for_an_end(house: House) -> None:
-    """Given to an auction without an end, it applies from the announcement of one."""
+    """A soft close for an auction without an end applies once an end is announced."""
     ada = house.user("ada")
     rule = {"window": 60, "extension": 30, "cap": None}
     gid = ada.auction(softClose=rule)

@@ -1,4 +1,4 @@
-"""The house while its database is away: 503 with Retry-After, nothing of the inside, and back by itself."""
+"""The house without its database: 503 with Retry-After, no internals in the answers, and a recovery by itself."""
 
 import asyncio
 import sqlite3
@@ -30,7 +30,7 @@ def line(database_url: str) -> Iterator[Line]:
 def test_the_house_without_its_database(
     line: Line, serve_house: ServeHouse, errors_logged: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While PostgreSQL is away every use of it is 503 `unavailable`, the page too; when it is back all goes on as before.
+    """While PostgreSQL is away every use of it is 503 `unavailable`, also the page. When it is back, everything works again.
 
     The log has a line for the outage, not for each request.
     """
@@ -64,26 +64,26 @@ def test_the_house_without_its_database(
 
 
 async def test_a_line_a_second_for_all_that_fails(errors_logged: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first request that fails is logged at once, those that follow are counted into one line a second."""
+    """The first failed request is logged at once. Later ones are counted in one line a second."""
     monkeypatch.setattr("saleroom.logs.TELL_SECONDS", 0.05)
     outage = Outage()
     for reason in ("gone", "gone", "starting up"):
         outage.failed(reason)
-    assert [("gone", 1)] == _told(errors_logged)
+    assert [("gone", 1)] == _lines(errors_logged)
     await until(lambda: len(errors_logged) == 2, "a second line")
-    assert [("gone", 1), ("starting up", 2)] == _told(errors_logged)
-    await asyncio.sleep(0.2)  # time enough for a line that has nothing to say
+    assert [("gone", 1), ("starting up", 2)] == _lines(errors_logged)
+    await asyncio.sleep(0.2)  # enough time for a line without any request
     outage.failed("gone again")
-    assert [("gone", 1), ("starting up", 2), ("gone again", 1)] == _told(errors_logged)
+    assert [("gone", 1), ("starting up", 2), ("gone again", 1)] == _lines(errors_logged)
     errors_logged.clear()
 
 
-def _told(logged: Log) -> list[tuple[str, int]]:
+def _lines(logged: Log) -> list[tuple[str, int]]:
     return [(entry["reason"], entry["requests"]) for entry in logged]
 
 
 def only_the_database_is_named(logged: Log) -> None:
-    """Check that the log tells of the database and has no exception, and take note that errors were expected."""
+    """Check that the log is about the database and has no exception, and clear it, as these errors were expected."""
     assert logged
     known = {
         "the database is unavailable",
@@ -100,7 +100,7 @@ def only_the_database_is_named(logged: Log) -> None:
 def test_a_database_that_stays_busy(
     serve_house: ServeHouse, monkeypatch: pytest.MonkeyPatch, errors_logged: Log
 ) -> None:
-    """While another program holds SQLite's write lock a write is 503 and has no effect; reading goes on."""
+    """While another program holds SQLite's write lock, a write is 503 and has no effect. Reading goes on."""
     monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.1)
     house: House = serve_house()
     ada, bob = house.user("ada"), house.user("bob")

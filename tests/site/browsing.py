@@ -1,4 +1,4 @@
-"""Somebody at the pages, over HTTP."""
+"""A browser at the pages, over HTTP."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ OPEN: list[httpx.Client] = []
 
 
 class Browser:
-    """Somebody at the pages, with the session of a user or without one."""
+    """A browser, with the session of a user or without one."""
 
     def __init__(self, house: House, user: User | None = None, **headers: str) -> None:
         cookies = {} if user is None else {"saleroom_session": user.token}
@@ -23,6 +23,6 @@ class Browser:
         return Page(self.http.get(path))
 
     def send(self, shown: Page, path: str, **values: str) -> httpx.Response:
-        """Send the form of a page that leads to `path`: its hidden fields, and `values`."""
+        """Send the page's form to `path`, with its hidden fields and `values`."""
         hidden = {e["name"]: e["value"] for e in shown.all("input", type="hidden")}
         return self.http.post(path, data=hidden | values)

@@ -1,4 +1,4 @@
-"""The house logs no error in these tests that the test has not provoked on purpose."""
+"""A test fails if the house logs an error that the test has not provoked on purpose."""
 
 from tests.http.conftest import errors_logged
 

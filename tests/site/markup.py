@@ -1,4 +1,4 @@
-"""A page as a test reads it: its elements with their attributes and text."""
+"""A page as the tests read it: its elements with their attributes and text."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Element:
 
     @property
     def raw(self) -> str:
-        """All text within it, as it stands."""
+        """All text within it, with its white space."""
         return "".join(self.parts)
 
     @property
     def text(self) -> str:
-        """All text within it, with single spaces."""
+        """All text within it, with each run of white space as one space."""
         return " ".join(self.raw.split())
 
 
@@ -46,19 +46,19 @@ class Page(HTMLParser):
         assert [] == self._open, "not closed"
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note an element."""
+        """Record an element."""
         element = Element(tag, {name: value or "" for name, value in attrs})
         self.elements.append(element)
         if tag not in _VOID:
             self._open.append(element)
 
     def handle_endtag(self, tag: str) -> None:
-        """Note its end."""
+        """Record its end."""
         assert self._open and tag == self._open[-1].tag, f"</{tag}> closes nothing"
         self._open.pop()
 
     def handle_data(self, data: str) -> None:
-        """Note its text."""
+        """Record its text."""
         for element in self._open:
             element.parts.append(data)
 
@@ -68,13 +68,13 @@ class Page(HTMLParser):
         return [e for e in self.elements if tag == e.tag and all(_has(e, *item) for item in wanted.items())]
 
     def one(self, tag: str, **attributes: str) -> Element:
-        """Return the only such element."""
+        """Return the only element of this tag with these attributes."""
         [element] = self.all(tag, **attributes)
         return element
 
     @property
     def main(self) -> str:
-        """The text of the page's own part."""
+        """The text of the page's main part."""
         return self.one("main").text
 
     @property

@@ -1,4 +1,4 @@
-"""The public folder: names, caching, codings, ranges, and that nothing outside it can be had."""
+"""The public folder: names, caching, codings, ranges, and files that must stay private."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FOLDERS = [
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A public folder with a secret beside it, and everything in it that must stay private."""
+    """A public folder, with a secret beside it and private files in it."""
     public = tmp_path / "public"
     (public / "vendor").mkdir(parents=True)
     (public / "site.css").write_bytes(CSS)
@@ -54,20 +54,20 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def assets(folder: Path) -> Assets:
-    """The assets over that folder."""
+    """The assets of that folder."""
     return Assets(folder)
 
 
 @pytest.fixture
 async def client(assets: Assets) -> AsyncIterator[httpx.AsyncClient]:
-    """A client that sends no Accept-Encoding of its own."""
+    """A client that sends an empty Accept-Encoding by default."""
     transport = httpx.ASGITransport(router(assets))
     async with httpx.AsyncClient(transport=transport, base_url="http://house", headers={"accept-encoding": ""}) as it:
         yield it
 
 
 def router(assets: Assets) -> Router:
-    """Return the assets alone, without the rest of the house."""
+    """Return an application of the assets alone."""
     return Router([Route("/assets/{file:path}", assets.answer)])
 
 
@@ -78,7 +78,7 @@ async def raw(client: httpx.AsyncClient, url: str, **headers: str) -> tuple[http
 
 
 async def test_a_hashed_name_lasts_forever(client: httpx.AsyncClient, assets: Assets) -> None:
-    """A page links a name that holds the content's digest, which may be cached for good."""
+    """A page links a name with the content's digest, which may be cached for good."""
     url = assets.url("site.css")
     assert re.fullmatch(r"/assets/[0-9a-f]{16}-site\.css", url)
     response = await client.get(url)
@@ -89,14 +89,14 @@ async def test_a_hashed_name_lasts_forever(client: httpx.AsyncClient, assets: As
 
 
 async def test_a_plain_name_lasts_briefly(client: httpx.AsyncClient) -> None:
-    """The plain name answers the same bytes with a short life."""
+    """The plain name answers the same bytes, and is cached only briefly."""
     response = await client.get(PLAIN)
     assert CSS == response.content
     assert "public, max-age=60" == response.headers["cache-control"]
 
 
 async def test_another_content_gets_another_name(folder: Path, assets: Assets) -> None:
-    """The hashed name follows the content, below a folder too."""
+    """New content gets a new hashed name, also in a subfolder."""
     before = assets.url("vendor/lib.js")
     assert before.startswith("/assets/vendor/")
     (folder / "vendor" / "lib.js").write_bytes(b"let answer = 43;\n")
@@ -104,7 +104,7 @@ async def test_another_content_gets_another_name(folder: Path, assets: Assets) -
 
 
 async def test_a_wrong_digest_is_not_found(client: httpx.AsyncClient) -> None:
-    """A digest that no content has is no address."""
+    """A name with a wrong digest is not found."""
     with pytest.raises(NotFound):
         await client.get(f"/assets/{'0' * 16}-site.css")
 
@@ -132,7 +132,7 @@ async def test_a_wrong_digest_is_not_found(client: httpx.AsyncClient) -> None:
     ],
 )
 async def test_the_coding_follows_accept_encoding(client: httpx.AsyncClient, accepted: str, coding: str | None) -> None:
-    """Content codings go to those who accept them, by weight; a weight of nought refuses."""
+    """The coding is chosen from Accept-Encoding by weight. A weight of 0 refuses a coding."""
     response, body = await raw(client, PLAIN, accept_encoding=accepted)
     assert 200 == response.status_code
     assert coding == response.headers.get("content-encoding")
@@ -143,7 +143,7 @@ async def test_the_coding_follows_accept_encoding(client: httpx.AsyncClient, acc
 
 
 async def test_two_accept_encoding_headers_count_as_one(client: httpx.AsyncClient) -> None:
-    """A header that came in two lines is one list."""
+    """Two Accept-Encoding headers count as one list."""
     headers = [("accept-encoding", "identity"), ("accept-encoding", "br;q=1")]
     async with client.stream("GET", PLAIN, headers=headers) as response:
         assert "br" == response.headers["content-encoding"]
@@ -157,14 +157,14 @@ async def test_each_representation_has_its_own_strong_tag(client: httpx.AsyncCli
 
 
 async def test_an_image_is_not_compressed(client: httpx.AsyncClient) -> None:
-    """What is compressed already is sent as it is."""
+    """A file in a compressed format is sent as it is."""
     response = await client.get("/assets/photo.jpg", headers={"accept-encoding": "br, gzip"})
     assert "content-encoding" not in response.headers
     assert "image/jpeg" == response.headers["content-type"]
 
 
 async def test_the_build_compresses_large_files(client: httpx.AsyncClient) -> None:
-    """A twin from the build is served as it lies there, and has no address of its own."""
+    """A compressed twin from the build is served as it is, and has no separate address."""
     response, body = await raw(client, "/assets/vendor/lib.js", accept_encoding="br")
     assert "br" == response.headers["content-encoding"]
     assert b"made by the build" == body
@@ -184,7 +184,7 @@ async def test_a_known_representation_is_not_sent_again(client: httpx.AsyncClien
 
 
 async def test_the_tag_of_another_representation_is_not_known(client: httpx.AsyncClient) -> None:
-    """Who holds the plain bytes and accepts br gets the br bytes."""
+    """A client that holds the plain bytes and accepts br gets the br bytes."""
     plain, _ = await raw(client, PLAIN)
     response, _ = await raw(client, PLAIN, accept_encoding="br", if_none_match=plain.headers["etag"])
     assert 200 == response.status_code
@@ -198,7 +198,7 @@ async def test_an_unknown_tag_gets_the_content(client: httpx.AsyncClient, value:
 
 
 @pytest.mark.parametrize(
-    ("asked", "start", "stop"),
+    ("header", "start", "stop"),
     [
         ("bytes=0-0", 0, 1),
         ("bytes=10-19", 10, 20),
@@ -209,9 +209,9 @@ async def test_an_unknown_tag_gets_the_content(client: httpx.AsyncClient, value:
         ("BYTES=0-1", 0, 2),
     ],
 )
-async def test_a_range_is_sent_alone(client: httpx.AsyncClient, asked: str, start: int, stop: int) -> None:
+async def test_a_range_is_sent_alone(client: httpx.AsyncClient, header: str, start: int, stop: int) -> None:
     """One range gets 206 and those bytes."""
-    response = await client.get("/assets/photo.jpg", headers={"range": asked})
+    response = await client.get("/assets/photo.jpg", headers={"range": header})
     assert 206 == response.status_code
     assert bytes(range(start, stop)) == response.content
     assert f"bytes {start}-{stop - 1}/256" == response.headers["content-range"]
@@ -227,10 +227,10 @@ async def test_a_range_is_of_the_chosen_representation(client: httpx.AsyncClient
     assert f"bytes 2-5/{len(whole)}" == response.headers["content-range"]
 
 
-@pytest.mark.parametrize("asked", ["bytes=256-", "bytes=999-1000", "bytes=-0"])
-async def test_a_range_beyond_the_end_is_refused(client: httpx.AsyncClient, asked: str) -> None:
+@pytest.mark.parametrize("header", ["bytes=256-", "bytes=999-1000", "bytes=-0"])
+async def test_a_range_beyond_the_end_is_refused(client: httpx.AsyncClient, header: str) -> None:
     """A range without a byte in the file gets 416 and the file's size."""
-    response = await client.get("/assets/photo.jpg", headers={"range": asked})
+    response = await client.get("/assets/photo.jpg", headers={"range": header})
     assert 416 == response.status_code
     assert "bytes */256" == response.headers["content-range"]
 
@@ -242,17 +242,17 @@ async def test_an_empty_file_has_no_range(client: httpx.AsyncClient) -> None:
 
 
 @pytest.mark.parametrize(
-    "asked", ["bytes=5-2", "bytes=0-1,4-5", "lines=0-1", "bytes=a-b", "bytes=-", "bytes=٣-٤", f"bytes=0-{'9' * 5000}"]
+    "header", ["bytes=5-2", "bytes=0-1,4-5", "lines=0-1", "bytes=a-b", "bytes=-", "bytes=٣-٤", f"bytes=0-{'9' * 5000}"]
 )
-async def test_a_range_that_cannot_be_used_is_ignored(client: httpx.AsyncClient, asked: str) -> None:
-    """A malformed range, or several, gets the whole."""
-    response = await client.get("/assets/photo.jpg", headers=[(b"range", asked.encode())])
+async def test_a_range_that_cannot_be_used_is_ignored(client: httpx.AsyncClient, header: str) -> None:
+    """A malformed range, or several ranges, get the whole file."""
+    response = await client.get("/assets/photo.jpg", headers=[(b"range", header.encode())])
     assert 200 == response.status_code
     assert 256 == len(response.content)
 
 
 async def test_if_range_guards_a_range(client: httpx.AsyncClient) -> None:
-    """A range is sent only if what the client holds is still this very representation."""
+    """A range is sent only if the client holds this very representation."""
     etag = (await client.get("/assets/photo.jpg")).headers["etag"]
     for value, status in [(etag, 206), ('"old"', 200), (f"W/{etag}", 200), ("Sat, 21 Nov 2026 12:00:00 GMT", 200)]:
         headers = {"range": "bytes=0-9", "if-range": value}
@@ -260,7 +260,7 @@ async def test_if_range_guards_a_range(client: httpx.AsyncClient) -> None:
 
 
 async def test_head_tells_what_get_would_send(client: httpx.AsyncClient) -> None:
-    """HEAD has GET's headers and no body, and takes no range."""
+    """HEAD has GET's headers and no body, and ignores a range."""
     got = await client.get(PLAIN)
     head = await client.head(PLAIN, headers={"range": "bytes=0-1"})
     assert (200, b"") == (head.status_code, head.content)
@@ -310,13 +310,13 @@ SPELLINGS = [
 
 @pytest.mark.parametrize("file", ["", *SPELLINGS, "a" * 5000])
 async def test_nothing_else_can_be_had(assets: Assets, file: str) -> None:
-    """Whatever is not a public file is not found, however its address is spelled."""
+    """A path to anything but a public file is not found, however it is spelled."""
 
     async def receive() -> Message:
         return {"type": "http.request"}
 
     async def send(message: Message) -> None:
-        pytest.fail(f"there was an answer: {message}")
+        pytest.fail(f"an answer was sent: {message}")
 
     path = unquote(f"/assets/{file}")  # as the server does
     scope: dict[str, Any] = {"type": "http", "method": "GET", "path": path, "headers": [], "query_string": b""}
@@ -328,7 +328,7 @@ async def test_nothing_else_can_be_had(assets: Assets, file: str) -> None:
     "file", ["", "../pages.py", *SPELLINGS[1:11], "vendor/../site.css", "/etc/passwd", "site.css%0a"]
 )
 def test_nothing_else_can_be_had_from_a_real_server(sqlite_house: House, file: str) -> None:
-    """On the wire too, an address outside the folder gets the 404 of the API, in JSON."""
+    """Over the wire too, an address outside the folder gets the API's 404, in JSON."""
     with socket.create_connection(("127.0.0.1", sqlite_house.port), timeout=10) as connection:
         connection.sendall(f"GET /assets/{file} HTTP/1.1\r\nHost: house\r\nConnection: close\r\n\r\n".encode())
         answer = b"".join(iter(lambda: connection.recv(65536), b""))
@@ -337,7 +337,7 @@ def test_nothing_else_can_be_had_from_a_real_server(sqlite_house: House, file: s
 
 
 def test_other_methods_are_not_allowed(sqlite_house: House) -> None:
-    """An asset is read and nothing else; the answer says so as the API does."""
+    """Only GET and HEAD are allowed for an asset, and the refusal is the API's."""
     response = sqlite_house.anyone.delete("/assets/site.css")
     assert (405, "GET, HEAD") == (response.status_code, response.headers["allow"])
     assert "method_not_allowed" == response.json()["code"]
@@ -360,7 +360,7 @@ async def test_every_file_of_the_public_folder_is_served() -> None:
 
 
 async def test_no_style_sheet_names_another_file() -> None:
-    """A style sheet refers to nothing by address, so none of its references can go stale."""
+    """A style sheet refers to no file, so none of its references can go stale."""
     for sheet in (file for folder in FOLDERS for file in folder.rglob("*.css")):
         named = re.findall(r"(?:url\(\s*['\"]?|@import\s+['\"])(?!data:|#)([^)'\"]+)", sheet.read_text())
         assert [] == named, sheet.name

@@ -1,4 +1,4 @@
-"""The catalogues: each language says everything that the pages say, and nothing else."""
+"""The catalogues: each language translates exactly the messages of the pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 CATALOGUES = sorted(FOLDER.glob("*/messages.po"))
 TEMPLATES = sorted((ROOT / "src").glob("**/templates/**/*.html"))
 NAMES = {"Saleroom"}
-"""What is called the same in every language."""
+"""Names that are the same in every language."""
 PLACE = re.compile(r"%\(\w+\)s|%%|%")
 HOW = "run make messages, then see docs/maintaining/languages.md"
 
@@ -29,8 +29,8 @@ def catalogue(file: Path) -> Catalog:
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
-    """What the pages say, as `make messages` collects it."""
+def messages(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    """The messages of the pages, as `make messages` collects them."""
     file = tmp_path_factory.mktemp("words") / "messages.pot"
     [command] = re.findall(
         r"pybabel (--quiet extract .*?)\s+--project", (ROOT / "Makefile").read_text().replace("\\\n", "")
@@ -44,34 +44,34 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
 
 
 def words(message: Message) -> list[str]:
-    """Return what a translator wrote for a message: one text, or one for each plural form."""
+    """Return the translations of a message: one text, or one for each plural form."""
     return [message.string] if isinstance(message.string, str) else list(message.string or ())
 
 
 def sources(message: Message) -> list[str]:
-    """Return what the page says in English, for one and for many."""
+    """Return the English texts of a message, singular and plural."""
     return [message.id] if isinstance(message.id, str) else list(message.id)
 
 
 def places(text: str) -> list[str]:
-    """Return what is put into a text."""
+    """Return the placeholders of a text."""
     return sorted(set(PLACE.findall(text)))
 
 
-def test_there_are_catalogues(said: Catalog) -> None:
-    """The pages speak German, and words come from templates as well as from Python."""
+def test_there_are_catalogues(messages: Catalog) -> None:
+    """There is a German catalogue, and messages come from templates as well as from Python."""
     assert FOLDER / "de" / "messages.po" in CATALOGUES
-    places = {Path(name).suffix for message in said for name, _ in message.locations}
+    places = {Path(name).suffix for message in messages for name, _ in message.locations}
     assert {".html", ".py"} == places
 
 
 @pytest.mark.parametrize("file", CATALOGUES, ids=lambda file: file.parent.name)
-def test_a_catalogue_is_whole(file: Path, said: Catalog) -> None:
-    """A catalogue has words for everything that the pages say, in each plural form, and none that nobody says."""
+def test_a_catalogue_is_whole(file: Path, messages: Catalog) -> None:
+    """A catalogue translates every message of the pages, in each plural form, and no other message."""
     found = catalogue(file)
-    missing = [sources(one) for one in said if one.id and one.id not in found]
+    missing = [sources(one) for one in messages if one.id and one.id not in found]
     assert [] == missing, HOW
-    assert [] == [sources(one) for one in found if one.id and one.id not in said], HOW
+    assert [] == [sources(one) for one in found if one.id and one.id not in messages], HOW
     assert [] == [sources(one) for one in found if one.fuzzy], HOW
     assert [] == [sources(one) for one in found if one.id and not all(words(one))], HOW
     assert [] == list(found.obsolete), HOW
@@ -81,7 +81,7 @@ def test_a_catalogue_is_whole(file: Path, said: Catalog) -> None:
 
 @pytest.mark.parametrize("file", CATALOGUES, ids=lambda file: file.parent.name)
 def test_a_translation_has_the_same_places(file: Path) -> None:
-    """A translation puts in just what the English words put in; a plural form may leave out the number."""
+    """A translation has the placeholders of the English text. A plural form may leave out the number."""
     wrong = []
     for message in (one for one in catalogue(file) if one.id):
         offered = {place for source in sources(message) for place in places(source)}
@@ -94,7 +94,7 @@ def test_a_translation_has_the_same_places(file: Path) -> None:
 
 @pytest.mark.parametrize("file", CATALOGUES, ids=lambda file: file.parent.name)
 def test_a_translation_has_no_markup(file: Path) -> None:
-    """No catalogue can put markup into a page, and a text ends and begins with a space only where the English does."""
+    """A translation has no markup, and begins or ends with a space only if the English text does."""
     for message in (one for one in catalogue(file) if one.id):
         for text in words(message):
             assert not re.search(r"<|&\w+;", text), text
@@ -105,7 +105,7 @@ def test_a_translation_has_no_markup(file: Path) -> None:
 
 
 def test_no_two_areas_have_a_template_of_one_name() -> None:
-    """All templates share one space of names, so one could hide another."""
+    """All templates share one namespace, so a template of the same name would hide another."""
     names = [file.as_posix().rpartition("/templates/")[2] for file in TEMPLATES]
     assert "base.html" in names
     assert len(names) == len(set(names))
@@ -113,8 +113,8 @@ def test_no_two_areas_have_a_template_of_one_name() -> None:
 
 @pytest.mark.parametrize("file", TEMPLATES, ids=lambda file: file.name)
 def test_a_template_says_nothing_in_english_alone(file: Path) -> None:
-    """Whatever a template says goes through the catalogues, also in attributes that are read or seen."""
-    # Left out: comments, what the catalogues know, classes, and what a machine is to read.
+    """All text in a template goes through the catalogues, also in attributes that users read or hear."""
+    # Left out: comments, translated texts, classes, and text for machines.
     text = re.sub(
         r"\{#.*?#\}|\{% trans\b.*?endtrans %\}|\{% block main_class.*?endblock %\}",
         "",

@@ -1,4 +1,4 @@
-"""Languages: which one a reader gets, and how it writes money, instants and durations; money as people write it."""
+"""Languages: the choice of one, its way to write money, instants and durations, and money as people type it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def language(tag: str, currency: str = "EUR") -> Language:
         ("de;q=0", "en", "en-GB"),
         ("de;q=0.0, en;q=0.001", "en", "en-GB"),
         ("de-ZZ", "de", "de"),
-        # Parts that are not in the form of the field are ignored, and hide no other part.
+        # Malformed parts are ignored, and the other parts still count.
         ("de;q=2", "en", "en-GB"),
         ("de;q=0.5;x=1", "en", "en-GB"),
         ("de;q=0,5", "en", "en-GB"),
@@ -72,7 +72,7 @@ def language(tag: str, currency: str = "EUR") -> Language:
     ],
 )
 def test_the_browser_asks(accepted: str, words: str, tag: str) -> None:
-    """The words are of the best language that the house has, and are written as in the region that the browser names."""
+    """The words are in the best language that the house has, and the formats are those of the region in the header."""
     found = EUROS.negotiate(accepted)
     assert (words, tag) == (found.catalogue, found.tag)
 
@@ -81,7 +81,7 @@ def test_the_browser_asks(accepted: str, words: str, tag: str) -> None:
     ("chosen", "tag"), [("de", "de-CH"), ("en", "en-GB"), ("fr", "de-CH"), ("", "de-CH"), ("../de", "de-CH")]
 )
 def test_a_choice_goes_before_the_browser(chosen: str, tag: str) -> None:
-    """Who chose a language gets its words, in the region that the browser names for it; nonsense counts for nothing."""
+    """A chosen language goes before the header, in the region that the header names for it. An unknown choice is ignored."""
     assert tag == EUROS.negotiate("de-CH, fr", chosen).tag
 
 
@@ -89,12 +89,12 @@ def test_a_choice_goes_before_the_browser(chosen: str, tag: str) -> None:
     "accepted", ["de" + "-a" * 3_500, "de" + "-a" * 9, ",".join(["xx"] * 50 + ["de"]), "," * 4_000 + "de"], ids=len
 )
 def test_long_lists_of_languages_are_not_read_to_their_end(accepted: str) -> None:
-    """A tag has few parts and a list few tags; of a longer one the rest is not read, as that takes a time by the square."""
+    """Only a few tags of a list, and a few parts of a tag, are read: parsing them all would take quadratic time."""
     assert "en-GB" == EUROS.negotiate(accepted).tag
 
 
 def test_a_third_language_needs_no_code(tmp_path: Path) -> None:
-    """A folder with a catalogue is a language: with its own name, and with the plurals that the catalogue says."""
+    """A folder with a catalogue adds a language, with its name and its plural forms."""
     (tmp_path / "pl").mkdir()
     (tmp_path / "pl" / "messages.po").write_text(POLISH)
     found = Languages("PLN", tmp_path)
@@ -125,7 +125,7 @@ def test_a_third_language_needs_no_code(tmp_path: Path) -> None:
     ],
 )
 def test_money_is_written_as_people_do(tag: str, currency: str, amount: str, written: str, bare: str) -> None:
-    """The currency's own decimals are always there, a further one where it is not nought, and nothing is rounded."""
+    """The currency's own decimals are always there, a further one if it is not 0, and nothing is rounded."""
     reader = language(tag, currency)
     assert (written, bare) == (reader.money(amount), reader.amount(amount))
 
@@ -134,7 +134,7 @@ def test_money_is_written_as_people_do(tag: str, currency: str, amount: str, wri
 @example(thousandths=10**20 - 1, locale="de_CH", currency="CHF")
 @example(thousandths=1_000_001, locale="en_IN", currency="INR")
 def test_money_comes_back_as_it_went(thousandths: int, locale: str, currency: str) -> None:
-    """Whatever amount is written, in whatever language and currency, is read back exactly, with the sign or without."""
+    """Every amount that is written, in any language and currency, with the sign or without, is read back exactly."""
     amount, where = Decimal(thousandths).scaleb(-3), Locale.parse(locale)
     assert amount == amounts.read(amounts.write(amount, currency, where), currency, where)
     assert amount == amounts.read(amounts.write_bare(amount, currency, where), currency, where)
@@ -164,7 +164,7 @@ def test_money_comes_back_as_it_went(thousandths: int, locale: str, currency: st
     ],
 )
 def test_money_is_read_as_people_write_it(tag: str, text: str, amount: str) -> None:
-    """Each language's own way is read, with the currency on either side, and with spaces between thousands."""
+    """Each language's format is read, with the currency on either side, and with spaces between thousands."""
     assert Decimal(amount) == language(tag).parse_money(text)
 
 
@@ -200,7 +200,7 @@ def test_money_is_read_as_people_write_it(tag: str, text: str, amount: str) -> N
     ],
 )
 def test_what_is_not_clear_is_refused(tag: str, text: str, code: str, says: str) -> None:
-    """An amount is never guessed: the fault says in the reader's language what to write, and what may be meant."""
+    """An ambiguous amount is refused: the fault says in the reader's language what to write, or asks what is meant."""
     found = language(tag).parse_money(text)
     assert isinstance(found, Fault)
     assert code == found.code
@@ -209,7 +209,7 @@ def test_what_is_not_clear_is_refused(tag: str, text: str, code: str, says: str)
 
 @given(text=st.text(max_size=30) | st.text("0123456789.,' €EUR-\u00a0", max_size=30), tag=st.sampled_from(("en", "de")))
 def test_nothing_but_an_amount_is_read(text: str, tag: str) -> None:
-    """Any text is either an exact amount within the bounds, which its digits give, or a fault with words."""
+    """Any text is read either as the exact amount of its digits, within the bounds, or as a fault with a message."""
     found = language(tag).parse_money(text)
     if isinstance(found, Decimal):
         assert -3 == found.as_tuple().exponent
@@ -228,14 +228,14 @@ def test_nothing_but_an_amount_is_read(text: str, tag: str) -> None:
     ],
 )
 def test_instants_and_durations_are_the_languages_own(tag: str, when: str, durations: list[str]) -> None:
-    """An instant is written in UTC and says so; a duration is in the largest unit that says it exactly."""
+    """An instant is written in UTC and says so. A duration has the largest unit that is exact."""
     reader = language(tag)
     assert when == " ".join(reader.when("2026-11-21T18:05:00.000000Z"))
     assert durations == [reader.duration(seconds) for seconds in (90, 120, 3600, 86400)]
 
 
 def test_a_page_is_in_the_browsers_language(house: House) -> None:
-    """A page says its language, and that it depends on what the browser asks for and on a cookie."""
+    """A page names its language, and varies by Accept-Language and by a cookie."""
     response = httpx.get(f"{house.base}/login", headers={"Accept-Language": "de-AT"})
     page = Page(response)
     assert "de-AT" == page.one("html")["lang"] == response.headers["content-language"]
@@ -244,11 +244,11 @@ def test_a_page_is_in_the_browsers_language(house: House) -> None:
 
 
 def test_a_language_is_chosen_in_the_footer(house: House) -> None:
-    """The footer names each language in itself; the choice is kept for a year and leads back to the same page."""
+    """The footer names each language in that language. The choice is kept for a year and leads back to the same page."""
     english = house.stranger.get("/login?next=%2Flots%2Fx%3Fa%3D1")
     [link] = [link for link in Page(english).all("a", lang="de") if "hreflang" in link.attributes]
     assert "Deutsch" == link.text
-    chosen = httpx.get(house.base + link["href"])  # a client of its own: the cookie stays with it
+    chosen = httpx.get(house.base + link["href"])  # a separate client, which keeps the cookie to itself
     assert (303, "/login?next=%2Flots%2Fx%3Fa%3D1") == (chosen.status_code, chosen.headers["location"])
     kept, *attributes = chosen.headers["set-cookie"].split("; ")
     assert "saleroom_language=de" == kept
@@ -258,14 +258,14 @@ def test_a_language_is_chosen_in_the_footer(house: House) -> None:
 
 
 def test_over_https_the_choice_stays_there(serve_house: ServeHouse) -> None:
-    """The cookie of the choice is Secure where the house is reached by https."""
+    """If the public address is https, the cookie of the choice is Secure."""
     served = serve_house(public_url="https://sales.example.org")
     assert "; Secure" in served.stranger.get("/language/de").headers["set-cookie"]
 
 
 @pytest.mark.parametrize("tag", ["fr", "xx", "de_DE", "%00", "messages.po", "de%2F..", "../x"])
 def test_an_unknown_language_is_nothing(house: House, tag: str) -> None:
-    """Only the languages that there are can be chosen."""
+    """Only a language of the house can be chosen."""
     response = house.stranger.get(f"/language/{tag}")
     assert 404 == response.status_code
     assert "set-cookie" not in response.headers
@@ -273,13 +273,13 @@ def test_an_unknown_language_is_nothing(house: House, tag: str) -> None:
 
 @pytest.mark.parametrize("address", ["https://evil.example", "//evil.example", "/\\evil.example", "evil", "", "/\nx"])
 def test_a_choice_leads_nowhere_else(house: House, address: str) -> None:
-    """Whatever `next` says, one stays in the house."""
+    """The choice never leads to another host, whatever `next` says."""
     response = httpx.get(f"{house.base}/language/de", params={"next": address})
     assert (303, "/") == (response.status_code, response.headers["location"])
 
 
 def test_the_answer_to_a_form_links_its_page(house: House) -> None:
-    """On the answer to a form, the choice of a language leads to the page that the form was on."""
+    """After a form was sent, the choice of a language leads to the page of the form."""
     sent = {"Content-Type": "application/x-www-form-urlencoded", "Referer": f"{house.base}/login?next=%2Fsell"}
     answer = Page(house.anyone.post("/session", content="username=&password=", headers=sent))
     [link] = [link for link in answer.all("a", lang="de") if "hreflang" in link.attributes]

@@ -1,4 +1,4 @@
-"""What holds for every page: the strict policy, text that stays text, its weight, its landmarks, its errors."""
+"""Properties of every page: the strict policy, escaped text, weight, landmarks, errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SCREENS = ("/lots/{gid}/screen", "/lots/{sold}/screen")
 PAGES = (*VISITORS, "/lots/{gid}/bids", *MEMBERS, *SCREENS)
 LINKING = ("script", "img", "link")
 BYTES_MAX = 150_000
-"""What a page may weigh on its way, photos apart, with all that it needs."""
+"""The most bytes of a page as sent, with all that it needs, without photos."""
 
 Open = Callable[[str], httpx.Response]
 
@@ -43,7 +43,7 @@ def picture() -> bytes:
 
 @pytest.fixture(scope="module")
 def furnished(house: House) -> dict[str, str]:
-    """Lots with everything on them, whose texts attack: one under way, one of grace's own, one sold."""
+    """Lots with everything on them and hostile texts: an open one, one of grace's, and a sold one."""
     ada, grace = house.user("ada"), house.user("grace")
     gids = {
         "gid": ada.auction(name=HOSTILE, description=HOSTILE, reservePrice="900", buyNowPrice="950"),
@@ -63,7 +63,7 @@ def furnished(house: House) -> dict[str, str]:
 
 @pytest.fixture
 def open_page(house: House, furnished: dict[str, str]) -> Iterator[Open]:
-    """Open a page as grace, but the forms to log in and to register as a stranger."""
+    """Return a function that opens a page as grace, but the forms to log in and to register as a stranger."""
     with httpx.Client(base_url=house.base, timeout=30, verify=NO_TLS) as http:
 
         def opened(path: str) -> httpx.Response:
@@ -75,13 +75,13 @@ def open_page(house: House, furnished: dict[str, str]) -> Iterator[Open]:
 
 
 def page(house: House, path: str, **headers: str) -> Page:
-    """Return a page as a person without a session sees it."""
+    """Return a page as a visitor without a session sees it."""
     return Page(house.stranger.get(path, headers=headers))
 
 
 @pytest.mark.parametrize("gid", ["none", "%00", "..%2fsecret", "a" * 300, "%F0%9F%92%A9", "%0a", "a%0a", "';--", "%ff"])
 def test_an_unknown_lot_is_a_page_of_its_own(house: House, gid: str) -> None:
-    """No lot of this address: 404, as a page that leads home."""
+    """An unknown lot is 404, as a page that links home."""
     missing = Page(httpx.get(f"{house.base}/lots/{gid}"))
     assert 404 == missing.status
     assert "/" in missing.links
@@ -89,7 +89,7 @@ def test_an_unknown_lot_is_a_page_of_its_own(house: House, gid: str) -> None:
 
 @pytest.mark.parametrize("path", PAGES)
 def test_no_page_has_inline_script_or_style(house: House, open_page: Open, path: str) -> None:
-    """Each page keeps to the strict policy: no inline script, style or handler, nothing from another host."""
+    """Each page keeps to the strict policy: no inline script, style or handler, and nothing from another host."""
     response = open_page(path)
     policy = response.headers["content-security-policy"]
     assert "default-src 'none'; script-src 'self'; style-src 'self';" in policy
@@ -106,7 +106,7 @@ def test_no_page_has_inline_script_or_style(house: House, open_page: Open, path:
 
 @pytest.mark.parametrize("path", [path for path in PAGES if "{" in path or path.startswith(("/mine", "/?"))])
 def test_what_people_write_is_text(open_page: Open, path: str) -> None:
-    """Markup in names, descriptions and searches is shown as it was written and makes no element, on any page."""
+    """Markup in names, descriptions and searches is shown as text and makes no element, on any page."""
     shown = Page(open_page(f"/?q={quote(HOSTILE)}" if path == "/?q=clock" else path))
     if path not in ("/?status=over&sort=newest", "/mine/sessions"):
         assert HOSTILE in "".join(
@@ -119,7 +119,7 @@ def test_what_people_write_is_text(open_page: Open, path: str) -> None:
 
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_is_light(open_page: Open, path: str) -> None:
-    """With all its scripts and styles a page is under 150 KB on its way, photos apart; the API's viewer is a tool."""
+    """A page with all its scripts and styles is under 150 KB as sent, without photos. The API's viewer may be larger."""
     response = open_page(path)
     linked = [e.attributes.get("src") or e["href"] for e in Page(response).elements if e.tag in LINKING]
     parts = [open_page(url) for url in linked if not url.startswith("/photos/")]
@@ -130,7 +130,7 @@ def test_a_page_is_light(open_page: Open, path: str) -> None:
 
 @pytest.mark.parametrize("path", PAGES)
 def test_every_asset_of_a_page_is_there_for_good(house: House, open_page: Open, path: str) -> None:
-    """Pages link their assets by hashed names, and each is there and may be kept forever."""
+    """Pages link their assets by hashed names, and each asset exists and may be cached forever."""
     shown = Page(open_page(path))
     linked = [e.attributes.get("src") or e["href"] for e in shown.elements if e.tag in LINKING]
     assert linked
@@ -142,7 +142,7 @@ def test_every_asset_of_a_page_is_there_for_good(house: House, open_page: Open, 
 
 @pytest.mark.parametrize("path", [*VISITORS, *MEMBERS])
 def test_a_page_has_its_landmarks(open_page: Open, path: str) -> None:
-    """Each page says its language, has a title, one main part that the skip link leads to, and says that times are UTC."""
+    """Each page has a language, a title, and one main part that the skip link leads to, and says that times are UTC."""
     shown = Page(open_page(path))
     assert "en-GB" == shown.one("html")["lang"]
     assert shown.one("title").text.endswith(" · Saleroom")
@@ -153,14 +153,14 @@ def test_a_page_has_its_landmarks(open_page: Open, path: str) -> None:
 
 @pytest.mark.parametrize("path", ["/sell", "/sell/{gid}", "/mine", "/mine/selling", "/mine/watching", "/mine/sessions"])
 def test_what_is_ones_own_asks_for_a_login(house: House, furnished: dict[str, str], path: str) -> None:
-    """Who is not logged in is led to the form, and from there back to the page."""
-    asked = path.format(**furnished)
-    answer = house.stranger.get(asked)
-    assert (303, f"/login?next={asked}") == (answer.status_code, answer.headers["location"])
+    """A visitor who is not logged in is led to the login, and from there back to the page."""
+    address = path.format(**furnished)
+    answer = house.stranger.get(address)
+    assert (303, f"/login?next={address}") == (answer.status_code, answer.headers["location"])
 
 
 def test_pages_are_for_one_pair_of_eyes(house: House) -> None:
-    """A page shows who is logged in, so no shared cache may keep it."""
+    """A page names the logged-in user, so no shared cache may keep it."""
     headers = house.stranger.get("/").headers
     assert ("private, no-cache", "Cookie, Accept-Language, Accept-Encoding") == (
         headers["cache-control"],
@@ -172,7 +172,7 @@ def test_pages_are_for_one_pair_of_eyes(house: House) -> None:
     ("accepted", "coding"), [("br, gzip", "br"), ("gzip", "gzip"), ("identity", None), ("br;q=0", None)]
 )
 def test_a_page_comes_in_the_coding_that_is_asked_for(house: House, accepted: str, coding: str | None) -> None:
-    """Compressed or not, it is the same page, and the token in it reads differently each time."""
+    """A page is the same compressed or not, except that its token is encoded differently each time."""
     plain = house.stranger.get("/login", headers={"Accept-Encoding": "identity"})
     packed = house.stranger.get("/login", headers={"Accept-Encoding": accepted})
     assert coding == packed.headers.get("content-encoding")
@@ -199,14 +199,14 @@ def test_head_is_get_without_the_body(house: House) -> None:
     ],
 )
 def test_other_methods_get_a_page(house: House, method: str, path: str, allow: str) -> None:
-    """Below people's paths, 405 is a page and says which methods there are."""
+    """At the paths of pages, 405 is a page and names the allowed methods."""
     response = house.anyone.request(method, path)
     assert (405, allow) == (response.status_code, response.headers["allow"])
     assert "This page cannot be opened like this" == Page(response).heading
 
 
 def test_the_login_of_the_api_stays_the_apis(house: House) -> None:
-    """GET /login is the form; every other method there speaks JSON."""
+    """GET /login is the form. Every other method of this path answers in JSON."""
     assert 200 == page(house, "/login").status
     response = house.anyone.post("/login", json={})
     assert (400, "application/json") == (response.status_code, response.headers["content-type"])

@@ -1,4 +1,4 @@
-"""Words for refusals and faults: there are some for every code, and they hold the facts."""
+"""Messages for refusals and faults: every code has one, with its facts."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from saleroom.site.words import PLATFORM
 WORDS = PLATFORM | ACCOUNTS | BIDDING
 SOURCE = Path(problems.__file__).parents[1]
 PARTS = ("kernel", "accounts", "bidding", "http", "site", "feed")
-"""The folders of the code whose faults reach people. Those of `storage` are for the owner's imports."""
+"""The folders whose faults reach users. Those of `storage` are for the owner's imports."""
 ENGLISH, GERMAN = (Languages("EUR").negotiate(tag) for tag in ("en-GB", "de"))
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MAKERS = {"Fault": 0, "Invalid.one": 1, "fault": 1}
-"""What makes faults, and which of its arguments is the code."""
+"""The calls that make faults, and which of their arguments is the code."""
 
 
 def refusals(kind: type[Refused] = Refused) -> Iterator[type[Refused]]:
-    """Return every kind of refusal that there is."""
+    """Yield every kind of refusal."""
     for one in kind.__subclasses__():
         yield one
         yield from refusals(one)
 
 
 def fault_codes() -> set[str]:
-    """Return the code of every fault that is found anywhere, unless the page that finds it has words for it there."""
+    """Return the codes of all faults in the code, without those for which the page that finds them has a message."""
     found = set()
     files = (file for part in PARTS for file in (SOURCE / part).rglob("*.py") if "storage" not in file.parts)
     for file in files:
@@ -48,14 +48,14 @@ def fault_codes() -> set[str]:
             place = MAKERS.get(ast.unparse(call.func))
             if place is not None and len(call.args) > place + 1:
                 code, message = call.args[place : place + 2]
-                said = {"web", "site"} & {*file.parts} and not isinstance(message, (ast.Constant, ast.JoinedStr))
-                if isinstance(code, ast.Constant) and not said:
+                has_words = {"web", "site"} & {*file.parts} and not isinstance(message, (ast.Constant, ast.JoinedStr))
+                if isinstance(code, ast.Constant) and not has_words:
                     found.add(str(code.value))
     return found
 
 
 def test_there_are_words_for_every_refusal() -> None:
-    """Each refusal that the house knows has sentences of its own for people."""
+    """Each refusal of the house has messages for users."""
     known = {one.code for one in refusals() if one.__module__.startswith("saleroom.")} - {"problem", "changed"}
     assert {"bid_too_low", "busy", "csrf", "internal_error"} < known
     assert set() == known - WORDS.refusals.keys()
@@ -63,7 +63,7 @@ def test_there_are_words_for_every_refusal() -> None:
 
 
 def test_there_are_words_for_every_fault() -> None:
-    """Each fault that rules, fields and pages can find has a sentence for people."""
+    """Each fault that rules, fields and pages can find has a message for users."""
     known = fault_codes()
     assert {"money_decimals", "below_reserve_price", "text_length", "not_an_image", "malformed_form"} < known
     assert set() == known - WORDS.faults.keys()
@@ -71,19 +71,19 @@ def test_there_are_words_for_every_fault() -> None:
 
 @pytest.mark.parametrize("language", [ENGLISH, GERMAN], ids=["en", "de"])
 def test_every_sentence_can_be_said(language: object) -> None:
-    """Each sentence ends as one, and its last way to say it needs no fact that may be missing."""
-    said = ENGLISH if language is ENGLISH else GERMAN
+    """Each message ends with a full stop, and the last variant of each needs no fact that may be missing."""
+    reader = ENGLISH if language is ENGLISH else GERMAN
     for code, sentences in WORDS.refusals.items():
         assert all(words.endswith(".") for words in sentences), code
         made = type("Made", (Refused,), {"code": code})("not said")
-        assert "%(" not in WORDS.refusal(said, made)
+        assert "%(" not in WORDS.refusal(reader, made)
     numbers = {"least": 1, "most": 9, "limit": 2**20}
     for code in WORDS.faults:
-        assert WORDS.fault(said, Fault(code, "", **numbers)).endswith(".")
+        assert WORDS.fault(reader, Fault(code, "", **numbers)).endswith(".")
 
 
 def test_a_refusal_has_its_facts() -> None:
-    """Money is in the reader's language, an instant can be shown in the reader's zone, and a wait is a duration."""
+    """Money is in the reader's language, an instant can be shown in the reader's time zone, and a wait is a duration."""
     assert "Your bid is too low. Bid €1,234.50 or more." == WORDS.refusal(
         ENGLISH, BidTooLow(minimum_bid=Decimal("1234.500"))
     )
@@ -97,41 +97,41 @@ def test_a_refusal_has_its_facts() -> None:
 
 @pytest.mark.parametrize("language", [ENGLISH, GERMAN], ids=["en", "de"])
 def test_there_are_words_for_every_change(language: object) -> None:
-    """Each term that can change has a sentence, also if it had no value before or has none now."""
-    said = ENGLISH if language is ENGLISH else GERMAN
+    """Each term that can change has a sentence, also for a term that had no value before or has none now."""
+    reader = ENGLISH if language is ENGLISH else GERMAN
     assert {*TERMS} | {"photos"} == CHANGES.keys()
     for member in CHANGES:
         always = member in ("name", "starting_price")
         for was, now in ((NOON, NOON),) if always else ((NOON, NOON), (None, NOON), (NOON, None)):
-            [told] = changes(said, TermsChanged(changes=(Change(member, was, now),)))
-            assert told.endswith(".") and "%(" not in told
-    assert [] == changes(said, None) == changes(said, AuctionNotStarted())
+            [sentence] = changes(reader, TermsChanged(changes=(Change(member, was, now),)))
+            assert sentence.endswith(".") and "%(" not in sentence
+    assert [] == changes(reader, None) == changes(reader, AuctionNotStarted())
 
 
 def test_a_price_that_changed_is_told_with_both() -> None:
-    """As the reader writes money, an amount of nought too; a name stays text."""
+    """Both prices are in the reader's format, even 0, and a name stays text."""
 
-    def told(*change: Any) -> str:
+    def sentence(*change: Any) -> str:
         return changes(ENGLISH, TermsChanged(changes=(Change(*change),)))[0]
 
     price = ("buy_now_price", Decimal("50.000"), Decimal("99999.000"))
-    assert "The buy-now price was €50.00 and is now €99,999.00." == told(*price)
+    assert "The buy-now price was €50.00 and is now €99,999.00." == sentence(*price)
     [german] = changes(GERMAN, TermsChanged(changes=(Change(*price),)))
     assert "50,00\u00a0€" in german and "99.999,00\u00a0€" in german
-    assert "The starting price was €0.00 and is now €1.00." == told(
+    assert "The starting price was €0.00 and is now €1.00." == sentence(
         "starting_price", Decimal("0.000"), Decimal("1.000")
     )
-    assert "The lot was called “&lt;b&gt;” and is now called “x”." == told("name", "<b>", "x")
+    assert "The lot was called “&lt;b&gt;” and is now called “x”." == sentence("name", "<b>", "x")
 
 
 def test_what_somebody_wrote_stays_text() -> None:
-    """A fact with markup in it shows as it was written."""
+    """Markup in a fact is shown as text."""
     made = type("Made", (Refused,), {"code": "made"})("<b>%(x)s</b>", x="<i>")
     assert "&lt;b&gt;&lt;i&gt;&lt;/b&gt;" == WORDS.refusal(ENGLISH, made)
 
 
 def test_faults_go_by_their_fields() -> None:
-    """Each field has its sentences once, with their numbers; what a page has said already stays as it is."""
+    """Each field has each of its messages once, with their numbers. A message from the page stays as it is."""
     found = WORDS.field_faults(
         ENGLISH,
         Invalid(
@@ -155,14 +155,14 @@ def test_faults_go_by_their_fields() -> None:
 
 
 def test_a_page_of_a_refusal_has_a_heading() -> None:
-    """A refusal with a page to itself has a heading and an advice; one without a heading says that it did not work."""
+    """A refusal on a separate page has a heading and advice. Without its own heading, the page says that it did not work."""
     assert ("There is nothing here", WORDS.refusals["not_found"][0]) == WORDS.problem(ENGLISH, problems.NotFound())
     invalid = Invalid({"a": [Fault("required", "")], "b": [Fault("required", "")]})
     assert ("That did not work", "Please fill this in.") == WORDS.problem(ENGLISH, invalid)
 
 
 def test_the_soft_close_is_told() -> None:
-    """A soft close is one sentence with its durations, and with its cap where there is one."""
+    """A soft close is one sentence with its durations, and with its cap if it has one."""
     assert "A bid in the last 90 seconds moves the end to 5 minutes after that bid." == soft_close(
         ENGLISH, SoftClose(window=90, extension=300)
     )

@@ -1,4 +1,4 @@
-"""Somebody at a browser without scripts: forms are filled in as they stand on their page, and sent as browsers do."""
+"""A visitor without scripts: fills in forms as they are on their page, and sends them as browsers do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.site.markup import Element, Page
 
 
 class Visitor:
-    """Somebody who is logged in as `user`, or a stranger; follows no redirect."""
+    """A visitor who is logged in as `user`, or a stranger. It follows no redirect."""
 
     def __init__(self, house: House, user: User | None = None, **headers: str) -> None:
         cookies = {} if user is None else {"saleroom_session": user.token}
@@ -24,7 +24,7 @@ class Visitor:
         return Page(self.http.get(path))
 
     def send(self, page: Page, action: str, do: str = "", files: Any = (), **changes: Any) -> httpx.Response:
-        """Send the form of `page` that goes to `action`, by its button `do`, with `changes` to what is in its fields.
+        """Send the form of `page` to `action`, by its button `do`, with `changes` to the values of its fields.
 
         A change of None leaves the field out, a list gives it several values. `files` are (name, bytes).
         """
@@ -43,14 +43,14 @@ class Visitor:
 
 
 def picture(color: str = "green", size: tuple[int, int] = (900, 600), kind: str = "JPEG") -> bytes:
-    """Return a picture of one color as a file."""
+    """Return a picture of one color, as the bytes of a file."""
     file = BytesIO()
     Image.new("RGB", size, color).save(file, kind)
     return file.getvalue()
 
 
 def _form(page: Page, action: str, do: str) -> tuple[Element, list[tuple[str, str]]]:
-    """Return the first form to `action` that has the button `do`, and its fields in order, as far as they are sent."""
+    """Return the first form to `action` that has the button `do`, and those of its fields that are sent, in order."""
     starts = [number for number, e in enumerate(page.elements) if e.tag == "form"]
     for start, end in zip(starts, [*starts[1:], len(page.elements)], strict=True):
         form, inside = page.elements[start], page.elements[start + 1 : end]

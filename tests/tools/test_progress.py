@@ -27,7 +27,7 @@ def test_quick_work_shows_nothing() -> None:
 
 
 def test_long_work_shows_how_far_it_is() -> None:
-    """The line has what is done and its share, if the total is known; it is erased at the end."""
+    """The line has the progress, and its share if the total is known. It is erased at the end."""
     screen = console(terminal=True)
     with Progress(screen, quiet_seconds=0) as progress:
         progress.report("copying", 1, 2)
@@ -38,7 +38,7 @@ def test_long_work_shows_how_far_it_is() -> None:
 
 
 def test_frequent_reports_are_skipped() -> None:
-    """Of reports at once only the first one is shown, except for those to be shown now."""
+    """Of several reports at once only the first is shown, except for those that must be shown."""
     screen = console(terminal=True)
     with Progress(screen, quiet_seconds=0) as progress:
         for done in range(1000):
@@ -49,7 +49,7 @@ def test_frequent_reports_are_skipped() -> None:
 
 
 def test_a_pipe_gets_no_progress() -> None:
-    """Nothing is written where standard error is no terminal."""
+    """If standard error is no terminal, nothing is written."""
     pipe = console(terminal=False)
     with Progress(pipe, quiet_seconds=0) as progress:
         progress.report("copying", 1, 2)

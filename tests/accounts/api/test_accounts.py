@@ -1,4 +1,4 @@
-"""Accounts over HTTP: register, log in, show the account; and the delays for those who guess."""
+"""Accounts over HTTP: registration, login, the account itself, and delays for guessed passwords."""
 
 import base64
 import hashlib
@@ -72,13 +72,13 @@ def test_usernames_that_are_refused(sqlite_house: House, username: str) -> None:
 
 @pytest.mark.parametrize(("length", "status"), [(0, 400), (7, 400), (8, 201), (256, 201), (257, 400)])
 def test_passwords_have_8_to_256_characters(sqlite_house: House, length: int, status: int) -> None:
-    """The length of a password is counted in characters, not in bytes."""
+    """The length of a password is counted in characters, not bytes."""
     account = {"username": f"bounds{length}", "password": "\u00fc" * length}
     assert status == sqlite_house.anyone.post("/users", json=account).status_code
 
 
 def test_a_password_is_used_unmodified(house: House) -> None:
-    """Spaces, case, NUL and the two ways to write an umlaut all count: a password only matches itself."""
+    """A password matches only itself: spaces, case, NUL and the two ways to write an umlaut all count."""
     account = {"username": "exact", "password": " P\u00e4ss\0word "}
     assert 201 == house.anyone.post("/users", json=account).status_code
     assert 200 == house.anyone.post("/login", json=account).status_code
@@ -97,7 +97,7 @@ def test_the_digest_is_argon2id(house: House) -> None:
 
 
 def test_an_outdated_digest_is_replaced_at_login(house: House) -> None:
-    """A login replaces a digest that was made with other parameters than today's."""
+    """If a digest has other parameters than today's, a login replaces it."""
     outdated = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
     account = house.write(lambda tx: accounts.add_user(tx, "outdated", outdated, tx.now()))
     assert account is not None
@@ -126,7 +126,7 @@ def test_a_token_is_ten_random_bytes_in_standard_base64(house: House) -> None:
 
 
 def test_a_token_is_stored_as_its_digest_only(house: House) -> None:
-    """The column `token` holds the SHA-256 of the value, so that a copied database logs nobody in."""
+    """The column `token` holds the SHA-256 of the value, so a copied database lets nobody in."""
     token = house.newcomer().token
     stored = house.read(lambda tx: set(tx.execute(select(auth_tokens.c.token)).scalars()))
     assert hashlib.sha256(token.encode()).hexdigest() in stored
@@ -136,7 +136,7 @@ def test_a_token_is_stored_as_its_digest_only(house: House) -> None:
 
 
 def test_a_name_logs_in_whatever_its_case(house: House) -> None:
-    """Usernames are not case-sensitive at the login either."""
+    """The case of a username does not matter at the login either."""
     house.user("ada")
     assert 200 == house.anyone.post("/login", json={"username": "ADA", "password": PASSWORD}).status_code
 
@@ -165,7 +165,7 @@ def test_failed_logins_have_the_specifications_body(house: House) -> None:
 def test_a_login_that_cannot_be_read_has_the_specifications_body(
     sqlite_house: House, body: Any, expected: dict[str, list[str]]
 ) -> None:
-    """A login body that fails validation is 400 with nothing but `message`: the faults of each field."""
+    """A login body that fails validation is 400 with only `message`: the faults of each field."""
     content = b"null" if body is None else None
     answer = sqlite_house.anyone.post(
         "/login", json=body, content=content, headers={"Content-Type": "application/json"}
@@ -196,7 +196,7 @@ def test_me(house: House) -> None:
 
 
 def test_failed_logins_wait_longer_and_longer(house: House) -> None:
-    """After five failures in a row the next try is 429 with Retry-After, for this name and address only; sessions go on."""
+    """After five failures in a row the next try is 429 with Retry-After, for this name and address only. Sessions continue."""
     victim, other = house.newcomer(), house.newcomer()
     wrong = {"username": victim.name, "password": "wrong password"}
     right = {"username": victim.name, "password": PASSWORD}
@@ -212,7 +212,7 @@ def test_failed_logins_wait_longer_and_longer(house: House) -> None:
 
 
 def test_successful_logins_are_not_throttled(house: House) -> None:
-    """A success forgets the failures before it, and successes are never limited."""
+    """A success clears the failures before it, and successes are never limited."""
     name = house.newcomer().name
     for password in ("wrong password", "wrong password", PASSWORD) * 3:
         answer = house.anyone.post("/login", json={"username": name, "password": password})
@@ -220,7 +220,7 @@ def test_successful_logins_are_not_throttled(house: House) -> None:
 
 
 def test_an_address_registers_so_many_accounts_an_hour(serve_house: ServeHouse) -> None:
-    """A registration beyond the setting is 429 and says how long to wait."""
+    """A registration beyond the setting is 429 with the time to wait."""
     house = serve_house(registrations_per_hour=2)
     account = {"username": "cy.", "password": PASSWORD}
     for name in ("ada", "bob"):
@@ -240,7 +240,7 @@ def test_where_registration_is_closed_only_the_command_line_adds_users(serve_hou
 
 
 def test_a_storm_of_logins_is_turned_away(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the queue for digests is full, logins and registrations are 503 with Retry-After, and bids go on."""
+    """If the queue for digests is full, logins and registrations are 503 with Retry-After, and bids are still accepted."""
     ada, bob = house.user("ada"), house.user("bob")
     monkeypatch.setattr(passwords, "WAITING_MAX", -passwords.THREADS)
     for path, name in (("/login", "ada"), ("/users", "storm")):

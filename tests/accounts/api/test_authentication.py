@@ -1,4 +1,4 @@
-"""Authentication: the token is what follows the first space of `Authorization` (docs/specification.md, "Authentication")."""
+"""Authentication: the token is the text after the first space of `Authorization` (docs/specification.md, "Authentication")."""
 
 import json
 from typing import Any
@@ -42,7 +42,7 @@ def needs(*access: Access) -> pytest.MarkDecorator:
 
 
 def ask(house: House, endpoint: Endpoint[Any], authorization: str | None) -> httpx.Response:
-    """Send a request to an endpoint with this header; as bytes if it is not ASCII."""
+    """Send a request to an endpoint with this header, as bytes if it is not ASCII."""
     headers = {} if authorization is None else {b"Authorization": authorization.encode("latin-1")}
     if endpoint.upload is not None:
         headers[b"Content-Type"] = b"image/jpeg"
@@ -61,7 +61,7 @@ def test_endpoints_that_need_a_token_refuse_every_useless_header(sqlite_house: H
 
 
 def test_an_empty_token_is_refused(sqlite_house: House) -> None:
-    """`Authorization: Bearer ` with nothing after the space is 401 like any other."""
+    """`Authorization: Bearer ` without a token after the space is 401 like any other useless header."""
     request = b"GET /me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \r\nConnection: close\r\n\r\n"
     answer = raw(sqlite_house, request)
     assert answer.startswith(b"HTTP/1.1 401 ") and b"www-authenticate: Bearer\r\n" in answer
@@ -70,7 +70,7 @@ def test_an_empty_token_is_refused(sqlite_house: House) -> None:
 
 @needs(Access.TOKEN_OPTIONAL)
 def test_endpoints_that_use_a_token_refuse_a_useless_one(sqlite_house: House, endpoint: Endpoint[Any]) -> None:
-    """If a token is optional, none at all is fine, but a useless header is 401."""
+    """If a token is optional, a request without one is accepted, but a useless header is 401."""
     assert 401 != ask(sqlite_house, endpoint, None).status_code
     for authorization in USELESS.values():
         answer = ask(sqlite_house, endpoint, authorization)
@@ -79,7 +79,7 @@ def test_endpoints_that_use_a_token_refuse_a_useless_one(sqlite_house: House, en
 
 @needs(Access.OPEN)
 def test_open_endpoints_do_not_look_at_a_token(sqlite_house: House, endpoint: Endpoint[Any]) -> None:
-    """A useless header does not stop anybody from logging in."""
+    """A useless header does not keep anybody from logging in."""
     for authorization in (None, *USELESS.values()):
         assert 401 != ask(sqlite_house, endpoint, authorization).status_code
 
@@ -107,7 +107,7 @@ def test_a_token_is_compared_to_the_letter(house: House) -> None:
 
 
 def test_a_token_is_good_until_the_microsecond_of_its_expiry(clocked_house: House, clock: FakeClock) -> None:
-    """From `expiresAt` on, 30 days after its issue, a token is refused with the same body as any other."""
+    """From `expiresAt` on, 30 days after its issue, a token is refused with the same body as any other dead token."""
     ada = clocked_house.user("ada")
     clock.advance(days=30, microseconds=-1)
     assert 200 == ada.get("/me").status_code
@@ -119,7 +119,7 @@ def test_a_token_is_good_until_the_microsecond_of_its_expiry(clocked_house: Hous
 
 
 def test_logging_out_kills_the_token_at_once(house: House) -> None:
-    """DELETE /logout is 204 without a body; the token is dead, a second logout is 401, and other sessions go on."""
+    """DELETE /logout is 204 without a body. The token is dead, a second logout is 401, and other sessions continue."""
     one = house.newcomer()
     other = house.log_in(one.name)
     answer = one.delete("/logout")
@@ -131,7 +131,7 @@ def test_logging_out_kills_the_token_at_once(house: House) -> None:
 
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 def test_logging_out_kills_the_token_in_every_process(database_url: str, serve_house: ServeHouse) -> None:
-    """A process on the same database refuses the token as soon as another has answered the logout."""
+    """After a logout in one process, another one on the same database refuses the token at once."""
     one, other = serve_house(database=database_url), serve_house(database=database_url)
     ada = one.user("ada")
     header = {"Authorization": f"Bearer {ada.token}"}

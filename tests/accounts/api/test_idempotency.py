@@ -21,7 +21,7 @@ def key(value: str) -> dict[str, str]:
 
 
 def requests(house: House) -> dict[str, Send]:
-    """Return each request that takes a key, without one."""
+    """Return each request that takes a key, without its key."""
     ada, bob = house.user("ada"), house.user("bob")
     bid_on, sold, closed, announced = ada.auction(), ada.auction(buyNowPrice=50), ada.auction(), ada.auction()
     end = {"endsAt": "2099-01-01T00:00:00Z"}
@@ -36,7 +36,7 @@ def requests(house: House) -> dict[str, Send]:
 
 @pytest.mark.parametrize("what", ["create", "bid", "buy", "close", "announce"])
 def test_the_same_request_has_one_effect(house: House, what: str) -> None:
-    """The same key and body get the first answer again, to the byte, with its status and Location, and nothing happens."""
+    """The same key and body get the first answer again, byte for byte, with its status and Location, and nothing happens."""
     send = requests(house)[what]
     first = send(f"same {what}")
     assert first.is_success
@@ -50,7 +50,7 @@ def test_the_same_request_has_one_effect(house: House, what: str) -> None:
 
 
 def test_the_first_answer_comes_again_though_the_world_went_on(house: House) -> None:
-    """A late repeat gets its first answer, even if the bid would be refused by now."""
+    """A late repeat gets its first answer, even if the bid would now be refused."""
     ada, bob, cy = house.user("ada"), house.user("bob"), house.user("cy.")
     gid = ada.auction()
     first = bob.bid(gid, 10, **key("went on"))
@@ -60,7 +60,7 @@ def test_the_first_answer_comes_again_though_the_world_went_on(house: House) -> 
 
 
 def test_the_same_request_may_be_written_differently(house: House) -> None:
-    """Two requests are the same if they ask for the same: order of members, spaces, and number or string do not matter."""
+    """Two requests are the same if they have the same meaning: order of members, spaces, and number or string do not matter."""
     bob, gid = house.user("bob"), house.user("ada").auction()
     bodies = (
         b'{"amount": "10", "maximum": "20"}',
@@ -91,7 +91,7 @@ def test_another_request_with_the_same_key_is_refused(house: House) -> None:
 
 
 def test_what_was_refused_is_judged_afresh(house: House) -> None:
-    """A refusal does not use up the key: a corrected bid passes with it, and so does the same bid once it is high enough."""
+    """A refusal does not use up the key: it accepts a corrected bid, and the same bid once it is high enough."""
     ada, bob = house.user("ada"), house.user("bob")
     gid = ada.auction(startingPrice=100)
     assert (409, "bid_too_low") == refusal(bob.bid(gid, 50, **key("afresh")))
@@ -147,7 +147,7 @@ def test_keys_are_kept_for_a_day(clocked_house: House, clock: FakeClock) -> None
 
 @pytest.mark.parametrize("what", ["create", "bid", "buy", "close", "announce"])
 def test_duplicates_at_the_same_time_have_one_effect(house: House, what: str) -> None:
-    """Eight requests at once with the same key get the same answer, and have one effect."""
+    """Eight simultaneous requests with the same key get the same answer, and have one effect."""
     send = requests(house)[what]
     with ThreadPoolExecutor(8) as threads:
         answers = list(threads.map(send, [f"at once {what}"] * 8))

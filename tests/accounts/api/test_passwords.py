@@ -18,7 +18,7 @@ def logs_in(house: House, name: str, password: str) -> int:
 
 
 def test_a_new_password(house: House) -> None:
-    """The change is 204: only the new password logs in, all other tokens are dead at once, and this one goes on."""
+    """The change is 204. Only the new password logs in, all other tokens are dead at once, and this one stays valid."""
     ada, bob = house.newcomer(), house.newcomer()
     others = [house.log_in(ada.name) for _ in range(2)]
     answer = ada.request("PUT", "/me/password", json=CHANGE)
@@ -30,7 +30,7 @@ def test_a_new_password(house: House) -> None:
 
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 def test_it_is_so_in_every_process(database_url: str, serve_house: ServeHouse) -> None:
-    """A process on the same database refuses the old tokens and the old password as soon as another has answered."""
+    """After a change in one process, another one on the same database refuses the old tokens and the old password at once."""
     one, other = serve_house(database=database_url), serve_house(database=database_url)
     ada = one.user("ada")
     there, same = (User(other, "ada", token) for token in (one.log_in("ada").token, ada.token))
@@ -43,7 +43,7 @@ def test_it_is_so_in_every_process(database_url: str, serve_house: ServeHouse) -
 
 
 def test_a_wrong_current_password(house: House) -> None:
-    """A wrong current password is 403 `wrong_password`; nothing changes, no session ends. It is no 401: the token is valid."""
+    """A wrong current password is 403 `wrong_password`, as the token is valid. Nothing changes, and no session ends."""
     ada = house.newcomer()
     other = house.log_in(ada.name)
     for wrong in ("wrong password", "", PASSWORD.upper()):
@@ -54,7 +54,7 @@ def test_a_wrong_current_password(house: House) -> None:
 
 
 def test_who_has_no_password_cannot_change_it(house: House) -> None:
-    """A test user has no password, and is refused with the bytes of a wrong one."""
+    """A test user has no password, and gets the refusal of a wrong one, byte for byte."""
     made = house.anyone.json("POST", "/test-users", json={"count": 1}, headers={"Authorization": f"Bearer {LOAD_KEY}"})
     asking = (house.newcomer().token, made["users"][0]["token"])
     sent = CHANGE | {"currentPassword": "wrong password"}
@@ -66,7 +66,7 @@ def test_who_has_no_password_cannot_change_it(house: House) -> None:
 
 
 def test_guesses_wait_as_those_of_a_login_do(house: House) -> None:
-    """After five failures at either address the next try is 429 with Retry-After at both; the token stays valid."""
+    """After five failures at either address the next try is 429 with Retry-After at both. The token stays valid."""
     ada = house.newcomer()
     wrong = CHANGE | {"currentPassword": "wrong password"}
     guesses = [logs_in(house, ada.name, "wrong password") for _ in range(2)]
@@ -94,7 +94,7 @@ def test_guesses_wait_as_those_of_a_login_do(house: House) -> None:
     ],
 )
 def test_what_cannot_be_read(sqlite_house: House, body: Any, expected: dict[str, list[str]]) -> None:
-    """Faulty members are 400 with all faults; the rules of registration hold for the new password."""
+    """A malformed request is 400 with all its faults. The new password has the rules of registration."""
     assert expected == faults(sqlite_house.newcomer().request("PUT", "/me/password", json=body))
 
 

@@ -1,4 +1,4 @@
-"""The log of a whole session: it never has a password, a token, or a digest of either."""
+"""The log of a whole session never contains a password, a token, or a digest of either."""
 
 import hashlib
 import secrets
@@ -20,7 +20,7 @@ NEW = f"new horse {secrets.token_hex(8)}"
 
 @pytest.fixture(params=["console", "json"])
 def served(request: pytest.FixtureRequest, database_url: str, tmp_path: Path) -> Iterator[Served]:
-    """A house as people start it, with every line logged, in either format."""
+    """A house as in production, with every line logged, in either format."""
     logs = {"log_level": "debug", "log_format": str(request.param)}
     served = Served(tmp_path, "--database", database_url, "--mqtt", "off", **logs)
     yield served
@@ -28,7 +28,7 @@ def served(request: pytest.FixtureRequest, database_url: str, tmp_path: Path) ->
 
 
 def session(url: str) -> list[str]:
-    """Do everything that people do with passwords and tokens, right and wrong, and return all the secrets."""
+    """Use passwords and tokens in every way, right and wrong, and return all the secrets."""
     with httpx.Client(base_url=url, headers={"X-Requested-With": "x"}) as client:
         tokens = []
         for name in ("ada", "bob"):
@@ -71,7 +71,7 @@ def digests(tx: Transaction) -> list[str]:
 
 
 async def test_no_secret_is_logged(served: Served, database_url: str) -> None:
-    """No line has a secret or its digest, whether people register, log in or out, change a password, bid, or are refused."""
+    """No line has a secret or its digest, for a registration, login, logout, change of a password, bid or refusal."""
     hidden = session(served.url)
     assert 0 == served.terminate()
     database = Database(database_url)

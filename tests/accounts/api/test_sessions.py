@@ -24,7 +24,7 @@ def test_sessions_are_listed(house: House) -> None:
 
 
 def test_one_session_ends(house: House) -> None:
-    """DELETE /me/sessions/{id} is 204 and that token is dead at once; the others go on, and a repeat is 404."""
+    """DELETE /me/sessions/{id} is 204, and that token is dead at once. The others stay valid, and a repeat is 404."""
     ada = house.newcomer()
     other = house.log_in(ada.name)
     [ended] = [one["id"] for one in ada.json("GET", "/me/sessions")["sessions"] if not one["current"]]
@@ -35,7 +35,7 @@ def test_one_session_ends(house: House) -> None:
 
 @pytest.mark.parametrize("number", ["0", "-1", "1.0", "x", "01", "%D9%A1", "9" * 18, "9" * 19, "9" * 40])
 def test_no_session_of_ones_own_is_404(house: House, number: str) -> None:
-    """An id that is not the number of one of the user's sessions is 404, and ends nothing."""
+    """An id that is not one of the user's sessions is 404, and ends nothing."""
     ada = house.user("ada")
     assert (404, "unknown_session") == refusal(ada.delete(f"/me/sessions/{number}"))
     assert 200 == ada.get("/me").status_code
@@ -50,7 +50,7 @@ def test_a_session_of_somebody_else_is_404(house: House) -> None:
 
 
 def test_logging_out_everywhere(house: House) -> None:
-    """DELETE /me/sessions is 204 and all tokens of the user are dead at once, and nobody else's."""
+    """DELETE /me/sessions is 204. All tokens of the user are dead at once, and nobody else's."""
     ada, bob = house.newcomer(), house.newcomer()
     others = [house.log_in(ada.name) for _ in range(2)]
     assert 204 == others[0].delete("/me/sessions").status_code
@@ -61,7 +61,7 @@ def test_logging_out_everywhere(house: House) -> None:
 
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 def test_logging_out_everywhere_is_so_in_every_process(database_url: str, serve_house: ServeHouse) -> None:
-    """A process on the same database refuses all of the tokens as soon as another has answered."""
+    """After it in one process, another one on the same database refuses all of the tokens at once."""
     one, other = serve_house(database=database_url), serve_house(database=database_url)
     ada = one.user("ada")
     there = User(other, "ada", one.log_in("ada").token)
@@ -72,7 +72,7 @@ def test_logging_out_everywhere_is_so_in_every_process(database_url: str, serve_
 
 
 def test_the_pages_tell_the_device_too(sqlite_house: House) -> None:
-    """A login by the form starts a session with a device like any other."""
+    """A login with the form starts a session with a device like any other."""
     ada = sqlite_house.newcomer()
     account = {"username": ada.name, "password": PASSWORD}
     headers = {"X-Requested-With": "x", "User-Agent": PHONE}

@@ -1,4 +1,4 @@
-"""Test users: made with the key of the setting, and users like any other except for the login."""
+"""Test users: made with the key in the settings, and like any other users except for the login."""
 
 import json
 from typing import Any
@@ -27,14 +27,14 @@ def make(house: House, count: Any = 3, key: str = LOAD_KEY) -> httpx.Response:
 
 
 def entered(house: House, made: dict[str, str]) -> User:
-    """Return the client of a test user; the house closes it in the end."""
+    """Return the client of a test user. The house closes it at the end."""
     found = User(house, made["username"], made["token"])
     house._clients.append(found)
     return found
 
 
 def test_test_users_are_made_with_a_token_each(house: House) -> None:
-    """The answer is 201 with as many users as requested, all different, each with a token of their own."""
+    """The answer is 201 with as many users as requested, all different, each with a separate token."""
     answer = make(house, 25)
     assert (201, "no-store") == (answer.status_code, answer.headers["cache-control"])
     made = answer.json()["users"]
@@ -54,7 +54,7 @@ def test_a_test_user_sells_and_bids_like_anybody(house: House) -> None:
 
 
 def test_nobody_logs_in_as_a_test_user(house: House) -> None:
-    """Test users have no digest, so that no password logs them in."""
+    """Test users have no digest, so no password logs them in."""
     [user] = make(house, 1).json()["users"]
 
     def digest(tx: Transaction) -> str | None:
@@ -69,7 +69,7 @@ def test_nobody_logs_in_as_a_test_user(house: House) -> None:
 
 
 def test_a_wrong_key_is_401_and_makes_nobody(house: House) -> None:
-    """Any other key, even a user's token, is answered as a dead token is."""
+    """Any other key, even a user's token, gets the answer of a dead token."""
     wrong = ["x", LOAD_KEY[:-1], f"{LOAD_KEY}x", LOAD_KEY.upper(), house.user("ada").token]
     assert [(401, "unauthenticated")] * 5 == [refusal(make(house, 1, key)) for key in wrong]
     answer = house.plain.post(
@@ -81,7 +81,7 @@ def test_a_wrong_key_is_401_and_makes_nobody(house: House) -> None:
 
 
 def test_without_the_setting_the_address_is_unknown(serve_house: ServeHouse) -> None:
-    """Without `load_key`, every method gets the bytes of an unknown address, and the document does not name it."""
+    """Without `load_key`, every method gets the answer of an unknown address, and the document does not have it."""
     house = serve_house(load_key=None)
     headers = {"X-Requested-With": "x", "Authorization": f"Bearer {LOAD_KEY}"}
     for method in ("GET", "POST", "PUT", "DELETE", "OPTIONS"):
@@ -105,7 +105,7 @@ def test_one_to_a_thousand_at_once(sqlite_house: House, count: Any) -> None:
 
 
 def test_a_thousand_take_as_many_statements_as_one(house: House) -> None:
-    """Test users are stored in bulk: the number of statements does not depend on theirs."""
+    """Test users are stored in bulk: the number of statements does not depend on the number of users."""
     assert counted(house, 1) == counted(house, 1000) <= 6
 
 
@@ -126,7 +126,7 @@ def counted(house: House, count: int) -> int:
 
 
 async def test_a_clash_is_tried_again(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a token or a name is already taken, nobody is made, and the next try uses new ones."""
+    """If a token or a name is already taken, no user is made, and the next try uses new ones."""
     tokens = iter(["taken", "new", "taken", "second", "third"])
     monkeypatch.setattr(accounts, "new_token_value", lambda: next(tokens))
     made = [await database.write(accounts.make_test_users, count) for count in (1, 2)]
@@ -143,7 +143,7 @@ def test_the_key_is_in_no_log_line(serve_house: ServeHouse, errors_logged: Log) 
 
 
 def test_the_table_of_routes_is_whole_with_test_users() -> None:
-    """The setting changes nothing but this one address."""
+    """The setting changes only this one address."""
     with_them, without = ([one.path for one in offered(test_users=is_on)] for is_on in (True, False))
     assert ["/test-users"] == [path for path in with_them if path not in without]
 
@@ -152,7 +152,7 @@ def test_the_table_of_routes_is_whole_with_test_users() -> None:
     "key", ["x" * 15, "x" * 257, "a key with its spaces", "schl\u00fcssel-schl\u00fcssel", "tab\tab\tab\tab\tab"]
 )
 def test_a_key_is_long_and_fits_into_a_header(key: str) -> None:
-    """`load_key` has 16 to 256 characters of ASCII without spaces; a refusal does not repeat it."""
+    """`load_key` has 16 to 256 ASCII characters without spaces. A refusal does not repeat it."""
     with pytest.raises(SettingsError) as refused:
         load({}, {"SALEROOM_LOAD_KEY": key})
     assert ["SALEROOM_LOAD_KEY: write 16 to 256 characters without spaces, all of them ASCII"] == refused.value.faults
@@ -160,7 +160,7 @@ def test_a_key_is_long_and_fits_into_a_header(key: str) -> None:
 
 @pytest.mark.parametrize("key", ["x" * 16, "~" * 256])
 def test_a_good_key_is_kept_out_of_sight(key: str) -> None:
-    """A key within the bounds is taken, and the repr of the settings does not show it."""
+    """A key within the bounds is accepted, and the repr of the settings does not show it."""
     settings = load({}, {"SALEROOM_LOAD_KEY": key})
     assert settings.load_key is not None
     assert (key, False) == (settings.load_key.get_secret_value(), key in repr(settings))

@@ -1,4 +1,4 @@
-"""Usernames, passwords, and how long a token lives."""
+"""Usernames, passwords, and the lifetime of a token."""
 
 from datetime import UTC, datetime
 
@@ -15,7 +15,7 @@ def test_usernames_of_3_to_32_characters(text: str) -> None:
 
 
 def test_usernames_are_kept_in_lower_case() -> None:
-    """Case does not tell two users apart."""
+    """Usernames that differ only in case are the same."""
     assert "ada.l" == parse_username("Ada.L")
 
 
@@ -27,7 +27,7 @@ def test_usernames_are_kept_in_lower_case() -> None:
     ],
 )
 def test_what_is_no_username(text: str) -> None:
-    """Anything else is a fault, also letters that only look like ASCII or become it in lower case."""
+    """Any other text is a fault, even if its letters look like ASCII or become ASCII in lower case."""
     fault = parse_username(text)
     assert isinstance(fault, Fault)
     assert "username_format" == fault.code
@@ -35,7 +35,7 @@ def test_what_is_no_username(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["x" * 8, "x" * 256, " " * 8, "pässwörd", "🔑" * 8, "  secret  "])
 def test_passwords_are_used_unmodified(text: str) -> None:
-    """8 to 256 characters of any kind are a password, and come back as they are."""
+    """8 to 256 characters of any kind are a password, which stays unchanged."""
     assert text == parse_password(text)
 
 
@@ -48,6 +48,6 @@ def test_what_is_no_password(text: str) -> None:
 
 
 def test_a_token_lives_30_days_to_the_microsecond() -> None:
-    """expiresAt is createdAt plus 30 days, whatever the calendar does in between."""
+    """expiresAt is createdAt plus 30 days, whatever the calendar."""
     issued = datetime(2028, 2, 1, 23, 59, 59, 123_456, tzinfo=UTC)
     assert datetime(2028, 3, 2, 23, 59, 59, 123_456, tzinfo=UTC) == expiry(issued)

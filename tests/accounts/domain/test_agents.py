@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from saleroom.accounts.domain.agents import agent
 
 WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko)"
-SAID = {
+HEADERS = {
     "Mozilla/5.0 (Android 15; Mobile; rv:140.0) Gecko/140.0 Firefox/140.0": "Firefox on Android",
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0": "Firefox on Windows",
     f"Mozilla/5.0 (Windows NT 10.0; Win64; x64) {WEBKIT} Chrome/138.0.0.0 Safari/537.36 Edg/138.0.0.0": "Edge on Windows",
@@ -39,15 +39,15 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize(("said", "name"), SAID.items(), ids=range(len(SAID)))
-def test_devices_are_called_as_people_call_them(said: str, name: str) -> None:
-    """A browser is named with its system, a program by its own name; text without meaning for people gives no name."""
-    assert name == agent(said)
+@pytest.mark.parametrize(("header", "name"), HEADERS.items(), ids=range(len(HEADERS)))
+def test_devices_are_called_as_people_call_them(header: str, name: str) -> None:
+    """A browser is named with its system, and a program by its name. A header without a known name gives no name."""
+    assert name == agent(header)
 
 
 @given(st.text(st.characters(max_codepoint=255, exclude_characters="\r\n\0")))
-def test_a_name_is_short_and_harmless(said: str) -> None:
+def test_a_name_is_short_and_harmless(header: str) -> None:
     """Any header gives a name of at most 80 plain characters."""
-    name = agent(said)
+    name = agent(header)
     assert len(name) <= 80
     assert name.isascii() and all(character.isalnum() or character in " _.-" for character in name)

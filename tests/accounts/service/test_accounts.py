@@ -1,4 +1,4 @@
-"""Accounts and tokens: register, log in and out; and the worth of a copied database."""
+"""Accounts and tokens: registration, login, logout, and the value of a copied database."""
 
 import asyncio
 import base64
@@ -28,7 +28,7 @@ PASSWORD, HERE = "correct horse", "192.0.2.1"
 
 
 class CountingPasswords(Passwords):
-    """Real digests, counted."""
+    """Real digests, with a count."""
 
     computed = 0
 
@@ -52,7 +52,7 @@ def house(database: Database, passwords: CountingPasswords) -> Accounts:
 
 
 def test_a_token_is_10_random_bytes_in_base64() -> None:
-    """A value has 16 characters of standard Base64 with padding and decodes to 10 bytes; no two are alike."""
+    """A value has 16 characters of standard Base64 with padding and decodes to 10 bytes. All values differ."""
     values = [new_token_value() for _ in range(500)]
     for value in values:
         assert (16, 10, "==") == (len(value), len(base64.b64decode(value, validate=True)), value[-2:])
@@ -61,7 +61,7 @@ def test_a_token_is_10_random_bytes_in_base64() -> None:
 
 
 async def test_a_token_lives_30_days_to_the_microsecond(clocked_database: Database, clock: FakeClock) -> None:
-    """A token identifies its user until a microsecond before expiresAt, and is refused exactly from it."""
+    """A token identifies its user until a microsecond before expiresAt, and is refused from expiresAt on."""
     clock.advance(microseconds=123_457)
     ada = await person(clocked_database)
     issued = await clocked_database.write(issue_token, ada.account.id)
@@ -82,7 +82,7 @@ async def test_no_token_no_user(database: Database, token: str | None) -> None:
 
 
 async def test_a_clash_is_retried(database: Database) -> None:
-    """If another token has the value, a new value is made; the first token stays."""
+    """If another token has the value already, a new value is made, and the first token stays valid."""
     ada, bob = [await person(database) for _ in range(2)]
     taken = (await database.write(issue_token, ada.account.id)).value
     values = iter([taken, taken, "BBBBBBBBBBBBBB=="])
@@ -116,7 +116,7 @@ async def test_a_copied_database_logs_nobody_in(database: Database, house: Accou
 
 
 async def test_a_username_is_taken_once(open_database: OpenDatabase, passwords: Passwords) -> None:
-    """Of several registrations of one name at once, in several processes, one succeeds."""
+    """Of several simultaneous registrations of one name, in several processes, one succeeds."""
     several = [Accounts(open_database(), passwords, Registrations(1000)) for _ in range(3)]
     answers = await asyncio.gather(
         *(house.register("ada", PASSWORD, HERE) for house in several * 2), return_exceptions=True
@@ -148,7 +148,7 @@ async def test_every_failed_login_costs_the_same(house: Accounts, passwords: Cou
 
 @pytest.mark.parametrize("digest", ["", "plain", "$argon2id$v=19$m=19456,t=2,p=1$broken"])
 async def test_a_broken_digest_is_a_wrong_password(house: Accounts, digest: str) -> None:
-    """A malformed digest lets nobody in, and is no error of the service."""
+    """A malformed digest lets nobody in, and does not raise."""
     await house.register("ada", PASSWORD, HERE)
     await house._database.write(set_digest, "ada", digest)
     with pytest.raises(InvalidAuthentication):
@@ -156,7 +156,7 @@ async def test_a_broken_digest_is_a_wrong_password(house: Accounts, digest: str)
 
 
 async def test_an_outdated_digest_is_upgraded_at_login(house: Accounts, database: Database) -> None:
-    """A digest of other parameters still lets its user in, and a new one replaces it."""
+    """A digest with other parameters still lets its user in, and is replaced by a new one."""
     await house.register("ada", PASSWORD, HERE)
     await database.write(set_digest, "ada", PasswordHasher(time_cost=1, memory_cost=64, parallelism=1).hash(PASSWORD))
     for _ in range(2):
@@ -167,7 +167,7 @@ async def test_an_outdated_digest_is_upgraded_at_login(house: Accounts, database
 
 
 async def test_logging_out_ends_one_session_everywhere(open_database: OpenDatabase) -> None:
-    """The token is dead at once, in other processes too, and cannot log out again; others go on."""
+    """The token is dead at once, also in other processes, and cannot log out again. Other tokens stay valid."""
     here, there = open_database(), open_database()
     ada = await person(here)
     other = await here.write(issue_token, ada.account.id)
@@ -180,7 +180,7 @@ async def test_logging_out_ends_one_session_everywhere(open_database: OpenDataba
 
 
 async def test_a_new_password(house: Accounts, database: Database) -> None:
-    """After a change only the new password logs in, and all sessions have ended; an unknown user is refused."""
+    """After a change only the new password logs in, and all sessions have ended. An unknown user is refused."""
     await house.add("ada", PASSWORD)
     before = await house.log_in("ada", PASSWORD, HERE)
     await house.set_password("ada", "battery staple")
@@ -194,7 +194,7 @@ async def test_a_new_password(house: Accounts, database: Database) -> None:
 
 
 async def test_a_house_may_be_closed(database: Database, passwords: Passwords) -> None:
-    """If registration is closed, only `add` makes users; it refuses a taken name too."""
+    """If registration is closed, only `add` makes users. It refuses a taken name too."""
     house = Accounts(database, passwords, None)
     with pytest.raises(RegistrationClosed):
         await house.register("ada", PASSWORD, HERE)
@@ -204,7 +204,7 @@ async def test_a_house_may_be_closed(database: Database, passwords: Passwords) -
 
 
 async def test_failed_logins_are_slowed_down(house: Accounts, passwords: CountingPasswords) -> None:
-    """After five failures in a row this name has to wait at this address, with the right password too; others do not."""
+    """After five failures in a row this name has to wait at this address, even with the right password. Others do not."""
     await house.register("ada", PASSWORD, HERE)
     for _ in range(FREE_FAILURES):
         with pytest.raises(InvalidAuthentication):
@@ -217,7 +217,7 @@ async def test_failed_logins_are_slowed_down(house: Accounts, passwords: Countin
 
 
 async def test_registrations_are_counted_per_address(database: Database, passwords: Passwords) -> None:
-    """An address registers as many accounts an hour as the setting says, and is told how long to wait."""
+    """An address may register as many accounts an hour as the setting says. A refusal has the time to wait."""
     house = Accounts(database, passwords, Registrations(2))
     for name in ("ada", "bob"):
         await house.register(name, PASSWORD, HERE)
@@ -230,7 +230,7 @@ async def test_registrations_are_counted_per_address(database: Database, passwor
 
 
 async def test_a_storm_of_logins_is_turned_away() -> None:
-    """Two threads compute and 64 requests wait; further ones are refused as busy until there is room."""
+    """Two threads compute and 64 requests wait. Further ones are refused as busy until there is room."""
     passwords, go = Passwords(), threading.Event()
     waiting = [asyncio.create_task(passwords._run(go.wait)) for _ in range(THREADS + WAITING_MAX)]
     await asyncio.sleep(0)
@@ -243,7 +243,7 @@ async def test_a_storm_of_logins_is_turned_away() -> None:
 
 
 async def test_nothing_is_computed_for_who_has_hung_up() -> None:
-    """A login whose client hangs up while it waits costs no digest; the others get theirs."""
+    """If a client hangs up while its login waits, no digest is computed for it. The others get theirs."""
     passwords, go, computed = Passwords(), threading.Event(), list[str]()
     asker = Somebody("bidder")
     held = [asyncio.create_task(passwords._run(go.wait)) for _ in range(THREADS)]
@@ -259,7 +259,7 @@ async def test_nothing_is_computed_for_who_has_hung_up() -> None:
 
 
 async def test_one_place_has_half_of_the_waiting_room() -> None:
-    """A network that fills its share is refused, and another network still gets in; all places are free again afterwards."""
+    """A network that fills its share is refused, and another network still gets in. All places are free again afterwards."""
     passwords, go = Passwords(), threading.Event()
     flood = [asyncio.create_task(passwords._run(go.wait, "there")) for _ in range(SHARE_MAX)]
     await asyncio.sleep(0)

@@ -47,7 +47,7 @@ async def test_another_request_under_the_same_key(database: Database) -> None:
 
 
 async def test_keys_are_scoped_to_the_user(database: Database) -> None:
-    """Two users may use the same key without knowing of each other."""
+    """Two users may use the same key independently."""
     for _ in range(2):
         somebody = await person(database)
         answer = read(await database.write(create, somebody.token, DRAFT, once_of("k", "draft")))
@@ -81,7 +81,7 @@ async def bob(database: Database) -> Person:
 
 
 async def test_a_repeat_after_the_close(database: Database, ada: Person, bob: Person) -> None:
-    """Repeats of closing, buying and bidding get their first answers, though the auction is over."""
+    """Repeats of closing, buying and bidding get their first answers, even after the auction is over."""
     closing, buying = await sells(database, ada), await sells(database, ada, buy_now_price="500")
     [placed] = await database.write(place_bids, [bob.bids(closing, "up to 150", "b")])
     closed = await database.write(close, ada.token, closing, None, once_of("c", "now"))
@@ -98,7 +98,7 @@ async def test_a_repeat_after_the_close(database: Database, ada: Person, bob: Pe
 
 
 async def test_a_repeat_after_being_outbid(database: Database, ada: Person, bob: Person) -> None:
-    """A repeat gets the facts of the first time, and does not bid again."""
+    """A repeat has the facts of the first answer, and does not bid again."""
     cy = await person(database)
     gid = await sells(database, ada)
     [first] = await database.write(place_bids, [bob.bids(gid, "100", "k")])
@@ -129,7 +129,7 @@ async def test_repeats_within_one_batch(database: Database, ada: Person, bob: Pe
 
 
 async def test_a_refused_bid_frees_its_key_within_a_batch(database: Database, ada: Person, bob: Person) -> None:
-    """The first accepted request owns the key, even if an earlier one was refused."""
+    """The first accepted request owns the key, even if an earlier request with it was refused."""
     gid = await sells(database, ada)
     low, high, again = await database.write(
         place_bids, [bob.bids(gid, "99", "k"), bob.bids(gid, "100", "k"), bob.bids(gid, "99", "k")]
@@ -148,7 +148,7 @@ ACTS: dict[str, Act] = {
 
 @pytest.mark.parametrize("what", ACTS)
 async def test_repeats_at_once_in_several_processes(open_database: OpenDatabase, what: str) -> None:
-    """The same key from several processes at once has one effect, and all get the same answer."""
+    """The same key at once from several processes has one effect, and all get the same answer."""
     several = [open_database() for _ in range(3)]
     ada, bob = [await person(several[0]) for _ in range(2)]
     gid = await sells(several[0], ada, buy_now_price="500")

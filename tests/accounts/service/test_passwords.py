@@ -30,7 +30,7 @@ OLD, NEW, OTHER, HERE = "correct horse", "battery staple", "another staple", "19
 
 
 class Interrupted(Passwords):
-    """Real digests. After the next verification, `meanwhile` runs once."""
+    """Real digests. `meanwhile` runs once, after the next verification."""
 
     computed = 0
     meanwhile: Callable[[], Awaitable[object]] | None = None
@@ -59,7 +59,7 @@ def house(database: Database, passwords: Interrupted) -> Accounts:
 
 
 async def outdate(database: Database) -> None:
-    """Give ada a digest of old parameters, as if she had last logged in long ago."""
+    """Give ada a digest of old parameters, as if her last login was long ago."""
     digest = PasswordHasher(time_cost=1, memory_cost=64, parallelism=1).hash(OLD)
     login = await database.read(rows.find_login, "ada")
     assert login is not None
@@ -91,19 +91,19 @@ async def test_a_wrong_current_password(house: Accounts, database: Database) -> 
     await house.add("ada", OLD)
     token, other = [(await house.log_in("ada", OLD, HERE)).value for _ in range(2)]
     [tester] = await database.write(make_test_users, 1)
-    told = []
-    for asking, said in ((token, NEW), (token, ""), (tester.token.value, OLD), (tester.token.value, "")):
+    refusals = []
+    for user_token, current in ((token, NEW), (token, ""), (tester.token.value, OLD), (tester.token.value, "")):
         with pytest.raises(WrongPassword) as caught:
-            await house.change_password(asking, said, OTHER, HERE)
-        told.append((caught.value.message, caught.value.facts))
-    assert [told[0]] * 4 == told
+            await house.change_password(user_token, current, OTHER, HERE)
+        refusals.append((caught.value.message, caught.value.facts))
+    assert [refusals[0]] * 4 == refusals
     assert "ada" == (await database.read(authenticate, other)).username
     await house.log_in("ada", OLD, HERE)
 
 
 @on_sqlite
 async def test_a_stolen_token_guesses_no_faster(house: Accounts, passwords: Interrupted) -> None:
-    """Failures here and at the login count together, by name and address; a delayed try computes nothing."""
+    """Failures here and at the login count together, by name and address. A delayed try computes nothing."""
     await house.add("ada", OLD)
     token = (await house.log_in("ada", OLD, HERE)).value
     for number in range(FREE_FAILURES):
@@ -120,7 +120,7 @@ async def test_a_stolen_token_guesses_no_faster(house: Accounts, passwords: Inte
 
 @on_sqlite
 async def test_a_dead_token_verifies_nothing(house: Accounts, passwords: Interrupted) -> None:
-    """Without a live token the change is refused before any work, whatever the passwords."""
+    """Without a live token the change is refused before any work, whatever the passwords are."""
     before = passwords.computed
     for current, new in ((OLD, NEW), (OLD, OLD)):
         with pytest.raises(Unauthenticated):
@@ -130,7 +130,7 @@ async def test_a_dead_token_verifies_nothing(house: Accounts, passwords: Interru
 
 @on_sqlite
 async def test_the_same_password_is_no_other(house: Accounts, database: Database) -> None:
-    """The same password again is a fault of the new one, right or wrong, and no session ends."""
+    """The current password as the new one is a fault of the new one, right or wrong, and no session ends."""
     await house.add("ada", OLD)
     token, other = [(await house.log_in("ada", OLD, HERE)).value for _ in range(2)]
     for same in (OLD, NEW):
@@ -144,8 +144,8 @@ async def test_two_changes_at_once(open_database: OpenDatabase, passwords: Passw
     first, second = (Accounts(open_database(), passwords, Registrations(10)) for _ in range(2))
     await first.add("ada", OLD)
     token = (await first.log_in("ada", OLD, HERE)).value
-    asked = (first.change_password(token, OLD, NEW, HERE), second.change_password(token, OLD, OTHER, HERE))
-    ends = await asyncio.gather(*asked, return_exceptions=True)
+    changes = (first.change_password(token, OLD, NEW, HERE), second.change_password(token, OLD, OTHER, HERE))
+    ends = await asyncio.gather(*changes, return_exceptions=True)
     assert {"NoneType", "WrongPassword"} == {type(end).__name__ for end in ends}
     await first.log_in("ada", NEW if ends[0] is None else OTHER, HERE)
 
@@ -154,7 +154,7 @@ async def test_two_changes_at_once(open_database: OpenDatabase, passwords: Passw
 async def test_a_change_that_another_overtakes(
     house: Accounts, passwords: Interrupted, asking: int, refused: type[Refused]
 ) -> None:
-    """The verified digest is compared again at the end: the first change stands; a session that it ended changes nothing."""
+    """The verified digest is compared again at the end, so the first change wins. A session ended by it changes nothing."""
     await house.add("ada", OLD)
     tokens = [(await house.log_in("ada", OLD, HERE)).value for _ in range(2)]
     passwords.meanwhile = lambda: house.change_password(tokens[0], OLD, NEW, HERE)
@@ -164,7 +164,7 @@ async def test_a_change_that_another_overtakes(
 
 
 async def test_a_token_that_dies_meanwhile(house: Accounts, passwords: Interrupted, database: Database) -> None:
-    """A session that ends while its password is verified does not change it."""
+    """If a session ends while its password is verified, the password does not change."""
     await house.add("ada", OLD)
     token = (await house.log_in("ada", OLD, HERE)).value
     passwords.meanwhile = lambda: database.write(end_all, token)
@@ -174,7 +174,7 @@ async def test_a_token_that_dies_meanwhile(house: Accounts, passwords: Interrupt
 
 
 async def test_a_login_that_a_change_overtakes(house: Accounts, passwords: Interrupted, database: Database) -> None:
-    """A login with the old password that is under way starts no session, and does not restore its digest."""
+    """If a change overtakes a login with the old password, the login starts no session and does not restore its digest."""
     await house.add("ada", OLD)
     token = (await house.log_in("ada", OLD, HERE)).value
     await outdate(database)
@@ -187,7 +187,7 @@ async def test_a_login_that_a_change_overtakes(house: Accounts, passwords: Inter
 
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 async def test_a_login_that_commits_last(house: Accounts, database: Database) -> None:
-    """A change waits for a login that has compared its digest but not committed, and ends its session too."""
+    """A change waits for a login that has compared its digest but not committed. It ends that login's session too."""
     await house.add("ada", OLD)
     asking = (await house.log_in("ada", OLD, HERE)).value
     under_way = asyncio.Event()
@@ -210,7 +210,7 @@ async def test_a_login_that_commits_last(house: Accounts, database: Database) ->
 
 
 async def test_a_digest_that_is_upgraded_meanwhile(house: Accounts, passwords: Interrupted, database: Database) -> None:
-    """A newer digest of the same password changes nothing for its user: logins and changes still work."""
+    """If a login upgrades the digest meanwhile, the same password still logs in and can be changed."""
     await house.add("ada", OLD)
     token = (await house.log_in("ada", OLD, HERE)).value
     for act in (lambda: house.log_in("ada", OLD, HERE), lambda: house.change_password(token, OLD, NEW, HERE)):

@@ -32,7 +32,7 @@ def passwords() -> Iterator[Passwords]:
 
 
 async def test_each_login_is_a_session(clocked_database: Database, clock: FakeClock, passwords: Passwords) -> None:
-    """The user's sessions are listed with their instants and devices, the latest first; the asking one is marked."""
+    """The user's sessions are listed with their instants and devices, the latest first. The current one is marked."""
     house = Accounts(clocked_database, passwords, Registrations(10))
     await house.register("ada", "correct horse", "here")
     await house.register("bob", "correct horse", "here")
@@ -44,7 +44,7 @@ async def test_each_login_is_a_session(clocked_database: Database, clock: FakeCl
     assert [("", False), ("Firefox on Android", True)] == [(one.agent, one.current) for one in listed]
     assert [(T0, T0 + TOKEN_LIFETIME)] == [(one.created_at, one.expires_at) for one in listed[1:]]
     assert [True, False] == [one.current for one in await clocked_database.read(sessions, second.value)]
-    # Nothing in them opens anything.
+    # No member of a session can be used as a token.
     for one in listed:
         for value in (str(one.id), one.agent or "x"):
             with pytest.raises(Unauthenticated):
@@ -72,7 +72,7 @@ async def test_the_name_of_a_device_is_short(database: Database) -> None:
 
 
 async def test_ending_one_session(open_database: OpenDatabase) -> None:
-    """An ended session is dead at once, in other processes too; it cannot be ended twice, and others go on."""
+    """An ended session is dead at once, also in other processes. It cannot be ended twice, and others stay alive."""
     here, there = open_database(), open_database()
     ada = await person(here)
     other = (await here.write(issue_token, ada.account.id)).value
@@ -83,7 +83,7 @@ async def test_ending_one_session(open_database: OpenDatabase) -> None:
     with pytest.raises(UnknownSession):
         await there.write(end_session, ada.token, ended.id)
     assert ada.account == await there.read(authenticate, ada.token)
-    # One's own is a session like any other.
+    # The current session can be ended like any other.
     [own] = await here.read(sessions, ada.token)
     await here.write(end_session, ada.token, own.id)
     with pytest.raises(Unauthenticated):
@@ -91,7 +91,7 @@ async def test_ending_one_session(open_database: OpenDatabase) -> None:
 
 
 async def test_nobody_ends_a_session_of_somebody_else(database: Database) -> None:
-    """The session of another user is unknown, and goes on."""
+    """The session of another user is unknown, and stays alive."""
     ada, eve = await person(database), await person(database)
     [hers] = await database.read(sessions, ada.token)
     with pytest.raises(UnknownSession):

@@ -1,4 +1,4 @@
-"""Rate limits, by a clock that the test turns."""
+"""Rate limits, with a clock that the test turns."""
 
 import math
 from contextlib import suppress
@@ -30,13 +30,13 @@ class Seconds:
 
 @pytest.fixture
 def clock() -> Seconds:
-    """The clock of the throttle."""
+    """The throttle's clock."""
     return Seconds()
 
 
 @pytest.fixture
 def logins(clock: Seconds) -> FailedLogins:
-    """Delays without any failures yet."""
+    """Delays without any failure so far."""
     return FailedLogins(600, clock)
 
 
@@ -61,7 +61,7 @@ def test_the_delay_grows_to_a_minute(logins: FailedLogins) -> None:
 
 
 def test_the_delay_passes(logins: FailedLogins, clock: Seconds) -> None:
-    """After the delay one may try again; the refusal tells the rest of it in whole seconds, rounded up."""
+    """After the delay a try is allowed again. The refusal has the rest of the delay in whole seconds, rounded up."""
     for _ in range(FREE_FAILURES + 2):
         logins.failed("ada", "here")
     assert 4 == wait(logins)
@@ -74,7 +74,7 @@ def test_the_delay_passes(logins: FailedLogins, clock: Seconds) -> None:
 
 
 def test_a_rival_delays_nobody(logins: FailedLogins) -> None:
-    """Failures count for a name at an address: the same name elsewhere and another name here do not wait."""
+    """Failures count for a name at an address. The same name elsewhere and another name here do not wait."""
     for _ in range(50):
         logins.failed("ada", "there")
     assert (60, 0, 0) == (wait(logins, "ada", "there"), wait(logins, "ada", "here"), wait(logins, "bob", "there"))
@@ -91,7 +91,7 @@ def test_a_success_forgets(logins: FailedLogins) -> None:
 
 
 def test_an_hour_forgets(logins: FailedLogins, clock: Seconds) -> None:
-    """After an hour without a failure the next one is the first."""
+    """An hour after the last failure, the next one counts as the first."""
     for _ in range(FREE_FAILURES + 9):
         logins.failed("ada", "here")
     clock.now += 3600.5
@@ -100,7 +100,7 @@ def test_an_hour_forgets(logins: FailedLogins, clock: Seconds) -> None:
 
 
 def test_the_memory_is_bounded(logins: FailedLogins, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond a bound the oldest failures are forgotten first, so that invented names cannot fill the memory."""
+    """Beyond a limit the oldest failures are forgotten first, so invented names cannot fill the memory."""
     monkeypatch.setattr("saleroom.accounts.service.throttle.ENTRIES_MAX", 3)
     for name in ("ada", "bob", "cy", "ada", "dee"):
         for _ in range(FREE_FAILURES):
@@ -135,7 +135,7 @@ def test_only_failures_count_for_a_network(clock: Seconds) -> None:
 
 
 def test_one_try_at_a_time_after_the_free_ones(clock: Seconds) -> None:
-    """Once there is a delay, only one try runs at a time, as its failure may delay the next."""
+    """Once there is a delay, only one try runs at a time, because its failure may delay the next."""
     logins = FailedLogins(600, clock)
     for _ in range(FREE_FAILURES):
         logins.failed("ada", "there")
@@ -167,12 +167,12 @@ def test_names_fill_no_memory(logins: FailedLogins) -> None:
     ],
 )
 def test_networks(address: str, place: str) -> None:
-    """An IPv4 address is a network of its own; of an IPv6 address the first 64 bits are, as one home has them."""
+    """An IPv4 address is a network. Of an IPv6 address the first 64 bits are the network, as one home has them."""
     assert place == network(address)
 
 
 def test_registrations_per_address() -> None:
-    """Each address may register so many an hour; the refusal tells a wait of at most an hour."""
+    """Each address may register so many accounts an hour. The refusal has a wait of at most an hour."""
     registrations = Registrations(3)
     for address in ("here", "there"):
         for _ in range(3):
@@ -185,7 +185,7 @@ def test_registrations_per_address() -> None:
 
 
 def test_a_token_has_a_burst_and_then_a_rate(clock: Seconds) -> None:
-    """A key may take as many at once as its bucket holds, then so many a second; other keys do not matter."""
+    """A key may take as many at once as its bucket holds, then so many a second. Other keys do not matter."""
     rates = RateLimit(20, 40, clock)
 
     def taken(key: str, times: int) -> int:
@@ -205,7 +205,7 @@ def test_a_token_has_a_burst_and_then_a_rate(clock: Seconds) -> None:
 
 
 def test_buckets_that_are_full_again_are_forgotten(clock: Seconds, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Full buckets are forgotten, and of too many the one used longest ago."""
+    """Full buckets are forgotten. If there are too many, the one unused for longest is forgotten."""
     rates = RateLimit(20, 40, clock)
     for number in range(1000):
         rates.take(f"{number}")

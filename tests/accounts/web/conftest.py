@@ -1,4 +1,4 @@
-"""What these tests share with those of the other pages: a seller at a browser, and a house that logs no error."""
+"""The fixtures that these tests share with those of the other pages: a seller's browser, and a house that logs no error."""
 
 from tests.bidding.web.conftest import come, seller
 from tests.http.conftest import errors_logged

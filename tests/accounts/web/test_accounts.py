@@ -1,4 +1,4 @@
-"""Register, log in and log out by the forms: tokens, cookies, and what a form says when it is refused."""
+"""The forms to register, log in and log out: tokens, cookies, and refusals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 class Browser:
-    """Somebody at a browser: it keeps cookies, follows no redirect, and fills in the hidden token of a form."""
+    """A browser. It keeps cookies, follows no redirect, and fills in the hidden token of a form."""
 
     def __init__(self, house: House) -> None:
         self.http = httpx.Client(base_url=house.base, timeout=30)
@@ -44,7 +44,7 @@ class Browser:
         return self.send("/", "/session/end")
 
     def viewer(self) -> str | None:
-        """Return who is logged in, as the header says."""
+        """Return the user that the header names as logged in, or None."""
         shown = self.page("/").all("li", class_="viewer")
         return shown[0].text.removeprefix("Logged in as ") if shown else None
 
@@ -58,7 +58,7 @@ def browser(house: House) -> Iterator[Browser]:
 
 
 def test_who_registers_is_logged_in(browser: Browser, house: House) -> None:
-    """Registering makes the account, logs in, goes home, and the header says who one is."""
+    """Registering creates the account, logs in and leads home, and the header shows the name."""
     response = browser.register("First.Visitor")
     assert (303, "/") == (response.status_code, response.headers["location"])
     assert "first.visitor" == browser.viewer()
@@ -67,7 +67,7 @@ def test_who_registers_is_logged_in(browser: Browser, house: House) -> None:
 
 
 def test_log_in_and_out(browser: Browser, house: House) -> None:
-    """The cookie holds the API's own token; logging out ends it everywhere at once and takes the cookie away."""
+    """The cookie holds the API's own token. Logging out ends the session everywhere at once and deletes the cookie."""
     house.user("ada")
     response = browser.log_in("ADA")
     assert (303, "/") == (response.status_code, response.headers["location"])
@@ -83,7 +83,7 @@ def test_log_in_and_out(browser: Browser, house: House) -> None:
 
 
 def test_the_session_cookie_is_out_of_reach(browser: Browser, house: House) -> None:
-    """The session's cookie is kept from scripts, from other sites' requests, and lasts as long as its token."""
+    """The session's cookie is hidden from scripts and other sites' requests, and lasts as long as its token."""
     house.user("ada")
     [cookie] = cookies(browser.log_in("ada"), "saleroom_session")
     _, *attributes = cookie.split("; ")
@@ -94,13 +94,13 @@ def test_the_session_cookie_is_out_of_reach(browser: Browser, house: House) -> N
 
 
 def test_over_https_the_cookie_never_leaves_it(serve_house: ServeHouse) -> None:
-    """Where the house is reached by https, the cookies are Secure and named so that no neighbour can set them."""
+    """If the public address is https, the cookies are Secure, and their names keep other hosts from setting them."""
     served = serve_house(public_url="https://sales.example.org")
     served.user("ada")
     form = httpx.get(f"{served.base}/login")
     [forgery] = cookies(form, "__Host-saleroom_csrf")
     assert {"Path=/", "HttpOnly", "SameSite=Lax", "Secure"} == set(forgery.split("; ")[1:])
-    # The test speaks plain http, over which a client keeps no Secure cookie: it is sent by hand.
+    # The test speaks plain http, over which a client sends no Secure cookie: the test sends it itself.
     fields = {"username": "ada", "password": PASSWORD, "csrfToken": Page(form).one("input", name="csrfToken")["value"]}
     response = httpx.post(f"{served.base}/session", data=fields, headers={"Cookie": forgery.split(";")[0]})
     assert 303 == response.status_code
@@ -115,7 +115,7 @@ def test_over_https_the_cookie_never_leaves_it(serve_house: ServeHouse) -> None:
 @pytest.mark.parametrize("path", ["/session", "/session/end", "/register"])
 @pytest.mark.parametrize("token", [None, "", "f" * 64])
 def test_a_form_without_its_token_does_nothing(house: House, path: str, token: str | None) -> None:
-    """A form from elsewhere lacks the token: 403 as a page, no account, no session."""
+    """A form from another site lacks the token: the answer is 403 as a page, without an account or a session."""
     account = {"username": f"forged.{next(_numbers)}", "password": PASSWORD}
     response = house.stranger.post(path, data=account | ({} if token is None else {"csrfToken": token}))
     assert 403 == response.status_code
@@ -125,7 +125,7 @@ def test_a_form_without_its_token_does_nothing(house: House, path: str, token: s
 
 
 def test_a_token_is_bound_to_its_cookie(browser: Browser, house: House) -> None:
-    """Another browser's token is worth nothing."""
+    """Another browser's token is refused."""
     stolen = Page(house.stranger.get("/login")).one("input", name="csrfToken")["value"]
     browser.page("/login")
     fields = {"csrfToken": stolen, "username": "ada", "password": PASSWORD}
@@ -133,12 +133,12 @@ def test_a_token_is_bound_to_its_cookie(browser: Browser, house: House) -> None:
 
 
 def test_a_page_without_a_form_sets_no_cookie(house: House) -> None:
-    """Who only looks gets no cookie."""
+    """A page without a form sets no cookie."""
     assert "set-cookie" not in httpx.get(house.base).headers
 
 
 def test_a_wrong_password_is_told_kindly(browser: Browser, house: House) -> None:
-    """A wrong password gets the form again with 422, with the name one typed and without the password."""
+    """A wrong password gets the form again with 422, with the typed name and without the password."""
     house.user("ada")
     response = browser.log_in("ada", "wrong password")
     form = Page(response)
@@ -150,7 +150,7 @@ def test_a_wrong_password_is_told_kindly(browser: Browser, house: House) -> None
 
 
 def test_an_empty_login_names_both_fields(browser: Browser) -> None:
-    """A login without its fields gets the form again with 400 and a word at each field."""
+    """A login without its fields gets the form again with 400 and a message at each field."""
     response = browser.log_in("", "")
     form = Page(response)
     assert 400 == response.status_code
@@ -172,7 +172,7 @@ def test_too_many_failures_wait(browser: Browser, house: House) -> None:
 
 
 def test_all_faults_of_a_registration_come_at_once(browser: Browser) -> None:
-    """A bad username and a bad password are both named, with 400, and nothing is registered."""
+    """A bad username and a bad password are both reported, with 400, and nothing is registered."""
     response = browser.register("a b", "short")
     form = Page(response)
     assert 400 == response.status_code
@@ -192,7 +192,7 @@ def test_a_taken_name_is_told(browser: Browser, house: House) -> None:
 
 
 def test_markup_in_a_form_stays_text(browser: Browser) -> None:
-    """What was typed as a username is given back as text."""
+    """Markup typed as a username comes back as text."""
     hostile = '"><script>alert(1)</script>'
     form = Page(browser.log_in(hostile))
     assert hostile == form.one("input", id="username")["value"]
@@ -201,7 +201,7 @@ def test_markup_in_a_form_stays_text(browser: Browser) -> None:
 
 
 def test_who_cannot_log_in_at_once_is_registered_all_the_same(browser: Browser, house: House) -> None:
-    """If the login after a registration has to wait, the account is there and the form to log in says why."""
+    """If the login after a registration has to wait, the account exists, and the form to log in says why."""
     for _ in range(5):
         browser.log_in("patient.one", "wrong password")
     response = browser.register("patient.one")
@@ -211,7 +211,7 @@ def test_who_cannot_log_in_at_once_is_registered_all_the_same(browser: Browser, 
 
 
 def test_closed_registration_is_told(serve_house: ServeHouse) -> None:
-    """Where registration is closed, no page offers it, and the form's address refuses with 403."""
+    """If registration is closed, no page offers it, and the form's address refuses with 403."""
     served = serve_house(registration="closed")
     assert [] == Page(served.stranger.get("/")).all("a", href="/register")
     form = Page(served.stranger.get("/register"))
@@ -232,7 +232,7 @@ def test_who_is_logged_in_needs_no_form(browser: Browser, house: House) -> None:
 
 
 def test_both_forms_lead_back(browser: Browser, house: House) -> None:
-    """Where one came from is carried through either form, and from one to the other, and through a mistake."""
+    """The page to return to is kept by either form, from one to the other, and after a mistake."""
     house.user("ada")
     where = "/lots/x?before=3&a=b"
     form = browser.page("/login?next=%2Flots%2Fx%3Fbefore%3D3%26a%3Db")
@@ -255,7 +255,7 @@ def test_both_forms_lead_back(browser: Browser, house: House) -> None:
     "address", ["https://evil.example/", "//evil.example", "/\\evil.example", "x", "/a\r\nb: c", "/é"]
 )
 def test_a_form_leads_nowhere_else(browser: Browser, house: House, address: str) -> None:
-    """Whatever a form says of where one came from, one stays in the house."""
+    """A form never leads to another host, whatever its `next` says."""
     house.user("ada")
     assert "/" == Page(browser.http.get("/login", params={"next": address})).one("input", name="next")["value"]
     response = browser.send("/login", "/session", username="ada", password=PASSWORD, next=address)
@@ -264,7 +264,7 @@ def test_a_form_leads_nowhere_else(browser: Browser, house: House, address: str)
 
 
 def test_refusals_are_in_the_readers_language(browser: Browser, house: House) -> None:
-    """A wrong password, a wait and the faults of fields are told in the language of the form."""
+    """A wrong password, a wait and the faults of fields are reported in the language of the form."""
     browser.http.headers["Accept-Language"] = "de"
     name = house.newcomer().name
     assert "gehören nicht zusammen" in Page(browser.log_in(name, "wrong password")).one("p", role="alert").text
@@ -278,7 +278,7 @@ def test_refusals_are_in_the_readers_language(browser: Browser, house: House) ->
 
 
 def test_password_managers_understand_the_forms(house: House) -> None:
-    """The fields say what they are for, and a new password how long it must be."""
+    """The fields state their purpose, and a new password its minimum length."""
     login, register = (Page(house.stranger.get(path)) for path in ("/login", "/register"))
     for form, password in ((login, "current-password"), (register, "new-password")):
         assert "username" == form.one("input", id="username")["autocomplete"]
@@ -289,7 +289,7 @@ def test_password_managers_understand_the_forms(house: House) -> None:
 
 @pytest.mark.parametrize("value", ["AAAAAAAAAAAAAA==", "", "rubbish", '"', "%00", "a" * 3000, "é"])
 def test_a_dead_session_is_none(house: House, value: str) -> None:
-    """A cookie whose token is unknown or malformed means no more than: not logged in; logging out takes it away."""
+    """A cookie with an unknown or malformed token means a visitor who is not logged in. Logging out deletes it."""
     headers = [(b"cookie", f"saleroom_session={value}".encode()), (b"x-requested-with", b"test")]
     for path in ("/", "/login", "/docs"):
         response = httpx.get(f"{house.base}{path}", headers=headers)
@@ -316,7 +316,7 @@ def test_a_dead_session_is_none(house: House, value: str) -> None:
     ],
 )
 def test_a_malformed_form_is_refused(house: House, body: bytes, headers: dict[str, str], status: int) -> None:
-    """Whatever is sent in place of a form gets a page with a 4xx, and no session."""
+    """A malformed form gets a page with a 4xx, and no session."""
     response = house.anyone.post("/session", content=body, headers=headers)
     assert status == response.status_code
     assert Page(response).heading

@@ -1,4 +1,4 @@
-"""The form for another password."""
+"""The form to change the password."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATH = "/mine/password"
 
 @pytest.fixture
 def house(sqlite_house: House) -> House:
-    """A house on SQLite: what a database makes a difference to is tested below the pages."""
+    """A house on SQLite: differences between the databases are tested below the pages."""
     return sqlite_house
 
 
@@ -26,7 +26,7 @@ def change(visitor: Visitor, current: str = PASSWORD, new: str = NEW) -> httpx.R
 
 
 def test_another_password(come: Come, house: House, seller: User) -> None:
-    """It says what happened: the other devices are logged out, this one is not, and the new password counts."""
+    """The page reports the change: the other devices are logged out, this one is not, and the new password works."""
     visitor, other = come(), come(house.log_in(seller.name))
     assert PATH in visitor.page("/mine/sessions").links
     changed = change(visitor)
@@ -42,21 +42,21 @@ def test_another_password(come: Come, house: House, seller: User) -> None:
 
 
 def test_password_managers_understand_it(come: Come, seller: User) -> None:
-    """Each field says what it is for, whose password it is, and how long a new one must be; none has an upper bound."""
+    """Each field states its purpose, the form its user, and the new password its minimum length. None has a maximum."""
     form = come().page(PATH)
-    told = [(e["name"], e["autocomplete"]) for e in form.all("input") if "autocomplete" in e.attributes]
+    fields = [(e["name"], e["autocomplete"]) for e in form.all("input") if "autocomplete" in e.attributes]
     assert [
         ("username", "username"),
         ("currentPassword", "current-password"),
         ("newPassword", "new-password"),
-    ] == told
+    ] == fields
     assert seller.name == form.one("input", name="username")["value"]
     assert "8" == form.one("input", id="newPassword")["minlength"]
     assert [] == [e for e in form.all("input") if "maxlength" in e.attributes]
 
 
 @pytest.mark.parametrize(
-    ("current", "new", "status", "told"),
+    ("current", "new", "status", "messages"),
     [
         ("wrong password", NEW, 403, {"currentPassword": "This is not your current password. Nothing was changed."}),
         (PASSWORD, "short", 400, {"newPassword": "A password has 8 to 256 characters."}),
@@ -70,15 +70,15 @@ def test_password_managers_understand_it(come: Come, seller: User) -> None:
     ],
 )
 def test_faults_are_told_at_their_field(
-    come: Come, house: House, current: str, new: str, status: int, told: dict[str, str]
+    come: Come, house: House, current: str, new: str, status: int, messages: dict[str, str]
 ) -> None:
-    """All at once, with the cursor there, and no password comes back."""
+    """All faults come at once, the focus is at a faulty field, and no password comes back."""
     user = house.newcomer()
     answer = change(come(user), current, new)
     form = Page(answer)
     assert status == answer.status_code
     wrong = form.all("input", **{"aria-invalid": "true"})
-    assert told == {e["name"]: form.one("small", id=e["aria-describedby"]).text for e in wrong}
+    assert messages == {e["name"]: form.one("small", id=e["aria-describedby"]).text for e in wrong}
     assert all("autofocus" in e.attributes for e in wrong)
     assert "Please check the marked fields." in form.one("p", role="alert").text
     assert ["", ""] == [e["value"] for e in form.all("input", type="password")]
@@ -102,7 +102,7 @@ def test_it_speaks_german(come: Come) -> None:
 
 
 def test_it_is_for_who_is_logged_in(come: Come, house: House) -> None:
-    """A stranger is led to the login, and back; so is a user who is logged out while the form is open."""
+    """A stranger is led to the login and back. So is a user who is logged out while the form is open."""
     to_form = (303, f"/login?next={PATH}")
     answer = come(None).http.get(PATH)
     assert to_form == (answer.status_code, answer.headers["location"])
@@ -124,6 +124,6 @@ def test_it_cannot_be_forged(house: House, seller: User) -> None:
 
 
 def test_password_managers_find_the_form(come: Come) -> None:
-    """The address that they know leads to it."""
+    """The standard address for changing a password leads to the form."""
     answer = come().http.get("/.well-known/change-password")
     assert (303, PATH) == (answer.status_code, answer.headers["location"])

@@ -36,12 +36,12 @@ def test_each_piece_has_its_pictures(piece: Piece) -> None:
 
 @pytest.mark.parametrize("piece", first(len(KINDS)), ids=lambda piece: piece.thing)
 def test_the_script_draws_the_pictures_again(piece: Piece) -> None:
-    """What scripts/demo_pictures draws is what the file shows, but for what its compression loses."""
+    """scripts/demo_pictures draws the pictures in the files, except for the loss of compression."""
     assert difference(draw(piece.thing, piece.colours, 0), Image.open(piece.file(0))) < 3
 
 
 def test_no_two_pictures_are_alike() -> None:
-    """Each piece and view has a picture of its own, and no file belongs to no piece."""
+    """Each piece and view has a separate picture, and no file is unused."""
     files = [piece.file(view) for piece in PIECES for view in range(len(VIEWS))]
     assert len(files) == len({file.read_bytes() for file in files})
     assert set(files) == set(files[0].parent.iterdir())
@@ -56,14 +56,14 @@ def test_a_page_of_the_catalogue_shows_one_piece_of_each_kind() -> None:
 
 
 def test_the_catalogue_starts_again_after_its_last_piece() -> None:
-    """Each round has all pieces once."""
+    """Each round has every piece once."""
     shown = first(2 * len(PIECES))
     assert set(PIECES) == set(shown[: len(PIECES)]) == set(shown[len(PIECES) :])
 
 
 @pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
 def test_a_piece_is_described_as_a_house_takes_it(piece: Piece) -> None:
-    """Names and descriptions keep to the house's limits, and an estimate is a range."""
+    """Names and descriptions are within the house's limits, and an estimate is a range."""
     assert 5 < len(piece.name) <= 80
     assert 60 < len(piece.description) < 2000
     low, high = piece.estimate

@@ -1,4 +1,4 @@
-"""`saleroom demo` as people run it: a process whose house is looked at from outside."""
+"""`saleroom demo` as users run it: a process whose house is tested from outside."""
 
 import re
 import signal
@@ -15,12 +15,12 @@ import pytest
 from tests.process import PROGRAM, environment, wait_until
 
 PATIENCE_SECONDS = 120.0
-"""The house starts, twenty people register and lots are put up, on a machine that may be busy."""
+"""Time for a busy machine to start the house, register twenty users and list the lots."""
 STOP_SECONDS = 30.0
 
 
 class Demo:
-    """A running demo in `folder`, in which it also makes its temporary folder."""
+    """A running demo in `folder`, where it also makes its temporary folder."""
 
     def __init__(self, folder: Path, *arguments: str, **settings: str) -> None:
         self._output, self._errors = folder / "stdout.txt", folder / "stderr.txt"
@@ -66,7 +66,7 @@ class Demo:
 
 @pytest.fixture
 def demos(tmp_path: Path) -> Iterator[list[Demo]]:
-    """A list of demos, which are ended after the test."""
+    """A list of demos that are ended after the test."""
     started: list[Demo] = []
     yield started
     for demo in started:
@@ -84,7 +84,7 @@ def lots(url: str, status: str) -> list[dict[str, Any]]:
 
 
 def test_a_demo_is_furnished_and_goes_on(tmp_path: Path, demos: list[Demo]) -> None:
-    """The demo prints addresses; lots have photos and bids; one closes and another follows; Ctrl-C leaves nothing behind."""
+    """The demo prints addresses. Lots have photos and bids, one closes and another follows. Ctrl-C leaves nothing behind."""
     foreign = tmp_path / "own.db"
     demos.append(Demo(tmp_path, "--port", "0", "--lots", "6", "--speed", "8", database=f"sqlite:///{foreign}"))
     demo = demos[0]

@@ -1,4 +1,4 @@
-"""Faults planted in the record of a correct house, each with the kind of violation that the judge must find."""
+"""Faults planted in the record of a correct house, each with the kind of violation that must be found."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -26,7 +26,7 @@ def planted(kind: Kind) -> Callable[[Plant], Plant]:
 
 
 def accepted(record: Record) -> list[Attempt]:
-    """Return the accepted bids with a row of their own; there must be some."""
+    """Return the accepted bids that have a row in the history. Skip the example if there are none."""
     return some([attempt for attempt in record.attempts if any(reply.bid for reply in attempt.accepted)])
 
 
@@ -59,7 +59,7 @@ def change_final(lot: LotRecord, **changes: object) -> None:
 
 
 def look_again(record: Record, lot: LotRecord, after: float = 1.0, **changes: object) -> None:
-    """Add a look at the end of all, in the final state but for `changes`."""
+    """Add a look after all others, in the final state except for `changes`."""
     assert lot.final is not None
     last = max(read.received for read in record.looks) + after
     record.looks.append(Look("gid", last, last + 0.1, structs.replace(lot.final, **changes)))
@@ -69,14 +69,14 @@ def look_again(record: Record, lot: LotRecord, after: float = 1.0, **changes: ob
 def a_row_is_missing(record: Record, lot: LotRecord) -> None:
     """An acknowledged bid is taken out of the history."""
     assert accepted(record)
-    told = {(reply.bid.bidder, reply.bid.amount) for a in record.attempts for reply in a.accepted if reply.bid}
-    places = [place for place in own_rows(lot) if (lot.history[place].bidder, lot.history[place].amount) in told]
+    answered = {(reply.bid.bidder, reply.bid.amount) for a in record.attempts for reply in a.accepted if reply.bid}
+    places = [place for place in own_rows(lot) if (lot.history[place].bidder, lot.history[place].amount) in answered]
     del lot.history[some(places)[0]]
 
 
 @planted(Kind.DOUBLED_BID)
 def a_row_stands_twice(record: Record, lot: LotRecord) -> None:
-    """An acknowledged bid is recorded once more."""
+    """An acknowledged bid is recorded twice."""
     bid = accepted(record)[0].accepted[0].bid
     assert bid is not None
     lot.history.append(bid)
@@ -84,7 +84,7 @@ def a_row_stands_twice(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.INVENTED_BID)
 def nobody_placed_it(record: Record, lot: LotRecord) -> None:
-    """The history has a bid of one of ours that was never placed."""
+    """The history has a bid by one of our bidders that was never placed."""
     lot.history.append(Bid(10**9, "test.0", 0))
 
 
@@ -98,7 +98,7 @@ def two_rows_change_places(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.EQUAL_PRICES)
 def two_rows_are_alike(record: Record, lot: LotRecord) -> None:
-    """A bid has the price of the one before, although neither is automatic."""
+    """A bid has the price of the one before, although both are not automatic."""
     some(lot.history)
     lot.history.append(structs.replace(lot.history[-1], bidder="test.4", automatic=False))
     lot.history[-2] = structs.replace(lot.history[-2], automatic=False)
@@ -112,7 +112,7 @@ def an_automatic_bid_goes_too_far(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.WRONG_PRICE)
 def it_is_recorded_dearer(record: Record, lot: LotRecord) -> None:
-    """The recorded price is more than was asked."""
+    """The recorded price is higher than the bid."""
     attempt = some([attempt for attempt in accepted(record) if attempt.maximum is None])[0]
     attempt.amount = attempt.ask - 1
 
@@ -142,7 +142,7 @@ def an_old_state_is_shown(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.PRICE_FELL)
 def a_bid_is_forgotten(record: Record, lot: LotRecord) -> None:
-    """A late look shows one bid less, at the same price."""
+    """A late look shows one bid too few, at the same price."""
     look_again(record, lot, count=len(some(lot.history)) - 1)
 
 
@@ -154,7 +154,7 @@ def the_lot_goes_to_another(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.WRONG_WINNER)
 def it_is_sold_for_less(record: Record, lot: LotRecord) -> None:
-    """The closed lot has a price that is not the last one."""
+    """The closed lot has a price other than the last one."""
     some(lot.history)
     change_final(lot, price=lot.history[-1].amount - 1)
 
@@ -187,14 +187,14 @@ def the_result_changes(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.LATE_BID)
 def the_last_bid_is_late(record: Record, lot: LotRecord) -> None:
-    """A bid is dated at the very end."""
+    """A bid is dated at the end itself."""
     some(lot.history)
     change_final(lot, ends=lot.history[-1].placed)
 
 
 @planted(Kind.LATE_BID)
 def a_bid_is_taken_after_the_close(record: Record, lot: LotRecord) -> None:
-    """A bid sent after a look had shown the lot closed is accepted."""
+    """A bid is accepted although it was sent after a look had shown the lot closed."""
     attempt = accepted(record)[-1]
     sent = 100.0 + max(read.received for read in record.looks)
     attempt.replies = [structs.replace(attempt.accepted[0], sent=sent, received=sent + 1)]
@@ -221,7 +221,7 @@ def the_end_comes_nearer(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.TAKEN_TOO_LOW)
 def too_little_is_enough(record: Record, lot: LotRecord) -> None:
-    """A bid at a price that the lot already had is accepted."""
+    """A bid at the lot's current price is accepted."""
     attempt = accepted(record)[-1]
     attempt.amount = START - STEP
     attempt.maximum = None
@@ -236,14 +236,14 @@ def enough_is_refused(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.WRONG_REFUSAL)
 def the_least_follows_no_price(record: Record, lot: LotRecord) -> None:
-    """A refusal has a minimum that follows no price."""
+    """A refusal has a minimum that belongs to no price."""
     attempt, place = refused(record, "bid_too_low")
     change_reply(attempt, place, minimum=10**9)
 
 
 @planted(Kind.WRONG_REFUSAL)
 def the_least_is_out_of_date(record: Record, lot: LotRecord) -> None:
-    """A late refusal has an old minimum."""
+    """A late refusal has an outdated minimum."""
     some(lot.history)
     last = max(read.received for read in record.looks)
     reply = Reply(sent=last + 1, received=last + 2, status=409, code="bid_too_low", minimum=START)
@@ -260,7 +260,7 @@ def one_who_never_bid_leads(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.WRONG_REFUSAL)
 def it_closes_too_early(record: Record, lot: LotRecord) -> None:
-    """A bid is refused for an end that was extended before."""
+    """A bid is refused as too late, for an end that had already been extended."""
     attempt, place = refused(record, "auction_closed")
     change_reply(attempt, place, ends=(attempt.replies[place].ends or 0) - 1)
 
@@ -276,21 +276,21 @@ def a_repeat_gets_other_words(record: Record, lot: LotRecord) -> None:
 def a_repeat_is_refused(record: Record, lot: LotRecord) -> None:
     """The same key is refused after it was accepted."""
     attempt = accepted(record)[0]
-    told = attempt.accepted[-1].received
-    attempt.replies.append(Reply(sent=told + 1, received=told + 2, status=409, code="already_leading"))
+    received = attempt.accepted[-1].received
+    attempt.replies.append(Reply(sent=received + 1, received=received + 2, status=409, code="already_leading"))
 
 
 @planted(Kind.REPEAT_DIFFERS)
 def two_at_once_are_told_apart(record: Record, lot: LotRecord) -> None:
     """Of two simultaneous requests with one key one is accepted, and the other refused as too low."""
     attempt = some([attempt for attempt in accepted(record) if attempt.maximum is None])[0]
-    told = attempt.accepted[0]
-    attempt.replies.append(structs.replace(told, status=409, code="bid_too_low", minimum=START, view=None, bid=None))
+    reply = attempt.accepted[0]
+    attempt.replies.append(structs.replace(reply, status=409, code="bid_too_low", minimum=START, view=None, bid=None))
 
 
 @planted(Kind.CONTRADICTION)
 def leading_without_leading(record: Record, lot: LotRecord) -> None:
-    """An answer says that the bidder leads and names another leader."""
+    """An answer says that the bidder leads, and names another leader."""
     attempt = accepted(record)[0]
     place = attempt.replies.index(attempt.accepted[0])
     change_reply(attempt, place, leading=not attempt.replies[place].leading)
@@ -298,7 +298,7 @@ def leading_without_leading(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.CONTRADICTION)
 def the_least_does_not_follow(record: Record, lot: LotRecord) -> None:
-    """An open lot shows a minimum that is not its price and a step."""
+    """An open lot shows a minimum that is not its price plus a step."""
     read = some([read for read in record.looks if read.view.status == "open"])[0]
     view = structs.replace(read.view, minimum=(read.view.minimum or 0) + 1)
     record.looks[record.looks.index(read)] = structs.replace(read, view=view)
@@ -312,6 +312,6 @@ def a_price_has_two_decimals(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.UNEXPECTED_ANSWER)
 def an_internal_error(record: Record, lot: LotRecord) -> None:
-    """A bid is answered 500."""
+    """A bid gets a 500."""
     attempt = some(record.attempts)[0]
     attempt.replies.append(Reply(sent=0, received=1, status=500, code="internal_error"))

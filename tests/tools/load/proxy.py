@@ -21,7 +21,7 @@ DROPPED, BUSY, BROKEN = object(), object(), object()
 
 
 class LyingHouse:
-    """A proxy before the house at `target`, in a thread of its own; `url` is where it serves."""
+    """A proxy for the house at `target`, in a separate thread. `url` is its address."""
 
     def __init__(self, target: str, lie: Lie) -> None:
         self._target = target
@@ -32,7 +32,7 @@ class LyingHouse:
         assert self._started.wait(START_SECONDS_MAX), "the proxy does not start"
 
     def stop(self) -> None:
-        """Stop to serve."""
+        """Stop serving."""
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(START_SECONDS_MAX)
 

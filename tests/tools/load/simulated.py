@@ -97,8 +97,8 @@ class _Simulation:
         least = START if self.auction.current_bid is None else _thousandths(self.auction.current_bid) + STEP
         ask = max(1, least + STEP * self.random.randint(-2, 3))
         limit = ask + STEP * self.random.randint(0, 5)
-        asked = self.random.choice([(ask, None), (ask, None), (None, limit), (ask, limit)])
-        attempt = Attempt("gid", bidder.name, *asked, f"key-{next(self.numbers)}", [])
+        prices = self.random.choice([(ask, None), (ask, None), (None, limit), (ask, limit)])
+        attempt = Attempt("gid", bidder.name, *prices, f"key-{next(self.numbers)}", [])
         if bidder is not STRANGER:
             self.record.attempts.append(attempt)
         self._send(attempt, bidder, at)

@@ -22,7 +22,7 @@ TIMEOUT = NoAnswer("no answer in time", "TimeoutError")
 
 
 def test_percentiles_are_values_that_occurred() -> None:
-    """Each percentile is the least latency, in milliseconds, that so many latencies do not exceed."""
+    """Each percentile is the least latency, in milliseconds, that at least this share of latencies does not exceed."""
     found = summary([number / 1000 for number in range(100, 0, -1)])
     assert (100, 50, 90, 99, 100) == (found.count, found.p50_ms, found.p90_ms, found.p99_ms, found.max_ms)
     assert 7 == summary([0.007]).p50_ms == summary([0.007]).p99_ms
@@ -66,7 +66,7 @@ def report_text(processor: float) -> str:
 
 
 def test_the_client_says_when_it_was_the_limit() -> None:
-    """If the client used up its own processor, the report says that the figures are not the house's."""
+    """If the client used up its own processor, the report says that the figures are not those of the house."""
     assert "This client was the limit: it used 95% of one processor." in report_text(0.95)
     assert "the limit" not in report_text(0.5) and "This client used 50% of one processor." in report_text(0.5)
 
@@ -100,10 +100,10 @@ def shown(bidding: tuple[Figures, Floor], *, terminal: bool) -> str:
 
 
 def test_a_terminal_has_a_bar_and_every_figure_above_its_name(bidding: tuple[Figures, Floor]) -> None:
-    """The bar shows how much of the time is over; below it are the figures and their names."""
+    """The bar shows the elapsed share of the time. Below it are the figures and their names."""
     bar, values, names = shown(bidding, terminal=True).splitlines()[-3:]
     share = re.search(r"━ +(\d+)%", bar)
-    assert share is not None and 49 <= int(share[1]) <= 70  # half of the time is over, or more on a slow machine
+    assert share is not None and 49 <= int(share[1]) <= 70  # half of the time has passed, or more on a slow machine
     left, *others = values.split()
     assert 60 < int(left) < 100
     assert ["0", "0", "1", "0.0", "0.0", "7", "1"] == others
@@ -111,13 +111,13 @@ def test_a_terminal_has_a_bar_and_every_figure_above_its_name(bidding: tuple[Fig
 
 
 def test_a_pipe_has_the_figures_in_a_line(bidding: tuple[Figures, Floor]) -> None:
-    """Without a terminal all figures are in one line."""
+    """Without a terminal all figures are on one line."""
     [line] = shown(bidding, terminal=False).splitlines()
     assert " s left, 0 accepted/s, 0 refused/s, 1 errors, 0.0 ms p50" in line
 
 
 def test_violations_strangers_and_what_is_left_are_told() -> None:
     """The report has everything that was found."""
-    said = report_text(0.5)
+    text = report_text(0.5)
     for part in ("1 x money_form: ", "gid: currentBid is '1.00'", "3 bids", "2 bids got no answer", "a lot is left"):
-        assert part in said
+        assert part in text

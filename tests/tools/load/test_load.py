@@ -59,7 +59,7 @@ def figures(folder: Path, url: str) -> dict[str, Any]:
 def test_a_correct_house_has_no_violation(database_url: str, serve: Callable[..., Served], tmp_path: Path) -> None:
     """Against `saleroom serve` on each database, on PostgreSQL with two processes, all lots close and it exits with 0.
 
-    Bids are taken, refused and repeated meanwhile.
+    Bids are accepted, refused and repeated meanwhile.
     """
     workers = "1" if database_url.startswith("sqlite") else "2"
     house = serve(database=database_url, workers=workers)
@@ -67,22 +67,22 @@ def test_a_correct_house_has_no_violation(database_url: str, serve: Callable[...
     out, err = process.communicate(timeout=SECONDS_MAX)
     assert (0, "") == (process.returncode, err), out
     assert "No violation found." in out and KEY not in out
-    told = figures(tmp_path, house.url)
-    assert {} == told["violationsByKind"] and [] == told["left"]
-    assert (0, 0, 0) == (told["errors"], told["unsettled"], told["strangers"])
-    assert {"bid 201", "bid 409 bid_too_low", "bid 409 auction_closed", "read 200"} <= told["answers"].keys()
-    assert told["accepted"] == told["answers"]["bid 201"] and told["bids"]["count"] == sum(
-        bucket["bids"] for bucket in told["histogram"]
+    result = figures(tmp_path, house.url)
+    assert {} == result["violationsByKind"] and [] == result["left"]
+    assert (0, 0, 0) == (result["errors"], result["unsettled"], result["strangers"])
+    assert {"bid 201", "bid 409 bid_too_low", "bid 409 auction_closed", "read 200"} <= result["answers"].keys()
+    assert result["accepted"] == result["answers"]["bid 201"] and result["bids"]["count"] == sum(
+        bucket["bids"] for bucket in result["histogram"]
     )
     assert "error" not in house.log()
 
 
-def forget(method: str, path: str, said: Any) -> Any:
+def forget(method: str, path: str, answer: Any) -> Any:
     """Leave a bid out of each history."""
     if path.endswith("/bids") and method == "GET" and not path.startswith("/me"):
-        gone = next((bid for bid in said["bids"] if not bid["automatic"]), None)
-        said["bids"] = [bid for bid in said["bids"] if bid is not gone]
-    return said
+        gone = next((bid for bid in answer["bids"] if not bid["automatic"]), None)
+        answer["bids"] = [bid for bid in answer["bids"] if bid is not gone]
+    return answer
 
 
 def lag() -> Lie:
@@ -90,50 +90,50 @@ def lag() -> Lie:
     first: dict[str, Any] = {}
     looks: dict[str, int] = {}
 
-    def lie(method: str, path: str, said: Any) -> Any:
-        if method == "GET" and "minimumBid" in said and said["bidCount"] and said["status"] == "open":
+    def lie(method: str, path: str, answer: Any) -> Any:
+        if method == "GET" and "minimumBid" in answer and answer["bidCount"] and answer["status"] == "open":
             looks[path] = looks.get(path, 0) + 1
-            return first.setdefault(path, said) if looks[path] % 2 else said
-        return said
+            return first.setdefault(path, answer) if looks[path] % 2 else answer
+        return answer
 
     return lie
 
 
-def please_everybody(method: str, path: str, said: Any) -> Any:
+def please_everybody(method: str, path: str, answer: Any) -> Any:
     """Tell all bidders that they won."""
     if path == "/me/bids":
-        said["bids"] = [bid | {"standing": "won"} for bid in said["bids"]]
-    return said
+        answer["bids"] = [bid | {"standing": "won"} for bid in answer["bids"]]
+    return answer
 
 
-def round_off(method: str, path: str, said: Any) -> Any:
+def round_off(method: str, path: str, answer: Any) -> Any:
     """Show prices with two decimals."""
-    if isinstance(said, dict) and said.get("currentBid"):
-        said["currentBid"] = said["currentBid"][:-1]
-    return said
+    if isinstance(answer, dict) and answer.get("currentBid"):
+        answer["currentBid"] = answer["currentBid"][:-1]
+    return answer
 
 
 def lose() -> Lie:
     """Lose the answers to some bids, and be too busy for others."""
-    asked = iter(range(10**9))
+    numbers = iter(range(10**9))
 
-    def lie(method: str, path: str, said: Any) -> Any:
+    def lie(method: str, path: str, answer: Any) -> Any:
         if method == "POST" and path.endswith("/bids"):
-            return {0: DROPPED, 5: BUSY}.get(next(asked) % 10, said)
-        return said
+            return {0: DROPPED, 5: BUSY}.get(next(numbers) % 10, answer)
+        return answer
 
     return lie
 
 
-def break_down(method: str, path: str, said: Any) -> Any:
-    """Fail for every history and every log-out."""
-    return BROKEN if method == "DELETE" or (method == "GET" and path.endswith("/bids")) else said
+def break_down(method: str, path: str, answer: Any) -> Any:
+    """Fail for every history and every logout."""
+    return BROKEN if method == "DELETE" or (method == "GET" and path.endswith("/bids")) else answer
 
 
 def test_lies_are_named_and_losses_forgiven(serve: Callable[..., Served], tmp_path: Path) -> None:
-    """A house that forgets, lags, has two winners or rounds gets exit code 1; a house that loses answers does not.
+    """A house that forgets, lags, has two winners or rounds gets exit code 1. A house that loses answers does not.
 
-    Without a history there is no verdict, but one line with the reason and one with what is left.
+    Without a history there is no verdict, but one line with the reason and one with the remaining test users.
     """
     house = serve()
     lies: list[tuple[Lie, Kind | None]] = [
@@ -153,26 +153,26 @@ def test_lies_are_named_and_losses_forgiven(serve: Callable[..., Served], tmp_pa
             assert (1, 2) == (process.returncode, len(err.splitlines())), err
             assert "/bids?limit=100: 500" in err and "7 test users are not logged out" in err
             continue
-        told = figures(tmp_path, proxy.url)
+        result = figures(tmp_path, proxy.url)
         assert (0 if kind is None else 1, "") == (process.returncode, err), out
         if kind is None:
-            assert {} == told["violationsByKind"]
-            assert told["errors"] > 0 == told["unsettled"]
+            assert {} == result["violationsByKind"]
+            assert result["errors"] > 0 == result["unsettled"]
         else:
-            assert told["violationsByKind"][kind]["count"] > 0, out
+            assert result["violationsByKind"][kind]["count"] > 0, out
             assert f"x {kind}: " in out
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_run_cleans_up(serve: Callable[..., Served], tmp_path: Path, stop: signal.Signals) -> None:
-    """A test that is stopped cancels lots without bids, logs all its users out, says what is left, and exits with 1."""
+    """A stopped test cancels lots without bids, logs all its users out, prints what is left, and exits with 1."""
     file = tmp_path / "house.db"
     house = serve(database=f"sqlite:///{file}")
     process = start_load(tmp_path, house.url, "--bidders", "2", "--lots", "40", "--rate", "5", "--seconds", "60")
     deadline = time.monotonic() + SECONDS_MAX
     with contextlib.closing(sqlite3.connect(file, timeout=SECONDS_MAX)) as rows:
         while not rows.execute("SELECT count(*) FROM bids").fetchone()[0]:
-            assert time.monotonic() < deadline, "nobody bids"
+            assert time.monotonic() < deadline, "there are no bids"
             time.sleep(0.05)
         process.send_signal(stop)
         _, err = process.communicate(timeout=SECONDS_MAX)
@@ -185,16 +185,16 @@ def test_a_stopped_run_cleans_up(serve: Callable[..., Served], tmp_path: Path, s
 
 
 def test_an_unusable_house_is_one_line(serve: Callable[..., Served], tmp_path: Path) -> None:
-    """A wrong key, a house without the setting, and no house give exit code 1 and a line with the remedy."""
+    """A wrong key, a house without the setting, and a missing house give exit code 1 and a line with the remedy."""
     with_key, without = serve(), serve(load_key="")
-    for url, said in (
+    for url, reason in (
         (with_key.url, "refuses the key"),
         (without.url, "load_key"),
         ("http://127.0.0.1:1", "is a house served there?"),
     ):
         done = saleroom(tmp_path, "load", url, load_key="another-key-than-the-house-has")
         assert (1, 1) == (done.returncode, len(done.stderr.splitlines())), done.stderr
-        assert said in done.stderr and "another-key" not in done.stderr + done.stdout
+        assert reason in done.stderr and "another-key" not in done.stderr + done.stdout
 
 
 def test_the_key_may_come_from_a_file(serve: Callable[..., Served], tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_the_key_may_come_from_a_file(serve: Callable[..., Served], tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "reason"),
     [
         ((), "Missing argument 'URL'"),
         (("ftp://house",), "ftp://house is no address of a house"),
@@ -217,16 +217,16 @@ def test_the_key_may_come_from_a_file(serve: Callable[..., Served], tmp_path: Pa
         (("http://house", "--key-file", "empty.txt"), "no key in the first line"),
     ],
 )
-def test_wrong_usage_is_exit_code_2(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+def test_wrong_usage_is_exit_code_2(tmp_path: Path, arguments: tuple[str, ...], reason: str) -> None:
     """A wrong argument is named, before any request."""
     (tmp_path / "empty.txt").write_text("\n")
     done = saleroom(tmp_path, "load", *arguments, load_key=KEY)
     assert (2, "") == (done.returncode, done.stdout)
-    assert said in done.stderr
+    assert reason in done.stderr
 
 
 def test_without_a_key_and_a_terminal_it_is_wrong_usage(tmp_path: Path) -> None:
-    """Without a terminal no key is asked for."""
+    """Without a terminal the command does not prompt for a key."""
     done = saleroom(tmp_path, "load", "http://house")
     assert (2, "saleroom: no key: set SALEROOM_LOAD_KEY, or give --key-file (see saleroom load --help)\n") == (
         done.returncode,
@@ -243,7 +243,7 @@ def test_help_has_examples_and_exit_codes(tmp_path: Path) -> None:
 
 
 def test_a_terminal_has_live_figures_and_a_prompt_for_the_key(serve: Callable[..., Served], tmp_path: Path) -> None:
-    """On a terminal the key is asked for without an echo, and the figures are redrawn all the time."""
+    """On a terminal the command prompts for the key without an echo, and keeps redrawing the figures."""
     ours, theirs = os.openpty()
     process = subprocess.Popen(
         [PROGRAM, "load", serve().url, *SHORT],
@@ -255,7 +255,7 @@ def test_a_terminal_has_live_figures_and_a_prompt_for_the_key(serve: Callable[..
     )
     os.close(theirs)
     shown = _until(ours, "Load key:")
-    time.sleep(0.3)  # a prompt is answered only when the echo is off
+    time.sleep(0.3)  # the prompt is answered only when the echo is off
     os.write(ours, f"{KEY}\n".encode())
     shown += _until(ours, "No violation found.")
     assert 0 == process.wait(SECONDS_MAX)

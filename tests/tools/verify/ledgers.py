@@ -50,10 +50,10 @@ def broken(raw: bytes | list[bytes]) -> tuple[int, str] | None:
 
 def forged(lines: list[bytes], change: Callable[[list[Json]], object]) -> list[bytes]:
     """Return the ledger after a `change` of its lines, with new commitments and hashes, so that it is consistent."""
-    told = [msgspec.json.decode(line) for line in lines]
-    change(told)
+    entries = [msgspec.json.decode(line) for line in lines]
+    change(entries)
     head = ZERO
-    for number, line in enumerate(told, 1):
+    for number, line in enumerate(entries, 1):
         event, opened = line["event"], line.get("opened")
         if opened is not None:
             hidden = ZERO
@@ -63,4 +63,4 @@ def forged(lines: list[bytes], change: Callable[[list[Json]], object]) -> list[b
         event["sequence"], event["id"] = number, f"{event['id'].partition('/')[0]}/{number}"
         event.pop("hash")
         event["hash"] = head = link(head, event)
-    return [canonical(line) + b"\n" for line in told]
+    return [canonical(line) + b"\n" for line in entries]

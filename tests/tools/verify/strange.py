@@ -10,7 +10,7 @@ Answer = tuple[int, dict[str, str], bytes]
 
 @contextmanager
 def answering(answers: dict[str, Answer]) -> Iterator[str]:
-    """Serve `answers` by path, and 404 for all else; yield the server's address."""
+    """Serve `answers` by path, and 404 for any other path. Yield the server's address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

@@ -1,4 +1,4 @@
-"""A ledger that nobody changed is accepted, and every change is found at its line."""
+"""An unchanged ledger is accepted, and every change is found at its line."""
 
 import hashlib
 import json
@@ -23,16 +23,16 @@ CHANGES = 1_000
 
 
 def story() -> Story:
-    """A sale with all kinds of events, and a name that nobody should trust."""
-    told = Story(
+    """A sale with all kinds of events, and a hostile name."""
+    made = Story(
         reserve_price="300",
         soft_close=SoftClose(120, 120),
         ends_at=after(1000),
         name="L\u00f6ffel \u202e</script>\x1b[31m",
     )
-    told.bids("bob up to 150").bids("cyd 120", seconds=2).bids("dee up to 150", seconds=3)
-    told.bids("cyd up to 200", seconds=4).bids("cyd up to 250", seconds=5).bids("cyd up to 400", seconds=6)
-    return told.bids("dee up to 500", seconds=990)
+    made.bids("bob up to 150").bids("cyd 120", seconds=2).bids("dee up to 150", seconds=3)
+    made.bids("cyd up to 200", seconds=4).bids("cyd up to 250", seconds=5).bids("cyd up to 400", seconds=6)
+    return made.bids("dee up to 500", seconds=990)
 
 
 def closed() -> list[bytes]:
@@ -54,7 +54,7 @@ def one_byte_changed(raw: bytes, chance: random.Random) -> bytes:
 
 @pytest.mark.parametrize(("ledger", "number"), [(closed, CHANGES), (running, CHANGES // 4)])
 def test_every_single_byte_counts(ledger: Callable[[], list[bytes]], number: int) -> None:
-    """Every random change of a single byte is found, at the changed line or the one before its end."""
+    """Every random change of a single byte is found at its line. A line feed belongs to the line that it ends."""
     raw, chance = b"".join(ledger()), random.Random(6)
     assert broken(raw) is None
     for _ in range(number * (20 if settings.get_current_profile_name() == "long" else 1)):
@@ -98,7 +98,7 @@ def test_lines_that_are_gone_doubled_or_swapped_are_found(ledger: Callable[[], l
 
 
 def test_a_ledger_that_was_cut_is_found() -> None:
-    """An opened ledger ends with the end of its auction, and every line with a line feed."""
+    """An opened ledger ends with the end of its auction, and every line ends with a line feed."""
     lines = closed()
     for end in range(1, len(lines)):
         where = broken(lines[:end])
@@ -224,7 +224,7 @@ def test_a_consistent_forgery_breaks_the_rules(change: Callable[[list[Json]], ob
 def test_of_a_running_auction_what_is_public_is_checked(
     change: Callable[[list[Json]], object], line: int, why: str
 ) -> None:
-    """While an auction runs, times, amounts and the price are checked, although maximums are sealed."""
+    """While an auction runs, times, amounts and the price are checked, even though maximums are sealed."""
     assert (line, why) == broken(forged(running(), change))
 
 
@@ -302,15 +302,15 @@ def test_a_ledger_of_a_running_auction_must_not_be_opened() -> None:
 
 def test_a_cancelled_auction_has_a_ledger_too() -> None:
     """A cancellation is an end."""
-    told = Story()
-    told.log.append(AuctionCancelled(at=after(1)))
-    ledger = verified(b"".join(lines_of(told.log)))
+    made = Story()
+    made.log.append(AuctionCancelled(at=after(1)))
+    ledger = verified(b"".join(lines_of(made.log)))
     assert ledger.opened
     assert 2 == len(ledger.hashes)
 
 
 def test_size_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An endless file fills no memory."""
+    """An endless file does not fill the memory."""
     monkeypatch.setattr("saleroom.tools.verify.reading.LINE_BYTES_MAX", 1000)
     with pytest.raises(Breakage, match="larger than any ledger"):
         verified(b" " * 2000)
@@ -320,7 +320,7 @@ def test_size_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_salt_is_its_own() -> None:
-    """Two events that seal the same data have different commitments, so that nobody can compare them."""
+    """Two events that seal the same data have different commitments, so nobody can compare them."""
     lines = [msgspec.json.decode(line) for line in closed()]
     assert len(lines) == len({line["opened"]["salt"] for line in lines})
     assert len(lines) == len({line["event"]["commitment"] for line in lines})

@@ -1,4 +1,4 @@
-"""A receipt that the house signed is found in its ledger, and no other is."""
+"""A receipt from the house is found in its ledger, and no other receipt is."""
 
 import string
 from typing import Any
@@ -19,15 +19,15 @@ SIGNER = Signer(Ed25519PrivateKey.generate())
 KEYS = Keys([Key(kty="OKP", crv="Ed25519", x=SIGNER.public, kid=SIGNER.kid)])
 
 
-def told() -> Story:
-    """A sale in which bob leads, raises his maximum, and holds cyd off."""
+def sale() -> Story:
+    """A sale in which bob leads, raises his maximum, and stays ahead of cyd."""
     story = Story(ends_at=after(1000), soft_close=None, reserve_price="130")
     story.bids("bob up to 120").bids("cyd 110", seconds=2).bids("bob up to 125", seconds=3)
     return story.bids("bob up to 200", seconds=4).bids("dee up to 150", seconds=5)
 
 
-RUNNING = lines_of(told().log)
-OVER = lines_of(told().then(settle, after(2000)).log)
+RUNNING = lines_of(sale().log)
+OVER = lines_of(sale().then(settle, after(2000)).log)
 
 
 def signed(**members: Any) -> str:
@@ -68,7 +68,7 @@ LIFTED = {
 
 
 def proves(receipt: str, lines: list[bytes] = OVER) -> str:
-    """Return what a receipt proves. Raises InvalidReceipt."""
+    """Return the bid that a receipt proves. Raises InvalidReceipt."""
     return find(check(receipt, KEYS), verified(b"".join(lines)))
 
 
@@ -79,7 +79,7 @@ def test_a_receipt_stands(lines: list[bytes]) -> None:
 
 
 def test_a_raise_stands_once_it_is_opened() -> None:
-    """A raise of one's own maximum is hidden while the auction runs, and found once it is over."""
+    """A raise of the leader's own maximum is hidden while the auction runs, and found once it is over."""
     assert "the maximum of 125.000 by bob stands hidden after event 4" == proves(signed(**RAISE))
     assert "the maximum of 200.000 by bob stands hidden after event 4" == proves(signed(**LIFTED))
     assert "sealed until the auction is over" in proves(signed(**RAISE), RUNNING)
@@ -115,7 +115,7 @@ def test_what_was_not_signed_for_does_not_stand(members: dict[str, Any], why: st
 
 
 def test_a_forged_ledger_is_refuted_by_a_receipt() -> None:
-    """A forged ledger with another bidder follows all rules, but is not the one that was signed."""
+    """A forged ledger with another bidder follows all rules, but does not have the signed bid."""
 
     def renamed(lines: list[Json]) -> None:
         for line in lines:
@@ -132,7 +132,7 @@ def test_every_byte_of_a_receipt_counts() -> None:
     """No character of a receipt can be changed."""
     receipt = signed()
     for place in range(len(receipt)):
-        # The last one has four bits that stand for nothing.
+        # The last one has four unused bits.
         others = {"A", "b", "9", "-", "."} if place < len(receipt) - 1 else set(string.ascii_letters + string.digits)
         for other in others - {receipt[place]}:
             with pytest.raises(InvalidReceipt):
@@ -170,7 +170,7 @@ def test_what_is_no_receipt_is_refused(receipt: str, why: str) -> None:
 
 @pytest.mark.parametrize("key", [{"x": "AAAA"}, {"kty": "RSA"}, {"crv": "X25519"}])
 def test_a_key_that_is_none_verifies_nothing(key: dict[str, str]) -> None:
-    """A key of another kind is refused without trying it."""
+    """A key of another kind is refused without a try."""
     keys = Keys([msgspec.structs.replace(KEYS.keys[0], **key)])
     with pytest.raises(InvalidReceipt):
         check(signed(), keys)

@@ -1,4 +1,4 @@
-"""The ledgers of docs/ledgers, written by older houses: they verify, and would be written as the same bytes."""
+"""The ledgers of docs/ledgers, written by older houses, verify, and would be written as the same bytes today."""
 
 from pathlib import Path
 
@@ -25,12 +25,12 @@ def test_each_sample_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("row", LEDGERS, ids=lambda row: words(row[0])[0])
 def test_a_sample_is_accepted(row: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """A sample verifies with the result of old."""
+    """A sample verifies with the same result as ever."""
     name, outcome, head, _ = row
     assert 0 == main(["verify", str(FOLDER / words(name)[0])])
-    said = capsys.readouterr().out.splitlines()
-    assert outcome == said[1]
-    assert said[2].endswith(f"head {words(head)[0]}")
+    output = capsys.readouterr().out.splitlines()
+    assert outcome == output[1]
+    assert output[2].endswith(f"head {words(head)[0]}")
 
 
 @pytest.mark.parametrize("row", RECEIPTS, ids=lambda row: words(row[0])[0])
@@ -40,9 +40,9 @@ def test_a_receipt_of_a_sample_stands(row: list[str], capsys: pytest.CaptureFixt
     own = receipt.name.partition(".")[0]
     for ledger in FOLDER.glob("*.ndjson"):
         code = main(["verify", str(ledger), "--receipt", str(receipt), "--key", str(FOLDER / "keys.json")])
-        said = capsys.readouterr()
+        output = capsys.readouterr()
         assert (0 if ledger.stem == own else 1) == code
-        assert (f"receipt: {proven}\n" in said.out) == (ledger.stem == own)
+        assert (f"receipt: {proven}\n" in output.out) == (ledger.stem == own)
 
 
 @pytest.mark.parametrize("row", [row for row in LEDGERS if "running" not in row[0]], ids=lambda row: words(row[0])[0])

@@ -1,4 +1,4 @@
-"""`saleroom verify` as people run it: on files, on a running house, on a database."""
+"""`saleroom verify` as users run it: on files, on a running house, on a database."""
 
 import io
 import itertools
@@ -54,7 +54,7 @@ def verify(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captur
     monkeypatch.setenv("NO_COLOR", "1")
 
     def run(*arguments: str | Path, stdin: bytes = b"") -> Done:
-        capfd.readouterr()  # what a house in this process has said so far
+        capfd.readouterr()  # the log of a house in this process so far
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         return Done(main(["verify", *(str(each) for each in arguments)]), *capfd.readouterr())
 
@@ -85,9 +85,9 @@ def test_a_file_is_verified(verify: Verify, tmp_path: Path) -> None:
 def test_json_is_one_object(verify: Verify, tmp_path: Path) -> None:
     """`--json` prints one object, for a good ledger and for a broken one."""
     done = verify(file(tmp_path, LEDGER), "--json")
-    said = json.loads(done.out)
-    assert (True, "bob", "130.000", "sold") == tuple(said[name] for name in ("ok", "winner", "price", "outcome"))
-    assert [2, 3, 4] == [bid["sequence"] for bid in said["bids"]]
+    result = json.loads(done.out)
+    assert (True, "bob", "130.000", "sold") == tuple(result[name] for name in ("ok", "winner", "price", "outcome"))
+    assert [2, 3, 4] == [bid["sequence"] for bid in result["bids"]]
     done = verify(file(tmp_path, LEDGER[:-1]), "--json")
     assert 1 == done.code
     assert {"ok": False, "line": 5} == {name: json.loads(done.out)[name] for name in ("ok", "line")}
@@ -139,7 +139,7 @@ class Terminal(io.StringIO):
 
 
 def test_names_do_not_steer_a_terminal(verify: Verify, tmp_path: Path) -> None:
-    """Names are shown as they are, without markup; characters that steer or deceive are shown as escapes."""
+    """Names are shown without interpreting markup. Characters that steer a terminal or deceive are shown as escapes."""
     ledger = verified(b"".join(LEDGER))
     shown = Terminal()
     display.show(ledger, [], shown)
@@ -209,7 +209,7 @@ def test_a_purchase_has_a_receipt_too(verify: Verify, serve_house: ServeHouse, c
 
 
 def test_another_head_is_found(verify: Verify) -> None:
-    """The ledger must have the head that the house shows, and be of the right auction."""
+    """The ledger must have the head that the house shows, and belong to the right auction."""
     head = verified(b"".join(LEDGER)).head
     lot, lines = {"gid": "gid", "version": len(LEDGER), "head": head}, b"".join(LEDGER)
     ndjson = {"Content-Type": "application/x-ndjson"}
@@ -250,7 +250,7 @@ JSON = {"Content-Type": "application/json"}
     ],
 )
 def test_a_strange_answer_is_refused(verify: Verify, answer: Answer, says: str) -> None:
-    """Every answer that no house gives ends the command in bounded time, with a line that says what to do."""
+    """Any answer that no house gives ends the command in bounded time, with a line that says what to do."""
     with answering({"/auctions/gid": answer}) as house:
         done = verify(f"{house}/auctions/gid")
     assert (1, "") == (done.code, done.out)
@@ -274,7 +274,7 @@ def test_a_redirect_on_the_same_host_is_followed(verify: Verify) -> None:
 
 
 def test_size_of_a_ledger_is_bounded(verify: Verify, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A ledger longer than the bound is refused."""
+    """A ledger longer than the limit is refused."""
     monkeypatch.setattr(http, "LEDGER_BYTES_MAX", 100)
     lot = json.dumps({"gid": "gid", "version": 1, "head": "0" * 64}).encode()
     ndjson = (200, {"Content-Type": "application/x-ndjson"}, b"".join(LEDGER))
@@ -292,7 +292,7 @@ def test_a_file_without_keys_is_refused(verify: Verify, tmp_path: Path) -> None:
 
 
 def test_a_house_that_serves_is_verified(verify: Verify, clocked_house: House) -> None:
-    """Bids during a check are no faults, because the check sees one moment."""
+    """Bids during a check are no faults, because the check sees one snapshot."""
     ada, bob = clocked_house.user("ada"), clocked_house.user("bob")
     gids = [ada.auction() for _ in range(20)]
     over = threading.Event()
@@ -326,9 +326,9 @@ def test_a_database_is_verified(verify: Verify, clocked_house: House, clock: Fak
     assert first.startswith("auctions: 1, ledger heads: ")
     assert first.endswith(", events: 2, bids: 1")
     assert "Nothing is out of order." == last
-    said = json.loads(verify("--database", url, "--json").out)
-    assert said["digest"] in first
-    assert (True, 1, 2, 1) == tuple(said[name] for name in ("ok", "auctions", "events", "bids"))
+    result = json.loads(verify("--database", url, "--json").out)
+    assert result["digest"] in first
+    assert (True, 1, 2, 1) == tuple(result[name] for name in ("ok", "auctions", "events", "bids"))
 
     def tamper(tx: Transaction) -> None:
         tx.driver_sql("UPDATE bids SET automatic = NOT automatic", ())

@@ -1,4 +1,4 @@
-"""Fixtures of the watch: watchers, lines that can be cut, both brokers."""
+"""Fixtures of the watch: watchers, lines that can be cut, and both brokers."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -41,7 +41,7 @@ def line() -> Iterator[Callable[[str], Line]]:
 
 @pytest.fixture(params=["embedded", "mosquitto"])
 def broker(request: pytest.FixtureRequest) -> tuple[int, dict[str, str]]:
-    """The port of each broker, and the settings with which the house uses it."""
+    """Each broker's port, and the settings with which the house uses it."""
     if request.param == "embedded":
         port = free_port()
         return port, {"mqtt": "embedded", "mqtt_port": str(port)}

@@ -1,4 +1,4 @@
-"""What a watch shows: lots from their events, words, and the view, whatever the names hold."""
+"""The display of a watch: lots from their events, texts, and the view, with any names."""
 
 import io
 import json
@@ -24,18 +24,18 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
 class MemoryDisplay:
-    """A display that keeps what it is given."""
+    """A display that keeps its input."""
 
     def __init__(self) -> None:
         self.events: list[tuple[str, LotState | None]] = []
         self.notices: list[str] = []
 
     def event(self, payload: str, event: LotEvent, lot: LotState | None) -> None:
-        """Note an event."""
+        """Record an event."""
         self.events.append((event.id, lot))
 
     def notice(self, text: str) -> None:
-        """Note a sentence."""
+        """Record a sentence."""
         self.notices.append(text)
 
 
@@ -45,7 +45,7 @@ def event(kind: str, sequence: int = 1, gid: str = "abc", **data: Any) -> LotEve
 
 
 def streamed(house: House, gid: str) -> list[str]:
-    """Return all events of an auction so far, as they are streamed."""
+    """Return all events of an auction so far, as its stream sends them."""
     count = house.plain.get(f"/auctions/{gid}").json()["version"]
     with house.plain.stream("GET", f"/auctions/{gid}/events", params={"after": "0"}) as answer:
         payloads = (line.removeprefix("data: ") for line in answer.iter_lines() if line.startswith("data: "))
@@ -96,7 +96,7 @@ def _price(sale: Sale) -> tuple[str | None, str | None, int]:
 
 
 def test_a_gap_is_shown_before_the_next_event() -> None:
-    """A gap is shown with the lot's name and the events, and reported to the caller."""
+    """A gap is shown with the lot's name and its events, and reported to the caller."""
     display = MemoryDisplay()
     sale = Sale(None, display)
     assert sale.event("", event("auction.created", 1, name="Clock"))
@@ -169,17 +169,17 @@ def test_the_view_fits_the_terminal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "expected"),
     [(-5, "0:00"), (59.9, "0:59"), (61, "1:01"), (3661, "1:01:01"), (90_000, "1 d 1 h")],
 )
-def test_the_time_left_is_short(seconds: float, said: str) -> None:
+def test_the_time_left_is_short(seconds: float, expected: str) -> None:
     """Seconds count down to 0 and not below; a day or more has days and hours."""
-    assert said == left(NOW + timedelta(seconds=seconds), NOW)
+    assert expected == left(NOW + timedelta(seconds=seconds), NOW)
     assert "-" == left(None, NOW)
 
 
 def test_the_clock_follows_the_house() -> None:
-    """Once the house has told its time, the clock shows that, however wrong this machine's clock is."""
+    """Once the house has sent its time, the clock shows that time, however wrong this machine's clock is."""
     clock = HouseClock()
     assert abs(clock.now() - datetime.now(UTC)) < timedelta(seconds=5)
     clock.set(NOW)

@@ -1,4 +1,4 @@
-"""`saleroom watch` over TLS: a certificate that is trusted, and one that is not."""
+"""`saleroom watch` over TLS, with a trusted certificate and without."""
 
 import asyncio
 import ssl
@@ -52,7 +52,7 @@ async def over_tls(start: Start, visit: Visit, certificate: Path) -> AsyncIterat
             while data := await reader.read(65536):
                 writer.write(data)
         except OSError:
-            pass  # one of the two has hung up
+            pass  # one of the two has closed
         finally:
             writer.close()
 
@@ -73,18 +73,18 @@ async def watched(*arguments: str | Path) -> tuple[int, str]:
         PROGRAM, "watch", *arguments, env=environment(), stderr=asyncio.subprocess.PIPE
     )
     async with asyncio.timeout(SECONDS_MAX):
-        _, said = await process.communicate()
+        _, stderr = await process.communicate()
     assert process.returncode is not None, "it has ended"
-    return process.returncode, said.decode()
+    return process.returncode, stderr.decode()
 
 
 async def test_a_house_over_https(over_tls: tuple[str, str], certificate: Path) -> None:
     """A house over HTTPS is watched if its certificate is trusted; otherwise one line says why not."""
     url, gid = over_tls
-    code, said = await watched(url, gid, "--ca-file", certificate)
-    assert (0, f"saleroom: {gid} (Longcase clock) is over: closed without a bid\n") == (code, said)
-    code, said = await watched(url, gid)
-    assert (1, 1) == (code, said.count("\n")) and "its certificate is not trusted (self" in said
+    code, stderr = await watched(url, gid, "--ca-file", certificate)
+    assert (0, f"saleroom: {gid} (Longcase clock) is over: closed without a bid\n") == (code, stderr)
+    code, stderr = await watched(url, gid)
+    assert (1, 1) == (code, stderr.count("\n")) and "its certificate is not trusted (self" in stderr
 
 
 async def test_a_broker_over_tls(start: Start, visit: Visit, tmp_path: Path, certificate: Path) -> None:
@@ -98,9 +98,9 @@ async def test_a_broker_over_tls(start: Start, visit: Visit, tmp_path: Path, cer
         ada = client.enter("ada")
         gid = client.sell(ada)
         client.post(f"/auctions/{gid}/close", ada)
-        code, said = await watched(url, gid, "--ca-file", certificate)
-        assert 0 == code and said.endswith(f"{gid} (Longcase clock) is over: closed without a bid\n")
-        code, said = await watched(url, gid)
-        assert (1, 1) == (code, said.count("\n")) and "certificate verify failed" in said
+        code, stderr = await watched(url, gid, "--ca-file", certificate)
+        assert 0 == code and stderr.endswith(f"{gid} (Longcase clock) is over: closed without a bid\n")
+        code, stderr = await watched(url, gid)
+        assert (1, 1) == (code, stderr.count("\n")) and "certificate verify failed" in stderr
     finally:
         broker.kill()

@@ -1,4 +1,4 @@
-"""`saleroom watch` as people run it, against served houses, both brokers, and connections that break."""
+"""`saleroom watch` as users run it, against served houses, both brokers, and connections that break."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def test_the_lines_are_the_log(
 ) -> None:
     """Despite a broken connection and a killed house, every event is printed once, in order, as in the log.
 
-    So it is for all lots from now on, for all from the beginning of the log, and for one lot, whose end is the watch's end.
+    This holds for all lots from now on, for all from the beginning of the log, and for one lot, at whose end the watch ends.
     """
     port = str(free_port())
     house = start("--port", port)
@@ -153,7 +153,7 @@ def test_a_close_during_an_outage_ends_the_watch(
     line: Callable[[str], Line],
     tmp_path: Path,
 ) -> None:
-    """If the lot closed during an outage, the retained state tells: the missing events and the result are shown."""
+    """If the lot closed during an outage, the retained state shows it: the missing events and the result are printed."""
     mqtt_port, settings = broker
     floor = Floor(visit(start(**settings)), tmp_path)
     gid = floor.sell()
@@ -174,7 +174,7 @@ def test_a_close_during_an_outage_ends_the_watch(
 
 
 def test_the_terminal_shows_the_lots(start: Start, visit: Visit, tmp_path: Path) -> None:
-    """On a terminal the view has the connection, lots with price and leader, and the last events; Ctrl-C ends it in order."""
+    """On a terminal the view has the connection, lots with price and leader, and the last events. Ctrl-C ends it in order."""
     house = start()
     floor = Floor(visit(house), tmp_path)
     gid = floor.sell(name="Bracket clock")
@@ -201,14 +201,14 @@ def test_the_terminal_shows_the_lots(start: Start, visit: Visit, tmp_path: Path)
 
 
 def _read_until(terminal: int, pattern: str | None) -> str:
-    """Return the output of a terminal until it matches `pattern`, or with None until its end."""
+    """Return a terminal's output until it matches `pattern`, or all of it if `pattern` is None."""
     text = ""
     deadline = time.monotonic() + SECONDS_MAX
     while pattern is None or not re.search(pattern, re.sub(r"\x1b\[[0-9;]*m", "", text)):
         assert time.monotonic() < deadline, f"{pattern} was not shown: {text!r}"
         try:
             text += os.read(terminal, 65536).decode(errors="replace")
-        except OSError:  # Linux reports a closed other end by an error
+        except OSError:  # Linux reports the closed other end as an error
             assert pattern is None, text
             break
     return text

@@ -1,4 +1,4 @@
-"""Equipment of the tests of `saleroom watch`: a running watch, and a sale with a log to compare with."""
+"""Helpers for the tests of `saleroom watch`: a running watch, and a sale with a log to compare with."""
 
 import signal
 import sqlite3
