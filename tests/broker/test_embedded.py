@@ -76,7 +76,7 @@ async def test_a_bid_is_never_retained(embedded: MqttSettings, subscribe: Subscr
 
 
 async def test_a_device_has_no_last_will_where_it_may_not_publish(embedded: MqttSettings, subscribe: Subscribe) -> None:
-    """The Last Will of a device that dies is published on a topic where it may publish, and not retained; on others it is dropped."""
+    """The Last Will of a dead device is published where the device may publish, and not retained; elsewhere it is dropped."""
     service = subscribe(embedded, as_service=True)
     for topic in (b"saleroom/status", b"saleroom/auctions/x/state", b"saleroom/auctions/x/bids"):
         fields = (b"dying", topic, b"a will")

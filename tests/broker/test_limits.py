@@ -176,7 +176,7 @@ async def test_who_reads_too_slowly_for_too_long_is_cut_off(
     """A device that reads a little now and then, and never catches up with what it asked for, is cut off."""
     monkeypatch.setattr(links, "BEHIND_SECONDS_MAX", 0.5)
     with Raw(embedded) as slow, capture_logs() as logs:
-        slow.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)  # otherwise the system would read ahead for it
+        slow.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)  # or the system would read ahead for it
         slow.send(raw.subscribe("saleroom/#"))
         assert raw.packet(9, 0, b"\0\1\0") == slow.receive(5)
 

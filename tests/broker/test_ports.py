@@ -206,7 +206,7 @@ async def test_packets_are_cut_over_frames_as_the_client_likes(listening: Broker
 async def test_a_websocket_that_speaks_no_mqtt_is_refused(
     listening: BrokerAddress, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Without the subprotocol `mqtt` there is no connection; text instead of bytes ends it; the answer to a plain GET says what to do."""
+    """Without the subprotocol `mqtt` there is no connection; text instead of bytes ends it; a plain GET gets instructions."""
     with raw.Raw(
         replace(as_service(listening), port=listening.websocket_port or 0), b"\0 no HTTP \r\n\r\n"
     ) as stranger:
