@@ -1,4 +1,4 @@
-"""Servers that pretend to be a house: `watch`, `verify`, `load` end in bounded memory and print nothing that steers a terminal."""
+"""Against a false house, `watch`, `verify` and `load` end in bounded memory and print nothing that steers a terminal."""
 
 import os
 import signal
