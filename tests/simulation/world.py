@@ -220,7 +220,7 @@ class Process:
         self._task(self._serve(), self.context)
 
     async def _serve(self) -> None:
-        """As the lifespan in `saleroom.compose` does: work that fell due while no process served comes before the first request."""
+        """As the lifespan in `saleroom.compose` does, first do the work that fell due while no process served."""
         parts = compose._parts(_SETTINGS, self.database, self._closer, self.feed, self.relay)
         self.database.after_commit(CHANGED, lambda _: self._tell_others())
         try:
