@@ -126,7 +126,7 @@ def test_a_database_that_is_not_there(database: str, tmp_path: Path) -> None:
 
 
 def test_sigterm_finishes_what_is_in_flight(start: Start, visit: Visit) -> None:
-    """A bid whose body is still on its way when SIGTERM comes is answered and kept; nobody new is let in; the exit is 0."""
+    """If SIGTERM comes while a bid's body arrives, the bid is answered and kept; no new client is let in; the exit is 0."""
     house = start()
     anyone = visit(house)
     ada, ben = anyone.enter("ada"), anyone.enter("ben")
@@ -144,7 +144,7 @@ def test_sigterm_finishes_what_is_in_flight(start: Start, visit: Visit) -> None:
         ending = threading.Thread(target=lambda: code.append(house.terminate()))
         ending.start()
         wait_until(lambda: _refuses(host, int(port)))
-        time.sleep(0.5)  # as long as an end that waits for nobody would take
+        time.sleep(0.5)  # as long as an end that does not wait would take
         connection.sendall(body[5:])
         answer = b"".join(iter(lambda: connection.recv(65536), b""))
         ending.join()
@@ -191,7 +191,7 @@ def test_mqtt_on_two_houses_at_once(tmp_path: Path, start: Start, visit: Visit) 
 
 
 def test_a_broker_that_comes_later(tmp_path: Path, start: Start, visit: Visit) -> None:
-    """Without its broker the house serves, warns once and keeps what it owes; when the broker comes, all of it goes out."""
+    """Without its broker the house serves, warns once and keeps the events it owes; when the broker comes, all go out."""
     broker = Mosquitto(tmp_path, port=free_port())
     house = start(mqtt=f"mqtt://127.0.0.1:{broker.port}")
     anyone = visit(house)
@@ -276,7 +276,7 @@ def _sees_it_online(mqtt_port: int) -> None:
 
 
 def _refuses(host: str, port: int) -> bool:
-    """Whether nobody new is let in."""
+    """Whether no new client is let in."""
     try:
         socket.create_connection((host, port), timeout=1).close()
     except OSError:
