@@ -43,7 +43,7 @@ async def _put_back(copy: sqlite3.Connection, file: str) -> None:
 
 
 async def _fail_over(server: asyncpg.Connection, name: str) -> None:
-    """Lose all connections and what was committed since; the next ones find the standby."""
+    """Lose all connections and the later commits; the next connections find the standby."""
     await server.execute(f"DROP DATABASE {name} WITH (FORCE)")
     await _clone(server, f"{name}_standby", name)
 

@@ -114,7 +114,7 @@ class House:
         """Not checked against the OpenAPI document, for answers outside its scope."""
 
     def stop(self) -> None:
-        """Finish what is in flight, and end."""
+        """Finish the requests in flight, and end."""
         for client in (*self._clients, *self._users.values()):
             client.http.close()
         self.plain.close()

@@ -64,7 +64,7 @@ class Served:
 
     def __init__(self, folder: Path, *arguments: str, **settings: str) -> None:
         self.output = ""
-        """What it has printed so far."""
+        """Its output so far."""
         self._log = folder / f"stderr-{time.monotonic_ns()}.txt"
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(

@@ -82,7 +82,7 @@ def test_migrate(bare_database_url: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 def test_users_from_the_command_line(bare_database_url: str, tmp_path: Path, start: Start, visit: Visit) -> None:
-    """Users added by the command line may log in where registration is closed; a new password replaces the old one."""
+    """Users added by the command line may log in if registration is closed; a new password replaces the old one."""
     settings = {"database": bare_database_url, "registration": "closed"}
     added = saleroom(tmp_path, "users", "add", "Ada", stdin=f"{PASSWORD}\n", **settings)
     assert (0, "Added ada.\n", "") == (added.returncode, added.stdout, added.stderr)
@@ -97,7 +97,7 @@ def test_users_from_the_command_line(bare_database_url: str, tmp_path: Path, sta
 
 
 def test_bad_settings_stop_the_start(tmp_path: Path) -> None:
-    """Every bad or misspelt setting is named on a line of its own, the exit code is 2, and no file is left behind."""
+    """Every bad or misspelt setting is named on a separate line, the exit code is 2, and no file is left behind."""
     refused = saleroom(tmp_path, "serve", "--port", "seventy", workers="0", databse="sqlite:///x.db")
     assert (2, "") == (refused.returncode, refused.stdout)
     lines = sorted(refused.stderr.splitlines())

@@ -79,7 +79,7 @@ def seller(people: Client) -> str:
 
 
 class Shape(HTMLParser):
-    """A page as elements with the names of their attributes; `links` are where it leads, `text` is what is read."""
+    """A page as elements with the names of their attributes; `links` are its targets, `text` is its visible text."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

@@ -149,7 +149,7 @@ def test_a_large_form_takes_many_places(house: Hasty, tokens: dict[str, str]) ->
 
 
 def test_strangers_share_a_place_of_one(house: Hasty, tokens: dict[str, str]) -> None:
-    """Forms of strangers count for their network, and nobody who is logged in waits for them."""
+    """Forms of strangers count for their network, and no logged-in user waits for them."""
     with begun(house, [(as_form("", path="/sell"), THERE)] * 8) as connections:
         assert 2 == len(answered(connections, 2))
         assert 201 == sends(house, tokens["ada"], THERE)
@@ -230,7 +230,7 @@ def test_who_hangs_up_is_not_decoded(tmp_path: Path) -> None:
 
 
 def test_the_end_of_the_house_waits_for_no_photo(tmp_path: Path) -> None:
-    """A house that stops tells those who send photos, and ends; what is decoded ends with it."""
+    """A house that stops tells the senders of photos, and ends; a running decoder ends with it."""
     served = decoding_for_ever(tmp_path)
     try:
         token = entered(served, "ada")["ada"]

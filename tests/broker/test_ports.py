@@ -169,7 +169,7 @@ async def test_a_proper_client_over_websocket(listening: BrokerAddress, subscrib
 
 
 async def test_a_real_browser_speaks_mqtt(listening: BrokerAddress) -> None:
-    """A script in Chromium opens the WebSocket by the subprotocol `mqtt`, connects, and gets what is retained."""
+    """A script in Chromium opens the WebSocket by the subprotocol `mqtt`, connects, and gets the retained messages."""
     program = need("chromium")
     publish(as_service(listening), "saleroom/status", "seen in a browser", "-r", as_service=True)
     script = """([url, bytes]) => new Promise((resolve, reject) => {

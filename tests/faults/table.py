@@ -1,4 +1,4 @@
-"""All trials: what goes wrong, how often, and on which databases."""
+"""All trials: their faults, how often each happens, and on which databases."""
 
 from tests.faults import databases, troubles
 from tests.faults.devices import DeviceStorm

@@ -154,7 +154,7 @@ def _shrink(console: Console, seed: int, result: Result, planted: str | None) ->
 
 
 def command(least: Plan, planted: str | None = None) -> str:
-    """Return the command that replays what is left of a seed."""
+    """Return the command that replays a shrunk seed."""
     keep = ",".join(str(number) for number in sorted(entry.number for entry in least.entries))
     with_plant = f' --plant "{planted}"' if planted else ""
     return f"python -m tests.simulation --seed {least.seed} --processes {least.processes} --keep {keep}{with_plant}"

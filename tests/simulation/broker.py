@@ -24,7 +24,7 @@ _ACCEPTED: Any = SimpleNamespace(is_failure=False)
 
 
 class Wire:
-    """One direction of a connection: what is sent arrives in order, a little later, unless the wire is cut first."""
+    """One direction of a connection: messages arrive in order, a little later, unless the wire is cut first."""
 
     def __init__(self, world: World, name: str) -> None:
         self._world = world

@@ -51,7 +51,7 @@ class Known:
     watched: Watched = field(default_factory=Watched)
 
     def note(self, history: Iterable[Event]) -> None:
-        """Take in what was added to the log."""
+        """Take in the new events of the log."""
         for event in history:
             self.types.append(event.TYPE)
             if isinstance(event, BidPlaced):

@@ -178,7 +178,7 @@ class Inline(sqlite.Sqlite):
         self.abandon()
 
     def abandon(self) -> None:
-        """Roll back what is not committed."""
+        """Roll back the uncommitted work."""
         connection, self._open = self._open, None
         if connection is not None:
             with suppress(Exception):

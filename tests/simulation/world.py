@@ -296,7 +296,7 @@ class Process:
         self.world.later(self.world.loop.time() + seconds, lambda: self.world.start(self.number))
 
     def stop(self, seconds: float) -> None:
-        """End as by SIGTERM: finish what is under way, say goodbye to the broker, hand on the lease."""
+        """End as by SIGTERM: finish the work under way, disconnect from the broker, hand on the lease."""
         if not self.up:
             return
         self.up = False

@@ -29,7 +29,7 @@ def add_people(tx: Transaction) -> None:
 
 
 def add_author(tx: Transaction, name: str | None = None) -> Party:
-    """Store one more person, by a name of their own."""
+    """Store one more person, with an unused name."""
     name = name or unique("author")
     row = {"username": name, "created_at": T0}
     return Party(tx.execute(insert(users).returning(users.c.id), row).scalar_one(), name)
