@@ -58,9 +58,9 @@ def jpeg_of_restarts() -> bytes:
 def avif_that_lies(side: int = 4_096) -> bytes:
     """Return an AVIF of `side` by `side` pixels whose head says 64 by 64."""
     data = written(Image.new("RGB", (side, side), (254, 0, 0)), "AVIF", speed=10, quality=10)
-    told = b"ispe" + bytes(4) + struct.pack(">II", side, side)
-    assert told in data
-    return data.replace(told, b"ispe" + bytes(4) + struct.pack(">II", 64, 64))
+    size_box = b"ispe" + bytes(4) + struct.pack(">II", side, side)
+    assert size_box in data
+    return data.replace(size_box, b"ispe" + bytes(4) + struct.pack(">II", 64, 64))
 
 
 def chunk(kind: bytes, data: bytes) -> bytes:

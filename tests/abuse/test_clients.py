@@ -135,11 +135,13 @@ def run_all(url: str, folder: Path) -> list[tuple[list[str], int, str, int]]:
     (folder / "ledger.ndjson").write_bytes(b"{}\n")
     running = []
     for number, arguments in enumerate(commands(url)):
-        said = (folder / f"said-{number}").open("wb")
+        output = (folder / f"said-{number}").open("wb")
         settings = environment(load_key="key")
         command = [sys.executable, "-c", TELL, str(folder / f"told-{number}"), str(PROGRAM), *arguments]
-        process = subprocess.Popen(command, cwd=folder, env=settings, stdout=said, stderr=said, start_new_session=True)
-        said.close()
+        process = subprocess.Popen(
+            command, cwd=folder, env=settings, stdout=output, stderr=output, start_new_session=True
+        )
+        output.close()
         running.append((arguments, process))
 
     # A client that does not end is killed, and so fails the test.
@@ -153,8 +155,8 @@ def run_all(url: str, folder: Path) -> list[tuple[list[str], int, str, int]]:
     found = []
     for number, (arguments, process) in enumerate(running):
         process.wait()
-        told = folder / f"told-{number}"
-        code, memory = told.read_text().split() if told.exists() else ("-9", "0")
+        report = folder / f"told-{number}"
+        code, memory = report.read_text().split() if report.exists() else ("-9", "0")
         text = (folder / f"said-{number}").read_text(errors="surrogateescape")
         found.append((arguments, int(code), text, int(memory) * 1024))
     watch.cancel()

@@ -87,8 +87,10 @@ def report(what: str, taken: dict[str, list[float]]) -> None:
         differences = [one - other for one, other in zip(taken[kind], taken[base], strict=True)]
         low, median, high = statistics.quantiles(differences, n=4)
         least, most = interval(differences)
-        said = f"median {median:+.3f}, quartiles {low:+.3f} to {high:+.3f}, 95 % interval {least:+.3f} to {most:+.3f}"
-        sys.stdout.write(f"  {kind} - {base}, by rounds: {said}\n")
+        figures = (
+            f"median {median:+.3f}, quartiles {low:+.3f} to {high:+.3f}, 95 % interval {least:+.3f} to {most:+.3f}"
+        )
+        sys.stdout.write(f"  {kind} - {base}, by rounds: {figures}\n")
 
 
 if __name__ == "__main__":

@@ -43,12 +43,12 @@ def odd_addresses(target: Target) -> str | None:
     """An address that makes no sense is refused, and leaves no traceback."""
     person = target.person()
     gid = target.lot(person)
-    asked = {
+    requests = {
         "DELETE /me/sessions/{id}": request("DELETE", "/me/sessions/{id}", person.token),
         "Last-Event-ID of 5,000 digits": request("GET", f"/lots/{gid}/live", Last_Event_ID="9" * 5000),
         "the home page's": request("GET", "/live", Last_Event_ID="9" * 5000),
     }
-    for name, sent in asked.items():
+    for name, sent in requests.items():
         with target.raw() as raw:
             raw.send(sent)
             answer = raw.answer(5.0)

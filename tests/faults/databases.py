@@ -94,11 +94,11 @@ async def locked_table(scene: Scene) -> None:
         try:
             async with connection.transaction():
                 await connection.execute("LOCK TABLE auctions IN ACCESS EXCLUSIVE MODE")
-                asked = [asyncio.create_task(_status(http, gid)) for gid in scene.storm.gids[-1:] * ASKED_AT_ONCE]
+                requests = [asyncio.create_task(_status(http, gid)) for gid in scene.storm.gids[-1:] * ASKED_AT_ONCE]
                 await asyncio.sleep(LOCKED_SECONDS)
         finally:
             await connection.close()
-        statuses = set(await asyncio.gather(*asked))
+        statuses = set(await asyncio.gather(*requests))
         assert statuses <= {200, 503}, statuses
 
 

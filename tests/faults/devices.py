@@ -80,15 +80,15 @@ class DeviceStorm(Storm):
             await self._clients[kind].publish(f"{PREFIX}{path[1:]}", command, 1, properties=properties)
             try:
                 async with asyncio.timeout(ANSWER_SECONDS):
-                    said = dict(await asyncio.shield(waiting))
+                    answer = dict(await asyncio.shield(waiting))
             except TimeoutError:
                 self.repeats += 1
                 continue
             self._waiting.pop(ask, None)
-            status = said.pop("status")
+            status = answer.pop("status")
             if status not in {429, 503}:
-                assert status in {201, 409, 422}, said
-                return status, said
+                assert status in {201, 409, 422}, answer
+                return status, answer
             await asyncio.sleep(random.uniform(0.05, 0.3))
 
     def _note(self, gid: str, bid: dict[str, Any]) -> None:
@@ -96,15 +96,15 @@ class DeviceStorm(Storm):
 
     async def _listen(self, client: aiomqtt.Client) -> None:
         async for message in client.messages:
-            said = json.loads(message.payload)
+            answer = json.loads(message.payload)
             correlation = getattr(message.properties, "CorrelationData", None)
             ask = str(message.topic).removeprefix(f"{PREFIX}replies/") if correlation is None else correlation.decode()
             self.answers += 1
-            if said["status"] == 201 and ask not in self._first:
-                self._first[ask] = said
-                super()._note(self._asked[ask], said["bid"])
-            if said["status"] == 201 and said != self._first[ask]:
+            if answer["status"] == 201 and ask not in self._first:
+                self._first[ask] = answer
+                super()._note(self._asked[ask], answer["bid"])
+            if answer["status"] == 201 and answer != self._first[ask]:
                 self.faults.append(f"another answer to {ask} than at first")
             waiting = self._waiting.get(ask)
             if waiting is not None and not waiting.done():
-                waiting.set_result(said)
+                waiting.set_result(answer)

@@ -93,8 +93,8 @@ def judge_records(log: Log, accepted: Iterable[tuple[str, str, str]]) -> Recorde
         for payload in payloads
         if (said := json.loads(payload))["type"] == "bid.placed"
     )
-    told = Counter(accepted)
-    return Recorded(logged.total(), (told - logged).total(), (logged - told).total())
+    acknowledged = Counter(accepted)
+    return Recorded(logged.total(), (acknowledged - logged).total(), (logged - acknowledged).total())
 
 
 def read_order(tx: Transaction) -> list[str]:
@@ -153,17 +153,17 @@ def judge_told(
             counted["stale"] += json.loads(payload)["version"] < newest.get(gid, 0)
         if kind != "events":
             continue
-        said = json.loads(payload)
+        event = json.loads(payload)
         counted["received"] += 1
-        if said["id"] not in payloads:
+        if event["id"] not in payloads:
             counted["unknown"] += 1
             continue
-        counted["doubled"] += seen.setdefault(said["id"], payload) != payload or payload != payloads[said["id"]]
+        counted["doubled"] += seen.setdefault(event["id"], payload) != payload or payload != payloads[event["id"]]
         # A repeat begins with an earlier one, and goes on in order.
-        skipped = range(latest.get(gid, 0) + 1, said["sequence"])
+        skipped = range(latest.get(gid, 0) + 1, event["sequence"])
         counted["disordered"] += any(f"{gid}/{number}" not in excused for number in skipped)
-        latest[gid] = said["sequence"]
-        newest[gid] = max(newest.get(gid, 0), said["sequence"])
+        latest[gid] = event["sequence"]
+        newest[gid] = max(newest.get(gid, 0), event["sequence"])
     return Told(
         received=counted["received"],
         duplicates=counted["received"] - counted["unknown"] - len(seen),
@@ -243,16 +243,18 @@ def _refuted(log: Log, signers: Mapping[str, Ed25519PublicKey], text: str) -> st
         signer.verify(_decoded(signature), f"{header}.{payload}".encode())
     except (InvalidSignature, KeyError):
         return "is not signed by the house"
-    said = json.loads(_decoded(payload))
-    events = [json.loads(event) for event in log.get(said["gid"], [])[: said["sequence"]]]
-    if len(events) < said["sequence"] or events[-1]["hash"] != said["hash"]:
+    content = json.loads(_decoded(payload))
+    events = [json.loads(event) for event in log.get(content["gid"], [])[: content["sequence"]]]
+    if len(events) < content["sequence"] or events[-1]["hash"] != content["hash"]:
         return "is for another ledger"
     bids = [
         (event["data"]["bidder"], event["data"]["amount"], event["time"])
         for event in events
         if "amount" in event["data"]
     ]
-    return "" if (said["bidder"], said["amount"], said["decidedAt"]) in bids else "is for a bid that is not there"
+    return (
+        "" if (content["bidder"], content["amount"], content["decidedAt"]) in bids else "is for a bid that is not there"
+    )
 
 
 def _decoded(text: str) -> bytes:

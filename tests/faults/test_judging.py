@@ -144,13 +144,13 @@ Story = list[dict[str, Any]]
 
 def story() -> Story:
     """An auction with an end and a reserve, two bids, and its close."""
-    told = [
+    events = [
         ("auction.created", "2026-11-21T12:00:00.000000Z", {"endsAt": END}),
         ("bid.placed", "2026-11-21T12:00:03.000000Z", _bid("ada", "1.000", reserve_met=False)),
         ("bid.placed", "2026-11-21T12:00:05.000000Z", _bid("ben", "2.000", reserve_met=True)),
         ("auction.closed", END, {"outcome": "sold", "winner": "ben", "price": "2.000"}),
     ]
-    return [{"type": kind, "time": at, "data": data} for kind, at, data in told]
+    return [{"type": kind, "time": at, "data": data} for kind, at, data in events]
 
 
 def _bid(bidder: str, amount: str, *, reserve_met: bool) -> dict[str, Any]:
@@ -223,10 +223,10 @@ def test_receipts() -> None:
     keys = {"keys": [{"kid": "1", "x": _encoded(key.public_key().public_bytes_raw())}]}
     bid = {"hash": "ab", "time": END, "data": {"bidder": "ada", "amount": "1.000"}}
     log = {GID: [json.dumps({"hash": "00", "time": END, "data": {}}).encode(), json.dumps(bid).encode()]}
-    said = {"gid": GID, "sequence": 2, "hash": "ab", "bidder": "ada", "amount": "1.000", "decidedAt": END}
+    content = {"gid": GID, "sequence": 2, "hash": "ab", "bidder": "ada", "amount": "1.000", "decidedAt": END}
 
     def judged(signer: Ed25519PrivateKey = key, kid: str = "1", **changes: Any) -> str:
-        parts = (_encoded(json.dumps(part).encode()) for part in ({"kid": kid}, said | changes))
+        parts = (_encoded(json.dumps(part).encode()) for part in ({"kid": kid}, content | changes))
         signed = ".".join(parts)
         return "".join(judge_receipts(log, keys, [f"{signed}.{_encoded(signer.sign(signed.encode()))}"]))
 

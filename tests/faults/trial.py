@@ -183,7 +183,7 @@ async def _weather(trial: Trial, scene: Scene) -> Outcome:
         for task in readings:
             task.cancel()
         ends = await asyncio.gather(*readings, return_exceptions=True)
-    told = list(_judged(trial, scene, kept))
+    verdicts = list(_judged(trial, scene, kept))
     found = [*kept.violations, *(f"a reader failed: {end}" for end in ends if isinstance(end, Exception))]
     found += _found(scene, shown)
     found += judge_receipts(kept.log, await storm.keys(), storm.receipts)
@@ -193,7 +193,7 @@ async def _weather(trial: Trial, scene: Scene) -> Outcome:
         scene.notes["readers cut off"] = sum(reader.cuts for reader in scene.readers)
     recorded = judge_records(kept.log, storm.accepted)
     closed = judge_closes(kept.log, kept.rows, storm.gids)
-    return Outcome(told, recorded, closed, scene.house.deaths, storm.repeats, found, scene.notes)
+    return Outcome(verdicts, recorded, closed, scene.house.deaths, storm.repeats, found, scene.notes)
 
 
 def _judged(trial: Trial, scene: Scene, kept: _Kept) -> Iterator[Told]:
@@ -280,10 +280,10 @@ async def _thaw(scene: Scene, logged: Log) -> None:
     for onlooker in scene.onlookers:
         onlooker.thaw()
         await _quiet(partial(_different, onlooker), sum(map(len, logged.values())), THAWED_SECONDS)
-        told = judge_told(logged, onlooker.messages)
+        verdict = judge_told(logged, onlooker.messages)
         onlooker.close()
-        scene.notes["dropped for the slow one"] = told.missing
-        assert told.missing and not told.doubled + told.unknown, told
+        scene.notes["dropped for the slow one"] = verdict.missing
+        assert verdict.missing and not verdict.doubled + verdict.unknown, verdict
 
 
 def _last_states(subscriber: Subscriber, shown: list[dict[str, Any]]) -> Iterator[str]:

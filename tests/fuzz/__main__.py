@@ -50,11 +50,11 @@ def run(file: str, seed: int) -> tuple[list[str], int]:
         text=True,
         check=False,
     )
-    said = done.stdout + done.stderr
-    failed = sorted({*_FAILED.findall(said)}) or ([file] if done.returncode not in (0, 5) else [])
+    output = done.stdout + done.stderr
+    failed = sorted({*_FAILED.findall(output)}) or ([file] if done.returncode not in (0, 5) else [])
     if failed:
-        (FOLDER / f"{Path(file).stem}-{seed}.txt").write_text(said)
-    return failed, sum(int(passing) + int(failing) for passing, failing in _EXAMPLES.findall(said))
+        (FOLDER / f"{Path(file).stem}-{seed}.txt").write_text(output)
+    return failed, sum(int(passing) + int(failing) for passing, failing in _EXAMPLES.findall(output))
 
 
 def main() -> int:

@@ -205,10 +205,10 @@ def multipart(sent: dict[str, bytes]) -> tuple[bytes, bytes]:
 
 def json_of(sent: dict[str, bytes]) -> tuple[bytes, bytes]:
     """Return the same as JSON."""
-    said = {
+    content = {
         name: value.decode("utf-8", "surrogatepass") if value.isascii() else str(value) for name, value in sent.items()
     }
-    return json.dumps(said).encode(), b"application/json"
+    return json.dumps(content).encode(), b"application/json"
 
 
 def status_of(house: House, sent: bytes) -> int | None:

@@ -160,6 +160,6 @@ def test_a_query_is_read_or_refused(query: str, data: st.DataObject) -> None:
         except Invalid as refused:
             checked(refused)
             return
-        opened = [cursors().read(value) for value in values.values() if isinstance(value, CursorText)]
+        cursor_values = [cursors().read(value) for value in values.values() if isinstance(value, CursorText)]
     assert values.keys() <= {field.to for field in known}
-    assert all(isinstance(place, Fault | Mark | int) for place in opened)
+    assert all(isinstance(place, Fault | Mark | int) for place in cursor_values)

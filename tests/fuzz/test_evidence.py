@@ -176,11 +176,11 @@ def test_an_export_is_read_or_broken(database_url: str, exported: Export, at: in
     """With any value in any row, well formed, an export is refused at its line, or for its totals."""
     lines = list(exported)
     number = 1 + at % (len(lines) - 1)
-    told = msgspec.json.decode(lines[number])
-    ways = [place for place in places(told) if place]
-    put(told, ways[way % len(ways)], value)
+    row = msgspec.json.decode(lines[number])
+    ways = [place for place in places(row) if place]
+    put(row, ways[way % len(ways)], value)
     try:
-        lines[number] = canonical(told) + b"\n"
+        lines[number] = canonical(row) + b"\n"
     except (ValueError, TypeError):
         return  # nobody can write it
     assert outcome(database_url, b"".join(lines)) in ([Enough] if lines == exported else [transfer.Broken])

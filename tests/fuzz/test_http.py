@@ -188,9 +188,9 @@ def well_formed(status: int, headers: dict[str, str], body: bytes) -> None:
     assert "nosniff" == headers.get("x-content-type-options")
     assert "traceback" not in body.decode("utf-8", "replace").lower()
     if headers.get("content-type") == "application/json" and body:
-        said = json.loads(body)
+        content = json.loads(body)
         if status >= 400:
-            assert said["message"]
+            assert content["message"]
 
 
 @pytest.fixture(scope="module")

@@ -160,12 +160,12 @@ def test_every_reader_has_a_language(accepted: str, chosen: str) -> None:
 )
 def test_headers_are_read(headers: dict[str, str]) -> None:
     """Each function that reads a header has a result: a token, a cookie, a type, a device's name of at most a few words."""
-    asked = request(**headers)
+    sent = request(**headers)
     with bounded():
-        assert isinstance(requests.bearer_token(asked.scope), str | None)
-        assert isinstance(requests.session_token(asked), str | None)
-        assert requests.media_type(asked.scope) == requests.media_type(asked.scope).lower()
-        called = agent(asked.headers.get("user-agent", ""))
+        assert isinstance(requests.bearer_token(sent.scope), str | None)
+        assert isinstance(requests.session_token(sent), str | None)
+        assert requests.media_type(sent.scope) == requests.media_type(sent.scope).lower()
+        called = agent(sent.headers.get("user-agent", ""))
     assert len(called) <= 40
     assert called.isprintable()
 

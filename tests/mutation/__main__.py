@@ -14,8 +14,8 @@ def main(only: list[str]) -> int:
     new = [one for one in living if one not in known]
     dead = [one for one in known if one not in living and (not only or one.function.partition(".")[0] in only)]
     for one in new:
-        told = (word.replace("|", r"\|") for word in (one.line, one.made))
-        print(f"lives: | `{one.function}` | {' | '.join(f'`{word}`' for word in told)} | |")  # noqa: T201  # it talks to people
+        cells = (word.replace("|", r"\|") for word in (one.line, one.made))
+        print(f"lives: | `{one.function}` | {' | '.join(f'`{word}`' for word in cells)} | |")  # noqa: T201  # it talks to people
     for one in dead:
         print(f"dead, but explained: {one.function}: {one.made}")  # noqa: T201  # it talks to people
     print(f"{len(living)} live, {len(new)} of them unexplained")  # noqa: T201  # it talks to people

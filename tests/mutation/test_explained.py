@@ -29,12 +29,12 @@ def test_what_is_explained_is_there(mutant: Mutant) -> None:
 
 def test_what_mutmut_says_is_read() -> None:
     """mutmut's names become ours, killed mutants are left out, and only the lines that differ are kept of a diff."""
-    said = """
+    output = """
     saleroom.bidding.domain.increments.xǁLadderǁstep_at__mutmut_3: survived
     saleroom.bidding.domain.selling.x__draft__mutmut_7: no tests
     saleroom.bidding.domain.selling.x_create__mutmut_7: caught by type check
     """
-    names = living(said)
+    names = living(output)
     assert ["increments.Ladder.step_at", "selling._draft"] == list(names.values())
     diff = "--- a\n+++ b\n@@ -1,2 +1,2 @@\n def a():\n-    return 1 | 2\n+    return 1 & 2\n"
     assert Mutant("a.b", "return 1 | 2", "return 1 & 2") == change("a.b", diff)

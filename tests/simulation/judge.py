@@ -184,11 +184,11 @@ class Judge:
             Row(standing.who(people[bid.bidder_id]), units(bid.amount), units(bid.maximum), bid.automatic)
             for bid in known.bids
         ]
-        told = seen(auction, rows, known.types)
-        told["leader"] = None if auction.leader is None else standing.who(people[auction.leader.id])
+        state = seen(auction, rows, known.types)
+        state["leader"] = None if auction.leader is None else standing.who(people[auction.leader.id])
         mine = standing.oracle.seen()
-        if mine != told:
-            differs = {name: (mine[name], told[name]) for name in mine if mine[name] != told[name]}
+        if mine != state:
+            differs = {name: (mine[name], state[name]) for name in mine if mine[name] != state[name]}
             self.fail("the oracle agrees", f"{auction.gid}, (the oracle's, the house's): {differs}")
 
     def unfinished(self, now: datetime) -> list[str]:

@@ -165,12 +165,12 @@ class Model:
     def _same_auction(self, command: BidCommand, answer: bytes) -> None:
         """A bid's first answer shows its auction as it is right after it; a repeat is the same, and was compared."""
         assert command.once is not None
-        told = msgspec.json.decode(answer)
+        answered = msgspec.json.decode(answer)
         standing = self.auctions[command.gid]
         key = f"checked {command.once.key}"
         if key not in self._checked:
             self._checked.add(key)
-            shown = told["auction"]
+            shown = answered["auction"]
             mine = (_wire(standing.oracle.price), len(standing.oracle.rows), standing.oracle.status)
             if mine != (shown["currentBid"], shown["bidCount"], shown["status"]):
                 raise Differs(f"{command.once.key} was told {shown}, and it should be {mine}")

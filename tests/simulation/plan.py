@@ -102,14 +102,14 @@ class Step:
 
     def __str__(self) -> str:
         who = "whoever leads" if self.who == LEADER else PEOPLE[self.who]
-        asked = [f"{name} {_near(at)}" for name, at in (("amount", self.amount), ("maximum", self.maximum)) if at]
+        details = [f"{name} {_near(at)}" for name, at in (("amount", self.amount), ("maximum", self.maximum)) if at]
         if self.changes:
-            asked.append(", ".join(f"{name}={value}" for name, value in self.changes))
+            details.append(", ".join(f"{name}={value}" for name, value in self.changes))
         on = f" lot {self.lot}" if self.lot else ""
         when = "" if self.near is None else f" at {_near(self.near)} us"
         way = f" ({self.way})" if str(self.way) else ""
         key = "" if self.key is None else f" under the key of {self.key}"
-        return f"{who}: {self.what}{on}{' ' if asked else ''}{', '.join(asked)}{when}{key}{way}"
+        return f"{who}: {self.what}{on}{' ' if details else ''}{', '.join(details)}{when}{key}{way}"
 
 
 @dataclass(frozen=True)

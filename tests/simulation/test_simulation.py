@@ -67,8 +67,10 @@ def test_the_command_says_what_it_found(capsys: pytest.CaptureFixture[str]) -> N
     assert 0 == program.main(["--seeds", "1..2"])
     assert "2 seeds in" in capsys.readouterr().out
     assert 1 == program.main(["--seeds", "1", "--plant", "An Idempotency-Key is not kept"])
-    told = capsys.readouterr().out
-    assert "BROKEN every decision is the one the rules give" in told and "replay: python -m tests.simulation" in told
+    output = capsys.readouterr().out
+    assert (
+        "BROKEN every decision is the one the rules give" in output and "replay: python -m tests.simulation" in output
+    )
     for words in (["--seeds", "none"], ["--seeds", "5..4"], ["--plant", "nothing"]):
         with pytest.raises(SystemExit) as stopped:
             program.main(words)
