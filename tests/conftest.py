@@ -1,4 +1,4 @@
-"""What every test has: the asyncio backend, the fixtures of tests/fixtures_*.py, and a word on what was not tested."""
+"""Setup of every test: the asyncio backend, the fixtures of tests/fixtures_*.py, and a list of skipped tests' needs."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def logs_as_they_were() -> Iterator[None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say at the end what this machine could not test."""
+    """List at the end the needs that this machine could not meet."""
     counted = Counter(wants(terminalreporter.stats.get("skipped", [])))
     if counted:
         terminalreporter.section("NOT TESTED HERE", sep="!", red=True)

@@ -1,4 +1,4 @@
-"""Every answer of a house against its OpenAPI document: status, headers, content type, and body."""
+"""Compares every answer of a house with its OpenAPI document: status, headers, content type, and body."""
 
 import re
 from typing import Any
@@ -14,7 +14,7 @@ from saleroom.http import problems, schemas
 
 DOCUMENT: dict[str, Any] = msgspec.json.decode(api_document(test_users=True))
 _CLOSED: dict[str, Any] = msgspec.json.decode(api_document(test_users=True))
-"""The document as answers are held against it: what it does not name is not there."""
+"""The document with every object closed, so that an answer may hold only the members it names."""
 for _schema in _CLOSED["components"]["schemas"].values():
     if "properties" in _schema:
         _schema.setdefault("additionalProperties", False)
@@ -38,7 +38,7 @@ class Contract:
         self._validators: dict[str, Draft202012Validator] = {}
 
     def check(self, response: httpx.Response) -> None:
-        """Fail where `response` is not one that the document promises. Of a stream of events only the head is looked at."""
+        """Fail if `response` is not one that the document promises. Of a stream of events only the head is checked."""
         is_stream = response.headers.get("content-type") == "text/event-stream"
         if is_stream:
             response._content = b""
@@ -46,7 +46,7 @@ class Contract:
         response.read()
         request = response.request
         about = f"{request.method} {request.url}: {response.status_code} {response.text[:500]}"
-        # What is no document needs no more than these two; test_guard.py has the pages.
+        # An answer that is not a page needs only these two; test_guard.py has the pages.
         assert "nosniff" == response.headers.get("x-content-type-options"), about
         assert "frame-ancestors 'none'" in response.headers.get("content-security-policy", ""), about
         path = request.url.path

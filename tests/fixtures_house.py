@@ -1,6 +1,6 @@
 """A running house for tests: the real service over real HTTP, on each database, and the people who use it.
 
-It runs in a thread with an event loop of its own, so that tests stay plain functions: a call, an answer, a comparison.
+It runs in a thread with its own event loop, so that tests stay plain functions: a call, an answer, a comparison.
 """
 
 import asyncio
@@ -35,14 +35,14 @@ PASSWORD = "correct horse battery staple"
 LOAD_KEY = "a-key-for-load-tests"
 START_SECONDS_MAX = 60
 USE_CASE_SECONDS_MAX = 300
-"""Some store thousands of rows, on a machine that may be busy."""
+"""Some tests store thousands of rows, on a machine that may be busy."""
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""For clients of a plain port: to read the machine's certificates costs more than all the requests of a short test."""
+"""For clients of a plain port: reading the machine's certificates costs more than all requests of a short test."""
 _numbers = count(1)
 
 
 class Client:
-    """An HTTP client of a house. Every answer is held against the OpenAPI document before the test sees it."""
+    """An HTTP client of a house. Every answer is checked against the OpenAPI document before the test sees it."""
 
     def __init__(self, base: str, headers: dict[str, str], contract: Contract) -> None:
         hooks: dict[str, list[Callable[..., Any]]] = {"response": [contract.check]}
@@ -72,7 +72,7 @@ class User(Client):
         return str(self.json("POST", "/auctions", json=draft)["gid"])
 
     def gid(self) -> str:
-        """Return an auction of one's own on which nobody bids; the same at every call."""
+        """Return an auction of this user on which nobody bids; the same at every call."""
         self._gid = self._gid or self.auction()
         return self._gid
 
@@ -84,7 +84,7 @@ class User(Client):
 
 
 class House:
-    """A service that runs. `base` is its address, `url` its database; `clock` stands still where there is one."""
+    """A running service. `base` is its address, `url` its database; `clock`, if there is one, stands still."""
 
     headers: ClassVar = {"X-Requested-With": "tests"}
 
@@ -111,10 +111,10 @@ class House:
         self.stranger = self.client(headers={})
         """Without the header that passes the forgery filter."""
         self.plain = httpx.Client(base_url=self.base, verify=NO_TLS)
-        """Not held against the OpenAPI document, for what is none of its business."""
+        """Not checked against the OpenAPI document, for answers outside its scope."""
 
     def stop(self) -> None:
-        """Finish what is in flight, and end."""
+        """Finish the requests in flight, and end."""
         for client in (*self._clients, *self._users.values()):
             client.http.close()
         self.plain.close()
@@ -135,7 +135,7 @@ class House:
         return self._users[name]
 
     def newcomer(self) -> User:
-        """Return a user whom no other test knows."""
+        """Return a user that no other test has."""
         return self.user(f"newcomer.{next(_numbers)}")
 
     def log_in(self, name: str) -> User:
@@ -152,14 +152,14 @@ class House:
         )
 
     def read(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run a use case in a transaction that only reads, from the rows and not from what the house remembers."""
+        """Run a use case in a transaction that only reads, from the rows and not from the house's cache."""
         self._database.cache.clear()
         return asyncio.run_coroutine_threadsafe(self._database.read(use_case, *args, **kwargs), self._loop).result(
             USE_CASE_SECONDS_MAX
         )
 
     def advance(self, seconds: float) -> None:
-        """Turn the fake clock forward, and let the closer come by."""
+        """Turn the fake clock forward, and let the closer run."""
         assert isinstance(self.clock, FakeClock), "this house has the real clock"
         self.clock.advance(seconds)
         self.write(settle_due, reopens=False)
@@ -195,14 +195,14 @@ def settings_for(url: str, **more: Any) -> Settings:
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
 def house(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    """A running house on each database, for all tests together: each makes the auctions that it looks at."""
+    """A running house on each database, shared by all tests: each makes its own auctions."""
     for url in _urls(request, tmp_path_factory.mktemp("house")):
         yield from _served(House(settings_for(url)))
 
 
 @pytest.fixture(scope="session")
 def sqlite_house(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    """A running house on SQLite, for tests that no database makes a difference to."""
+    """A running house on SQLite, for tests that do not depend on the database."""
     file = tmp_path_factory.mktemp("house") / "saleroom.db"
     shutil.copy(sqlite_template, file)
     yield from _served(House(settings_for(f"sqlite:///{file}")))
@@ -210,13 +210,13 @@ def sqlite_house(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture
 def clocked_house(database_url: str, clock: FakeClock) -> Iterator[House]:
-    """A running house on each database whose `clock` the test turns; for this test alone, and nothing in it is sold yet."""
+    """A running house on each database whose `clock` the test turns; for this test alone, without auctions at first."""
     yield from _served(House(settings_for(database_url, outage_reopens=False), clock))
 
 
 @pytest.fixture
 def serve_house(sqlite_template: Path, tmp_path: Path) -> Iterator[ServeHouse]:
-    """Start houses of one's own on SQLite: `serve_house(registration="closed")`."""
+    """Start separate houses on SQLite: `serve_house(registration="closed")`."""
     houses: list[House] = []
 
     def serve(clock: Clock | None = None, **more: Any) -> House:
@@ -241,7 +241,7 @@ def _urls(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
 
 @cache
 def _digest() -> str:
-    """Return the digest of PASSWORD. To make one costs more than most tests."""
+    """Return the digest of PASSWORD. Making one costs more than most tests."""
     return passwords.HASHER.hash(PASSWORD)
 
 

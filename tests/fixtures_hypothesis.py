@@ -1,4 +1,4 @@
-"""How hard hypothesis looks: by the profile `ci`, or the one that HYPOTHESIS_PROFILE names.
+"""How many examples hypothesis tries: by the profile `ci`, or the one that HYPOTHESIS_PROFILE names.
 
 `ci` takes the same examples every time, so that a run says something about the change and not about its luck; `long`
 looks for new ones. `fuzz` does too, by the seed that it is given. `short` is for `make quick` and for `make mutation`,
@@ -42,7 +42,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
 def on_a_database(examples: int) -> settings:
-    """How examples run that share the database of their test: so many in `ci`, ten times as many in `long` and `fuzz`."""
+    """Settings of examples that share their test's database: this number in `ci`, ten times as many in `long` and `fuzz`."""
     many = settings.get_current_profile_name() in ("long", "fuzz")
     return settings(
         max_examples=examples * 10 if many else examples,

@@ -1,4 +1,4 @@
-"""Houses as processes of their own, and those who visit them over TCP."""
+"""Houses as separate processes, and their clients over TCP."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

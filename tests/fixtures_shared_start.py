@@ -1,4 +1,4 @@
-"""Houses and clients of one process share what each of them would compute from the same files at its start."""
+"""Houses and clients of one process share the results that each would compute from the same files at its start."""
 
 from collections.abc import Callable, Iterator
 from functools import cache

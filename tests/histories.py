@@ -34,20 +34,20 @@ T = TypeVar("T")
 PEOPLE = ("ada", "bob", "cyd", "dee", "eve")
 """Names by the oracle's numbers; ada is the author."""
 LEADER = -1
-"""Instead of a number: whoever leads at that time, or bob."""
+"""Instead of a number: the leader at that time, or bob."""
 MINUTE, HOUR = 60 * SECOND, 3_600 * SECOND
 
 
 @dataclass(frozen=True)
 class Relative:
-    """An amount or an instant by what it lies near to; where the auction has no such thing, `otherwise`."""
+    """An amount or an instant near to a given point; `otherwise` if the auction has no such point."""
 
     anchor: str
     delta: int
     otherwise: int = 0
 
     def amount(self, oracle: Oracle) -> int:
-        """The amount in thousandths, within what can be written."""
+        """The amount in thousandths, within the limits of an amount."""
         lot = oracle.lot
         anchors = {"least": oracle.least(), "price": oracle.price, "maximum": oracle.maximum, "limit": LIMIT}
         anchors |= {"reserve": lot.reserve, "starting": lot.starting, "rival": _rival(oracle)}
@@ -66,7 +66,7 @@ class Relative:
 
 @dataclass(frozen=True)
 class Step:
-    """What somebody does, and when; never earlier than what came before."""
+    """An act of somebody and its time; never earlier than the step before."""
 
     when: Relative
     what: str
@@ -108,13 +108,13 @@ class Step:
 
 @dataclass(frozen=True)
 class History:
-    """Terms, and what happens."""
+    """Terms, and the steps that follow."""
 
     lot: Lot
     steps: tuple[Step, ...]
 
     def acts(self, oracle: Oracle) -> Iterator[tuple[int, Act]]:
-        """Each step as it is when its turn comes; whoever iterates lets `oracle` do it before going on."""
+        """Each step as it is when its turn comes; the caller lets `oracle` do it before the next."""
         now = 0
         for step in self.steps:
             now, act = step.resolve(oracle, now)
@@ -122,7 +122,7 @@ class History:
 
 
 def _rival(oracle: Oracle) -> int | None:
-    """The highest limit beside the leader's."""
+    """The highest limit apart from the leader's."""
     return max((row.limit for row in oracle.rows if row.who != oracle.leader), default=None)
 
 
@@ -145,7 +145,7 @@ def _weighted(*choices: tuple[int, st.SearchStrategy[T]]) -> st.SearchStrategy[T
 
 
 def amounts() -> st.SearchStrategy[Relative]:
-    """Amounts near to where a rule changes its mind."""
+    """Amounts near to the thresholds of the rules."""
     anchors = (*["least"] * 6, *["maximum"] * 4, "price", "rival", "reserve", "starting", "limit")
     return st.builds(Relative, st.sampled_from(anchors), _deltas)
 
@@ -174,7 +174,7 @@ def lots(draw: st.DrawFn) -> Lot:
     above = st.none() | st.integers(0, 60_000) | st.sampled_from((0, 1, 100, 1_000))
     reserve, buy_now = draw(above), draw(above)
     reserve = None if reserve is None else min(starting + reserve, LIMIT)
-    # The doors take none of 0, which the rules know from older ledgers.
+    # The doors refuse a buy-now price of 0; the rules know it from older ledgers.
     buy_now = None if buy_now is None else max(1, min((reserve or starting) + buy_now, LIMIT))
     starts = draw(st.none() | st.none() | st.integers(-HOUR, HOUR))
     ends = draw(st.none() | st.integers(SECOND, HOUR) | st.integers(SECOND, HOUR))
@@ -186,7 +186,7 @@ def lots(draw: st.DrawFn) -> Lot:
 
 
 def bids() -> st.SearchStrategy[Step]:
-    """Bids of all three kinds, mostly not by the author, sometimes by whoever leads."""
+    """Bids of all three kinds, mostly not by the author, sometimes by the leader."""
     who = st.sampled_from((1, 1, 2, 2, 3, 4, LEADER, LEADER, AUTHOR))
     when = instants("start", "window", "window", "end", "cap")
     literal = st.builds(Step, when, st.just("bid"), who, amount=amounts())
@@ -196,7 +196,7 @@ def bids() -> st.SearchStrategy[Step]:
 
 
 def interludes() -> st.SearchStrategy[Step]:
-    """What happens to an auction beside bids, and mostly leaves it open."""
+    """Acts other than bids, most of which leave the auction open."""
     author = st.sampled_from((AUTHOR, AUTHOR, AUTHOR, 1))
     changes = st.fixed_dictionaries(
         {},
@@ -219,7 +219,7 @@ def interludes() -> st.SearchStrategy[Step]:
 
 
 def ends() -> st.SearchStrategy[Step]:
-    """What ends an auction, if it may."""
+    """Acts that end an auction, if they are allowed."""
     when, author = instants("start", "end", "end"), st.sampled_from((AUTHOR, AUTHOR, AUTHOR, 1))
     return _weighted(
         (3, st.builds(Step, st.builds(Relative, st.just("end"), st.sampled_from((-1, 0, MINUTE))), st.just("settle"))),
@@ -230,7 +230,7 @@ def ends() -> st.SearchStrategy[Step]:
 
 
 def steps() -> st.SearchStrategy[Step]:
-    """What may happen next: bids, nine times out of twelve."""
+    """The next act: a bid, nine times out of twelve."""
     return _weighted((18, bids()), (5, interludes()), (1, ends()))
 
 

@@ -1,6 +1,6 @@
 """`python -m tests.holds`: how long each address of a house holds the event loop, and so every bid.
 
-Each request is sent several times to a house in this process. What is told is the processor's time of the longest step of the
+Each request is sent several times to a house in this process. The result is the processor time of the longest step of the
 loop, the first time and the best of the later ones; other programs on the machine do not count.
 """
 
@@ -57,11 +57,11 @@ HEADERS = {
     "a key": {"Idempotency-Key": "k" * 7_000},
 }
 Row = tuple[str, str, str, dict[str, Any]]
-"""What it is called, method, path, and what httpx is told beside them."""
+"""Name, method, path, and httpx's other arguments."""
 
 
 class Watched(House):
-    """A house whose loop tells its longest step."""
+    """A house whose loop records its longest step."""
 
     longest = 0.0
 
@@ -101,7 +101,7 @@ def furnish(house: House) -> tuple[User, str]:
 
 
 def rows(user: User, gid: str) -> Iterator[Row]:
-    """Yield every request: each address as it is meant, each form with each body, some addresses with each header."""
+    """Yield every request: each address as intended, each form with each body, some addresses with each header."""
     yield from api_rows(user, gid)
     yield from page_rows(user, gid)
     yield from header_rows(gid)

@@ -1,4 +1,4 @@
-"""Pictures that were made to cost a decoder its time or memory, each of them small."""
+"""Small pictures that are made to cost a decoder much time or memory."""
 
 import functools
 import struct
@@ -16,7 +16,7 @@ def segment(marker: int, data: bytes) -> bytes:
 
 
 def jpeg_of_scans(count: int, side: int = 7_000) -> bytes:
-    """Return a grey progressive JPEG that passes so many times over its picture, in which nothing is to be seen."""
+    """Return a grey, blank progressive JPEG that passes so many times over its picture."""
     blocks = (-(-side // 8)) ** 2
     runs = -(-blocks // 32_767)
     # A code of one bit says that nothing is in the next 2**14 blocks and as many more as 14 bits tell.
@@ -36,7 +36,7 @@ def jpeg_of_scans(count: int, side: int = 7_000) -> bytes:
 
 
 def jpeg_that_claims(width: int, height: int, *more: bytes) -> bytes:
-    """Return a JPEG that is nothing but a head."""
+    """Return a JPEG that is only a head."""
     frame = segment(0xC0, struct.pack(">BHHBBBB", 8, height, width, 1, 1, 0x11, 0))
     return b"\xff\xd8" + segment(0xDB, bytes([0] + [1] * 64)) + frame + b"".join(more)
 
@@ -47,7 +47,7 @@ def jpeg_of_full_tables() -> bytes:
 
 
 def jpeg_of_restarts() -> bytes:
-    """Return a JPEG of 60 million pixels that is nothing but restarts and a height that comes late."""
+    """Return a JPEG of 60 million pixels that is only restarts and a height that comes late."""
     scan = segment(0xDA, bytes([1, 1, 0, 0, 63, 0]))
     tables = segment(0xC4, bytes([0, 1] + [0] * 15 + [0])) + segment(0xC4, bytes([16, 1] + [0] * 15 + [0]))
     restarts = b"".join(bytes([0xFF, 0xD0 + n % 8]) for n in range(100_000))
@@ -58,9 +58,9 @@ def jpeg_of_restarts() -> bytes:
 def avif_that_lies(side: int = 4_096) -> bytes:
     """Return an AVIF of `side` by `side` pixels whose head says 64 by 64."""
     data = written(Image.new("RGB", (side, side), (254, 0, 0)), "AVIF", speed=10, quality=10)
-    told = b"ispe" + bytes(4) + struct.pack(">II", side, side)
-    assert told in data
-    return data.replace(told, b"ispe" + bytes(4) + struct.pack(">II", 64, 64))
+    size_box = b"ispe" + bytes(4) + struct.pack(">II", side, side)
+    assert size_box in data
+    return data.replace(size_box, b"ispe" + bytes(4) + struct.pack(">II", 64, 64))
 
 
 def chunk(kind: bytes, data: bytes) -> bytes:
@@ -73,7 +73,7 @@ PASSES = ((8, 8, 0, 0), (8, 8, 4, 0), (4, 8, 0, 4), (4, 4, 2, 0), (2, 4, 0, 2), 
 
 
 def png(size: tuple[int, int], *more: bytes, interlaced: bool = False, bits: int = 8) -> bytes:
-    """Return a PNG in which nothing is to be seen, with opacity, and with more chunks before its pixels."""
+    """Return a blank PNG with opacity, and with more chunks before its pixels."""
     packer = zlib.compressobj(9)
     width, height = size
     packed = []
@@ -130,12 +130,12 @@ def moving_webp(frames: int) -> bytes:
 
 
 def webp_that_claims(side: int) -> bytes:
-    """Return a WebP whose canvas is so large, around a small picture."""
+    """Return a WebP with a canvas of this size around a small picture."""
     return riff((b"VP8X", bytes(4) + three(side - 1) * 2), (b"VP8 ", plain(kind="WEBP")[20:]))
 
 
 def lossless_that_claims(side: int) -> bytes:
-    """Return a lossless WebP that says it is so large, and ends."""
+    """Return a lossless WebP that claims this size, and ends."""
     return riff((b"VP8L", b"\x2f" + struct.pack("<I", (side - 1) | (side - 1) << 14) + bytes(64)))
 
 
@@ -154,7 +154,7 @@ def profile_of_many() -> bytes:
 
 
 def several_in_one(count: int) -> bytes:
-    """Return a JPEG with so many more behind it."""
+    """Return a JPEG with so many more after it."""
     others = [Image.new("RGB", (64, 64), (n % 255, 0, 0)) for n in range(count)]
     return written(Image.new("RGB", (64, 64), (254, 0, 0)), "MPO", save_all=True, append_images=others)
 
@@ -202,4 +202,4 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "a GIF that is a page": (lambda: moving_gif(1) + b"<script>alert(1)</script>", "made"),
     "a JPEG that is a document": (lambda: written(quartered()) + b"%PDF-1.7", "made"),
 }
-"""Each with what becomes of it: `made`, or the code of its fault."""
+"""Each picture with its result: `made`, or the code of its fault."""

@@ -26,7 +26,7 @@ class Line:
         threading.Thread(target=self._accept, args=[self._listener], daemon=True).start()
 
     def cut(self) -> None:
-        """Hang up on everybody and take no new connection."""
+        """End all connections and take no new one."""
         for end in (self._listener, *self._open):
             _hang_up(end)
         self._open.clear()
@@ -38,12 +38,12 @@ class Line:
     def cut_next_bid(self, when: Cut) -> None:
         """Hang up on the next connection that commits the first bids it has ever brought.
 
-        `before the commit` the server never hears of it; `after the commit` it has done it, and the answer is lost.
+        `before the commit` the server never gets it; `after the commit` the server has done it, and the answer is lost.
         """
         self._next_bid = when
 
     def _accept(self, listener: socket.socket) -> None:
-        with contextlib.suppress(OSError):  # the listener is closed where the line is cut
+        with contextlib.suppress(OSError):  # the listener is closed if the line is cut
             while True:
                 near = listener.accept()[0]
                 far = self._dial()
@@ -61,7 +61,7 @@ class Line:
         return far
 
     def _ask(self, near: socket.socket, far: socket.socket, lost: threading.Event) -> None:
-        """Pass on what the house says; `lost` is set where the server's next answer is to be lost."""
+        """Pass on the house's bytes; `lost` is set if the server's next answer is to be lost."""
         bids = False
         with contextlib.suppress(OSError):  # either end may be closed meanwhile
             while data := near.recv(65536):
@@ -86,6 +86,6 @@ class Line:
 
 
 def _hang_up(end: socket.socket) -> None:
-    with contextlib.suppress(OSError):  # it may have been hung up on from the other side
+    with contextlib.suppress(OSError):  # the other side may have ended it
         end.shutdown(socket.SHUT_RDWR)
     end.close()

@@ -1,6 +1,6 @@
-"""What a test needs beside Python: real programs, found here or missed aloud.
+"""A test's needs beside Python: real programs, found here or reported as missing.
 
-`SALEROOM_TEST_REQUIRE` names, with commas, what may not be missing: a test that lacks it fails instead of being skipped.
+`SALEROOM_TEST_REQUIRE` lists the needs that must be met, with commas: a test that lacks one fails instead of being skipped.
 """
 
 import os
@@ -16,14 +16,14 @@ MARK = "NOT TESTED HERE, for want of "
 
 
 def need(what: str) -> str:
-    """Return the path of the program `what`; where there is none, call `missing`."""
+    """Return the path of the program `what`; if there is none, call `missing`."""
     places = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/usr/local/sbin"))
     found = [path for name in PROGRAMS.get(what, (what,)) if (path := shutil.which(name, path=places))]
     return found[0] if found else missing(what, "no such program on the PATH")
 
 
 def missing(what: str, why: str) -> NoReturn:
-    """Skip the test, or fail it where `what` is required; the end of the run lists what was skipped."""
+    """Skip the test, or fail it if `what` is required; the end of the run lists the skipped needs."""
     required = os.environ.get("SALEROOM_TEST_REQUIRE", "").split(",")
     if what in (name.strip() for name in required):
         pytest.fail(f"{what} is required here (SALEROOM_TEST_REQUIRE): {why}", pytrace=False)
@@ -31,7 +31,7 @@ def missing(what: str, why: str) -> NoReturn:
 
 
 def wants(reports: list[pytest.TestReport]) -> Iterator[str]:
-    """What each of the skipped tests wanted: `what: why`."""
+    """The need of each skipped test: `what: why`."""
     for report in reports:
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
         if MARK in reason:

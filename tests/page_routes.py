@@ -1,4 +1,4 @@
-"""The routes of the pages; nothing is asked of a house to list its addresses."""
+"""The routes of the pages; listing them sends no request to a house."""
 
 from typing import Any
 

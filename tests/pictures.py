@@ -1,4 +1,4 @@
-"""Pictures as cameras, scanners, programs and rascals make them."""
+"""Pictures as cameras, scanners, programs and attackers make them."""
 
 import io
 import struct
@@ -8,7 +8,7 @@ from typing import Any
 from PIL import Image, ImageCms, TiffImagePlugin
 
 RED, GREEN, BLUE, WHITE = (254, 0, 0), (0, 255, 1), (0, 0, 254), (255, 255, 255)
-"""Colours as JPEG and WebP may give them back; `close` tells whether they have."""
+"""Colours, which JPEG and WebP give back only approximately; `close` compares them."""
 ORIENTATION, GPS, MAKER = 0x0112, 0x8825, 0x010F
 
 

@@ -15,7 +15,7 @@ SECONDS_MAX = 15.0
 
 
 class PgBouncer:
-    """PgBouncer before the server of `database_url`, on a port of its own, with at most `connections` to the server."""
+    """PgBouncer before the server of `database_url`, on a separate port, with at most `connections` to the server."""
 
     def __init__(self, folder: Path, database_url: str, connections: int = 8) -> None:
         self._behind = make_url(database_url)
@@ -26,7 +26,7 @@ class PgBouncer:
             f"[databases]\n* = {_address(self._behind)}\n"
             f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {self._port}\nunix_socket_dir =\n"
             f"pool_mode = transaction\nauth_type = any\nmax_client_conn = 500\ndefault_pool_size = {connections}\n"
-            # It waits that long before it tries a server again that was away; 15 s unless told.
+            # How long it waits before it tries an unreachable server again; 15 s by default.
             "server_login_retry = 0.2\n"
         )
         self._process: subprocess.Popen[bytes] | None = None
@@ -64,13 +64,13 @@ class PgBouncer:
 
 
 def _address(url: URL) -> str:
-    """Where PgBouncer finds the server, in its own words; whoever comes is let in as the user of `url`."""
+    """PgBouncer's address of the server, in its own syntax; every client is admitted as the user of `url`."""
     host = url.host or url.query.get("host")
     parts = {"host": host, "port": url.port, "user": url.username, "password": url.password}
     return " ".join(f"{key}='{value}'" for key, value in parts.items() if value)
 
 
 def _harmless(url: URL) -> str:
-    """Whom it may run as, since it refuses to be root: whoever can open the server's socket."""
+    """The user to run it as, since it refuses to be root: one that can open the server's socket."""
     socket_folder = url.query.get("host")
     return Path(str(socket_folder)).owner() if socket_folder else "nobody"

@@ -1,4 +1,4 @@
-"""`saleroom` as people run it: a process of its own, with a folder of its own, spoken to over TCP."""
+"""`saleroom` as people run it: a separate process in its own folder, reached over TCP."""
 
 import http.client
 import os
@@ -28,7 +28,7 @@ def environment(**settings: str) -> dict[str, str]:
     """Return this process's environment with `settings` as the only ones of the house's."""
     plain = {name: value for name, value in os.environ.items() if not name.startswith("SALEROOM_")}
     if plain.pop("PYTHONDONTWRITEBYTECODE", None):
-        # Every start would compile all anew; the compiled files are kept apart, as the tree is not to have them.
+        # Otherwise every start would compile all modules; the compiled files are kept out of the source tree.
         compiled = Path(tempfile.gettempdir()) / f"saleroom-tests-compiled-{os.getuid()}"
         compiled.mkdir(mode=0o700, exist_ok=True)
         plain["PYTHONPYCACHEPREFIX"] = str(compiled)
@@ -64,7 +64,7 @@ class Served:
 
     def __init__(self, folder: Path, *arguments: str, **settings: str) -> None:
         self.output = ""
-        """What it has printed so far."""
+        """Its output so far."""
         self._log = folder / f"stderr-{time.monotonic_ns()}.txt"
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
@@ -85,7 +85,7 @@ class Served:
 
     @property
     def url(self) -> str:
-        """Where it says it serves."""
+        """The address that it printed at its start."""
         found = _SERVES.search(self.output)
         assert found is not None, self.told()
         return found[1]
@@ -98,11 +98,11 @@ class Served:
         return int(found[1])
 
     def log(self) -> str:
-        """Return what it has logged."""
+        """Return its log."""
         return self._log.read_text()
 
     def told(self) -> str:
-        """Return all it has said, for a test that fails."""
+        """Return its output and log, for a failing test."""
         return f"{self.output}\n{self.log()}"
 
     def terminate(self) -> int:
@@ -150,7 +150,7 @@ class Served:
 
 
 class Client:
-    """Somebody who speaks to the house over HTTP, with or without a token."""
+    """A client of the house over HTTP, with or without a token."""
 
     def __init__(self, url: str) -> None:
         self._http = httpx.Client(base_url=url, headers={"X-Requested-With": "test"}, timeout=60)
@@ -172,7 +172,7 @@ class Client:
         return answer.json()
 
     def post(self, path: str, token: str | None = None, body: Any = None, **headers: str) -> Any:
-        """Return the JSON of what `body` made, which must be accepted."""
+        """Return the JSON of the answer to `body`, which must be accepted."""
         answer = self.ask("POST", path, token, {} if body is None else body, **headers)
         assert answer.status_code in (200, 201), answer.text
         return answer.json()

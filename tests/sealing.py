@@ -1,4 +1,4 @@
-"""Cursors as a house seals them, and as a stranger makes them, who has no key."""
+"""Cursors as a house seals them, and as a stranger without the key makes them."""
 
 import base64
 from typing import Any
@@ -14,29 +14,29 @@ SECRET = "5ea1" * 16
 
 
 def known(value: str = SECRET) -> HouseSecret:
-    """Return a secret that was read already."""
+    """Return a secret that is loaded already."""
     secret = HouseSecret()
     secret.learn(value)
     return secret
 
 
 def cursors(secret: str = SECRET) -> Cursors:
-    """Return what writes and reads cursors by a secret."""
+    """Return the reader and writer of cursors for a secret."""
     return Cursors(known(secret))
 
 
 def cursors_of(house: House) -> Cursors:
-    """Return what writes and reads the cursors of a house, by its own secret."""
+    """Return the reader and writer of a house's cursors, with its own secret."""
     value = house.read(secrets.find)
     assert value is not None
     return cursors(value)
 
 
 def sealed(of: CursorKind, value: Any) -> str:
-    """Return a cursor of a list by `SECRET`, whatever is in it."""
+    """Return a cursor of a list, sealed by `SECRET`, with any content."""
     return cursors().write(of, value)
 
 
 def plain(value: Any) -> str:
-    """Return what a cursor was before cursors were sealed."""
+    """Return a cursor in the form from before cursors were sealed."""
     return base64.urlsafe_b64encode(msgspec.json.encode(value)).decode().rstrip("=")

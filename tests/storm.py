@@ -1,4 +1,4 @@
-"""Many who bid at once, and what must hold afterwards."""
+"""Many users who bid at once, and checks of the result."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ async def storm(url: str, gid: str, tokens: list[str]) -> list[dict[str, Any]]:
             assert {answer.status_code for answer in answers} <= {201, 409}, [answer.text for answer in answers]
             taken = [answer for answer in answers if answer.status_code == 201]
             if len(taken) == 1:
-                # As prices only rise, what is refused once stays refused; but the leader may be outbid in between.
+                # As prices only rise, a refused bid stays refused; but the leader may be outbid in between.
                 assert ["already_leading"] == [a.json()["code"] for a in answers if a.status_code == 409]
             if taken:
                 assert taken[0].content == taken[-1].content
@@ -47,7 +47,7 @@ async def storm(url: str, gid: str, tokens: list[str]) -> list[dict[str, Any]]:
 
 @dataclass
 class Outcome:
-    """What a storm has been told: the bids it holds an acknowledgement of, and how often 503."""
+    """The answers to a storm: its acknowledged bids, and how often it got 503."""
 
     accepted: list[dict[str, Any]] = field(default_factory=list)
     unavailable: int = 0
@@ -61,7 +61,7 @@ class Outcome:
 
 
 async def storm_until(url: str, gid: str, tokens: list[str], calm: asyncio.Event, outcome: Outcome) -> None:
-    """Let everybody bid until `calm`, and once more; who is told 503 repeats the request with its key until it is settled.
+    """Let everybody bid until `calm`, and once more; after a 503 a request is repeated with its key until it is settled.
 
     Fails at once at any other answer than 201, 409 or a 503 that says when to come again.
     """
@@ -79,7 +79,7 @@ async def storm_until(url: str, gid: str, tokens: list[str], calm: asyncio.Event
             last = calm.is_set()
             if turn % 8 == 0:
                 assert 200 == (await settled(partial(client.get, f"/auctions/{gid}"))).status_code
-            # Each one's is above all before it; what is overtaken on its way is refused.
+            # Each bid is above all before it; one that is overtaken on its way is refused.
             body = {"amount": str(next(amounts))}
             headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": f"turn-{turn}"}
             send = partial(client.post, f"/auctions/{gid}/bids", headers=headers, json=body)
@@ -101,7 +101,7 @@ def check_history(
 ) -> None:
     """Check that the history strictly rises to the price, and holds each acknowledged bid exactly once.
 
-    At least `least` must have been accepted, or the storm was none.
+    At least `least` must have been accepted; fewer are not a storm.
     """
     amounts = [Decimal(bid["amount"]) for bid in history]
     assert [] == [(a, b) for a, b in pairwise(amounts) if a >= b]
@@ -127,7 +127,7 @@ async def check_replay(url: str, gid: str, shown: dict[str, Any]) -> None:
 
 
 def bid_until_the_end(url: str, gid: str, token: str, taken: list[dict[str, Any]], statuses: set[int]) -> None:
-    """Bid the least that is taken, again and again, until the house is gone; note what it acknowledged."""
+    """Bid the minimum again and again until the house is gone; note the acknowledged bids."""
     headers = {"X-Requested-With": "test", "Authorization": f"Bearer {token}"}
     least = "1.000"
     with httpx.Client(base_url=url, headers=headers, timeout=30) as client:

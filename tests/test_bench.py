@@ -1,4 +1,4 @@
-"""The bench counts what it says it counts. No figure of its own is asserted here."""
+"""The bench counts correctly. None of its figures is asserted here."""
 
 import asyncio
 import subprocess
@@ -106,14 +106,14 @@ PLANTED: dict[str, Callable[[Connection], object]] = {
 
 
 async def test_a_clean_history_has_no_violation(database: Database, database_url: str) -> None:
-    """What the house has decided itself has no violation of any kind."""
+    """The house's own decisions have no violation of any kind."""
     await database.write(sales)
     assert {} == await _on(database_url, violations.find)
 
 
 @pytest.mark.parametrize("kind", PLANTED)
 async def test_each_kind_of_violation_is_found(kind: str, database: Database, database_url: str) -> None:
-    """Rows that were tampered with are counted under the kind of what is wrong with them."""
+    """Rows that were tampered with are counted under the kind of their fault."""
     await database.write(sales)
 
     def tampered(connection: Connection) -> dict[str, int]:
@@ -168,7 +168,7 @@ async def test_an_event_of_another_amount_is_found(database: Database, database_
 
 
 async def test_an_auction_closed_twice_is_found(database: Database, database_url: str) -> None:
-    """A second close of one auction is counted, also where its status is right."""
+    """A second close of one auction is counted, even if its status is right."""
     await database.write(sales)
 
     def tampered(connection: Connection) -> dict[str, int]:
@@ -185,7 +185,7 @@ async def test_an_auction_closed_twice_is_found(database: Database, database_url
 
 
 async def test_the_count_may_begin_later(database: Database, database_url: str) -> None:
-    """From a bid that every auction has, the rows behind it are judged as if those before it were right."""
+    """From a bid that every auction has, the rows after it are judged as if those before it were right."""
     await database.write(sales)
 
     def judged(connection: Connection) -> tuple[dict[str, int], dict[str, int]]:
@@ -217,12 +217,12 @@ async def test_the_count_may_begin_later(database: Database, database_url: str) 
     ],
 )
 def test_answers_are_compared_with_the_database(succeeded: int, recorded: int, expected: dict[str, int]) -> None:
-    """An accepted bid that is not recorded is a violation; one more than asked is, where no connection explains it."""
+    """An unrecorded accepted bid is a violation; so is one more than requested, unless a lost connection explains it."""
     assert expected == violations.between_client_and_database(succeeded, recorded, connections=3)
 
 
 def test_every_kind_has_a_planted_example() -> None:
-    """No kind of violation is counted that no test has planted."""
+    """Every kind of violation that is counted is planted by a test."""
     assert set(violations.KINDS) == {*PLANTED, "accepted and not recorded", "recorded and never asked for"}
 
 
@@ -236,7 +236,7 @@ def test_the_table_has_every_measure() -> None:
 
 
 def test_rows_are_chosen_by_name() -> None:
-    """A list by commas chooses rows, in the order of the table; an unknown name is told the known ones."""
+    """A list with commas chooses rows, in the order of the table; for an unknown name the known ones are listed."""
     assert ("hot", "echo") == chosen("echo, hot")
     assert ROWS == chosen("")
     with pytest.raises(BenchError, match=r"no such row: hott; there are hot, spread, "):
@@ -244,12 +244,12 @@ def test_rows_are_chosen_by_name() -> None:
 
 
 def test_a_measurement_is_taken_once_for_all_its_rows() -> None:
-    """What several rows need is measured once in a round, so that their ratios are of the same figures."""
+    """A measurement that several rows need is taken once in a round, so that their ratios are of the same figures."""
     assert ["pg-hot", "pgbench-1", "echo", "pg-spread"] == needed(("hot", "echo"))
 
 
 def test_what_wrk_says_is_read() -> None:
-    """Requests, refusals, errors and percentiles in all their units are read from what wrk prints."""
+    """Requests, refusals, errors and percentiles in all their units are read from wrk's output."""
     summary = wrk.parse(OUTPUT)
     assert (875, 3.03, 9, 866, 6) == (
         summary.requests,
@@ -264,7 +264,7 @@ def test_what_wrk_says_is_read() -> None:
 
 
 def test_what_the_installed_wrk_says_is_read(tmp_path: Path) -> None:
-    """The real wrk takes the script of the bids and prints what the parser knows; the echo answers it all with 201."""
+    """The real wrk takes the script of the bids and prints output that the parser reads; the echo answers all with 201."""
     need("wrk")
     from bench.servers import Uvicorn
 
@@ -301,7 +301,7 @@ def test_ratios_are_of_medians_and_know_their_target() -> None:
 
 
 def test_a_ratio_is_of_one_run(tmp_path: Path) -> None:
-    """What runs have kept is read again, and a line comes from the last run that has both its sides."""
+    """Saved results of runs are read again, and a line comes from the last run that has both its sides."""
     line = Line(row="x", measure="x", numerator="a", denominator="b", unit="u")
     runs = [{"a": 10.0, "b": 5.0}, {"a": 12.0, "b": 4.0}, {"a": 99.0}]
     files = [tmp_path / f"{number}.json" for number in range(len(runs))]
@@ -314,7 +314,7 @@ def test_a_ratio_is_of_one_run(tmp_path: Path) -> None:
 
 
 def test_the_report_goes_between_its_markers(tmp_path: Path) -> None:
-    """The table replaces what stands between the markers and nothing else; a document without them is refused."""
+    """The table replaces the text between the markers and nothing else; a document without them is refused."""
     document = tmp_path / "performance.md"
     document.write_text(f"before\n{report.MARKERS[0]}\nold\n{report.MARKERS[1]}\nafter\n")
     readings = {"pg-hot": [Reading(value=8000.0)], "pgbench-1": [Reading(value=1000.0)]}
@@ -331,7 +331,7 @@ def test_the_report_goes_between_its_markers(tmp_path: Path) -> None:
 
 
 def test_every_curve_is_drawn_over_what_it_names() -> None:
-    """Each curve's points lie in rising order, and none is measured for another quantity."""
+    """Each curve's points rise, and every point measures the curve's own quantity."""
     for curve in CURVES:
         assert sorted(curve.points) == list(curve.points)
         assert all(str(int(x)) in name for x, name in curve.points if x > 1 and "filled" in name)

@@ -22,7 +22,7 @@ BID = Bid("Ij9pUEcdhAXWkQ==", "12.500", "run-1")
 
 
 def test_subscribers_have_what_the_fan_out_sends(tmp_path: Path) -> None:
-    """Each living subscriber has each event at its own time; one that the server leaves is counted as cut off."""
+    """Each live subscriber has each event at its own time; one that the server drops is counted as cut off."""
     with Uvicorn(tmp_path, "bench.fanout:app", UVICORN_TIMEOUT_GRACEFUL_SHUTDOWN="1") as fanout:
         publisher = closing(Publisher(fanout.url, "/", lambda amount: (frame(GID, amount), {})))
         with publisher as publishing, Subscribers(fanout.url, "/", 3, stalled=2) as subscribers:
@@ -36,7 +36,7 @@ def test_subscribers_have_what_the_fan_out_sends(tmp_path: Path) -> None:
 
 
 def test_a_subscriber_that_is_refused_is_no_subscriber(tmp_path: Path) -> None:
-    """Where the server answers anything but 200 the bench says so."""
+    """If the server answers anything but 200 the bench says so."""
     with Uvicorn(tmp_path, "bench.echo:app") as echo, pytest.raises(BenchError, match="a subscriber is refused"):
         Subscribers(echo.url, "/", 1)
 
@@ -55,7 +55,7 @@ async def test_a_device_bids_over_http(tmp_path: Path) -> None:
 
 
 async def test_an_answer_in_pieces_is_one() -> None:
-    """Each answer over HTTP counts once it is there to its end, and with its own status."""
+    """Each answer over HTTP counts once it is complete, and with its own status."""
     pieces = [
         b"HTTP/1.1 409 Conflict\r\nContent-",
         b"Length: 2\r\n\r\n{",
@@ -85,7 +85,7 @@ async def test_an_answer_in_pieces_is_one() -> None:
 
 
 async def test_a_device_bids_over_mqtt(mosquitto: Mosquitto, subscribe: Callable[..., Subscriber]) -> None:
-    """A device's bid reaches a subscriber by a real broker, and the answer to its id is the one that it takes."""
+    """A device's bid reaches a subscriber by a real broker, and it takes only the answer to its id."""
     heard = subscribe(mosquitto.settings, "#")
     _, device = await asyncio.get_running_loop().create_connection(
         lambda: MqttDevice("saleroom/", GID, "device-0"), mosquitto.settings.host, mosquitto.settings.port
@@ -105,7 +105,7 @@ async def test_a_device_bids_over_mqtt(mosquitto: Mosquitto, subscribe: Callable
 
 
 async def test_what_is_owed_is_told_by_its_ids(database: Database, database_url: str, tmp_path: Path) -> None:
-    """The bench knows which events are owed, and which of them have come so far, each once."""
+    """The bench knows the owed events, and those that have come so far, each once."""
     sales = Sales(database)
     gid = await sales.sell()
     await sales.bid(gid)
@@ -117,7 +117,7 @@ async def test_what_is_owed_is_told_by_its_ids(database: Database, database_url:
 
 
 def test_bids_rise_and_come_from_another_bidder_each_time() -> None:
-    """Of two bids that follow each other the second is a thousandth higher, of the next person, and named anew."""
+    """Of two successive bids the second is a thousandth higher, of the next person, and has a new id."""
     bids = devices.rising(["a", "b"], 9_999, "run")
     assert [Bid("a", "10.000", "run-1"), Bid("b", "10.001", "run-2"), Bid("a", "10.002", "run-3")] == [
         next(bids) for _ in range(3)

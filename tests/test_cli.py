@@ -1,4 +1,4 @@
-"""The command line: what it answers, and how it ends."""
+"""The command line: its output and its exit codes."""
 
 import io
 import os
@@ -30,7 +30,7 @@ SECONDS_MAX = 30
 
 
 class Done(NamedTuple):
-    """What one command answered."""
+    """The output and exit code of one command."""
 
     code: int
     out: str
@@ -69,7 +69,7 @@ def test_version(run: Run) -> None:
 
 
 def test_version_loads_nothing_heavy() -> None:
-    """--version answers at once: neither the database's nor the web's libraries nor the settings are imported for it."""
+    """--version answers at once, without an import of the database's or the web's libraries or of the settings."""
     code = "import sys, saleroom.cli; saleroom.cli.main(['--version']); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert set() == {"pydantic", "sqlalchemy", "starlette", "uvicorn", "asyncio", "alembic"} & set(done.stdout.split())
@@ -139,7 +139,7 @@ def test_users_are_added_listed_and_given_passwords(run: Run) -> None:
     ],
 )
 def test_a_refusal_is_one_line_and_exit_code_1(run: Run, args: list[str], stdin: str, said: str) -> None:
-    """What is refused or fails is said in one line without a traceback or a password, with exit code 1."""
+    """A refusal or failure is one line without a traceback or a password, with exit code 1."""
     done = run(*args, stdin=stdin)
     assert (1, 1) == (done.code, len(done.err.splitlines()))
     assert done.err.startswith("saleroom: ")
@@ -207,7 +207,7 @@ def test_serve_says_where_and_ends_cleanly(tmp_path: Path, stop: signal.Signals)
 def test_names_in_a_database_do_not_steer_a_terminal(
     sqlite_template: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever names a database holds, `users list` writes what would steer a terminal as escapes."""
+    """With any names in a database, `users list` writes control characters as escapes."""
     file = tmp_path / "house.db"
     shutil.copy(sqlite_template, file)
     with closing(sqlite3.connect(file)) as database, database:

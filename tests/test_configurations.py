@@ -1,4 +1,4 @@
-"""The house in every configuration that it can have, under a storm of bids, and while its connections are lost."""
+"""The house in every configuration, under a storm of bids, and while its connections are lost."""
 
 import asyncio
 import json
@@ -31,12 +31,12 @@ POSTGRESQL = pytest.mark.parametrize("database_kind", ["postgresql"], indirect=T
 END_ALL = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = $1 AND pid <> pg_backend_pid()"
 
 Ways = dict[str, str]
-"""The settings that a configuration comes to."""
+"""The settings of a configuration."""
 
 
 @pytest.fixture
 def ways(request: pytest.FixtureRequest, bare_database_url: str, tmp_path: Path) -> Iterator[Ways]:
-    """The settings of a configuration: so many processes, straight to the database or through a pooler."""
+    """The settings of a configuration: so many processes, directly on the database or through a pooler."""
     processes, pooled = request.param
     settings = {"database": bare_database_url, "workers": str(processes), "load_key": LOAD_KEY}
     if not pooled:
@@ -83,7 +83,7 @@ def test_many_clients_on_one_auction(
         broker.kill()
     check_history(history, auction, accepted, least=CLIENTS / 4)
     asyncio.run(check_replay(bare_database_url, gid, auction))
-    # At least once: what comes a second time has come a first time before it.
+    # Delivery is at least once: a repeat comes after its first copy.
     assert list(range(1, auction["version"] + 1)) == list(dict.fromkeys(event["sequence"] for event in told))
     assert [] == asyncio.run(in_database(bare_database_url, violations))
 
@@ -117,7 +117,7 @@ def test_all_connections_ended_in_mid_storm(ways: Ways, bare_database_url: str, 
 def test_the_server_restarted_in_mid_storm(
     how: str, processes: str, own_server: Any, start: Start, visit: Visit
 ) -> None:
-    """PostgreSQL is stopped, orderly or at once, and started again: 503 in between, and then all goes on by itself."""
+    """PostgreSQL is stopped, orderly or at once, and started again: 503 in between, and then the sale goes on by itself."""
     url = own_server.get_uri()
 
     async def restart(storming: Outcome) -> None:
@@ -161,7 +161,7 @@ def _weather(
 @POSTGRESQL
 @pytest.mark.parametrize(("cut", "kept"), [("before the commit", 0), ("after the commit", 1)])
 def test_a_bid_cut_off_at_its_commit(cut: Cut, kept: int, database_url: str, start: Start, visit: Visit) -> None:
-    """Where the connection is lost at the commit the answer is 503, and its key tells later what became of the bid."""
+    """If the connection is lost at the commit the answer is 503, and a repeat with its key tells the bid's result."""
     line = Line(database_url)
     try:
         anyone = visit(start(database=line.url, load_key=LOAD_KEY))
@@ -183,7 +183,7 @@ def test_a_bid_cut_off_at_its_commit(cut: Cut, kept: int, database_url: str, sta
 def test_a_pooler_that_the_settings_do_not_name(
     bare_database_url: str, tmp_path: Path, start: Start, visit: Visit
 ) -> None:
-    """Behind PgBouncer in transaction mode the house does not start without the setting, and says which; with it it does."""
+    """Behind PgBouncer in transaction mode the house refuses to start without the setting, and names it; with it it starts."""
     pooler = PgBouncer(tmp_path, bare_database_url)
     pooler.start()
     try:
@@ -213,7 +213,7 @@ TAMPERED = {
 @pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(("tampering", "found"), TAMPERED.items())
 async def test_violations_are_found(tampering: str, found: str, database: Database) -> None:
-    """Each violation that the rows can show is found where somebody has tampered with them, and none before."""
+    """Each violation that the rows can show is found once somebody has tampered with them, and none before."""
     sales = Sales(database)
     await sales.bid(await sales.sell(ends_at=datetime.now(UTC) + timedelta(hours=1)), times=3)
     assert [] == await database.read(violations)

@@ -1,4 +1,4 @@
-"""docs/devices.md is true: its session is one that happened, its commands bid, its refusals are what devices get."""
+"""docs/devices.md is true: its session is a real one, its commands bid, its refusals are those that devices get."""
 
 import json
 import re
@@ -22,7 +22,7 @@ COMMAND_ID = "paddle-7/0001f3a2"
 
 
 def session(port: int, gid: str, token: str) -> list[Packet]:
-    """Bid over a socket, as the page tells, and return all packets."""
+    """Bid over a socket, as the page describes, and return all packets."""
     device = Device(port)
     device.send(packet(0x10, text("MQTT") + bytes([4, 2]) + (60).to_bytes(2) + text("paddle-7")))
     device.take()
@@ -40,7 +40,7 @@ def session(port: int, gid: str, token: str) -> list[Packet]:
 
 
 _ONCE = r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z|"head":"[0-9a-f]{64}"|"receipt":"[\w.-]+"'
-"""What no two sessions share: instants, hashes, signatures."""
+"""The parts that differ in every session: instants, hashes, signatures."""
 
 
 def _text_of(shown: str, topic: str) -> str:
@@ -53,7 +53,7 @@ def _text_of(shown: str, topic: str) -> str:
 
 
 def test_the_session_is_one_that_happened(start: Start, visit: Visit) -> None:
-    """The bytes in the page are, one by one, what a device and the embedded broker say; gid, token and instants aside."""
+    """The page's bytes are exactly those of a device and the embedded broker, except for gid, token and instants."""
     port = free_port()
     client = visit(start(mqtt="embedded", mqtt_port=str(port)))
     ada, ben = client.enter("ada"), client.enter("ben")
@@ -72,7 +72,7 @@ def test_the_session_is_one_that_happened(start: Start, visit: Visit) -> None:
 
 
 def test_the_commands_bid(start: Start, visit: Visit) -> None:
-    """Copied into a shell, with one's own gid and token, the lines of the page bid, and show the answer."""
+    """Copied into a shell, with a real gid and token, the lines of the page bid, and show the answer."""
     port = free_port()
     client = visit(start(mqtt="embedded", mqtt_port=str(port)))
     ada, ben = client.enter("ada"), client.enter("ben")
@@ -86,7 +86,7 @@ def test_the_commands_bid(start: Start, visit: Visit) -> None:
         words = shlex.split(line.replace(GID, gid).replace(token, ben).replace("-p 1883", ""))
         return [*words, "-p", str(port)]
 
-    # With -d it says when it is subscribed, and stdbuf has it say so at once.
+    # With -d it prints when it is subscribed, and stdbuf makes it print at once.
     with subprocess.Popen(
         [need("stdbuf"), "-oL", *given(answer), "-W", "30", "-d"], stdout=subprocess.PIPE, text=True
     ) as listening:

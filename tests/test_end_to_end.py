@@ -82,7 +82,7 @@ def test_migrate(bare_database_url: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 def test_users_from_the_command_line(bare_database_url: str, tmp_path: Path, start: Start, visit: Visit) -> None:
-    """Users added by the command line may log in where registration is closed; a new password replaces the old one."""
+    """Users added by the command line may log in if registration is closed; a new password replaces the old one."""
     settings = {"database": bare_database_url, "registration": "closed"}
     added = saleroom(tmp_path, "users", "add", "Ada", stdin=f"{PASSWORD}\n", **settings)
     assert (0, "Added ada.\n", "") == (added.returncode, added.stdout, added.stderr)
@@ -97,7 +97,7 @@ def test_users_from_the_command_line(bare_database_url: str, tmp_path: Path, sta
 
 
 def test_bad_settings_stop_the_start(tmp_path: Path) -> None:
-    """Every bad or misspelt setting is named on a line of its own, the exit code is 2, and no file is left behind."""
+    """Every bad or misspelt setting is named on a separate line, the exit code is 2, and no file is left behind."""
     refused = saleroom(tmp_path, "serve", "--port", "seventy", workers="0", databse="sqlite:///x.db")
     assert (2, "") == (refused.returncode, refused.stdout)
     lines = sorted(refused.stderr.splitlines())
@@ -126,7 +126,7 @@ def test_a_database_that_is_not_there(database: str, tmp_path: Path) -> None:
 
 
 def test_sigterm_finishes_what_is_in_flight(start: Start, visit: Visit) -> None:
-    """A bid whose body is still on its way when SIGTERM comes is answered and kept; nobody new is let in; the exit is 0."""
+    """If SIGTERM comes while a bid's body arrives, the bid is answered and kept; no new client is let in; the exit is 0."""
     house = start()
     anyone = visit(house)
     ada, ben = anyone.enter("ada"), anyone.enter("ben")
@@ -144,7 +144,7 @@ def test_sigterm_finishes_what_is_in_flight(start: Start, visit: Visit) -> None:
         ending = threading.Thread(target=lambda: code.append(house.terminate()))
         ending.start()
         wait_until(lambda: _refuses(host, int(port)))
-        time.sleep(0.5)  # as long as an end that waits for nobody would take
+        time.sleep(0.5)  # as long as an end that does not wait would take
         connection.sendall(body[5:])
         answer = b"".join(iter(lambda: connection.recv(65536), b""))
         ending.join()
@@ -191,7 +191,7 @@ def test_mqtt_on_two_houses_at_once(tmp_path: Path, start: Start, visit: Visit) 
 
 
 def test_a_broker_that_comes_later(tmp_path: Path, start: Start, visit: Visit) -> None:
-    """Without its broker the house serves, warns once and keeps what it owes; when the broker comes, all of it goes out."""
+    """Without its broker the house serves, warns once and keeps the events it owes; when the broker comes, all go out."""
     broker = Mosquitto(tmp_path, port=free_port())
     house = start(mqtt=f"mqtt://127.0.0.1:{broker.port}")
     anyone = visit(house)
@@ -276,7 +276,7 @@ def _sees_it_online(mqtt_port: int) -> None:
 
 
 def _refuses(host: str, port: int) -> bool:
-    """Whether nobody new is let in."""
+    """Whether no new client is let in."""
     try:
         socket.create_connection((host, port), timeout=1).close()
     except OSError:

@@ -1,4 +1,4 @@
-"""The measure of what holds the event loop asks every address, so that a new one is not forgotten."""
+"""The measurement of the event loop asks every address, so that a new one is not forgotten."""
 
 from types import SimpleNamespace
 from typing import cast
@@ -12,7 +12,7 @@ USER = cast("User", SimpleNamespace(token="token"))
 
 
 def test_every_address_is_measured() -> None:
-    """Each address of the API and of the pages is asked, but for streams, which go on, and those that end a session."""
+    """Each address of the API and of the pages is asked, except streams, which go on, and those that end a session."""
     asked = {path.partition("?")[0] for _, _, path, _ in holds.rows(USER, "gid")}
     pages = page_routes()
     wanted = {holds.address(row.path, "gid") for row in ENDPOINTS if not row.stream}

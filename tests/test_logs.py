@@ -1,4 +1,4 @@
-"""Logs: a line is a line, whatever somebody has sent."""
+"""Logs: no input can break a line or steer the terminal."""
 
 import json
 
@@ -12,7 +12,7 @@ HOSTILE = "/a\x1b[2J\nFAKE\r\x9b\u202e\u2066\u2028b"
 
 @pytest.mark.parametrize("style", ["console", "json"])
 def test_what_others_sent_is_written_out(style: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """What would end a line, steer a terminal or turn the direction is written as an escape, and nothing else is changed."""
+    """Characters that end a line, steer a terminal or turn the direction are escaped, and nothing else is changed."""
     logs.configure("info", style)
     structlog.get_logger().info("a request", path=HOSTILE, name="P\u00e9ndule \u6642\u8a08", number=3)
     line = capsys.readouterr().err
@@ -24,7 +24,7 @@ def test_what_others_sent_is_written_out(style: str, capsys: pytest.CaptureFixtu
 
 
 def test_a_traceback_is_written_out_too(capsys: pytest.CaptureFixture[str]) -> None:
-    """An exception that repeats what was sent cannot steer the terminal either."""
+    """An exception that repeats its input cannot steer the terminal either."""
     logs.configure("info", "console")
     structlog.get_logger().error("internal error", exc_info=ValueError(HOSTILE))
     said = capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""examples/paddle.py as a device maker runs it: a process of its own, bidding in a real house over real brokers."""
+"""examples/paddle.py as a device maker runs it: a separate process that bids in a real house over real brokers."""
 
 import os
 import signal
@@ -37,7 +37,7 @@ class Paddle:
 
     @property
     def text(self) -> str:
-        """What it has printed so far."""
+        """Its output so far."""
         return self._out.read_text()
 
     def type(self, line: str) -> None:
@@ -78,7 +78,7 @@ def take(tmp_path: Path) -> Iterator[Take]:
 
 @pytest.fixture(params=["embedded", "mosquitto", "mosquitto --v5"])
 def broker(request: pytest.FixtureRequest) -> tuple[dict[str, str], list[str]]:
-    """Settings of the house, and what a paddle is given to reach the same broker."""
+    """Settings of the house, and a paddle's arguments to reach the same broker."""
     if request.param == "embedded":
         port = free_port()
         return {"mqtt": "embedded", "mqtt_port": str(port)}, ["--port", str(port)]
@@ -95,7 +95,7 @@ def test_it_fits_on_a_page() -> None:
 def test_a_paddle_bids_is_outbid_and_ends(
     broker: tuple[dict[str, str], list[str]], start: Start, visit: Visit, take: Take
 ) -> None:
-    """It shows the lot, bids, is told what came of it, is outbid, lets the house bid, and ends with the auction."""
+    """It shows the lot, bids, shows the result, is outbid, lets the house bid, and ends with the auction."""
     settings, reach = broker
     client = visit(start(**settings))
     ada, ben, cyd = (client.enter(name) for name in ("ada", "ben", "cyd"))
@@ -147,7 +147,7 @@ def test_a_bid_that_is_sent_again_counts_once(mosquitto: Mosquitto, start: Start
 
 
 def test_a_paddle_outlives_its_connection(start: Start, visit: Visit, take: Take) -> None:
-    """Cut off, it says so, comes back by itself, and bids on; what it missed is in the state that it finds."""
+    """Cut off, it says so, comes back by itself, and bids on; the state that it finds covers the events it missed."""
     port = str(free_port())
     client = visit(start(mqtt="embedded", mqtt_port=port))
     ada, ben, cyd = (client.enter(name) for name in ("ada", "ben", "cyd"))

@@ -1,4 +1,4 @@
-"""Processes: who gets the connections, and what is left of a house whose parent process dies."""
+"""Processes: how connections are shared, and that nothing is left of a house whose parent process dies."""
 
 import contextlib
 import signal
@@ -21,7 +21,7 @@ CONNECTIONS = 128
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the processes share one socket")
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 def test_connections_spread_over_the_processes(bare_database_url: str, tmp_path: Path) -> None:
-    """Of connections that come all at once each process gets its share, also the one that is the last to wake up."""
+    """If connections come all at once each process gets its share, even the last one to wake up."""
     house = Served(tmp_path, "--workers", "2", "--mqtt", "off", database=bare_database_url)
     port = int(house.url.rpartition(":")[2])
     with contextlib.ExitStack() as clients:
@@ -62,7 +62,7 @@ def test_a_worker_that_dies_is_replaced(bare_database_url: str, tmp_path: Path) 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a listening socket says that the port is taken")
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 def test_two_houses_on_one_port(bare_database_url: str, tmp_path: Path) -> None:
-    """A second house of several processes on the port of a first one is refused, also while nobody serves there yet."""
+    """A second house of several processes on the port of a first is refused, even before the first one serves."""
     listener = serving.listen("127.0.0.1", 0)
     port = listener.getsockname()[1]
     with listener, serving._one_each(listener, 1):

@@ -1,4 +1,4 @@
-"""Settings: where they come from, and what is refused, by name."""
+"""Settings: their sources, and refusals that name them."""
 
 import re
 import tomllib
@@ -27,7 +27,7 @@ def test_defaults_are_those_of_the_design() -> None:
 
 
 def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(tmp_path: Path) -> None:
-    """Each setting is taken from the first place that says it."""
+    """Each setting is taken from the first source that has it."""
     file = tmp_path / "house.toml"
     file.write_text('host = "file"\nport = 1\nworkers = 1\nlog_level = "error"\n')
     settings = load({"host": "flag", "port": None}, {"SALEROOM_HOST": "env", "SALEROOM_PORT": "2"}, str(file))
@@ -40,7 +40,7 @@ def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(tmp_path:
 
 
 def test_the_environment_may_name_the_file(tmp_path: Path) -> None:
-    """SALEROOM_CONFIG names the file where no flag does."""
+    """SALEROOM_CONFIG names the file if no flag does."""
     file = tmp_path / "house.toml"
     file.write_text("port = 7\n")
     assert 7 == load({}, {"SALEROOM_CONFIG": str(file)}).port
@@ -121,7 +121,7 @@ def test_mqtt_urls_are_taken_as_people_write_them(url: str) -> None:
     ],
 )
 def test_a_bad_value_is_refused_by_name_with_the_remedy(variable: str, value: str, remedy: str) -> None:
-    """A value that cannot be used is named as it was written, and the line says what would be right."""
+    """A value that cannot be used is quoted as written, and the line says what would be right."""
     (fault,) = faults({f"SALEROOM_{variable}": value})
     assert fault.startswith(f"SALEROOM_{variable}: ")
     assert remedy in fault
@@ -178,7 +178,7 @@ def test_no_fault_repeats_a_secret(environ: dict[str, str]) -> None:
 
 
 def test_no_repr_shows_a_secret() -> None:
-    """A password is in no repr, be it in a URL or a setting of its own."""
+    """A password is in no repr, whether it is in a URL or a separate setting."""
     settings = Settings.model_validate(
         {
             "database": f"postgresql://ada:{SECRET}@host/name",
@@ -200,7 +200,7 @@ def test_the_docs_list_every_setting_with_its_default_and_help() -> None:
 
 
 def test_the_docs_example_file_is_accepted(tmp_path: Path) -> None:
-    """The TOML example in docs/settings.md can be used as it stands, but for its user's password."""
+    """The TOML example in docs/settings.md can be used as it stands, except for its user's password."""
     (example,) = re.findall(r"```toml\n(.*?)```", DOCS.read_text(), re.DOTALL)
     file = tmp_path / "house.toml"
     file.write_text(example)
@@ -210,7 +210,7 @@ def test_the_docs_example_file_is_accepted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["mqtt_host", "mqtt_port", "mqtt_websocket_port"])
 def test_the_embedded_brokers_settings_are_refused_beside_another_broker(name: str) -> None:
-    """Where the broker is another one its port stands in its URL, and a setting that would do nothing is named."""
+    """With an external broker the port stands in its URL, and a setting without effect is named."""
     variable, value = f"SALEROOM_{name.upper()}", "127.0.0.2" if name == "mqtt_host" else "1884"
     [fault] = faults({variable: value, "SALEROOM_MQTT": "mqtt://broker.example"})
     assert fault.startswith(f"{variable} is for the embedded broker: ")

@@ -1,4 +1,4 @@
-"""What the house looks like: lengths, docstrings, and words that have a better replacement."""
+"""The tidiness of the code: lengths, docstrings, and words that have a better replacement."""
 
 import ast
 import json
@@ -19,7 +19,7 @@ SOURCE, KERNEL = r"src/", r"src/saleroom/kernel/"
 DOMAIN, SERVICE, STORAGE = (rf"src/saleroom/(\w+/)?{layer}/" for layer in ("domain", "service", "storage"))
 
 BANS = [
-    # what, where, except in, what to write instead
+    # pattern, where, except in, replacement
     (
         r"datetime\.(now|utcnow|today)\(|date\.today\(",
         SOURCE,
@@ -61,7 +61,7 @@ def tracked(*suffixes: str) -> list[Path]:
 
 
 def name(file: Path) -> str:
-    """Return a file's path as people write it."""
+    """Return a file's path relative to the repository."""
     return str(file.relative_to(ROOT))
 
 
@@ -151,7 +151,7 @@ def test_the_ban_list_leaves_what_is_right(path: str, line: str) -> None:
 
 
 def test_public_things_have_docstrings() -> None:
-    """Every module, public class and public function in src says what it is."""
+    """Every module, public class and public function in src has a docstring."""
     bare = []
     for file in tracked(".py"):
         if name(file).startswith("src/"):
@@ -174,7 +174,7 @@ def test_each_test_says_what_holds() -> None:
 
 
 def test_no_registry_is_named() -> None:
-    """No file names a package registry: where packages come from is the installing machine's to say."""
+    """No file names a package registry: the installing machine decides where packages come from."""
     named = [
         f"{name(file)}:{number}"
         for file in tracked("")
@@ -186,7 +186,7 @@ def test_no_registry_is_named() -> None:
 
 
 def test_the_front_end_lock_holds_digests_and_no_addresses() -> None:
-    """Every package in package-lock.json has its digest, and none says where it was fetched."""
+    """Every package in package-lock.json has its digest, and none names the place it was fetched from."""
     packages = json.loads((ROOT / "package-lock.json").read_text())["packages"]
     locked = {key: value for key, value in packages.items() if key}
     assert [] == [key for key, value in locked.items() if "resolved" in value or "integrity" not in value]

@@ -1,4 +1,4 @@
-"""What may never be, counted from the rows of a database, whatever a house has said about them."""
+"""Violations of the rules, counted from the rows of a database, whatever a house has answered."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -16,7 +16,7 @@ from saleroom.storage.database import Transaction
 
 
 def violations(tx: Transaction) -> list[str]:
-    """Return every violation of the rules that the rows show, each with its auction; none is what there should be."""
+    """Return every violation of the rules that the rows show, each with its auction; a sound database has none."""
     rows = tx.execute(select(auctions).order_by(auctions.c.id)).all()
     return [f"{row.gid}: {fault}" for row in rows for fault in _of_auction(tx, row)]
 

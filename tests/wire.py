@@ -10,14 +10,14 @@ NAMES = {1: "CONNECT", 2: "CONNACK", 3: "PUBLISH", 4: "PUBACK", 8: "SUBSCRIBE", 
 
 @dataclass(frozen=True)
 class Packet:
-    """One packet, and who sent it."""
+    """One packet, and its sender."""
 
     sender: str
     data: bytes
 
     @property
     def name(self) -> str:
-        """What kind it is."""
+        """The kind of packet."""
         return NAMES[self.data[0] >> 4]
 
 
@@ -75,7 +75,7 @@ CHUNK = 16
 
 
 def dump(packets: list[Packet]) -> str:
-    """Return packets as the document shows them: bytes on the left, what they mean on the right."""
+    """Return packets as the document shows them: bytes on the left, their meaning on the right."""
     return "\n\n".join("\n".join(_lines(packet)) for packet in packets) + "\n"
 
 
@@ -88,7 +88,7 @@ def _lines(packet: Packet) -> Iterator[str]:
 
 
 def _fields(data: bytes) -> Iterator[tuple[bytes, str]]:
-    """Take a packet apart. A note that is empty stands for text, which speaks for itself."""
+    """Take a packet apart. An empty note stands for text, which needs no explanation."""
     kind, flags, rest = data[0] >> 4, data[0] & 15, data[1:]
     digits = next(place for place, digit in enumerate(rest) if digit < 128) + 1
     says = {3: f"PUBLISH, QoS {flags >> 1 & 3}, retain {flags & 1}, duplicate {flags >> 3}"}.get(kind, NAMES[kind])

@@ -1,4 +1,4 @@
-"""What attacks need: raw connections from any address of this machine, and a sale that must go on meanwhile."""
+"""Tools of the attacks: raw connections from any address of this machine, and a sale that must go on meanwhile."""
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ from tests.process import PASSWORD, Client, Served
 HERE, THERE, ELSEWHERE, PROXY = "127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4"
 """Addresses of this machine: for a house they are different ones."""
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""To read the machine's certificates for each client would cost more than all that it asks."""
+"""Shared, as reading the machine's certificates for each client would cost more than all its requests."""
 BID_SECONDS_MAX = 1.0
 HASTE = {
     "saleroom.http.protocol:HEAD_SECONDS_MAX": 1.0,
@@ -46,7 +46,7 @@ class Hasty(Served):
 
 
 def dial(house: Hasty, source: str = THERE, receive_bytes: int = 0) -> socket.socket:
-    """Connect from an address of this machine, with a small buffer for what comes where `receive_bytes` says so."""
+    """Connect from an address of this machine, with a small receive buffer if `receive_bytes` is given."""
     connection = socket.socket()
     connection.settimeout(60)
     if receive_bytes:
@@ -57,7 +57,7 @@ def dial(house: Hasty, source: str = THERE, receive_bytes: int = 0) -> socket.so
 
 
 def rest(connection: socket.socket) -> bytes:
-    """Return what comes until the house hangs up."""
+    """Return the bytes that come until the house hangs up."""
     answer = b""
     with contextlib.suppress(ConnectionResetError):
         while part := connection.recv(65536):
@@ -66,7 +66,7 @@ def rest(connection: socket.socket) -> bytes:
 
 
 def asked(house: Hasty, request: bytes, source: str = THERE) -> bytes:
-    """Return what the house says to these bytes until it hangs up."""
+    """Return the house's answer to these bytes until it hangs up."""
     with dial(house, source) as connection:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             connection.sendall(request)
@@ -80,7 +80,7 @@ def client(house: Served, source: str) -> httpx.Client:
 
 
 def credentials(name: str, password: str = PASSWORD) -> dict[str, Any]:
-    """Return what a login or a registration sends."""
+    """Return the body of a login or a registration."""
     return {"json": {"username": name, "password": password}}
 
 

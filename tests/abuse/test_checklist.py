@@ -1,4 +1,4 @@
-"""docs/security.md: every requirement of ASVS 5.0 up to level 2 once, and no test that does not exist."""
+"""docs/security.md has every requirement of ASVS 5.0 up to level 2 once, and names only existing tests."""
 
 import ast
 import re
@@ -15,7 +15,7 @@ SECTIONS = (
     "14.1:1,2 14.2:1,2,3,4 14.3:1,2,3 15.1:1,2,3 15.2:1,2,3 15.3:1,2,3,4,5,6,7 16.1:1 16.2:1,2,3,4,5 16.3:1,2,3,4 "
     "16.4:1,2,3 16.5:1,2,3"
 )
-"""The requirements of levels 1 and 2 by section, but for chapters 10 and 17, which stand as a whole."""
+"""The requirements of levels 1 and 2 by section, except chapters 10 and 17, which have one row each."""
 VERDICTS = {"yes", "partly", "no", "owner", "n/a"}
 
 
@@ -26,7 +26,7 @@ def rows() -> list[list[str]]:
 
 
 def test_every_requirement_is_judged_once() -> None:
-    """Each has one row, in order within its chapter, with a verdict and a reason."""
+    """Each requirement has one row, in order within its chapter, with a verdict and a reason."""
     wanted = {f"{section}.{n}" for part in SECTIONS.split() for section, ns in [part.split(":")] for n in ns.split(",")}
     found = [number for row in rows() for number in re.findall(r"\b[0-9]+\.[0-9]+\.[0-9]+\b", row[0])]
     assert sorted(wanted | {"10.1.1", "10.7.3", "17.1.1", "17.3.2"}) == sorted(found)
@@ -34,7 +34,7 @@ def test_every_requirement_is_judged_once() -> None:
 
 
 def test_every_test_that_is_named_exists() -> None:
-    """What keeps a requirement can be run."""
+    """Each test that a row names can be run."""
     named = set(re.findall(r"`([a-z_/]+\.py)::(test_\w+)`", TEXT))
     missing = []
     for file, test in sorted(named):

@@ -1,4 +1,4 @@
-"""What pretends to be a house: `watch`, `verify` and `load` end in bounded memory, with a line that steers no terminal."""
+"""Against a false house, `watch`, `verify` and `load` end in bounded memory and print nothing that steers a terminal."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ import pytest
 from tests.process import PROGRAM, environment
 
 MEMORY_BYTES_MAX = 300 * 2**20
-"""What a client may take; it starts with a third of it."""
+"""The memory that a client may use; it starts with a third of it."""
 BOMB_BYTES = 800 * 2**20
 SECONDS_MAX = 90.0
 PIECE = b"x" * 65_536
@@ -30,10 +30,10 @@ TELL = """if True:
     with open(sys.argv[1], "w") as told:
         told.write(f"{os.waitstatus_to_exitcode(status)} {used.ru_maxrss}")
 """
-"""Runs a program and tells its exit code and memory. What a test's own process forks is measured with the test's memory."""
+"""Runs a program and tells its exit code and memory. A fork of the test's process would count the test's memory."""
 
 Answer = Callable[[str, int], Iterator[bytes]]
-"""From a path, and how often anything was asked before, to the bytes of the answer."""
+"""From a path and the number of requests before to the bytes of the answer."""
 
 
 def bomb() -> bytes:
@@ -49,12 +49,12 @@ def head(kind: str, *more: str, status: str = "200 OK") -> bytes:
 
 
 def kind_of(path: str) -> str:
-    """Return what an honest house has at a path."""
+    """Return the media type of an honest house's answer at a path."""
     return STREAM if path.endswith("/events") or path == "/events" else LINES if path.endswith("/ledger") else JSON
 
 
 def packed(body: bytes) -> Answer:
-    """Return answers that unpack, whatever was asked for."""
+    """Return answers that unpack to far too much, at every path."""
 
     def answer(path: str, _: int) -> Iterator[bytes]:
         yield head(kind_of(path), "Content-Encoding: gzip", f"Content-Length: {len(body)}") + body
@@ -63,7 +63,7 @@ def packed(body: bytes) -> Answer:
 
 
 def endless(path: str, _: int) -> Iterator[bytes]:
-    """Answer on and on: a body, or an event of lines."""
+    """Answer without end: a body, or an event of lines."""
     yield head(kind_of(path))
     piece = b"data: aaaaaaaa\n" * 4096 if kind_of(path) == STREAM else PIECE
     while True:
@@ -71,12 +71,12 @@ def endless(path: str, _: int) -> Iterator[bytes]:
 
 
 def redirects(path: str, count: int) -> Iterator[bytes]:
-    """Send on and on."""
+    """Redirect without end."""
     yield head(JSON, f"Location: {path}?{count}", status="302 Found")
 
 
 def steering(path: str, count: int) -> Iterator[bytes]:
-    """Say what would steer a terminal, wherever a client may repeat it."""
+    """Put control characters wherever a client may repeat them to a terminal."""
     if kind_of(path) == STREAM and count == 0:
         yield head(STREAM) + f"id: {ESCAPE}\n\n".encode()
     elif path.startswith("/auctions?"):
@@ -87,7 +87,7 @@ def steering(path: str, count: int) -> Iterator[bytes]:
 
 @contextmanager
 def pretending(answer: Answer) -> Iterator[str]:
-    """Answer at the address that is yielded, to each request on a connection of its own."""
+    """Answer at the yielded address, to each request on a separate connection."""
     listener = socket.create_server(("127.0.0.1", 0))
     over = threading.Event()
     counts = iter(range(1_000_000))
@@ -120,7 +120,7 @@ def pretending(answer: Answer) -> Iterator[str]:
 
 
 def commands(url: str) -> list[list[str]]:
-    """Return each client of a house, and each thing that it asks for first."""
+    """Return each client of a house with each of its first requests."""
     return [
         ["watch", url, "--json"],
         ["watch", url, "k3X9mQ2vTa1_"],
@@ -131,18 +131,20 @@ def commands(url: str) -> list[list[str]]:
 
 
 def run_all(url: str, folder: Path) -> list[tuple[list[str], int, str, int]]:
-    """Run them beside each other; return for each its exit code, what it said, and the most memory that it had."""
+    """Run them in parallel; return for each its exit code, its output, and its peak memory."""
     (folder / "ledger.ndjson").write_bytes(b"{}\n")
     running = []
     for number, arguments in enumerate(commands(url)):
-        said = (folder / f"said-{number}").open("wb")
+        output = (folder / f"said-{number}").open("wb")
         settings = environment(load_key="key")
         command = [sys.executable, "-c", TELL, str(folder / f"told-{number}"), str(PROGRAM), *arguments]
-        process = subprocess.Popen(command, cwd=folder, env=settings, stdout=said, stderr=said, start_new_session=True)
-        said.close()
+        process = subprocess.Popen(
+            command, cwd=folder, env=settings, stdout=output, stderr=output, start_new_session=True
+        )
+        output.close()
         running.append((arguments, process))
 
-    # Who goes on and on is ended, and so fails the test.
+    # A client that does not end is killed, and so fails the test.
     def end() -> None:
         for _, process in running:
             with suppress(ProcessLookupError):
@@ -153,8 +155,8 @@ def run_all(url: str, folder: Path) -> list[tuple[list[str], int, str, int]]:
     found = []
     for number, (arguments, process) in enumerate(running):
         process.wait()
-        told = folder / f"told-{number}"
-        code, memory = told.read_text().split() if told.exists() else ("-9", "0")
+        report = folder / f"told-{number}"
+        code, memory = report.read_text().split() if report.exists() else ("-9", "0")
         text = (folder / f"said-{number}").read_text(errors="surrogateescape")
         found.append((arguments, int(code), text, int(memory) * 1024))
     watch.cancel()

@@ -1,4 +1,4 @@
-"""Connections that ask for nothing, for ever, or are too many: they end, and the sale goes on meanwhile."""
+"""Connections that are idle, endless or too many: they end, and the sale goes on meanwhile."""
 
 import json
 import re
@@ -24,7 +24,7 @@ STEADY = {"saleroom.http.client_connection:STALL_SECONDS": STALL_SECONDS, "saler
 """Patience for a reader that a busy machine holds up."""
 STEADY_BYTES_PER_SECOND = 2.5e6
 PATIENCE_SECONDS = 60.0
-"""Until the house must have hung up: far more than it gives in `HASTE`, for a machine that is busy."""
+"""Time in which the house must have hung up: far more than its limits in `HASTE`, as a machine may be busy."""
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def held(house: Hasty, source: str = THERE) -> int:
 
 
 def kept(house: Hasty, source: str = THERE) -> int:
-    """Return how many connections the house or the kernel still keeps for it: also those that only wait to be read."""
+    """Return how many connections the house or the kernel still keeps, including those that wait to be read."""
     all_now = psutil.net_connections("tcp4")
     return sum(
         1
@@ -80,7 +80,7 @@ TRICKLES = {
 
 
 def test_what_trickles_in_ends(hasty: Hasty) -> None:
-    """Connections that send a byte now and then, wherever in a request, are all hung up on; bids are taken meanwhile."""
+    """Connections that send a byte now and then, anywhere in a request, are all closed; bids are taken meanwhile."""
     with sale(hasty), ExitStack() as stack:
         trickling = {}
         for kind, (begin, _) in TRICKLES.items():
@@ -94,7 +94,7 @@ def test_what_trickles_in_ends(hasty: Hasty) -> None:
 
 
 def test_a_head_that_does_not_arrive_is_told(hasty: Hasty) -> None:
-    """Whoever stops in the middle of a head is answered 408 in JSON; who says nothing at all is just hung up on."""
+    """A client that stops inside a head is answered 408 in JSON; one that sends nothing is just cut off."""
     head, _, body = asked(hasty, GET + b"X-Half: ").partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
     assert b"connection: close" in head
@@ -103,7 +103,7 @@ def test_a_head_that_does_not_arrive_is_told(hasty: Hasty) -> None:
 
 
 def test_silent_connections_end(hasty: Hasty) -> None:
-    """Connections over which nothing is ever asked do not stay, and neither do idle ones; bids are taken meanwhile."""
+    """Connections without a request do not stay, and neither do idle ones; bids are taken meanwhile."""
     with sale(hasty), ExitStack() as stack:
         silent = [stack.enter_context(dial(hasty)) for _ in range(MANY)]
         idle = stack.enter_context(dial(hasty))
@@ -113,7 +113,7 @@ def test_silent_connections_end(hasty: Hasty) -> None:
 
 
 def test_a_slow_but_honest_client_is_served(hasty: Hasty) -> None:
-    """The patience is for each head: a connection lives on, as long as whole requests come over it."""
+    """The time limit is for each head: a connection stays as long as whole requests come over it."""
     with dial(hasty) as connection:
         for _ in range(4):
             connection.sendall(GET)
@@ -128,7 +128,7 @@ def test_a_slow_but_honest_client_is_served(hasty: Hasty) -> None:
     ids=["a large one", "a small and last one"],
 )
 def test_who_does_not_read_is_hung_up_on(hasty: Hasty, path: str, more: bytes) -> None:
-    """An answer is not kept for readers that take nothing of it, whatever its size; bids are taken meanwhile."""
+    """An answer of any size is not kept for readers that take nothing of it; bids are taken meanwhile."""
     with sale(hasty), ExitStack() as stack:
         for _ in range(20):
             connection = stack.enter_context(dial(hasty, receive_bytes=4096))
@@ -138,7 +138,7 @@ def test_who_does_not_read_is_hung_up_on(hasty: Hasty, path: str, more: bytes) -
 
 
 def test_who_reads_next_to_nothing_is_hung_up_on(hasty: Hasty) -> None:
-    """A reader that takes a little, so that the kernel is content, and less than it must, is not waited for either."""
+    """A reader that takes a little, enough for the kernel but less than the house asks, is cut off too."""
     with ExitStack() as stack:
         readers = [stack.enter_context(dial(hasty, receive_bytes=4096)) for _ in range(5)]
         for connection in readers:
@@ -175,7 +175,7 @@ def test_who_reads_slowly_gets_everything(tmp_path: Path) -> None:
 
 
 def test_one_address_has_its_share(hasty: Hasty) -> None:
-    """Beyond it a connection of that address is told so and closed; others come in, and so does the address once some end."""
+    """Beyond the limit of an address its connection gets an error and ends; others come in, and it does once some end."""
     with sale(hasty), ExitStack() as stack:
         taken = [stack.enter_context(dial(hasty)) for _ in range(EACH_MAX)]
         wait_until(lambda: held(hasty) == EACH_MAX)
@@ -191,7 +191,7 @@ def test_one_address_has_its_share(hasty: Hasty) -> None:
 
 
 def test_all_together_have_their_share(hasty: Hasty) -> None:
-    """Beyond the limit for all nobody comes in; a trusted proxy has no limit of its own. The sale goes on over what is open."""
+    """Beyond the total limit nobody comes in; a trusted proxy has no separate limit. Open connections go on with the sale."""
     with client(hasty, HERE) as known:
         assert 200 == known.get("/healthz").status_code
         with sale(hasty), ExitStack() as stack:
@@ -211,7 +211,7 @@ class Narrow(Hasty):
 
 
 def test_files_are_left_for_the_database(tmp_path: Path) -> None:
-    """However many connections come, some files are not for them: bids are still written."""
+    """However many connections come, some file descriptors are kept from them: bids are still written."""
     house = Narrow(tmp_path, connections_per_address_max="1000")
     try:
         with sale(house), ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Passwords, names and tokens that are guessed: what one address may try, what others notice, and what an answer gives away."""
+"""Guessed passwords, names and tokens: the tries of one address, the effect on others, and what answers give away."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -38,17 +38,17 @@ def guessed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hasty]:
 
 
 def told(answer: httpx.Response) -> tuple[int, str, dict[str, str]]:
-    """Return all of an answer that could tell one from another."""
+    """Return every part of an answer that could differ between guesses."""
     return answer.status_code, answer.text, {name: value for name, value in answer.headers.items() if name != "date"}
 
 
 def test_the_default_is_the_one_of_the_settings() -> None:
-    """What a house without settings allows is what the settings say."""
+    """A house without settings allows as many failed logins as the default of the setting."""
     assert FAILED_LOGINS_PER_HOUR == Settings.model_fields["failed_logins_per_hour"].default
 
 
 def test_a_list_of_names_is_tried_from_one_address(guessed: Hasty) -> None:
-    """Of thousands of stolen passwords an address may try a few; who has logged in from there still does, others anywhere."""
+    """An address gets few tries of thousands of passwords; a user known there still logs in, any other from elsewhere."""
     with client(guessed, THERE) as hall, client(guessed, ELSEWHERE) as home, sale(guessed):
         assert 200 == hall.post("/login", **credentials("ada")).status_code
         tried = Counter(hall.post("/login", **credentials(f"name{number}")).status_code for number in range(100))
@@ -62,7 +62,7 @@ def test_a_list_of_names_is_tried_from_one_address(guessed: Hasty) -> None:
 
 
 def test_one_name_is_tried_from_many_addresses(guessed: Hasty) -> None:
-    """Each address has five tries and then waits; whose name it is logs in from their own address as if nothing was."""
+    """Each address has five tries and then waits; the owner of the name logs in from another address as usual."""
     with sale(guessed), client(guessed, "127.0.2.1") as owner, ThreadPoolExecutor(4) as pool:
 
         def attack(source: str) -> Counter[int]:
@@ -76,7 +76,7 @@ def test_one_name_is_tried_from_many_addresses(guessed: Hasty) -> None:
 
 
 def test_tries_at_once_do_not_share_a_delay(guessed: Hasty) -> None:
-    """Who has to wait gains nothing by sending all tries together: one is looked at, the others are refused."""
+    """An address that has to wait gains nothing by sending all tries together: one is checked, the others are refused."""
     with client(guessed, BOTS[20]) as bot, ThreadPoolExecutor(16) as pool:
 
         def guess(_: int) -> int:
@@ -90,7 +90,7 @@ def test_tries_at_once_do_not_share_a_delay(guessed: Hasty) -> None:
 
 
 def test_nobody_says_where_they_come_from(guessed: Hasty) -> None:
-    """Only a trusted proxy is believed, and only what it has added itself, which is the last: a client may write the rest."""
+    """Only a trusted proxy is believed, and only the last address, which it added itself: a client may write the rest."""
 
     def failures(source: str, said: str) -> list[int]:
         with client(guessed, source) as bot:
@@ -112,7 +112,7 @@ def test_registrations_in_masses(guessed: Hasty) -> None:
 
 
 def test_tokens_that_are_guessed(guessed: Hasty) -> None:
-    """Guesses of whatever form have one answer, which says nothing, and cost the sale nothing."""
+    """Guesses of any form get one answer, which gives nothing away, and do not slow the sale."""
     guesses = [
         "A" * 15 + "=",
         "x",
@@ -148,7 +148,7 @@ def _unmasked(page: str) -> str:
 
 
 def test_a_session_is_not_taken_over(guessed: Hasty) -> None:
-    """A session that somebody else has put into the browser is replaced by the login, and never becomes the reader's."""
+    """The login replaces a session that an attacker has put into the browser; it never becomes the reader's."""
     with client(guessed, BOTS[31]) as attacker, client(guessed, BOTS[32]) as victim:
         planted = attacker.post("/login", **credentials("bob")).json()["token"]
         for before in (planted, "planted"):
@@ -163,7 +163,7 @@ def test_a_session_is_not_taken_over(guessed: Hasty) -> None:
 
 
 def test_every_login_is_in_the_log(guessed: Hasty) -> None:
-    """Who logged in, changed a password or failed, and from where; but no name that nobody has, as it may be a password."""
+    """The log names user and address of each login, failure and password change, but no unknown name: it may be a password."""
     with client(guessed, BOTS[33]) as asking:
         token = asking.post("/login", **credentials("ada")).json()["token"]
         asking.post("/login", **credentials("ada", "a wrong one"))

@@ -1,4 +1,4 @@
-"""Names that attack whatever shows them: pages, streams, headers, topics, terminals, logs."""
+"""Names that attack the places that show them: pages, streams, headers, topics, terminals, logs."""
 
 import json
 import re
@@ -35,7 +35,7 @@ HOSTILE = [
     "../../etc/passwd",
     "'; DROP TABLE auctions; --",
 ]
-"""What a name may be, and must stay, wherever it is shown."""
+"""Hostile names that are allowed, and must be shown unchanged everywhere."""
 REFUSED = [
     "a\u202eb",
     "a\u2066b",
@@ -51,7 +51,7 @@ REFUSED = [
     "\u3164",
     "\u00ad\u0300",
 ]
-"""Turns the direction, steers a terminal, ends a line, covers its neighbours, or shows nothing."""
+"""Names that turn the direction, steer a terminal, end a line, cover their neighbours, or show nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def people(house: Served) -> Iterator[Client]:
-    """Whoever speaks to it."""
+    """A client of the house."""
     visitor = Client(house.url)
     yield visitor
     visitor.close()
@@ -79,7 +79,7 @@ def seller(people: Client) -> str:
 
 
 class Shape(HTMLParser):
-    """A page as elements with the names of their attributes; `links` are where it leads, `text` is what is read."""
+    """A page as elements with the names of their attributes; `links` are its targets, `text` is its visible text."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -109,14 +109,14 @@ def browser(house: Served, seller: str) -> Iterator[httpx.Client]:
 
 
 def pages_of(browser: httpx.Client, gid: str) -> dict[str, httpx.Response]:
-    """Return the pages that show a lot, as its seller sees them, by what they are called."""
+    """Return the pages that show a lot, as its seller sees them, by name."""
     paths = {"lot": "/lots/{}", "screen": "/lots/{}/screen", "sell": "/sell/{}", "bids": "/lots/{}/bids"}
     return {name: browser.get(path.format(gid)) for name, path in paths.items()}
 
 
 @pytest.fixture(scope="module")
 def shapes(browser: httpx.Client, people: Client, seller: str) -> dict[str, list[tuple[str, ...]]]:
-    """What the pages of a lot with a plain name are made of."""
+    """The elements of the pages of a lot with a plain name."""
     gid = people.sell(seller, name=PLAIN, description=PLAIN)
     return {name: Shape(page.text).elements for name, page in pages_of(browser, gid).items()}
 
@@ -158,7 +158,7 @@ def test_the_home_page_and_the_streams(house: Served, people: Client, seller: st
 
 @pytest.mark.parametrize("name", REFUSED, ids=ascii)
 def test_names_that_are_none(people: Client, seller: str, name: str) -> None:
-    """What could not be shown as text is refused, by the field and with a remedy."""
+    """A name that cannot be shown as text is refused; the fault names the field and a remedy."""
     answer = people.ask("POST", "/auctions", seller, {"name": name, "startingPrice": "1"})
     assert (400, ["name"]) == (answer.status_code, list(answer.json()["message"]))
 
@@ -167,7 +167,7 @@ def test_names_that_are_none(people: Client, seller: str, name: str) -> None:
     "name", ["<b>x</b>", "a b", "a+b", "a/b", "a#b", "\u0430da", "ad\u0430", "a\u202eb", "a\nb", "-" * 33]
 )
 def test_usernames_cannot_attack(people: Client, name: str) -> None:
-    """A username is made of few characters: it fits into a line, a page, a topic, and looks like no other."""
+    """A username has few allowed characters: it fits into a line, a page, a topic, and looks like no other."""
     answer = people.ask("POST", "/users", body=credentials(name)["json"])
     assert (400, ["username"]) == (answer.status_code, list(answer.json()["message"]))
 

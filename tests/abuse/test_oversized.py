@@ -1,4 +1,4 @@
-"""Requests that are too much: each part of one, one after the other. The house says no, quickly, and never breaks."""
+"""Requests that are too large, in each part by turns. The house refuses them quickly, and never breaks."""
 
 import struct
 import zlib
@@ -14,7 +14,7 @@ from tests.process import Client
 
 PIECE = "a" * 60_000
 GROWTH_BYTES_MAX = 40 * 2**20
-"""What pictures may take of the house itself, which keeps their files: they are decoded in another process."""
+"""Memory that pictures may take in the house, which keeps their files; another process decodes them."""
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ WHOLE = {
 
 @pytest.mark.parametrize("what", WHOLE)
 def test_what_is_too_much_is_refused(house: Hasty, what: str) -> None:
-    """A clear refusal, of the kind that it is; never an error of the house's own."""
+    """Each is refused with the right status, never with an internal error."""
     request, status = WHOLE[what]
     answer = asked(house, request)
     assert answer.startswith(b"HTTP/1.1 %d " % status), answer[:300]
@@ -103,7 +103,7 @@ def test_what_is_too_much_is_refused(house: Hasty, what: str) -> None:
     "amount", ["9" * 60_000, "0." + "1" * 60_000, "1e99999", "-" + "9" * 5_000, "1" + "0" * 4_400], ids=len
 )
 def test_amounts_of_many_digits(house: Hasty, token: str, amount: str) -> None:
-    """An amount that cannot be one is refused at once, as text and as a number."""
+    """An impossible amount is refused at once, as text and as a number."""
     body = f'{{"name": "Clock", "startingPrice": {amount}}}'
     for written in (body, body.replace(amount, f'"{amount}"')):
         answer = asked(house, posted("/auctions", written, Authorization=f"Bearer {token}"))
@@ -112,7 +112,7 @@ def test_amounts_of_many_digits(house: Hasty, token: str, amount: str) -> None:
 
 @pytest.mark.usefixtures("token")
 def test_a_form_of_many_parts(house: Hasty) -> None:
-    """A form with files that has more parts than any form of the house is refused, also from somebody who may send it."""
+    """A form with files that has more parts than any form of the house is refused, even from a user who may send it."""
     with client(house, THERE) as browser:
         assert 303 == browser.post("/session", data={"username": "somebody", "password": "correct horse"}).status_code
         many = (
@@ -131,7 +131,7 @@ def chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def png(width: int, height: int, *more: bytes) -> bytes:
-    """Return a PNG that is black and small, whatever it unpacks to."""
+    """Return a small black PNG that unpacks to any size."""
     packer = zlib.compressobj(9)
     row = b"\0" * (1 + width * 3)
     rows = b"".join(packer.compress(row) for _ in range(height)) + packer.flush()
@@ -168,6 +168,6 @@ def test_pictures_that_unpack(house: Hasty, token: str) -> None:
 
 
 def test_nothing_broke(house: Hasty) -> None:
-    """After all of it the house serves, and has logged no error of its own."""
+    """After all of it the house serves, and has logged no internal error."""
     assert 200 == httpx.get(f"{house.url}/healthz").status_code
     assert "internal error" not in house.log() and "Traceback" not in house.log()

@@ -28,7 +28,7 @@ _ON_DEAD_TOKENS = [one for one in ENDPOINTS if one.access is Access.TOKEN and on
 
 @pytest.fixture
 def written(house: House, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The use cases that have run in a transaction that may write, as far as somebody asked for them."""
+    """The use cases that have run in a transaction that may write, if a client asked for them."""
     seen: list[str] = []
     run = Database._run
 
@@ -96,7 +96,7 @@ def test_searches_that_never_end_stop_nothing_else(house: House) -> None:
 
 @pytest.mark.parametrize("endpoint", _ON_DEAD_TOKENS, ids=lambda one: f"{one.method} {one.path}")
 def test_a_dead_token_takes_no_turn_to_write(house: House, written: list[str], endpoint: Any) -> None:
-    """Whatever a dead token asks for is refused by reading, but for a bid: what the desk decides many share."""
+    """Requests with a dead token are refused by a read, except a bid: many share a transaction of the desk."""
     path = endpoint.path.replace("{gid}", house.user("seller").gid()).replace("{id}", "7")
     written.clear()
     headers = {"Authorization": f"Bearer {_TOKEN}", "X-Requested-With": "test"}
@@ -110,7 +110,7 @@ def test_a_dead_token_takes_no_turn_to_write(house: House, written: list[str], e
 
 
 def test_a_star_that_is_there_is_not_written(house: House, written: list[str]) -> None:
-    """Watching what one watches, and not watching what one does not, take no turn to write."""
+    """To watch a watched lot, or to stop watching an unwatched one, takes no turn to write."""
     watcher, gid = house.newcomer(), house.user("seller").gid()
     written.clear()
     for method in ("DELETE", "PUT", "PUT", "PUT", "DELETE", "DELETE"):

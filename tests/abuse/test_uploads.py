@@ -79,7 +79,7 @@ def as_form(token: str, length: int = 19_000_000, path: str = "/sell/photos") ->
 
 @contextlib.contextmanager
 def begun(house: Hasty, requests: list[tuple[bytes, str]]) -> Iterator[list[socket.socket]]:
-    """Begin requests from addresses, none of which goes on."""
+    """Begin requests from addresses, and never complete them."""
     with contextlib.ExitStack() as open_ones:
         connections = [open_ones.enter_context(dial(house, source)) for _, source in requests]
         for connection, (request, _) in zip(connections, requests, strict=True):
@@ -88,7 +88,7 @@ def begun(house: Hasty, requests: list[tuple[bytes, str]]) -> Iterator[list[sock
 
 
 def answered(connections: list[socket.socket], count: int) -> list[bytes]:
-    """Return the status lines of so many that were answered; all others wait still."""
+    """Return the status lines of the `count` that were answered; all others still wait."""
     deadline = time.monotonic() + 60
     ready: list[socket.socket] = []
     while len(ready) < count and time.monotonic() < deadline:
@@ -97,7 +97,7 @@ def answered(connections: list[socket.socket], count: int) -> list[bytes]:
 
 
 def sends(house: Hasty, token: str, source: str) -> int:
-    """Return the status of a photo that comes whole."""
+    """Return the status of a photo that is sent whole."""
     with client(house, source) as sender:
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "image/jpeg"}
         return sender.post("/photos", content=PICTURE, headers=headers).status_code
@@ -149,7 +149,7 @@ def test_a_large_form_takes_many_places(house: Hasty, tokens: dict[str, str]) ->
 
 
 def test_strangers_share_a_place_of_one(house: Hasty, tokens: dict[str, str]) -> None:
-    """Forms of strangers count for their network, and nobody who is logged in waits for them."""
+    """Forms of strangers count for their network, and no logged-in user waits for them."""
     with begun(house, [(as_form("", path="/sell"), THERE)] * 8) as connections:
         assert 2 == len(answered(connections, 2))
         assert 201 == sends(house, tokens["ada"], THERE)
@@ -157,7 +157,7 @@ def test_strangers_share_a_place_of_one(house: Hasty, tokens: dict[str, str]) ->
 
 @pytest.mark.parametrize("begin", [as_body, as_form], ids=["body", "form"])
 def test_a_trickle_ends(tmp_path: Path, begin: object) -> None:
-    """What comes in slower than any network is ended long before its five minutes, and says so."""
+    """An upload slower than any network is ended long before its five minutes, with an answer that says so."""
     assert callable(begin)
     served = Hasty(tmp_path, test_constants=json.dumps({"saleroom.http.multipart:PACE_SECONDS": 1.0}))
     try:
@@ -173,7 +173,7 @@ def test_a_trickle_ends(tmp_path: Path, begin: object) -> None:
 
 
 def test_who_is_slow_but_steady_is_waited_for(tmp_path: Path) -> None:
-    """A slow network is no trickle: what keeps the pace arrives, however many times that is looked at."""
+    """A slow network is not a trickle: an upload that keeps the pace arrives, however often it is checked."""
     served = Hasty(tmp_path, test_constants=json.dumps({"saleroom.http.multipart:PACE_SECONDS": 0.5}))
     try:
         token = entered(served, "ada")["ada"]
@@ -207,7 +207,7 @@ def decoder_of(house: Hasty) -> psutil.Process:
 
 
 def whole(token: str) -> bytes:
-    """Return a photo that comes whole."""
+    """Return a request with a whole photo."""
     return as_body(token, len(PICTURE))[:-100] + PICTURE
 
 
@@ -230,7 +230,7 @@ def test_who_hangs_up_is_not_decoded(tmp_path: Path) -> None:
 
 
 def test_the_end_of_the_house_waits_for_no_photo(tmp_path: Path) -> None:
-    """A house that stops tells those who send photos, and ends; what is decoded ends with it."""
+    """A house that stops tells the senders of photos, and ends; a running decoder ends with it."""
     served = decoding_for_ever(tmp_path)
     try:
         token = entered(served, "ada")["ada"]

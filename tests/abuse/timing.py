@@ -1,8 +1,8 @@
 """How long a login takes for a name that nobody has, for a wrong password, and for a user without one.
 
-Run it by `python -m tests.abuse.timing`. A round has a try of each kind, in random order, so that what else the machine does
-meets all alike; each is from an address of its own, as one address would soon have to wait. Beside the time that a client sees
-stands the processor time that the house takes, which does not depend on what else the machine does.
+Run it by `python -m tests.abuse.timing`. A round has a try of each kind, in random order, so that the machine's other work
+affects all alike; each is from a different address, as one address would soon have to wait. Beside the time that a client
+sees stands the processor time of the house, which does not depend on the machine's other work.
 """
 
 import random
@@ -87,8 +87,10 @@ def report(what: str, taken: dict[str, list[float]]) -> None:
         differences = [one - other for one, other in zip(taken[kind], taken[base], strict=True)]
         low, median, high = statistics.quantiles(differences, n=4)
         least, most = interval(differences)
-        said = f"median {median:+.3f}, quartiles {low:+.3f} to {high:+.3f}, 95 % interval {least:+.3f} to {most:+.3f}"
-        sys.stdout.write(f"  {kind} - {base}, by rounds: {said}\n")
+        figures = (
+            f"median {median:+.3f}, quartiles {low:+.3f} to {high:+.3f}, 95 % interval {least:+.3f} to {most:+.3f}"
+        )
+        sys.stdout.write(f"  {kind} - {base}, by rounds: {figures}\n")
 
 
 if __name__ == "__main__":

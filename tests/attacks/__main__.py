@@ -27,7 +27,7 @@ ATTACKS = (*wire.ATTACKS, *seen.ATTACKS, *inputs.ATTACKS)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what is asked for, and return the exit code."""
+    """Run the chosen attacks and storms, and return the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.attacks",
         description="Attack a served house as strangers did, and say what it withstood.",
@@ -60,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 class Report:
-    """What came of it all."""
+    """The results of all attacks and storms."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -72,7 +72,7 @@ class Report:
         self.tried = 0
 
     def attack(self, one: Attack, on: str, found: str | None, seconds: float) -> None:
-        """Say what came of an attack."""
+        """Print the result of an attack."""
         self.tried += 1
         self.found += found is not None
         verdict = "held" if found is None else "FELL"
@@ -81,7 +81,7 @@ class Report:
             self._console.print(f"                          {found}", markup=False)
 
     def storm(self, one: Storm, on: str, alone: Bids, during: Bids) -> None:
-        """Say what came of a storm."""
+        """Print the result of a storm."""
         self.tried += 1
         times = during.p50 / alone.p50, during.p99 / alone.p99
         fell = max(times) > TIMES_MAX or during.refused > 0

@@ -1,4 +1,4 @@
-"""Attacks by what is put in: odd addresses, odd texts, files that expand, and much of everything."""
+"""Attacks by input: odd addresses, odd texts, files that expand, and too much of everything."""
 
 import http.server
 import json
@@ -43,12 +43,12 @@ def odd_addresses(target: Target) -> str | None:
     """An address that makes no sense is refused, and leaves no traceback."""
     person = target.person()
     gid = target.lot(person)
-    asked = {
+    requests = {
         "DELETE /me/sessions/{id}": request("DELETE", "/me/sessions/{id}", person.token),
         "Last-Event-ID of 5,000 digits": request("GET", f"/lots/{gid}/live", Last_Event_ID="9" * 5000),
         "the home page's": request("GET", "/live", Last_Event_ID="9" * 5000),
     }
-    for name, sent in asked.items():
+    for name, sent in requests.items():
         with target.raw() as raw:
             raw.send(sent)
             answer = raw.answer(5.0)
@@ -58,14 +58,14 @@ def odd_addresses(target: Target) -> str | None:
 
 
 def unknown_events(target: Target) -> str | None:
-    """`HEAD` says of an auction that is not there what `GET` says."""
+    """`HEAD` and `GET` of a missing auction have the same status."""
     with target.client() as client:
         statuses = [client.request(one, "/auctions/nothing-here/events").status_code for one in ("GET", "HEAD")]
     return None if statuses == [404, 404] else f"GET and HEAD: {statuses}"
 
 
 def piles_of_marks(target: Target) -> str | None:
-    """A name is no pile of marks, whatever class they are of."""
+    """A name is not a pile of marks, of whatever class."""
     person = target.person()
     with target.client(person) as client:
         for name, text in MARKS.items():
@@ -85,7 +85,7 @@ def piles_of_marks(target: Target) -> str | None:
 
 
 def many_faults(target: Target) -> str | None:
-    """A list of faults is not much longer than what it is about."""
+    """A list of faults is not much longer than its request."""
     body = json.dumps({"x" * 3 + str(number): 1 for number in range(4000)}).encode()
     with target.raw() as raw:
         raw.send(request("POST", "/auctions", target.person().token, body))
@@ -97,7 +97,7 @@ def many_faults(target: Target) -> str | None:
 
 
 def many_lots(target: Target) -> str | None:
-    """Nobody offers lots without an end."""
+    """No user can offer lots without a limit."""
     person = target.person()
     piece = request("POST", "/auctions", person.token, {"name": "x", "startingPrice": "1"}) * LOTS_AT_ONCE
     made = 0
@@ -142,7 +142,7 @@ def progressive_scans(target: Target) -> str | None:
 
 
 def end_during_scans(target: Target) -> str | None:
-    """A house that ends does not wait for a picture. It is the last attack, as the house is gone then."""
+    """A house that ends does not wait for a picture. This attack is the last one, as it ends the house."""
     person = target.person()
     thread = threading.Thread(target=_upload, args=(target, person.token, many_scans()))
     thread.start()
@@ -234,7 +234,7 @@ def _bombing() -> Iterator[str]:
 
 
 def escapes_in_names(target: Target) -> str | None:
-    """A name with control characters in an export is refused, or at least not sent to a terminal as it is."""
+    """A name with control characters in an export is refused, or at least not printed to a terminal unescaped."""
     folder = Path(target.folder) / f"import-{time.monotonic_ns()}"
     folder.mkdir()
 

@@ -1,4 +1,4 @@
-"""Attacks on what people see: prices that change under their hands, and secrets that leave a mark."""
+"""Attacks on what people see: prices that change before the click, and secrets that leave traces."""
 
 import base64
 import binascii
@@ -29,7 +29,7 @@ def bait_by_form(target: Target) -> str | None:
 
 
 def bait_by_limit(target: Target) -> str | None:
-    """A seller makes another lot of it between the confirmation of a limit and the click: no bid may be placed."""
+    """A seller turns the lot into another between the confirmation of a limit and the click: no bid may be placed."""
     seller, bidder = target.enter(2)
     gid = target.lot(seller, name="Longcase clock")
     with _browser(target, bidder) as http:
@@ -40,7 +40,7 @@ def bait_by_limit(target: Target) -> str | None:
 
 
 def bait_by_program(target: Target) -> str | None:
-    """A program that says at which price, or which version, it wants to buy is refused where that has changed."""
+    """A program that names the price or version at which it buys is refused if that has changed."""
     seller, buyer = target.enter(2)
     for said in ({"price": "50"}, {}):
         gid = target.lot(seller, buyNowPrice="50")
@@ -55,7 +55,7 @@ def bait_by_program(target: Target) -> str | None:
 
 
 def unprovable_bait(target: Target) -> str | None:
-    """Whoever changes the photos of a lot leaves that in its ledger."""
+    """Every change of a lot's photos is in its ledger."""
     from tests import pictures
 
     seller = target.person()
@@ -85,7 +85,7 @@ def lost_bid(target: Target) -> str | None:
 
 
 def marks_in_cursors(target: Target) -> str | None:
-    """The cursor of a list tells nothing about hidden events, or anything else of the inside."""
+    """The cursor of a list tells nothing about hidden events or other internals."""
     seller, bidder = target.enter(2)
     gid = target.lot(seller)
     target.lot(seller)
@@ -104,13 +104,13 @@ def marks_in_cursors(target: Target) -> str | None:
 
 
 def marks_in_ledgers(target: Target) -> str | None:
-    """The pieces in which a ledger comes do not tell how often a limit was raised to what it is."""
+    """The pieces of a streamed ledger do not tell how often a limit was raised."""
     once, often = _pieces(target, 1), _pieces(target, RAISES)
     return None if once == often else f"pieces of {once} lines after one secret raise, of {often} after {RAISES}"
 
 
 def _pieces(target: Target, raises: int) -> list[int]:
-    """Return how many lines each piece of a ledger has, where the first leader has raised the limit in so many steps."""
+    """Return how many lines each piece of a ledger has after the first leader has raised the limit in so many steps."""
     seller, one, two = target.enter(3)
     gid = target.lot(seller)
     with target.client(one) as first, target.client(two) as second:
@@ -124,7 +124,7 @@ def _pieces(target: Target, raises: int) -> list[int]:
 
 
 def guessed_forgery_token(target: Target) -> str | None:
-    """Whoever can set a cookie must not know the token that a form needs with it."""
+    """An attacker who can set a cookie must not know the form token that belongs to it."""
     import hashlib
     import hmac
 
@@ -154,7 +154,7 @@ def _chunks(target: Target, gid: str) -> list[int]:
 
 
 def _plain(cursor: str) -> Any:
-    """Return what a cursor says to who decodes it, None where it says nothing."""
+    """Return the decoded content of a cursor, None if it cannot be decoded."""
     padded = cursor + "=" * (-len(cursor) % 4)
     try:
         data = base64.urlsafe_b64decode(padded)

@@ -1,6 +1,6 @@
-"""Storms: bidders who bid all the time, alone and while others ask for what is dear, and how long their bids take.
+"""Storms: bidders who bid all the time, alone and while others send costly requests, and how long their bids take.
 
-A storm comes from a process of its own, so that it does not hold up the clock of the bidders.
+A storm runs in a separate process, so that it does not distort the times of the bidders.
 """
 
 import asyncio
@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from tests.attacks.target import Person, Target, request
 
 BIDDERS = 32
-"""Bidders, each on a lot of their own, each sending the next bid once the last one is answered."""
+"""Bidders, each on a separate lot, each sending the next bid once the last one is answered."""
 ALONE_SECONDS, STORM_SECONDS, BEGIN_SECONDS = 4.0, 8.0, 1.5
 ANSWER_SECONDS_MAX = 30.0
 TIMES_MAX = 2.0
-"""So many times slower a bid may be in a storm, at the median and at the 99th percentile."""
+"""How many times slower a bid may be in a storm, at the median and at the 99th percentile."""
 LOTS = 10_000
 SELLERS = 50
 WORDS = ("walnut", "longcase", "clock", "painted", "dial", "brass", "movement", "striking", "bell", "Georgian", "maker")
@@ -27,7 +27,7 @@ WORDS = ("walnut", "longcase", "clock", "painted", "dial", "brass", "movement", 
 
 @dataclass(frozen=True)
 class Known:
-    """What a storm knows of the house."""
+    """The port, people, lots and cursor that a storm's requests use."""
 
     port: int
     people: tuple[Person, ...]
@@ -36,12 +36,12 @@ class Known:
 
 
 Requests = Callable[[Known, int], Iterator[bytes]]
-"""What one of its connections sends, one after the other; the number is that of the connection."""
+"""The requests of one connection, in order, by the number of the connection."""
 
 
 @dataclass(frozen=True)
 class Storm:
-    """A storm over so many connections; each hangs up after `hangs_up` seconds without an answer, where that is said."""
+    """A storm over so many connections; each hangs up after `hangs_up` seconds without an answer, if that is set."""
 
     row: str
     name: str
@@ -62,7 +62,7 @@ class Bids:
 
 
 def searches(known: Known, number: int) -> Iterator[bytes]:
-    """Search for what is found nowhere or everywhere."""
+    """Search for words that match no lot or every lot."""
     chance = random.Random(number)
     while True:
         word = chance.choice([*WORDS, "nothing is called so", "e", "clock painted", "xylophone"])
@@ -140,7 +140,7 @@ STORMS = (
 
 
 def furnish(target: Target, lots: int = LOTS) -> Known:
-    """Put `lots` with long descriptions up for sale, and return what a storm knows of them."""
+    """Put `lots` with long descriptions up for sale, and return their names for a storm."""
     people = target.enter(SELLERS + 1)
     gids = asyncio.run(_furnish(target.port, people[1:], lots))
     with target.client() as http:
@@ -173,7 +173,7 @@ async def _furnish(port: int, sellers: list[Person], lots: int) -> list[str]:
 
 
 class Line:
-    """One connection that is asked one thing after the other, as cheaply as can be."""
+    """One connection that sends one request after the other, as cheaply as possible."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
@@ -184,7 +184,7 @@ class Line:
         return cls(*await asyncio.open_connection("127.0.0.1", port, limit=2**20))
 
     async def ask(self, sent: bytes) -> tuple[int, bytes]:
-        """Return the status and body of the answer. Raises ConnectionError where the house hangs up."""
+        """Return the status and body of the answer. Raises ConnectionError if the house hangs up."""
         self._writer.write(sent)
         try:
             head = await self._reader.readuntil(b"\r\n\r\n")
@@ -252,7 +252,7 @@ async def _bid(port: int, lots: list[str], people: list[Person], seconds: float)
 
 
 async def _timed(line: Line, sent: bytes) -> tuple[int, float]:
-    """Return the status of an answer, 0 where none came, and after how many milliseconds."""
+    """Return the status of an answer, 0 if none came, and after how many milliseconds."""
     began = time.perf_counter()
     try:
         async with asyncio.timeout(ANSWER_SECONDS_MAX):
@@ -267,7 +267,7 @@ def _part(took: list[float], part: float) -> float:
 
 
 def _rage(known: Known, storm: Storm, seconds: float) -> None:
-    """Send what the storm sends, for so long at most."""
+    """Send the storm's requests, for so many seconds at most."""
     with suppress(KeyboardInterrupt):
         asyncio.run(_storm(known, storm, seconds))
 

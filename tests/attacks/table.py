@@ -1,4 +1,4 @@
-"""What an attack is, and what came of it."""
+"""An attack and its result."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from tests.attacks.target import ON, Target
 
 @dataclass(frozen=True)
 class Attack:
-    """An attack, by the row of the list of faults that it was first seen in.
+    """An attack, by its row in the list of faults.
 
-    `run` returns a sentence that says what was found, or None where the house held.
+    `run` returns a sentence that says what was found, or None if the house held.
     """
 
     row: str

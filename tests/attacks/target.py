@@ -1,4 +1,4 @@
-"""The house that is attacked: `saleroom serve` as a process of its own, people with tokens, and raw connections to it."""
+"""The house under attack: `saleroom serve` in a separate process, people with tokens, and raw connections to it."""
 
 import asyncio
 import json
@@ -36,20 +36,20 @@ class Person:
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer, as it came over a connection."""
+    """One answer, as received over a connection."""
 
     status: int
     head: bytes
     body: bytes
 
     def header(self, name: str) -> str | None:
-        """Return the value of a header, None where there is none."""
+        """Return the value of a header, None if it is missing."""
         found = re.search(rb"(?im)^" + re.escape(name.encode()) + rb": *([^\r\n]*)", self.head)
         return None if found is None else found[1].decode("latin-1")
 
 
 class Raw:
-    """One connection, spoken to by the byte."""
+    """One connection, used byte by byte."""
 
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=SECONDS_MAX)
@@ -69,7 +69,7 @@ class Raw:
             self.socket.sendall(data)
 
     def answer(self, seconds: float = SECONDS_MAX) -> Answer | None:
-        """Return the next whole answer, None where none comes in this time or the house hangs up."""
+        """Return the next whole answer, None if none comes in this time or the house hangs up."""
         self.socket.settimeout(seconds)
         try:
             while b"\r\n\r\n" not in self._kept:
@@ -125,7 +125,7 @@ class Target:
         return int(self.url.rpartition(":")[2])
 
     def client(self, person: Person | None = None, **headers: str) -> httpx.Client:
-        """Return an HTTP client, with a token where a person is given."""
+        """Return an HTTP client, with a token if a person is given."""
         sent = {"X-Requested-With": "attack", **headers}
         if person is not None:
             sent["Authorization"] = f"Bearer {person.token}"
@@ -182,7 +182,7 @@ class Target:
         return asyncio.run(self._rows(gid))
 
     def put_back(self, kept: Rows) -> None:
-        """Have the auction's rows be these, as in a copy of the database from then."""
+        """Replace the auction's rows by these, as in an older copy of the database."""
         asyncio.run(self._put_back(kept))
 
     async def _rows(self, gid: str) -> Rows:
@@ -201,7 +201,7 @@ class Target:
         await self._order(f"UPDATE auctions SET {columns} WHERE id = {number}", *kept.auction.values())  # noqa: S608  # our own words
 
     async def _order(self, order: str, *values: Any) -> list[dict[str, Any]]:
-        """Run one statement past the house, and return its rows."""
+        """Run one statement directly on the database, and return its rows."""
         if self.on == "sqlite":
             with _sqlite(self.database_url) as file:
                 return [dict(row) for row in file.execute(re.sub(r"\$([0-9]+)", r"?\1", order), values)]

@@ -1,4 +1,4 @@
-"""The attacks that strangers made, each against a served house on both databases. The storms are for `make attack`."""
+"""The attacks of strangers, each against a served house on both databases. The storms run in `make attack`."""
 
 from collections.abc import Iterator
 
@@ -21,11 +21,11 @@ def targets() -> Iterator[dict[str, Target]]:
 
 @pytest.mark.parametrize(("on", "attack"), CASES, ids=[f"{on}-{one.name}" for on, one in CASES])
 def test_the_house_withstands_it(on: str, attack: Attack, targets: dict[str, Target]) -> None:
-    """Nothing is found by an attack that once found something."""
+    """An attack that once found something finds nothing now."""
     assert attack.run(targets[on]) is None
 
 
 def test_the_end_does_not_wait_for_a_picture() -> None:
-    """A house that is told to end ends, whatever picture it has been sent."""
+    """A house that is told to stop stops, whatever picture it has been sent."""
     with served("sqlite") as target:
         assert end_during_scans(target) is None

@@ -1,4 +1,4 @@
-"""Attacks on HTTP itself: what is a request, how many may wait, and what a head may say."""
+"""Attacks on HTTP itself: where a request begins, how many may wait, and what a head may hold."""
 
 import time
 from contextlib import ExitStack
@@ -46,7 +46,7 @@ def offered_another_protocol(target: Target) -> str | None:
 
 
 def upgrades_in_the_log(target: Target) -> str | None:
-    """Many offers of another protocol, and many requests that are none, leave few lines in the log."""
+    """Many offers of another protocol, and many malformed requests, leave few lines in the log."""
     before = target.served.log().count("\n")
     for number in range(UPGRADES):
         with target.raw() as raw:
@@ -105,7 +105,7 @@ HOSTS = {
 
 
 def odd_hosts(target: Target) -> str | None:
-    """A request says once, and in a proper form, which host it is for."""
+    """A request must name its host once, and in a proper form."""
     for name, sent in HOSTS.items():
         with target.raw() as raw:
             raw.send(sent)

@@ -1,4 +1,4 @@
-"""MQTT 3.1.1 by the byte, for what no proper client would send."""
+"""MQTT 3.1.1 byte by byte, for packets that no proper client would send."""
 
 import random
 import socket
@@ -51,7 +51,7 @@ class Raw:
     """A connection of a device that sends what it is told."""
 
     def __init__(self, broker: MqttSettings, first: bytes | None = None) -> None:
-        """`first` is its CONNECT, a proper one if None; an empty one leaves it out."""
+        """Send `first` as its CONNECT: a proper one if None, nothing if empty."""
         self.socket = socket.create_connection((broker.host, broker.port), timeout=SECONDS_MAX)
         if first is None:
             self.send(connect())
@@ -64,7 +64,7 @@ class Raw:
         self.socket.sendall(b"".join(data))
 
     def receive(self, count: int) -> bytes:
-        """Return so many bytes, fewer only where the connection ends before."""
+        """Return `count` bytes, fewer only if the connection ends first."""
         data = b""
         while len(data) < count and (more := self.socket.recv(count - len(data))):
             data += more

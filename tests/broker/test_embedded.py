@@ -1,4 +1,4 @@
-"""The embedded broker: what it takes, from whom, and what it does not put up with."""
+"""The embedded broker: which messages it takes from which clients, and what it refuses."""
 
 import asyncio
 import itertools
@@ -23,7 +23,7 @@ CONNECT = b"\x10\x10\x00\x04MQTT\x04\x02\x00\x00\x00\x04mute"
 
 
 async def test_a_device_may_publish_bids_and_nothing_else(embedded: MqttSettings, subscribe: Subscribe) -> None:
-    """What a device publishes reaches the service from `auctions/{gid}/bids` only; elsewhere it is dropped."""
+    """A device's message reaches the service on `auctions/{gid}/bids` only; on other topics it is dropped."""
     service = subscribe(embedded, as_service=True)
     refused = ["status", "auctions/x/state", "auctions/x/events", "auctions/x/y/bids", "auctions//bids", "replies/1"]
     for topic in [*(f"saleroom/{name}" for name in refused), "elsewhere", "auctions/x/bids"]:
@@ -36,7 +36,7 @@ async def test_a_device_may_publish_bids_and_nothing_else(embedded: MqttSettings
 
 
 async def test_a_device_reads_all_but_other_peoples_bids(embedded: MqttSettings, subscribe: Subscribe) -> None:
-    """A bid command carries a token, so only the service gets it; what the service says, every device gets."""
+    """A bid command carries a token, so only the service gets it; every device gets the service's messages."""
     device = subscribe(embedded, "#", "saleroom/auctions/+/bids")
     publish(embedded, "saleroom/auctions/x/bids", "a token")
     publish(embedded, "elsewhere", "not ours", as_service=True)
@@ -46,7 +46,7 @@ async def test_a_device_reads_all_but_other_peoples_bids(embedded: MqttSettings,
 
 
 async def test_an_answer_is_for_who_knows_its_name(embedded: MqttSettings, subscribe: Subscribe) -> None:
-    """Who subscribed to the exact topic of an answer gets it; no wildcard shows it, and no device can send one."""
+    """A subscriber to the exact topic of an answer gets it; no wildcard shows it, and no device can send one."""
     asking = subscribe(embedded, "saleroom/replies/7f3a/1")
     others = [subscribe(embedded, *filters) for filters in (["#"], ["saleroom/replies/+/1", "saleroom/replies/7f3a/#"])]
     publish(embedded, "saleroom/replies/7f3a/1", "forged")
@@ -65,7 +65,7 @@ async def test_an_answer_is_for_who_knows_its_name(embedded: MqttSettings, subsc
 
 
 async def test_a_bid_is_never_retained(embedded: MqttSettings, subscribe: Subscribe) -> None:
-    """A bid that a device asks to retain is passed on once, and not given again to who subscribes later."""
+    """A bid that a device asks to retain is passed on once, and not given to later subscribers."""
     early = subscribe(embedded, as_service=True)
     publish(embedded, "saleroom/auctions/x/bids", "once", "-r")
     await until(lambda: len(early.messages) >= 1, "the bid")
@@ -76,7 +76,7 @@ async def test_a_bid_is_never_retained(embedded: MqttSettings, subscribe: Subscr
 
 
 async def test_a_device_has_no_last_will_where_it_may_not_publish(embedded: MqttSettings, subscribe: Subscribe) -> None:
-    """The Last Will of a device that dies is published where it may publish, and not retained; elsewhere it is dropped."""
+    """The Last Will of a dead device is published where the device may publish, and not retained; elsewhere it is dropped."""
     service = subscribe(embedded, as_service=True)
     for topic in (b"saleroom/status", b"saleroom/auctions/x/state", b"saleroom/auctions/x/bids"):
         fields = (b"dying", topic, b"a will")
@@ -93,7 +93,7 @@ async def test_a_device_has_no_last_will_where_it_may_not_publish(embedded: Mqtt
 
 
 async def test_the_services_name_with_a_wrong_password_is_refused(embedded: MqttSettings) -> None:
-    """Only the service's own name is held against its password; it alone does not open the door."""
+    """The password is checked for the service's name only; the name alone is not enough."""
     answer = publish(replace(embedded, password="wrong"), "saleroom/status", "evil", as_service=True)
     assert [5, True] == [answer.returncode, "not authorised" in answer.stderr]
     stranger = replace(embedded, user="ada", password="secret")
@@ -131,7 +131,7 @@ async def test_subscribing_while_messages_pass_loses_none(embedded: MqttSettings
 
         async def come() -> None:
             numbers = itertools.count()
-            while not all_sent.is_set():  # a cancellation might be lost in what aiomqtt waits with
+            while not all_sent.is_set():  # aiomqtt might lose a cancellation while it waits
                 await guest.subscribe(f"saleroom/auctions/{next(numbers)}/#", 1)
 
         visits = asyncio.create_task(come())
@@ -145,7 +145,7 @@ async def test_subscribing_while_messages_pass_loses_none(embedded: MqttSettings
 
 
 async def test_a_packet_over_the_limit_ends_the_connection(embedded: MqttSettings, subscribe: Subscribe) -> None:
-    """Who announces a huge packet is cut off before it is read, and the others are served."""
+    """A client that announces a huge packet is cut off before it is read, and the others are served."""
     with socket.create_connection((embedded.host, embedded.port), timeout=5) as rude:
         rude.sendall(CONNECT)
         assert b"\x20\x02\x00\x00" == rude.recv(4)
@@ -160,7 +160,7 @@ async def test_a_packet_over_the_limit_ends_the_connection(embedded: MqttSetting
     "junk", [b"", b"\x10\x00", b"GET / HTTP/1.1\r\n\r\n", b"\x10\xff\xff\xff\xff\x7f", CONNECT * 2]
 )
 async def test_junk_does_no_harm(embedded: MqttSettings, junk: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    """What is not MQTT ends its own connection at most; no traceback is logged and the others are served."""
+    """Bytes that are not MQTT end their own connection at most; no traceback is logged and the others are served."""
     with socket.create_connection((embedded.host, embedded.port)) as stranger:
         stranger.sendall(junk)
     assert 0 == publish(embedded, "saleroom/auctions/x/bids", "a bid").returncode
@@ -168,7 +168,7 @@ async def test_junk_does_no_harm(embedded: MqttSettings, junk: bytes, caplog: py
 
 
 async def test_mqtt_5_is_refused_by_its_number(embedded: MqttSettings, caplog: pytest.LogCaptureFixture) -> None:
-    """A client that speaks MQTT 5 is told that this version is not spoken here, so that it may come again with 3.1.1."""
+    """A client that speaks MQTT 5 is told that this version is not spoken here, so that it can try 3.1.1."""
     with socket.create_connection((embedded.host, embedded.port), timeout=5) as modern:
         modern.sendall(b"\x10\x11\x00\x04MQTT\x05\x02\x00\x00\x00\x00\x04mute")
         assert b"\x20\x02\x00\x01" == modern.recv(4)
@@ -212,7 +212,7 @@ async def test_stopping_is_quick_and_frees_the_port() -> None:
 
 
 async def test_a_prefix_of_ones_own(subscribe: Subscribe) -> None:
-    """The rights follow the prefix, also one with characters that mean something in a pattern."""
+    """The rights follow the prefix, even one with characters that are special in a pattern."""
     broker = EmbeddedBroker("a.b/(c)/", port=free_port())
     settings = as_service(broker.start(), "a.b/(c)/")
     service = subscribe(settings, as_service=True)

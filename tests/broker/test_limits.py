@@ -1,4 +1,4 @@
-"""What one client may cost the embedded broker: those who take more are slowed down or cut off, the rest are served."""
+"""The limits of one client of the embedded broker: beyond them it is slowed down or cut off, and the rest are served."""
 
 import asyncio
 import gc
@@ -23,7 +23,7 @@ from tests.mqtt.equipment import Subscriber, publish, until
 Subscribe = Callable[..., Subscriber]
 BIDS = "saleroom/auctions/x/bids"
 BROKERS: list[FixedBroker] = []
-"""Those of the test under way. To look for them among all objects would take hold of what other threads are making."""
+"""The brokers of the running test. A search among all objects would also find half-made ones of other threads."""
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +40,7 @@ def brokers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def remembered() -> list[str]:
-    """Return the client ids of those whom the brokers remember, the service aside."""
+    """Return the client ids of the clients that the brokers remember, except the service."""
     assert BROKERS
     held = [holder.client_id for found in BROKERS for holders in found.subscriptions.values() for holder, _ in holders]
     names = [name for found in BROKERS for name in found.sessions] + held
@@ -50,7 +50,7 @@ def remembered() -> list[str]:
 async def test_a_device_that_floods_is_slowed_down_and_nobody_else(
     embedded: MqttSettings, subscribe: Subscribe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a flood only as much is read as a device may send; another device's message passes."""
+    """Of a flood only the device's allowance is read; another device's message passes."""
     monkeypatch.setattr(links, "MESSAGES_AT_ONCE", 20.0)
     monkeypatch.setattr(links, "MESSAGES_PER_SECOND", 0.001)
     service = subscribe(embedded, BIDS, as_service=True)
@@ -78,7 +78,7 @@ async def test_what_is_slowed_down_arrives(
 async def test_acknowledgements_cost_next_to_nothing(
     embedded: MqttSettings, subscribe: Subscribe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A device that reads a busy sale, and acknowledges each event, may bid all the same."""
+    """A device that reads a busy sale, and acknowledges each event, can still bid."""
     monkeypatch.setattr(links, "MESSAGES_AT_ONCE", 20.0)
     monkeypatch.setattr(links, "MESSAGES_PER_SECOND", 0.001)
     service = subscribe(embedded, BIDS, as_service=True)
@@ -90,7 +90,7 @@ async def test_acknowledgements_cost_next_to_nothing(
 async def test_wildcards_are_dear(
     embedded: MqttSettings, monkeypatch: pytest.MonkeyPatch, subscribe: Subscribe
 ) -> None:
-    """A device that subscribes to wildcards again and again is slowed down, as each is held against all that is retained."""
+    """A device that subscribes to wildcards again and again is slowed down, as each is matched with every retained message."""
     monkeypatch.setattr(links, "MESSAGES_PER_SECOND", 0.001)
     service = subscribe(embedded, BIDS, as_service=True)
     with Raw(embedded) as storming:
@@ -104,7 +104,7 @@ async def test_wildcards_are_dear(
 async def test_who_sends_waits_while_the_broker_has_too_much_to_do(
     embedded: MqttSettings, subscribe: Subscribe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While many messages wait to be handed out devices are not read, and at last the service; then they are again."""
+    """While many messages wait for delivery, devices are not read, and finally not the service either; then they are again."""
     account = raw.text(embedded.user or "") + raw.text(embedded.password or "")
     as_service = raw.packet(1, 0, raw.text("MQTT") + b"\x04\xc2\0\0" + raw.text(embedded.client_id) + account)
     subscriber = subscribe(embedded, BIDS, "saleroom/status", as_service=True)
@@ -176,7 +176,7 @@ async def test_who_reads_too_slowly_for_too_long_is_cut_off(
     """A device that reads a little now and then, and never catches up with what it asked for, is cut off."""
     monkeypatch.setattr(links, "BEHIND_SECONDS_MAX", 0.5)
     with Raw(embedded) as slow, capture_logs() as logs:
-        slow.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)  # the system would read ahead for it
+        slow.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)  # or the system would read ahead for it
         slow.send(raw.subscribe("saleroom/#"))
         assert raw.packet(9, 0, b"\0\1\0") == slow.receive(5)
 
@@ -198,7 +198,7 @@ async def test_who_reads_too_slowly_for_too_long_is_cut_off(
 
 
 async def test_who_never_says_who_it_is_is_cut_off(embedded: MqttSettings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A connection on which no CONNECT comes is ended, so that idle ones cannot take all the places."""
+    """A connection without a CONNECT is ended, so that idle ones cannot take all the places."""
     monkeypatch.setattr(links, "CONNECT_SECONDS_MAX", 0.3)
     for beginning in (b"", b"\x10", raw.connect()[:-1]):
         with Raw(embedded, beginning) as idle:
@@ -206,7 +206,7 @@ async def test_who_never_says_who_it_is_is_cut_off(embedded: MqttSettings, monke
 
 
 async def test_a_client_that_falls_silent_is_given_up(embedded: MqttSettings, subscribe: Subscribe) -> None:
-    """A client is cut off after one and a half times its keep-alive, and its Last Will is told; pings prevent it."""
+    """A client is cut off after one and a half times its keep-alive, and its Last Will is published; pings prevent it."""
     service = subscribe(embedded, BIDS, as_service=True)
     will = raw.text(BIDS) + raw.text("gone")
     mortal = raw.packet(1, 0, raw.text("MQTT") + b"\x04\x06\0\1" + raw.text("mortal") + will)
@@ -223,7 +223,7 @@ async def test_a_client_that_falls_silent_is_given_up(embedded: MqttSettings, su
 
 
 async def test_there_are_so_many_connections(embedded: MqttSettings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A connection beyond the limit is cut off at once; when another has gone there is a place again."""
+    """A connection beyond the limit is cut off at once; when another has ended there is a place again."""
     monkeypatch.setattr("saleroom.broker.embedded.CONNECTIONS_MAX", 2)
     with Raw(embedded, raw.connect("one")) as one, Raw(embedded, raw.connect("two")) as two:
         assert [CONNACK, CONNACK] == [one.receive(4), two.receive(4)]
@@ -236,7 +236,7 @@ async def test_there_are_so_many_connections(embedded: MqttSettings, monkeypatch
 
 
 async def test_a_device_holds_so_many_subscriptions(embedded: MqttSettings) -> None:
-    """A filter beyond the limit, or overlong, is refused; one that is given back makes room, and one held can be renewed."""
+    """A filter beyond the limit, or overlong, is refused; unsubscribing makes room, and a held one can be subscribed again."""
     with Raw(embedded) as device:
         filters = [f"saleroom/replies/{number}" for number in range(100)]
         device.send(raw.subscribe(*filters, number=1))
@@ -252,7 +252,7 @@ async def test_a_device_holds_so_many_subscriptions(embedded: MqttSettings) -> N
 
 
 async def test_names_that_no_client_should_have(embedded: MqttSettings, subscribe: Subscribe) -> None:
-    """A very long name is as good as another, an empty one is replaced, and one that is no text ends the connection."""
+    """A very long client id is accepted, an empty one is replaced, and one that is not text ends the connection."""
     service = subscribe(embedded, BIDS, as_service=True)
     for name in ("x" * 65_000, ""):
         with Raw(embedded, raw.connect(name)) as device:
@@ -273,7 +273,7 @@ async def test_names_that_no_client_should_have(embedded: MqttSettings, subscrib
 async def test_of_two_clients_with_one_name_the_later_is_served(
     embedded: MqttSettings, subscribe: Subscribe, clean: bool
 ) -> None:
-    """A client that comes under the name of another ends that one, begins anew, and stays; also if it wants its old session."""
+    """A client with another's id ends that one, starts a new session, and stays, even if it asks for the old session."""
     with Raw(embedded, raw.connect("same", clean=clean)) as early:
         assert CONNACK == early.receive(4)
         early.send(raw.subscribe("saleroom/#"))
@@ -332,7 +332,7 @@ async def test_a_packet_that_nobody_may_send_ends_the_connection_and_leaves_noth
 
 
 async def test_nothing_is_hidden_behind_a_connect(embedded: MqttSettings, subscribe: Subscribe) -> None:
-    """What a CONNECT holds behind its own fields is not taken for a message."""
+    """Bytes after the fields of a CONNECT are not taken for a message."""
     service = subscribe(embedded, BIDS, as_service=True)
     fields = raw.text("MQTT") + b"\4\2\0\0" + raw.text("raw")
     with Raw(embedded, raw.packet(1, 0, fields + raw.publish(BIDS, b"hidden"))) as device:
@@ -343,7 +343,7 @@ async def test_nothing_is_hidden_behind_a_connect(embedded: MqttSettings, subscr
 
 
 async def test_who_is_refused_is_forgotten(embedded: MqttSettings) -> None:
-    """Nothing stays of a client that came with a wrong password; amqtt would remember each of them for good."""
+    """Nothing is kept of a client with a wrong password; amqtt would remember each of them for good."""
     account = raw.text(embedded.user or "") + raw.text("wrong")
     with Raw(embedded, raw.packet(1, 0, raw.text("MQTT") + b"\4\xc2\0\0" + raw.text("raw") + account)) as stranger:
         assert b"\x20\2\0\5" == stranger.receive(4)
@@ -371,7 +371,7 @@ async def test_garbage_harms_nobody(
 async def test_a_fault_in_amqtt_is_counted(
     embedded: MqttSettings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Where amqtt fails at a packet the others are served; the fault is counted, without a traceback for each."""
+    """If amqtt fails at a packet the others are served; the fault is counted, without a traceback for each."""
 
     async def fail(*_: object) -> None:
         raise ZeroDivisionError

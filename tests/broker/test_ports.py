@@ -1,4 +1,4 @@
-"""Where the embedded broker listens: the ports it is given, over TCP and WebSocket, and what it says of others."""
+"""The ports of the embedded broker, over TCP and WebSocket, and the errors for ports it cannot use."""
 
 import asyncio
 import socket
@@ -59,7 +59,7 @@ async def is_ended(client: ClientConnection) -> bool:
 
 
 async def test_the_usual_port_is_replaced_by_a_free_one_where_it_is_taken() -> None:
-    """A port that nobody chose is used where it is free; where it is taken, another is used, and a warning names both."""
+    """The default port is used if it is free; if it is taken, another is used, and a warning names both."""
     port = free_port()
     first, second = (EmbeddedBroker("saleroom/", port=port, falls_back=True) for _ in range(2))
     with capture_logs() as logs:
@@ -92,14 +92,14 @@ def test_a_port_that_was_chosen_and_is_taken_is_refused(setting: str) -> None:
 
 
 def test_an_address_of_another_machine_is_refused() -> None:
-    """An address that is none of this machine's is named, also where the port would be replaced."""
+    """An address that this machine does not have is named, even if the port would be replaced."""
     with pytest.raises(OSError, match=r"192\.0\.2\.1 port 1883: .*mqtt_host"):
         EmbeddedBroker("saleroom/", "192.0.2.1", falls_back=True).start()
 
 
 @pytest.mark.parametrize(("host", "url"), ALL_ADDRESSES)
 async def test_beyond_this_machine_it_warns_of_tokens_on_the_network(host: str, url: str) -> None:
-    """A broker that others reach says once that nothing is encrypted; the house itself reaches it here."""
+    """A broker that other machines can reach says once that nothing is encrypted; the house still reaches it here."""
     broker = EmbeddedBroker("saleroom/", host, 0)
     with capture_logs() as logs:
         address = broker.start()
@@ -124,7 +124,7 @@ def test_on_this_machine_it_warns_of_nothing(host: str) -> None:
 
 
 def test_a_house_says_where_its_broker_listens(start: Start) -> None:
-    """The lines of the start have the addresses for MQTT and for MQTT over WebSocket, at the ports that were chosen."""
+    """The lines at the start have the addresses for MQTT and for MQTT over WebSocket, with the ports in use."""
     port, websocket_port = free_port(), free_port()
     house = start(mqtt="embedded", mqtt_port=str(port), mqtt_websocket_port=str(websocket_port))
     assert (
@@ -133,7 +133,7 @@ def test_a_house_says_where_its_broker_listens(start: Start) -> None:
 
 
 def test_a_house_whose_chosen_port_is_taken_does_not_start(tmp_path: Path) -> None:
-    """The start is refused in one line that names the port and the setting; nobody is served on half of what was asked."""
+    """The start fails with one line that names the port and the setting; a house never serves on only one of its ports."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         refused = saleroom(tmp_path, "serve", "--port", "0", mqtt="embedded", mqtt_port=str(port))
@@ -142,7 +142,7 @@ def test_a_house_whose_chosen_port_is_taken_does_not_start(tmp_path: Path) -> No
 
 
 async def test_a_proper_client_over_websocket(listening: BrokerAddress, subscribe: Subscribe) -> None:
-    """paho over WebSocket reads what a device may read, bids, and may no more than over TCP."""
+    """paho over WebSocket reads what a device may read, bids, and has no more rights than over TCP."""
     settings = as_service(listening)
     service = subscribe(settings, BIDS, "saleroom/status", as_service=True)
     received: list[tuple[str, bytes]] = []
@@ -169,7 +169,7 @@ async def test_a_proper_client_over_websocket(listening: BrokerAddress, subscrib
 
 
 async def test_a_real_browser_speaks_mqtt(listening: BrokerAddress) -> None:
-    """A script in Chromium opens the WebSocket by the subprotocol `mqtt`, connects, and gets what is retained."""
+    """A script in Chromium opens the WebSocket by the subprotocol `mqtt`, connects, and gets the retained messages."""
     program = need("chromium")
     publish(as_service(listening), "saleroom/status", "seen in a browser", "-r", as_service=True)
     script = """([url, bytes]) => new Promise((resolve, reject) => {
@@ -206,7 +206,7 @@ async def test_packets_are_cut_over_frames_as_the_client_likes(listening: Broker
 async def test_a_websocket_that_speaks_no_mqtt_is_refused(
     listening: BrokerAddress, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Without the subprotocol `mqtt` there is no connection; text instead of bytes ends it; a mere GET is told what to do."""
+    """Without the subprotocol `mqtt` there is no connection; text instead of bytes ends it; a plain GET gets instructions."""
     with raw.Raw(
         replace(as_service(listening), port=listening.websocket_port or 0), b"\0 no HTTP \r\n\r\n"
     ) as stranger:
@@ -226,7 +226,7 @@ async def test_a_websocket_that_speaks_no_mqtt_is_refused(
 
 
 async def test_the_limits_hold_over_websocket(listening: BrokerAddress, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over WebSocket too, a large packet, a large frame and a client that never says who it is are cut off."""
+    """Over WebSocket too, a large packet, a large frame and a client that sends no CONNECT are cut off."""
     async with by_websocket(listening) as client:
         await client.send(raw.connect())
         assert CONNACK == await client.recv()
@@ -263,7 +263,7 @@ async def test_a_websocket_that_does_not_read_is_cut_off(
 
 
 async def test_stopping_ends_connections_of_which_nothing_is_known() -> None:
-    """When the broker stops, also a client that has not said who it is sees the end of its connection."""
+    """When the broker stops, even a client that has sent no CONNECT sees the end of its connection."""
     broker = EmbeddedBroker("saleroom/", port=0)
     with raw.Raw(as_service(broker.start()), b"") as idle:
         await until(lambda: bool(broker._links), "the connection is accepted")

@@ -82,7 +82,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 class Found:
-    """What came of one trial in one place; `outcome` is None where it could not be brought to its end."""
+    """The result of one trial in one place; `outcome` is None if the trial could not be finished."""
 
     def __init__(self, name: str, where: str, outcome: Outcome | None, faults: list[str], seconds: float) -> None:
         self.name, self.where, self.outcome, self.faults, self.seconds = name, where, outcome, faults, seconds

@@ -1,4 +1,4 @@
-"""Bidders who do not give up: each bid is repeated under its key until the house has said what became of it."""
+"""Bidders who do not give up: each bid is repeated under its key until the house has answered with its result."""
 
 import asyncio
 import random
@@ -16,15 +16,15 @@ from tests.faults.house import LOAD_KEY, SECONDS_MAX
 
 TERMS = {"name": "Longcase clock", "startingPrice": "1.000", "increment": "0.001"}
 RESERVES = (None, "1.010", "999.000")
-"""None, one that is soon met, and one that never is."""
+"""No reserve, one that is soon met, and one that is never met."""
 SOFT_SECONDS = 1
 TWICE = 0.05
 """How many bids are sent twice at once, by the same key."""
 BOTH = "both"
-"""Begins such a key."""
+"""The beginning of such a key."""
 ANSWER_SECONDS_MAX = 10.0
 RECEIPTS_EACH = 25
-"""Of so many receipts one is kept, to be verified."""
+"""One of so many receipts is kept, to be verified."""
 
 
 @dataclass
@@ -52,13 +52,13 @@ class Storm:
     accepted: list[tuple[str, str, str]] = field(default_factory=list)
     """The bids that the house has acknowledged: gid, bidder, amount."""
     faults: list[str] = field(default_factory=list)
-    """What the bidders saw that may not be."""
+    """The breaches that the bidders saw."""
     repeats: int = 0
     """How often a request was sent again because its answer never came, or was 503."""
     unavailable: int = 0
     """How often the answer was 503."""
     unanswered: list[datetime] = field(default_factory=list)
-    """When bids were decided whose answer never came: only a repetition got it."""
+    """When bids were decided whose first answer never came: only a repetition got it."""
     receipts: list[str] = field(default_factory=list)
     """Some of the receipts for accepted bids."""
     pace: float = 0.0
@@ -67,7 +67,7 @@ class Storm:
     _http: aiohttp.ClientSession = field(init=False, repr=False)
 
     async def begin(self, stack: AsyncExitStack) -> None:
-        """Make the sellers and bidders, and begin the auctions; what has to be closed goes on `stack`."""
+        """Make the sellers and bidders, and begin the auctions; resources to close go on `stack`."""
         self._http = aiohttp.ClientSession(
             self.url,
             headers={"X-Requested-With": "test"},
@@ -113,7 +113,7 @@ class Storm:
                 await asyncio.sleep(0.1)
 
     async def _next_lot(self) -> Lot:
-        """Begin an auction. Where the house was away until its end, it could not be made, and another one is."""
+        """Begin an auction. If the house was away until its end, it could not be made, and another one is made."""
         while True:
             terms: dict[str, Any] = dict(TERMS)
             if self.lot_seconds is not None:
@@ -145,9 +145,9 @@ class Storm:
                 await asyncio.sleep(random.uniform(0, 2 * self.pace))
 
     def _the_one(self, answers: Sequence[tuple[int, Any]]) -> dict[str, Any] | None:
-        """Return the recorded bid, if one was; of the same request sent twice at once both must tell of the same one.
+        """Return the recorded bid, if any; if the same request was sent twice at once, both answers must show the same bid.
 
-        A refusal is not remembered, so that of two the first may be refused and the second taken: the leader may have been
+        A refusal is not remembered, so the first of the two may be refused and the second taken: the leader may have been
         outbid between them.
         """
         taken = [said["bid"] for status, said in answers if status == 201]
@@ -161,7 +161,7 @@ class Storm:
     async def _settled(
         self, method: str, path: str, token: str | None, body: Any, key: str | None
     ) -> tuple[int, dict[str, Any]]:
-        """Ask again until the answer is no fault of the way."""
+        """Ask again until an answer settles the request."""
         tries: list[datetime] = []
         while True:
             tries.append(datetime.now(UTC))
@@ -174,18 +174,18 @@ class Storm:
                     self._unsettled(answer.status, answer.headers.get("Retry-After"), said)
                     tries.pop()  # it was answered
             except (aiohttp.ClientError, OSError, TimeoutError):
-                pass  # the house is away; the key will tell what became of the request
+                pass  # the house is away; a repeat with the key will show the request's result
             self.repeats += 1
             await asyncio.sleep(random.uniform(0.05, 0.25))
 
     def _unsettled(self, status: int, retry_after: str | None, said: Any) -> None:
-        """Count an answer that settles nothing: 503 with a time to come back is the only one that may be."""
+        """Count an answer that settles nothing: only a 503 with a time to come back is allowed."""
         self.unavailable += status == 503
         if status != 503 or not (retry_after or "").isdecimal():
             self.faults.append(f"answered {status}, Retry-After {retry_after}: {said}")
 
     def _keep(self, said: dict[str, Any], key: str | None, tries: Sequence[datetime]) -> None:
-        """Keep a receipt now and then, and take note of a bid that was decided for an attempt that got no answer."""
+        """Keep a receipt now and then, and note a bid that was decided for an attempt without an answer."""
         alone = len(tries) > 1 and not (key or "").startswith(BOTH)
         bid = said.get("bid") if alone else None
         if bid and (decided := datetime.fromisoformat(bid["placedAt"])) < tries[-1]:

@@ -22,7 +22,7 @@ A_FEW = 5
 TOLD = "the database is unavailable"
 TOLD_SECONDS_MAX = 3.0
 REFUSED = 20
-"""So many answers of 503 are waited for."""
+"""How many answers of 503 to wait for."""
 FROZEN_SECONDS = 0.4
 THAWED_SECONDS = 0.05
 SLOW_TIMES = 6
@@ -56,7 +56,7 @@ async def read_only(scene: Scene) -> None:
             await _refused(scene)
             await asyncio.to_thread(unseal, *files)
         else:
-            # As after a fail-over, when the house meets what is now the standby.
+            # As after a fail-over, when the house connects to the server that is now the standby.
             await _set_read_only(scene.database_url, "on")
             await _refused(scene)
             await _set_read_only(scene.database_url, "off")
@@ -77,7 +77,7 @@ async def slow_disk(scene: Scene) -> None:
 
 
 async def no_connections(scene: Scene) -> None:
-    """Somebody else takes every connection that PostgreSQL has to give, also those of the house."""
+    """Another client takes every connection of PostgreSQL, those of the house too."""
     async with _refusing(scene, "connections taken"), AsyncExitStack() as stack:
         taken: list[asyncpg.Connection] = []
         await _take(scene.database_url, taken, stack)
@@ -94,11 +94,11 @@ async def locked_table(scene: Scene) -> None:
         try:
             async with connection.transaction():
                 await connection.execute("LOCK TABLE auctions IN ACCESS EXCLUSIVE MODE")
-                asked = [asyncio.create_task(_status(http, gid)) for gid in scene.storm.gids[-1:] * ASKED_AT_ONCE]
+                requests = [asyncio.create_task(_status(http, gid)) for gid in scene.storm.gids[-1:] * ASKED_AT_ONCE]
                 await asyncio.sleep(LOCKED_SECONDS)
         finally:
             await connection.close()
-        statuses = set(await asyncio.gather(*asked))
+        statuses = set(await asyncio.gather(*requests))
         assert statuses <= {200, 503}, statuses
 
 
@@ -128,7 +128,7 @@ async def killed_backend(scene: Scene) -> None:
 
 @asynccontextmanager
 async def _refusing(scene: Scene, name: str) -> AsyncIterator[None]:
-    """Within the block bids are refused; then the house has said so, not too often, and takes them again by itself."""
+    """Within the block bids are refused; the house logs it, not too often, and afterwards takes them again by itself."""
     before, refused, began = _told(scene), scene.storm.unavailable, time.monotonic()
     yield
     since = time.monotonic()
@@ -151,13 +151,13 @@ def _told(scene: Scene) -> int:
 
 
 async def _refused(scene: Scene) -> None:
-    """Wait until so many requests have been answered with 503 that it is no accident, and nothing is taken any more."""
+    """Wait until enough requests have got 503 to rule out an accident, and no bid is taken any more."""
     enough = scene.storm.unavailable + REFUSED
     await until(lambda: scene.storm.unavailable >= enough, "bids are refused", SECONDS_MAX)
 
 
 async def _take(url: str, taken: list[asyncpg.Connection], stack: AsyncExitStack) -> None:
-    """Open connections until the server gives no more."""
+    """Open connections until the server refuses more."""
     for _ in range(CONNECTIONS_MAX):
         try:
             taken.append(await asyncpg.connect(url))
@@ -189,7 +189,7 @@ def _postmaster(scene: Scene) -> int:
 
 
 def _revive(scene: Scene) -> None:
-    """Start PostgreSQL where it has died, as a service manager does, once the last of its processes is gone."""
+    """Start PostgreSQL if it has died, as a service manager does, once the last of its processes is gone."""
     file = scene.server.pgdata / "postmaster.pid"
     if file.exists() and _runs(_postmaster(scene)):
         return
@@ -197,7 +197,7 @@ def _revive(scene: Scene) -> None:
     while any(_of(scene)):
         assert time.monotonic() < deadline, "PostgreSQL's other processes end"
         time.sleep(0.02)
-    # Where nobody has buried the dead process yet, its number still counts as that of a running server.
+    # Until the dead process is reaped, its number still counts as that of a running server.
     if file.exists():
         _, _, _, port, sockets, *_ = file.read_text().splitlines()
         for lock in (file, Path(sockets) / f".s.PGSQL.{port}.lock"):
@@ -214,7 +214,7 @@ def _runs(process: int) -> bool:
 
 
 def _of(scene: Scene) -> Iterable[int]:
-    """Yield the processes of the server, which work in its folder."""
+    """Yield the processes of the server, found by their working folder."""
     for process in psutil.process_iter(["name"]):
         with suppress(psutil.Error):
             own = process.info["name"] == "postgres" and process.cwd() == str(scene.server.pgdata)

@@ -1,4 +1,4 @@
-"""Bidders who bid over MQTT, repeat what was not answered, and now and then ask again what they know already."""
+"""Bidders who bid over MQTT, repeat unanswered commands, and now and then repeat answered ones."""
 
 import asyncio
 import json
@@ -25,11 +25,11 @@ class DeviceStorm(Storm):
     """The same storm over MQTT 5 with response topics, and over 3.1.1, by turns."""
 
     _asked: dict[str, str] = field(default_factory=dict)
-    """Of each question the auction: what was accepted is noted as it is heard, also when nobody waits for it any more."""
+    """The auction of each command: an acceptance is noted when it arrives, even if nobody waits for it any more."""
     _waiting: dict[str, asyncio.Future[dict[str, Any]]] = field(default_factory=dict)
     _first: dict[str, dict[str, Any]] = field(default_factory=dict)
     answers: int = 0
-    """How many answers came; more than commands where some were repeated."""
+    """How many answers came; more than commands if some were repeated."""
 
     async def begin(self, stack: AsyncExitStack) -> None:
         """Make the bidders, begin the auctions, and connect the devices."""
@@ -66,7 +66,7 @@ class DeviceStorm(Storm):
         return status, said
 
     async def _commanded(self, kind: int, path: str, token: str, body: Any, key: str) -> tuple[int, Any]:
-        """Send a command until it is answered; return the status and the body that HTTP would answer with."""
+        """Send a command until it is answered; return the status and body of the same answer over HTTP."""
         command = json.dumps({"token": token, "id": key, **body})
         ask = f"{key} {body['amount']}" if kind == 0 else key
         self._asked[ask] = path.split("/")[2]
@@ -80,31 +80,31 @@ class DeviceStorm(Storm):
             await self._clients[kind].publish(f"{PREFIX}{path[1:]}", command, 1, properties=properties)
             try:
                 async with asyncio.timeout(ANSWER_SECONDS):
-                    said = dict(await asyncio.shield(waiting))
+                    answer = dict(await asyncio.shield(waiting))
             except TimeoutError:
                 self.repeats += 1
                 continue
             self._waiting.pop(ask, None)
-            status = said.pop("status")
+            status = answer.pop("status")
             if status not in {429, 503}:
-                assert status in {201, 409, 422}, said
-                return status, said
+                assert status in {201, 409, 422}, answer
+                return status, answer
             await asyncio.sleep(random.uniform(0.05, 0.3))
 
     def _note(self, gid: str, bid: dict[str, Any]) -> None:
-        """Do nothing: it was noted when it was heard."""
+        """Do nothing: the answer was noted when it arrived."""
 
     async def _listen(self, client: aiomqtt.Client) -> None:
         async for message in client.messages:
-            said = json.loads(message.payload)
+            answer = json.loads(message.payload)
             correlation = getattr(message.properties, "CorrelationData", None)
             ask = str(message.topic).removeprefix(f"{PREFIX}replies/") if correlation is None else correlation.decode()
             self.answers += 1
-            if said["status"] == 201 and ask not in self._first:
-                self._first[ask] = said
-                super()._note(self._asked[ask], said["bid"])
-            if said["status"] == 201 and said != self._first[ask]:
+            if answer["status"] == 201 and ask not in self._first:
+                self._first[ask] = answer
+                super()._note(self._asked[ask], answer["bid"])
+            if answer["status"] == 201 and answer != self._first[ask]:
                 self.faults.append(f"another answer to {ask} than at first")
             waiting = self._waiting.get(ask)
             if waiting is not None and not waiting.done():
-                waiting.set_result(said)
+                waiting.set_result(answer)

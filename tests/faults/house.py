@@ -34,7 +34,7 @@ class _Mortal(Served):
 
 
 class House:
-    """`saleroom serve` under watch; `deaths` counts how often its process, or one of its processes, was killed.
+    """`saleroom serve` under supervision; `deaths` counts how often its process, or one of its processes, was killed.
 
     `endings` are the spans in which it was told to end in order, from the signal until it was gone.
     """
@@ -68,7 +68,7 @@ class House:
             await asyncio.to_thread(self._stop)
 
     async def dies_at(self, point: str) -> None:
-        """Let it die when it next comes to `point`, and wait until it has and serves again."""
+        """Let it die when it next reaches `point`, and wait until it serves again."""
         await asyncio.to_thread(mortal.arm, self._armed, point)
         came = f"the house came to the point where {mortal.POINTS[point]}"
         seen = self._lives
@@ -79,7 +79,7 @@ class House:
             await self._back(seen)
 
     async def killed(self) -> None:
-        """Kill it now: its process, or one of its several by chance, or all of them together with the one that watches."""
+        """Kill it now: its process, or a random one of several, or all of them together with their parent."""
         if self.several and random.random() < 0.75:
             await until(lambda: bool(self.processes()), "one of its processes runs", SECONDS_MAX)
             self.kill_one(random.choice(self.processes()))
@@ -103,7 +103,7 @@ class House:
         self.deaths += 1
 
     def processes(self) -> list[int]:
-        """Return the numbers of the processes that serve."""
+        """Return the ids of the processes that serve."""
         assert self._served is not None, "it was started"
         try:
             children = psutil.Process(self._served.process.pid).children()
@@ -113,7 +113,7 @@ class House:
         return serving if self.several else [self._served.process.pid]
 
     def log(self) -> str:
-        """Return what it has logged over all its lives."""
+        """Return its log over all its starts."""
         return "\n".join([*self.logs, "" if self._served is None else self._served.log()])
 
     async def _start(self) -> None:

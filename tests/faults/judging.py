@@ -1,4 +1,4 @@
-"""The judge: what the log says, what bidders were told and what a subscriber was told go in; what is wrong comes out."""
+"""The judge: it compares the log with the answers to bidders and the messages of a subscriber, and reports faults."""
 
 import base64
 import json
@@ -24,16 +24,16 @@ Log = Mapping[str, Sequence[bytes]]
 
 @dataclass(frozen=True)
 class Told:
-    """What one subscriber was told. `duplicates` may be; everything below it must be 0."""
+    """One subscriber's messages. `duplicates` are allowed; every count below it must be 0."""
 
     received: int
     duplicates: int
     missing: int
     """Events of the log that never came."""
     disordered: int
-    """Events that came before one of their auction that precedes them; and steps within a repeat that skip one."""
+    """Events that came before an earlier one of their auction; and steps within a repeat that skip one."""
     doubled: int
-    """Ids that came with two different payloads, or another than the log's."""
+    """Ids that came with two different payloads, or with one that is not the log's."""
     unknown: int
     """Ids that the log does not hold."""
     stale: int
@@ -42,7 +42,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What the house has recorded. `bids` is their number; everything below it must be 0."""
+    """The recorded bids. `bids` is their number; every count below it must be 0."""
 
     bids: int
     lost: int
@@ -53,11 +53,11 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Closed:
-    """What became of the auctions. `auctions` is their number; everything below it must be 0."""
+    """The ends of the auctions. `auctions` is their number; every count below it must be 0."""
 
     auctions: int
     unknown: int
-    """Auctions in the log that nobody was told of, or the other way round."""
+    """Auctions in the log that no client was told of, or the other way round."""
     unclosed: int
     """Auctions without a close, or whose row does not say so."""
     repeated: int
@@ -69,14 +69,14 @@ class Closed:
 
 
 def faults(verdict: Told | Recorded | Closed) -> dict[str, int]:
-    """Return what must be 0 and is not."""
+    """Return the counts that must be 0 and are not."""
     harmless = {"received", "duplicates", "bids", "auctions"}
     counted = [field.name for field in fields(verdict) if field.name not in harmless]
     return {name: number for name in counted if (number := getattr(verdict, name))}
 
 
 def read_log(tx: Transaction) -> dict[str, list[bytes]]:
-    """Read the whole log as it is on the wire."""
+    """Read the whole log in its wire form."""
     same = events.c.auction_id == auctions.c.id
     chosen = select(auctions.c.gid, events.c.payload).join_from(events, auctions, same)
     found: dict[str, list[bytes]] = {}
@@ -93,8 +93,8 @@ def judge_records(log: Log, accepted: Iterable[tuple[str, str, str]]) -> Recorde
         for payload in payloads
         if (said := json.loads(payload))["type"] == "bid.placed"
     )
-    told = Counter(accepted)
-    return Recorded(logged.total(), (told - logged).total(), (logged - told).total())
+    acknowledged = Counter(accepted)
+    return Recorded(logged.total(), (acknowledged - logged).total(), (logged - acknowledged).total())
 
 
 def read_order(tx: Transaction) -> list[str]:
@@ -106,7 +106,7 @@ def read_order(tx: Transaction) -> list[str]:
 
 
 def judge_read(log: Log, order: Sequence[str], ids: Sequence[str], data: Sequence[bytes]) -> Told:
-    """Compare what a reader got with `order`, the ids that it should have: there a repeat is a fault too."""
+    """Compare a reader's events with `order`, the ids that it should have; here a repeat is a fault too."""
     payloads = {f"{gid}/{number}": payload for gid, those in log.items() for number, payload in enumerate(those, 1)}
     once = dict.fromkeys(ids)
     altered = sum(payloads.get(name) != payload for name, payload in zip(ids, data, strict=True) if name in payloads)
@@ -137,10 +137,10 @@ def read_acknowledged(tx: Transaction, spans: Iterable[tuple[datetime, datetime]
 def judge_told(
     log: Log, messages: Iterable[Received], *, states: bool = True, excused: Container[str] = frozenset()
 ) -> Told:
-    """Compare what a subscriber got, in its order, with the log.
+    """Compare a subscriber's messages, in order, with the log.
 
-    `states` False leaves the states unjudged: a broker that was killed may bring back older ones than it has sent. It may
-    also have taken events with it that it had acknowledged; those of `excused` may be missing.
+    With `states` False the states are not judged: a killed broker may bring back older ones than it has sent. It may
+    also have lost events that it had acknowledged; those in `excused` may be missing.
     """
     payloads = {f"{gid}/{number}": payload for gid, those in log.items() for number, payload in enumerate(those, 1)}
     seen: dict[str, bytes] = {}
@@ -153,17 +153,17 @@ def judge_told(
             counted["stale"] += json.loads(payload)["version"] < newest.get(gid, 0)
         if kind != "events":
             continue
-        said = json.loads(payload)
+        event = json.loads(payload)
         counted["received"] += 1
-        if said["id"] not in payloads:
+        if event["id"] not in payloads:
             counted["unknown"] += 1
             continue
-        counted["doubled"] += seen.setdefault(said["id"], payload) != payload or payload != payloads[said["id"]]
+        counted["doubled"] += seen.setdefault(event["id"], payload) != payload or payload != payloads[event["id"]]
         # A repeat begins with an earlier one, and goes on in order.
-        skipped = range(latest.get(gid, 0) + 1, said["sequence"])
+        skipped = range(latest.get(gid, 0) + 1, event["sequence"])
         counted["disordered"] += any(f"{gid}/{number}" not in excused for number in skipped)
-        latest[gid] = said["sequence"]
-        newest[gid] = max(newest.get(gid, 0), said["sequence"])
+        latest[gid] = event["sequence"]
+        newest[gid] = max(newest.get(gid, 0), event["sequence"])
     return Told(
         received=counted["received"],
         duplicates=counted["received"] - counted["unknown"] - len(seen),
@@ -176,11 +176,11 @@ def judge_told(
 
 
 Row = tuple[str, str | None, str | None]
-"""An auction's status, outcome, and current bid as it is on the wire."""
+"""An auction's status, outcome, and current bid in its wire form."""
 
 
 def read_rows(tx: Transaction) -> dict[str, Row]:
-    """Read what the auctions' own rows say about their end: gid -> row."""
+    """Read the end of each auction from its own row: gid -> row."""
     chosen = select(auctions.c.gid, auctions.c.status, auctions.c.outcome, auctions.c.current_bid)
     return {
         row.gid: (row.status, row.outcome, None if row.current_bid is None else f"{row.current_bid:.3f}")
@@ -205,7 +205,7 @@ def judge_closes(log: Log, rows: Mapping[str, Row], gids: Iterable[str]) -> Clos
 
 
 def _close(row: Row | None, said: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a word for each thing that is wrong with one auction's end."""
+    """Yield a word for each fault in one auction's end."""
     ends_at: str | None = None
     leading: Mapping[str, Any] | None = None
     for number, event in enumerate(said, 1):
@@ -231,7 +231,7 @@ def _close(row: Row | None, said: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def judge_receipts(log: Log, keys: Mapping[str, Any], receipts: Iterable[str]) -> list[str]:
-    """Return what is wrong with receipts (docs/ledger.md): not signed by one of `keys`, or for what the log does not hold."""
+    """Return the faults of receipts (docs/ledger.md): not signed by one of `keys`, or for a bid that the log does not hold."""
     signers = {key["kid"]: Ed25519PublicKey.from_public_bytes(_decoded(key["x"])) for key in keys["keys"]}
     return [f"a receipt {fault}: {text}" for text in receipts if (fault := _refuted(log, signers, text))]
 
@@ -243,16 +243,18 @@ def _refuted(log: Log, signers: Mapping[str, Ed25519PublicKey], text: str) -> st
         signer.verify(_decoded(signature), f"{header}.{payload}".encode())
     except (InvalidSignature, KeyError):
         return "is not signed by the house"
-    said = json.loads(_decoded(payload))
-    events = [json.loads(event) for event in log.get(said["gid"], [])[: said["sequence"]]]
-    if len(events) < said["sequence"] or events[-1]["hash"] != said["hash"]:
+    content = json.loads(_decoded(payload))
+    events = [json.loads(event) for event in log.get(content["gid"], [])[: content["sequence"]]]
+    if len(events) < content["sequence"] or events[-1]["hash"] != content["hash"]:
         return "is for another ledger"
     bids = [
         (event["data"]["bidder"], event["data"]["amount"], event["time"])
         for event in events
         if "amount" in event["data"]
     ]
-    return "" if (said["bidder"], said["amount"], said["decidedAt"]) in bids else "is for a bid that is not there"
+    return (
+        "" if (content["bidder"], content["amount"], content["decidedAt"]) in bids else "is for a bid that is not there"
+    )
 
 
 def _decoded(text: str) -> bytes:
@@ -266,5 +268,5 @@ def tracebacks(logged: str) -> list[str]:
 
 
 def cut_short(unanswered: Iterable[datetime], endings: Sequence[tuple[datetime, datetime]]) -> list[datetime]:
-    """Return those of `unanswered`, when bids without an answer were decided, that fall into an end in order."""
+    """Return the instants of `unanswered`, at which bids without an answer were decided, that fall into an orderly end."""
     return [at for at in unanswered if any(since <= at <= until for since, until in endings)]

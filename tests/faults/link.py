@@ -41,13 +41,13 @@ class Link:
     def hang(self, *, answers_only: bool = False) -> None:
         """Leave the present connections open with nothing passing on them, for good; new ones are let through.
 
-        What is said there is taken, and lost: a middle-box that has forgotten them. With `answers_only` what the nearer side
-        says still arrives.
+        What is sent there is taken, and lost, as by a middle-box that has forgotten them. With `answers_only` what the nearer
+        side sends still arrives.
         """
         self._hanging |= self._far if answers_only else self._ends
 
     async def close(self) -> None:
-        """End it all."""
+        """End all connections and the link."""
         self._hanging.clear()
         self.block()
         for task in self._tasks:
@@ -66,7 +66,7 @@ class Link:
             self._far.add(far)
             await asyncio.gather(self._pass(reader, near, far), self._pass(answers, far, near))
         except (OSError, asyncio.CancelledError):
-            pass  # nobody is there; or this is the end
+            pass  # nobody is there, or the link is ending
         finally:
             self._tasks.discard(task)
             self._ends -= ends
@@ -91,7 +91,7 @@ class Link:
 
 
 def _reset(end: asyncio.StreamWriter) -> None:
-    """Close without a farewell: the other side learns of it by a reset."""
+    """Close by a reset, so that the other side gets no orderly end."""
     if not end.transport.is_closing():
         end.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
     end.transport.abort()

@@ -1,7 +1,7 @@
-"""`saleroom`, but it can be made to die at a named point: killed at once, with no chance to say anything or to tidy up.
+"""`saleroom`, but it can be made to die at a named point: killed at once, with no chance to tidy up.
 
-A test writes the point's name with `arm`; the first process of the house to come there dies. Run as a program with the
-words that `saleroom` takes. The processes that it starts import this file again, and so can die as well.
+A test writes the point's name with `arm`; the first process of the house to reach it dies. Run as a program with the
+arguments of `saleroom`. The processes that it starts import this file again, and so can die as well.
 """
 
 import importlib
@@ -19,14 +19,14 @@ from typing import Any
 import paho.mqtt.client as paho
 
 ARMED = "SALEROOM_TEST_ARMED"
-"""Names the file that holds the point to die at."""
+"""The variable that names the file with the point to die at."""
 DAWDLES = "SALEROOM_TEST_DAWDLES"
 """Seconds that now and then pass before a bid's commit, so that of two processes the later one commits first."""
 CONSTANTS = "SALEROOM_TEST_CONSTANTS"
-"""JSON: `module:NAME` -> the value to have instead."""
+"""JSON: `module:NAME` -> the value to set instead."""
 
 DAWDLERS = 0.1
-"""How many transactions of bids do so."""
+"""The share of transactions with bids that wait so long."""
 
 POINTS = {
     "bid decided": "a bid's rows are written and not committed",
@@ -48,11 +48,11 @@ _WRITES = {
 }
 """Use case -> the points before it, at its end within the transaction, and after the commit."""
 _IDLE: dict[str, Callable[[Any], bool]] = {"settle_due": lambda settled: settled.count == 0}
-"""Use case -> whether it has done nothing, by what it returns: it then comes to none of its points."""
+"""Use case -> whether it has done nothing, by its return value: it then reaches none of its points."""
 
 
 def arm(file: Path, point: str) -> None:
-    """Let the next process that comes to `point` die there; `file` is gone once one does."""
+    """Let the next process that reaches `point` die there; `file` is gone once one does."""
     assert point in POINTS, point
     draft = file.with_suffix(".draft")
     draft.write_text(point)
@@ -60,7 +60,7 @@ def arm(file: Path, point: str) -> None:
 
 
 def reach(point: str | None) -> None:
-    """Die here if that is wanted."""
+    """Die here if a test has asked for it."""
     try:
         if _armed.read_text() != point:
             return

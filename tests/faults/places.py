@@ -1,4 +1,4 @@
-"""Where a house keeps its data in a trial: a file, a PostgreSQL server, or either on a small disk of its own."""
+"""Places for a house's data in a trial: a file, a PostgreSQL server, or either on a separate small disk."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ BLOCK_BYTES = 2**20
 
 
 class SmallDisk:
-    """A file system of its own in a file, mounted at `folder`: it can be filled to the last byte, sealed, and frozen."""
+    """A file system in a file, mounted at `folder`: it can be filled to the last byte, sealed, and frozen."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -52,7 +52,7 @@ class SmallDisk:
 
 
 def seal(*files: Path) -> None:
-    """Let nobody write to `files`, not even root, nor who has them open."""
+    """Let nobody write to `files`, not even root or a process that has them open."""
     _run(need("chattr"), "+i", *files)
 
 
@@ -63,7 +63,7 @@ def unseal(*files: Path) -> None:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the data is: the database's URL, and where the trial may lay its hands on them, its server and its disk."""
+    """The database's URL and, if the trial may interfere with them, its server and its disk."""
 
     url: str
     server: Any = None
@@ -72,9 +72,9 @@ class Place:
 
 @contextmanager
 def place(where: str, folder: Path, server: Any, *, on_disk: bool) -> Iterator[Place]:
-    """Yield a place for `where`, an empty one.
+    """Yield an empty place for `where`.
 
-    `server` is a PostgreSQL server, or its URL; with a small disk the place has a server of its own there.
+    `server` is a PostgreSQL server, or its URL; with a small disk the place has its own server there.
     """
     sqlite = where == "sqlite"
     with small_disk(SQLITE_BYTES if sqlite else POSTGRESQL_BYTES) if on_disk else nullcontext() as disk:

@@ -13,13 +13,13 @@ from tests.faults.link import Link
 STAY_SECONDS_MAX = 0.2
 """How long a reader stays at most before it hangs up, until it has been cut off often enough."""
 RUDE = 0.2
-"""How many hang up whether they have been answered or not. On a slow machine they alone would never be answered."""
+"""How many hang up even without an answer. On a slow machine readers like these alone would never get one."""
 PAUSE_SECONDS_MAX = 0.05
 GIVE_UP_SECONDS = 60.0
 
 
 class Reader:
-    """Follows one auction, or with gid None all of them, from the log's beginning; `ids` and `data` are what it was given."""
+    """Follows one auction, or with gid None all of them, from the log's beginning; `ids` and `data` are its events."""
 
     def __init__(self, url: str, gid: str | None, cuts: int) -> None:
         self.gid = gid
@@ -32,7 +32,7 @@ class Reader:
         self._cuts_wanted = cuts
 
     async def run(self) -> None:
-        """Read, and hang up at random until that was often enough; then to the end, or until cancelled."""
+        """Read, and hang up at random often enough; then read to the end, or until cancelled."""
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(sock_read=GIVE_UP_SECONDS)) as http:
             while not self.over:
                 stay = random.uniform(0, STAY_SECONDS_MAX) if not self.often_enough else None
@@ -50,7 +50,7 @@ class Reader:
         return self.cuts >= self._cuts_wanted
 
     async def _read(self, http: aiohttp.ClientSession, stay: float | None) -> None:
-        """Ask for what is behind the last event, by header or address, and take what comes for `stay` seconds."""
+        """Ask for the events after the last one, by header or address, and take them for `stay` seconds."""
         last = self.ids[-1] if self.ids else "0"
         by_header = bool(self.ids) and random.random() < 0.5
         headers = {"Last-Event-ID": last} if by_header else {}
@@ -67,7 +67,7 @@ class Reader:
                 await self._take(answer)
 
     async def _take(self, answer: aiohttp.ClientResponse) -> None:
-        """Keep the events of a stream. What was cut off before its empty line is none; the first id comes without one."""
+        """Keep the events of a stream. One that is cut off before its empty line does not count; the first id has no event."""
         event: dict[bytes, bytes] = {}
         async for line in answer.content:
             name, _, value = line.removesuffix(b"\n").partition(b": ")
@@ -81,6 +81,6 @@ class Reader:
 
 
 def several(house: House, link: Link, gids: Sequence[str], number: int, cuts: int) -> list[Reader]:
-    """Return so many readers, half of them on everything, half on one auction each, some straight and some by the link."""
+    """Return `count` readers, half of them on everything, half on one auction each, some direct and some by the link."""
     ways = cycle([house.url, f"http://127.0.0.1:{link.port}"])
     return [Reader(next(ways), gid, cuts) for gid in [None] * (number - number // 2) + list(gids[: number // 2])]

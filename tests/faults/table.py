@@ -1,4 +1,4 @@
-"""All trials: what goes wrong, how often, and on which databases."""
+"""All trials: their faults, how often each happens, and on which databases."""
 
 from tests.faults import databases, troubles
 from tests.faults.devices import DeviceStorm
@@ -6,7 +6,7 @@ from tests.faults.mortal import POINTS
 from tests.faults.trial import AUTOSAVE, ON_POSTGRESQL, ON_SQLITE, ON_TWO, Trial
 
 DROPS = ("max_queued_messages 1000",)
-"""Mosquitto's own default; the other trials let it hold what it has to."""
+"""Mosquitto's own default; in the other trials it may hold as much as it has to."""
 DROPS_EARLY = ("max_queued_messages 100",)
 DAWDLES_SECONDS = 0.01
 LOT_SECONDS = (3.0, 12.0)

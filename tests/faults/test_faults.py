@@ -1,4 +1,4 @@
-"""What is told and recorded of a storm of bids, whatever fails in the middle of it: every trial in small."""
+"""The messages and records of a storm of bids are right, whatever fails in the middle of it: every trial in small."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,7 +31,7 @@ async def test_nothing_is_missing_out_of_order_or_doubled(
 ) -> None:
     """Every event of the log arrives, in order within its auction; each acknowledged bid is in the log exactly once.
 
-    Each auction is closed once, as its bids say; and what cannot be written is answered 503, with a time to come back.
+    Each auction is closed once, as its bids say; and a bid that cannot be written gets 503, with a time to come back.
     """
     short, where, there = trial_somewhere
     outcome = await trial.run(short, tmp_path, where, there, BIDS, pace=PACE_SECONDS)

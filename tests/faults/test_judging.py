@@ -1,4 +1,4 @@
-"""The judge finds each fault that is planted in what it is given, and nothing where there is none."""
+"""The judge finds each fault that is planted in its input, and reports nothing if there is none."""
 
 import base64
 import json
@@ -28,7 +28,7 @@ OTHER = "another-one"
 
 
 def event(gid: str, number: int, amount: int | None = None) -> bytes:
-    """An event as it is on the wire; with an amount it is a bid of ben's."""
+    """An event in its wire form; with an amount it is a bid of ben's."""
     said = {"id": f"{gid}/{number}", "sequence": number, "type": "auction.created", "data": {}}
     bid = {"type": "bid.placed", "data": {"bidder": "ben", "amount": f"{amount}.000"}}
     return json.dumps(said | (bid if amount else {})).encode()
@@ -42,7 +42,7 @@ Messages = list[Received]
 
 
 def told() -> Messages:
-    """What a subscriber gets where nothing goes wrong: all events, then a state."""
+    """The messages of a subscriber if nothing goes wrong: all events, then a state."""
     messages = [Received(f"saleroom/auctions/{gid}/events", payload, False) for gid in LOG for payload in LOG[gid]]
     return [*messages, state(GID, 5)]
 
@@ -62,7 +62,7 @@ def swapped(messages: Messages) -> Messages:
     ("harm", "found"),
     [
         (lambda m: m, {}),
-        (lambda m: m[:3] + m[1:], {}),  # a repeat from an earlier one on
+        (lambda m: m[:3] + m[1:], {}),  # a repeat that begins with an earlier one
         (lambda m: m[5:] + m[:5], {}),  # between auctions there is no order
         (lambda m: [state(GID, 3, retained=True), *m, state(GID, 4, retained=True)], {}),
         (lambda m: m[:4] + m[5:], {"missing": 1}),
@@ -76,12 +76,12 @@ def swapped(messages: Messages) -> Messages:
     ],
 )
 def test_a_subscriber(harm: Callable[[Messages], Messages], found: dict[str, int]) -> None:
-    """What a subscriber lacks, has in the wrong order, has in two forms, or should not have, is counted."""
+    """A subscriber's missing, disordered, differing and unknown messages are counted."""
     assert found == faults(judge_told(LOG, harm(told())))
 
 
 def test_what_was_lost_with_a_broker() -> None:
-    """What a dead broker had acknowledged may be missing, that alone, and what comes after it is not out of order."""
+    """Only events that a dead broker had acknowledged may be missing, and those after them are not out of order."""
     messages = told()
     del messages[2:4]
     lost = {f"{GID}/3", f"{GID}/4"}
@@ -107,7 +107,7 @@ def test_duplicates_are_counted_and_are_no_fault() -> None:
     ],
 )
 def test_a_reader(harm: Callable[[list[str]], list[str]], found: dict[str, int]) -> None:
-    """What a reader of a stream lacks, has twice, or has in another order than the table is counted."""
+    """A reader's events that are missing, doubled, or in another order than the table are counted."""
     ids = harm(ORDER)
     payloads = {f"{gid}/{number}": payload for gid in LOG for number, payload in enumerate(LOG[gid], 1)}
     assert found == faults(judge_read(LOG, ORDER, ids, [payloads.get(name, b"") for name in ids]))
@@ -129,7 +129,7 @@ def test_a_reader_of_other_bytes() -> None:
 def test_records(
     harm: Callable[[list[tuple[str, str, str]]], list[tuple[str, str, str]]], found: dict[str, int]
 ) -> None:
-    """A bid that was acknowledged and is not in the log, and one that is and was not, are counted."""
+    """A bid that was acknowledged but is not in the log is counted, and so is one in the log that was not acknowledged."""
     assert found == faults(judge_records(LOG, harm(ACCEPTED)))
 
 
@@ -144,13 +144,13 @@ Story = list[dict[str, Any]]
 
 def story() -> Story:
     """An auction with an end and a reserve, two bids, and its close."""
-    told = [
+    events = [
         ("auction.created", "2026-11-21T12:00:00.000000Z", {"endsAt": END}),
         ("bid.placed", "2026-11-21T12:00:03.000000Z", _bid("ada", "1.000", reserve_met=False)),
         ("bid.placed", "2026-11-21T12:00:05.000000Z", _bid("ben", "2.000", reserve_met=True)),
         ("auction.closed", END, {"outcome": "sold", "winner": "ben", "price": "2.000"}),
     ]
-    return [{"type": kind, "time": at, "data": data} for kind, at, data in told]
+    return [{"type": kind, "time": at, "data": data} for kind, at, data in events]
 
 
 def _bid(bidder: str, amount: str, *, reserve_met: bool) -> dict[str, Any]:
@@ -190,7 +190,7 @@ def _at(number: int, time: str) -> Callable[[Story], Story]:
     ],
 )
 def test_a_close(harm: Callable[[Story], Story], found: dict[str, int]) -> None:
-    """A close that is missing, comes twice, or is not what the bids and the end make of it is counted, and so are late bids."""
+    """A close that is missing, doubled, or contradicts the bids and the end is counted, and so are late bids."""
     log = {GID: [json.dumps(said).encode() for said in harm(story())]}
     assert found == faults(judge_closes(log, {GID: ("closed", "sold", "2.000")}, [GID]))
 
@@ -210,7 +210,7 @@ def test_a_row_that_is_not_as_the_close_says(row: Row, found: dict[str, int]) ->
 
 
 def test_an_auction_that_nobody_was_told_of() -> None:
-    """An auction more in the log than was acknowledged, and one less, are counted."""
+    """An auction in the log that was not acknowledged, and one that is missing there, are counted."""
     log = {GID: [json.dumps(said).encode() for said in story()]}
     rows = {GID: ("closed", "sold", "2.000")}
     assert {"unknown": 1} == faults(judge_closes(log, rows, []))
@@ -218,15 +218,15 @@ def test_an_auction_that_nobody_was_told_of() -> None:
 
 
 def test_receipts() -> None:
-    """A receipt that another has signed, or that is for another ledger or a bid that is not there, is found."""
+    """A receipt with another signer, for another ledger, or for a missing bid is found."""
     key, other = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
     keys = {"keys": [{"kid": "1", "x": _encoded(key.public_key().public_bytes_raw())}]}
     bid = {"hash": "ab", "time": END, "data": {"bidder": "ada", "amount": "1.000"}}
     log = {GID: [json.dumps({"hash": "00", "time": END, "data": {}}).encode(), json.dumps(bid).encode()]}
-    said = {"gid": GID, "sequence": 2, "hash": "ab", "bidder": "ada", "amount": "1.000", "decidedAt": END}
+    content = {"gid": GID, "sequence": 2, "hash": "ab", "bidder": "ada", "amount": "1.000", "decidedAt": END}
 
     def judged(signer: Ed25519PrivateKey = key, kid: str = "1", **changes: Any) -> str:
-        parts = (_encoded(json.dumps(part).encode()) for part in ({"kid": kid}, said | changes))
+        parts = (_encoded(json.dumps(part).encode()) for part in ({"kid": kid}, content | changes))
         signed = ".".join(parts)
         return "".join(judge_receipts(log, keys, [f"{signed}.{_encoded(signer.sign(signed.encode()))}"]))
 
@@ -245,7 +245,7 @@ def _encoded(raw: bytes) -> str:
 
 
 def test_a_bid_that_was_cut_off_by_an_end_in_order() -> None:
-    """A bid that was decided while the house was ending, and whose answer never came, is found; another time is no matter."""
+    """A bid decided while the house was ending, and never answered, is found; at any other time it is allowed."""
     began = datetime(2026, 11, 21, 12, tzinfo=UTC)
     endings = [(began, began + timedelta(seconds=1))]
     within, after = began + timedelta(seconds=0.5), began + timedelta(seconds=2)
@@ -258,14 +258,14 @@ def test_a_bid_that_was_cut_off_by_an_end_in_order() -> None:
     [(503, "1", 0), (503, None, 1), (503, "soon", 1), (500, "1", 1), (500, None, 1), (422, None, 1)],
 )
 def test_an_answer_that_settles_nothing(status: int, retry_after: str | None, faults_found: int) -> None:
-    """What cannot be written has to be answered 503, with the seconds after which to come back; all else is a fault."""
+    """A write that fails must get 503, with the seconds after which to come back; any other answer is a fault."""
     storm = Storm("http://127.0.0.1:1", 1, 1)
     storm._unsettled(status, retry_after, {})
     assert faults_found == len(storm.faults)
 
 
 def test_tracebacks_in_the_log_are_found() -> None:
-    """The end of a traceback is what tells; lines without one are none."""
+    """The end of each traceback is returned; lines without a traceback return nothing."""
     logged = 'Traceback (most recent call last):\n  File "a.py", line 1\n    fail()\nLookupError: gone\n[info] on\n'
     assert ["LookupError: gone"] == [found.rpartition(" / ")[2] for found in tracebacks(logged)]
     assert [] == tracebacks("[error] the database is unavailable")

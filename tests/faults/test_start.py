@@ -1,4 +1,4 @@
-"""Houses that are started while their database cannot be written to."""
+"""Houses that start while their database cannot be written to."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ def there(tmp_path: Path) -> Iterator[Place]:
 
 
 def test_on_a_full_disk(there: Place, tmp_path: Path) -> None:
-    """It does not start, and says in one line on which database and why; with room it does."""
+    """It does not start, and one line names the database and the reason; once there is room it starts."""
     assert there.disk is not None
     there.disk.fill()
     ended = saleroom(tmp_path, "serve", "--port", "0", database=there.url, mqtt="off")

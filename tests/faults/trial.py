@@ -1,4 +1,4 @@
-"""One trial: a house, a broker, those who listen, a storm of bids, some trouble in the middle of it, and the verdict."""
+"""One trial: a house, a broker, subscribers and readers, a storm of bids, a fault in the middle of it, and the verdict."""
 
 import asyncio
 import json
@@ -55,30 +55,30 @@ CUTS_SECONDS_MAX = 300.0
 
 @dataclass
 class Scene:
-    """What a trouble can lay its hands on."""
+    """The parts of a trial that a fault can act on."""
 
     house: House
     storm: Storm
     broker: Mosquitto
     to_broker: Link
-    """The house's way to the broker."""
+    """The house's link to the broker."""
     to_house: Link
-    """A way to the house that some readers take."""
+    """A link to the house that some readers use."""
     database_url: str
     step: int
     """How many bids to let pass between two faults."""
     server: Any
-    """The embedded PostgreSQL server, where the trial may stop it."""
+    """The embedded PostgreSQL server, if the trial may stop it."""
     disk: SmallDisk | None
-    """The file system that holds the database, where it has one of its own."""
+    """The small disk that holds the database, if it has one."""
     subscribers: list[Subscriber] = field(default_factory=list)
     readers: list[Reader] = field(default_factory=list)
     onlookers: list[Subscriber] = field(default_factory=list)
-    """Subscribers that may miss what they like."""
+    """Subscribers that may miss any messages."""
     forgotten: list[tuple[datetime, datetime]] = field(default_factory=list)
     """When a broker was killed: what it had acknowledged shortly before may be lost with it."""
     notes: dict[str, int] = field(default_factory=dict)
-    """What else was counted."""
+    """Other counts."""
 
 
 Trouble = Callable[[Scene], Awaitable[None]]
@@ -86,7 +86,7 @@ Trouble = Callable[[Scene], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Trial:
-    """A fault, how often it comes, where, and who listens meanwhile."""
+    """A fault, how often it happens, on which databases, and with which subscribers and readers."""
 
     name: str
     trouble: Trouble
@@ -97,16 +97,16 @@ class Trial:
     dawdles: float = 0
     """Seconds that now and then pass between a bid's rows and their commit."""
     subscribers: tuple[str, ...] = ("mqttv5", "mqttv311")
-    """One for each of these versions of MQTT."""
+    """A subscriber for each of these versions of MQTT."""
     readers: int = 0
     """How many readers of server-sent events."""
     cuts: int = 0
     """How often each of those is cut off at least."""
     storm: type[Storm] = Storm
     lot_seconds: tuple[float, float] | None = None
-    """How long each lot lasts, at least and at most; None where lots have no end."""
+    """How long each lot lasts, at least and at most; None if lots have no end."""
     on_disk: bool = False
-    """Whether the database has a small disk of its own, which can be filled, sealed and frozen."""
+    """Whether the database has a separate small disk, which can be filled, sealed and frozen."""
     broker: tuple[str, ...] = ()
     """Lines of the broker's configuration."""
     states: bool = True
@@ -115,7 +115,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a trial."""
+    """The result of a trial."""
 
     told: list[Told]
     """One for each subscriber and reader."""
@@ -129,14 +129,14 @@ class Outcome:
 
     @property
     def faults(self) -> list[str]:
-        """Whatever should not be, in words; nothing is what there should be."""
+        """Every other fault, in words; empty if all is well."""
         verdicts: list[Told | Recorded | Closed] = [*self.told, self.recorded, self.closed]
         return [f"{n} {name}" for verdict in verdicts for name, n in faults(verdict).items()] + self.violations
 
 
 @dataclass(frozen=True)
 class _Kept:
-    """What the database holds when all is over."""
+    """The database's contents at the end."""
 
     log: dict[str, list[bytes]]
     order: list[str]
@@ -148,7 +148,7 @@ class _Kept:
 
 
 async def run(trial: Trial, folder: Path, where: str, place: Place, bids: int, *, pace: float = 0) -> Outcome:
-    """Run `trial` with at least so many acknowledged bids, and judge it. Fails where its fault could not be brought about."""
+    """Run `trial` with at least so many acknowledged bids, and judge it. Fails if its fault could not be caused."""
     async with AsyncExitStack() as stack:
         broker = stack.enter_context(_broker(folder, trial.broker))
         to_broker = await _link(stack, broker.port)
@@ -169,7 +169,7 @@ async def run(trial: Trial, folder: Path, where: str, place: Place, bids: int, *
 
 
 async def _weather(trial: Trial, scene: Scene) -> Outcome:
-    """Let the storm go through the trouble, and judge what came of it."""
+    """Let the storm go through the fault, and judge the result."""
     storm = scene.storm
     scene.readers = reading.several(scene.house, scene.to_house, storm.gids, trial.readers, trial.cuts)
     readings = [asyncio.create_task(reader.run()) for reader in scene.readers]
@@ -183,7 +183,7 @@ async def _weather(trial: Trial, scene: Scene) -> Outcome:
         for task in readings:
             task.cancel()
         ends = await asyncio.gather(*readings, return_exceptions=True)
-    told = list(_judged(trial, scene, kept))
+    verdicts = list(_judged(trial, scene, kept))
     found = [*kept.violations, *(f"a reader failed: {end}" for end in ends if isinstance(end, Exception))]
     found += _found(scene, shown)
     found += judge_receipts(kept.log, await storm.keys(), storm.receipts)
@@ -193,7 +193,7 @@ async def _weather(trial: Trial, scene: Scene) -> Outcome:
         scene.notes["readers cut off"] = sum(reader.cuts for reader in scene.readers)
     recorded = judge_records(kept.log, storm.accepted)
     closed = judge_closes(kept.log, kept.rows, storm.gids)
-    return Outcome(told, recorded, closed, scene.house.deaths, storm.repeats, found, scene.notes)
+    return Outcome(verdicts, recorded, closed, scene.house.deaths, storm.repeats, found, scene.notes)
 
 
 def _judged(trial: Trial, scene: Scene, kept: _Kept) -> Iterator[Told]:
@@ -209,7 +209,7 @@ def _judged(trial: Trial, scene: Scene, kept: _Kept) -> Iterator[Told]:
 
 
 def _found(scene: Scene, shown: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield whatever else should not be, in words."""
+    """Yield every other fault, in words."""
     for subscriber in scene.subscribers:
         yield from _last_states(subscriber, shown)
     for reader in scene.readers:
@@ -232,7 +232,7 @@ async def _trouble(trial: Trial, scene: Scene) -> None:
 
 
 async def _delivered(scene: Scene) -> _Kept:
-    """Wait until nothing is owed and all who listen are quiet, and return what is kept then."""
+    """Wait until nothing is owed and all subscribers and readers are quiet, and return the database's contents."""
     database = Database(scene.database_url)
     try:
         if scene.subscribers:
@@ -266,7 +266,7 @@ def _read(reader: Reader) -> int:
 
 
 async def _quiet(count: Callable[[], int], enough: int, seconds: float = QUIET_SECONDS) -> None:
-    """Wait until `count()` is `enough`, or has not risen for a while: what is missing then stays missing."""
+    """Wait until `count()` is `enough`, or has not risen for a while: anything missing then stays missing."""
     loop = asyncio.get_running_loop()
     seen, since = -1, loop.time()
     while seen < enough and loop.time() - since < seconds:
@@ -276,18 +276,18 @@ async def _quiet(count: Callable[[], int], enough: int, seconds: float = QUIET_S
 
 
 async def _thaw(scene: Scene, logged: Log) -> None:
-    """Let the onlookers read on, and note what they have missed; what they get must be right, and in order."""
+    """Let the onlookers read on, and count what they miss; the messages they get must be right, and in order."""
     for onlooker in scene.onlookers:
         onlooker.thaw()
         await _quiet(partial(_different, onlooker), sum(map(len, logged.values())), THAWED_SECONDS)
-        told = judge_told(logged, onlooker.messages)
+        verdict = judge_told(logged, onlooker.messages)
         onlooker.close()
-        scene.notes["dropped for the slow one"] = told.missing
-        assert told.missing and not told.doubled + told.unknown, told
+        scene.notes["dropped for the slow one"] = verdict.missing
+        assert verdict.missing and not verdict.doubled + verdict.unknown, verdict
 
 
 def _last_states(subscriber: Subscriber, shown: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield a line for each auction whose last state is not what the house shows."""
+    """Yield a line for each auction whose last state differs from the house's."""
     last = {message.topic: message.payload for message in subscriber.messages if message.topic.endswith("/state")}
     for auction in shown:
         payload = last.get(f"saleroom/auctions/{auction['gid']}/state")
@@ -296,7 +296,7 @@ def _last_states(subscriber: Subscriber, shown: list[dict[str, Any]]) -> Iterato
 
 
 def _unproven(tx: Transaction) -> list[str]:
-    """Return what the ledgers show to be wrong."""
+    """Return the faults that the ledgers show."""
     return [f"the ledger: {fault}" for fault in ledger_check.faults_of(tx)]
 
 

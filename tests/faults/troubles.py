@@ -1,4 +1,4 @@
-"""The faults: each brings itself about once, in the middle of a storm of bids."""
+"""The faults: each happens once, in the middle of a storm of bids."""
 
 import asyncio
 import random
@@ -36,7 +36,7 @@ def death(*points: str) -> Trouble:
 
 
 def in_turn(*several: Trouble) -> Trouble:
-    """One trouble after the other."""
+    """One fault after the other."""
 
     async def all_of_them(scene: Scene) -> None:
         for trouble in several:
@@ -47,13 +47,13 @@ def in_turn(*several: Trouble) -> Trouble:
 
 
 async def death_by_chance(scene: Scene) -> None:
-    """The house is killed, whatever it is about to do."""
+    """The house is killed at a random moment."""
     await asyncio.sleep(random.uniform(0, 0.2))
     await scene.house.killed()
 
 
 def deaths_in_turn(*points: str) -> Trouble:
-    """One death a time: now at the next of `points`, now by chance."""
+    """One death at a time: sometimes at the next of `points`, sometimes at a random moment."""
     turns = cycle(part for point in points for part in (death(point), death_by_chance))
 
     async def die(scene: Scene) -> None:
@@ -63,13 +63,13 @@ def deaths_in_turn(*points: str) -> Trouble:
 
 
 async def end_in_order(scene: Scene) -> None:
-    """The house is told to end, in the middle of all the bids; it ends with 0 within its time, and is started again."""
+    """The house is told to end, amid all the bids; it ends with 0 within its time limit, and is started again."""
     await scene.house.ended()
     scene.notes["ended in order"] = scene.notes.get("ended in order", 0) + 1
 
 
 async def death_of_the_holder(scene: Scene) -> None:
-    """Of several processes the one is killed that holds the relay's lease; another one takes it."""
+    """The process that holds the relay's lease is killed, one of several; another takes the lease."""
     dead = await _holder(scene.database_url)
     scene.house.kill_one(dead)
     async with asyncio.timeout(SECONDS_MAX):
@@ -87,7 +87,7 @@ async def broker_death(scene: Scene) -> None:
     await asyncio.to_thread(scene.broker.start)
     for subscriber, before in zip(scene.subscribers, subscribed, strict=True):
         await until(partial(_is_back, subscriber, before), "a subscriber is back", SECONDS_MAX)
-    # What it has acknowledged and not yet passed on is gone with it, and the house cannot know.
+    # Messages that it has acknowledged and not yet passed on are lost with it, and the house cannot know.
     scene.forgotten.append((killed - UNDER_WAY, datetime.now(UTC)))
     await scene.to_broker.open()
 
@@ -114,7 +114,7 @@ async def absence(scene: Scene) -> None:
 
 
 async def half_open(scene: Scene) -> None:
-    """The connection to the broker stays open, and nothing passes on it any more; or no answer of the broker's."""
+    """The connection to the broker stays open, but passes nothing any more, or no answers of the broker's."""
     scene.to_broker.hang(answers_only=random.random() < 0.5)
 
 
@@ -127,7 +127,7 @@ async def frozen_subscriber(scene: Scene) -> None:
 
 
 async def cut_readers(scene: Scene) -> None:
-    """Readers are cut off on their way and by the house's death; PostgreSQL's notices are lost."""
+    """Readers are cut off by the link and by the house's death; PostgreSQL's notices are lost."""
     scene.to_house.cut()
     await scene.storm.more(scene.step // 4)
     await scene.house.killed()

@@ -1,6 +1,6 @@
 """`make fuzz`: everything in this folder, and schemathesis, with new seeds until the time is over.
 
-A test that fails is written to `build/fuzz/failures.txt` as one line that plays it again, and what it said stands beside it.
+A failed test is written to `build/fuzz/failures.txt` as one line that repeats it, with its output in a file beside it.
 """
 
 import argparse
@@ -23,20 +23,20 @@ _EXAMPLES = re.compile(r"([0-9]+) passing(?: examples)?, ([0-9]+) failing")
 
 
 def environment(file: str) -> dict[str, str]:
-    """Return the variables that a run of `file` needs."""
+    """Return the environment variables of a run of `file`."""
     if file == SCHEMATHESIS:
         return {"SALEROOM_TEST_SCHEMATHESIS_SECONDS": str(SCHEMATHESIS_SECONDS)}
     return {"HYPOTHESIS_PROFILE": "fuzz"}
 
 
 def command(test: str, seed: int) -> list[str]:
-    """Return what runs a file or one of its tests with a seed; schemathesis draws its own, and prints how to repeat it."""
+    """Return the command that runs a file or a test with a seed; schemathesis draws its own, and prints how to repeat it."""
     program = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", test]
     return program if test.startswith(SCHEMATHESIS) else [*program, f"--hypothesis-seed={seed}"]
 
 
 def replay(test: str, seed: int) -> str:
-    """Return the line of a shell that runs a test as it has just failed."""
+    """Return the shell command that repeats a test as it has just failed."""
     before = [f"{name}={value}" for name, value in environment(test.partition("::")[0]).items()]
     return " ".join([*before, *(f"'{word}'" if "[" in word else word for word in command(test, seed))])
 
@@ -50,15 +50,15 @@ def run(file: str, seed: int) -> tuple[list[str], int]:
         text=True,
         check=False,
     )
-    said = done.stdout + done.stderr
-    failed = sorted({*_FAILED.findall(said)}) or ([file] if done.returncode not in (0, 5) else [])
+    output = done.stdout + done.stderr
+    failed = sorted({*_FAILED.findall(output)}) or ([file] if done.returncode not in (0, 5) else [])
     if failed:
-        (FOLDER / f"{Path(file).stem}-{seed}.txt").write_text(said)
-    return failed, sum(int(passing) + int(failing) for passing, failing in _EXAMPLES.findall(said))
+        (FOLDER / f"{Path(file).stem}-{seed}.txt").write_text(output)
+    return failed, sum(int(passing) + int(failing) for passing, failing in _EXAMPLES.findall(output))
 
 
 def main() -> int:
-    """Fuzz until the time is over; say after each file how it stands. The exit code is 1 where anything failed."""
+    """Fuzz until the time is over, with a report after each file. The exit code is 1 if anything failed."""
     parser = argparse.ArgumentParser(prog="make fuzz", description=__doc__)
     parser.add_argument(
         "--minutes", type=float, default=10, help="How long to go on; a file that has begun is finished."

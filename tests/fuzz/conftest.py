@@ -1,4 +1,4 @@
-"""Fuzzing needs what the doors' tests have: a house that logs an error fails the test."""
+"""Fuzzing has the fixtures of the doors' tests: a house that logs an error fails the test."""
 
 from tests.http.conftest import errors_logged
 

@@ -1,4 +1,4 @@
-"""What nobody should send: valid bytes with something done to them, and strings that have broken other programs."""
+"""Hostile input: valid bytes with damage, and strings that have broken other programs."""
 
 import math
 import time
@@ -73,11 +73,11 @@ NASTY = (
 )
 """Texts. Some cannot be encoded: see `as_bytes`."""
 SECONDS_MAX = 5.0
-"""What one reading may take of the processor: far more than any does, far less than one that goes on for ever."""
+"""The processor time that one reading may take: far more than any needs, far less than an endless one."""
 
 
 def as_bytes(text: str) -> bytes:
-    """Return a text as UTF-8, half characters too, which no decoder takes."""
+    """Return a text as UTF-8, including lone surrogates, which no decoder takes."""
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -93,13 +93,13 @@ _NASTY_BYTES = (
 
 
 def nasty_bytes() -> st.SearchStrategy[bytes]:
-    """One of `NASTY` as bytes, and some that no text has. They are told by their place: hypothesis would print all."""
+    """One of `NASTY` as bytes, or bytes that no text has. Drawn by index, as hypothesis would print all."""
     return st.integers(0, len(_NASTY_BYTES) - 1).map(_NASTY_BYTES.__getitem__)
 
 
 @st.composite
 def mangled(draw: st.DrawFn, valid: st.SearchStrategy[bytes]) -> bytes:
-    """Something valid with up to four things done to it: none, now and then, so that what is valid is seen as well."""
+    """Valid bytes with up to four changes; sometimes none, so that valid input is tried as well."""
     data = bytearray(draw(valid))
     for _ in range(draw(st.integers(0, 4))):
         at = draw(st.integers(0, len(data)))
@@ -123,7 +123,7 @@ def mangled(draw: st.DrawFn, valid: st.SearchStrategy[bytes]) -> bytes:
 
 
 def mangled_text(valid: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    """A text with something done to its bytes; what is no UTF-8 any more is read as ISO 8859-1, as a header would be."""
+    """A text with changed bytes; if they are not UTF-8 any more, they are read as ISO 8859-1, as a header would be."""
     return mangled(valid.map(as_bytes)).map(_as_text)
 
 
@@ -140,7 +140,7 @@ def nasty() -> st.SearchStrategy[str]:
 
 
 def any_json(leaves: st.SearchStrategy[Any] | None = None) -> st.SearchStrategy[Any]:
-    """Anything that JSON can say."""
+    """Any JSON value."""
     numbers = st.integers() | st.floats(allow_nan=False).filter(math.isfinite)
     ends = st.none() | st.booleans() | numbers | nasty()
     return st.recursive(
@@ -152,7 +152,7 @@ def any_json(leaves: st.SearchStrategy[Any] | None = None) -> st.SearchStrategy[
 
 @contextmanager
 def bounded(seconds: float = SECONDS_MAX) -> Iterator[None]:
-    """Fail where what is inside takes more of the processor than that. Others who use it at the same time do not count."""
+    """Fail if the block takes more processor time than that. Other programs' time does not count."""
     began = time.thread_time()
     yield
     taken = time.thread_time() - began

@@ -30,7 +30,7 @@ ADDRESSES = (
 )
 STREAMS = tuple(number for number, (_, path) in enumerate(ADDRESSES) if path.endswith(("/events", "/live")))
 ENDING = ("/logout", "/me/sessions", "/session/end", "/mine/sessions/end-all")
-"""Addresses that log the user out: they are asked without a live token."""
+"""Addresses that log the user out: their requests have no live token."""
 TEMPLATES = sorted({(method, path) for method, path in ADDRESSES if "{" in path})
 READ_SECONDS = 5.0
 DIGITS = ("0", "1", "-1", "9" * 10, "9" * 18, "9" * 19, "9" * 30, "9" * 4300, "9" * 4301, "9" * 5000, "1e5", "٣", "²")
@@ -38,7 +38,7 @@ SEGMENTS = (
     *("", ".", "..", "%2e%2e", "..%2f", "%2f", "%5c", "%00", "%0a", "%0d%0a", "%ff", "%ed%a0%80", "%", "%zz"),
     *("{gid}", "{id}", "{width}", "{file:path}", "{tag}", "null", "*", "~", ";", "a" * 64, "a" * 65, "a" * 6000),
 )
-"""As they stand in the address; what is no text is written as it would be sent."""
+"""Values as they stand in the address; bytes that are not text are written as they would be sent."""
 HEADERS = (
     *(
         "Accept",
@@ -102,18 +102,18 @@ USUAL = {
     "currentPassword": b"correct horse",
     "newPassword": b"x",
 }
-"""What the forms of the pages hold when they are filled in."""
+"""The fields of the pages' forms, filled in."""
 numbers = st.sampled_from([-1, 0, 1, 2**31 - 1, 2**31, 2**63 - 1, 2**63, 10**400])
 places = (
     st.lists(numbers | st.sampled_from(["", "1", "\0", "9" * 30, None, "2026-11-21T12:00:00Z"]), max_size=4) | numbers
 )
 cursors = st.builds(sealed, st.sampled_from([AUCTIONS, BIDS, BID_ON, DEALINGS, WATCHED]), places) | places.map(plain)
-"""By another house's secret, or by none; `tests/bidding/api/test_lists.py` has those of the house itself."""
+"""Cursors by another house's secret, or by none; `tests/bidding/api/test_lists.py` has those of the house itself."""
 
 
 @st.composite
 def texts(draw: st.DrawFn, gid: str) -> bytes:
-    """What stands for a parameter: digits, cursors, ids of events, texts that have broken other programs."""
+    """Values of a parameter: digits, cursors, ids of events, texts that have broken other programs."""
     digits = st.sampled_from(DIGITS)
     usual = (
         "true",
@@ -182,7 +182,7 @@ def requests(draw: st.DrawFn, addresses: tuple[int, ...], gid: str, token: str) 
         sent = usual | draw(st.dictionaries(st.sampled_from(FIELDS), values, max_size=4))
         body, kind = draw(st.sampled_from([form(sent), multipart(sent), json_of(sent)]))
         headers.append(("Content-Type", kind))
-    # Of the headers nothing may end a line; of all that comes before it stays below the limit, so that it is read.
+    # No header may end a line; the whole head stays below the limit, so that it is read.
     lines = [f"{method} {target}{'?' * bool(query)}{query} HTTP/1.1".encode("ascii", "replace")]
     lines += [name.encode() + b": " + re.sub(rb"[\r\n\0]", b"", value) for name, value in headers]
     lines += [b"Content-Length: %d" % len(body), b"Connection: close"]
@@ -190,7 +190,7 @@ def requests(draw: st.DrawFn, addresses: tuple[int, ...], gid: str, token: str) 
 
 
 def form(sent: dict[str, bytes]) -> tuple[bytes, bytes]:
-    """Return the fields as a browser sends them, and how that is called."""
+    """Return the fields as a browser sends them, and their media type."""
     body = "&".join(f"{name}={encoded(value)}" for name, value in sent.items())
     return body.encode(), b"application/x-www-form-urlencoded"
 
@@ -205,14 +205,14 @@ def multipart(sent: dict[str, bytes]) -> tuple[bytes, bytes]:
 
 def json_of(sent: dict[str, bytes]) -> tuple[bytes, bytes]:
     """Return the same as JSON."""
-    said = {
+    content = {
         name: value.decode("utf-8", "surrogatepass") if value.isascii() else str(value) for name, value in sent.items()
     }
-    return json.dumps(said).encode(), b"application/json"
+    return json.dumps(content).encode(), b"application/json"
 
 
 def status_of(house: House, sent: bytes) -> int | None:
-    """Return the status of the answer, of a stream once something came after its head; None where the house hung up."""
+    """Return the status of the answer, of a stream once something came after its head; None if the house hung up."""
     received = b""
     with socket.create_connection(("127.0.0.1", house.port), timeout=READ_SECONDS) as line, suppress(ConnectionError):
         line.sendall(sent)
@@ -227,12 +227,12 @@ def status_of(house: House, sent: bytes) -> int | None:
 
 @pytest.fixture(scope="module")
 def sender(house: House) -> User:
-    """Who sends all of it."""
+    """The user who sends all requests."""
     return house.newcomer()
 
 
 def open_lot(sender: User) -> str:
-    """Return a lot of the sender's that is open, another one once the last was closed or cancelled by a request."""
+    """Return an open lot of the sender's; a new one if a request has closed or cancelled the last."""
     if sender.json("GET", f"/auctions/{sender.gid()}")["status"] != "open":
         sender._gid = ""
     return sender.gid()
@@ -241,7 +241,7 @@ def open_lot(sender: User) -> str:
 @on_a_database(150)
 @given(data=st.data())
 def test_any_parameter_is_answered_below_500(house: House, sender: User, data: st.DataObject) -> None:
-    """Whatever stands in the parameters of any address, the answer is no error of the house's own, and none is logged."""
+    """With anything in the parameters of any address, the answer is not an internal error, and none is logged."""
     sent = data.draw(requests(tuple(range(len(ADDRESSES))), open_lot(sender), sender.token), label="sent")
     status = status_of(house, sent)
     assert status is not None
@@ -251,7 +251,7 @@ def test_any_parameter_is_answered_below_500(house: House, sender: User, data: s
 @on_a_database(60)
 @given(data=st.data())
 def test_any_parameter_of_a_stream_is_answered_below_500(house: House, sender: User, data: st.DataObject) -> None:
-    """The same of the streams of events, of the API and of the pages, where what goes wrong may come after the head."""
+    """The same holds for the event streams of the API and of the pages, where an error may come after the head."""
     sent = data.draw(requests(STREAMS, open_lot(sender), sender.token), label="sent")
     status = status_of(house, sent)
     assert status is not None
@@ -260,7 +260,7 @@ def test_any_parameter_of_a_stream_is_answered_below_500(house: House, sender: U
 
 @pytest.mark.parametrize(("method", "template"), TEMPLATES)
 def test_a_pattern_sent_literally_is_no_address(house: House, sender: User, method: str, template: str) -> None:
-    """Who sends the letters `{gid}` names nothing: 404, of the API and of pages, encoded or not."""
+    """The literal letters `{gid}` name nothing: 404, on the API and on pages, encoded or not."""
     for path in (template, quote(template)):
         head = (
             f"{method} {path} HTTP/1.1\r\nHost: x\r\nX-Requested-With: x\r\nConnection: close\r\nContent-Length: 2\r\n"
@@ -268,13 +268,13 @@ def test_a_pattern_sent_literally_is_no_address(house: House, sender: User, meth
         login = f"Authorization: Bearer {sender.token}\r\nCookie: saleroom_session={sender.token}\r\n"
         body = b"{}"
         status = status_of(house, f"{head}{login}Content-Type: application/json\r\n\r\n".encode() + body)
-        # A form is read before its lot is looked for, and one in JSON is none.
+        # A form is read before its lot is looked for, and JSON is not a form.
         assert status == 404 or (status == 400 and method == "POST"), path
 
 
 @pytest.mark.parametrize("path", ["/auctions/{gid}/events", "/lots/{gid}/live", "/events"])
 def test_an_event_of_any_number_is_refused(house: House, sender: User, path: str) -> None:
-    """The number of an event that is not there, of however many digits, is 400 on every stream that goes on after it."""
+    """The number of a missing event, with any number of digits, is 400 on every stream that would go on after it."""
     gid = open_lot(sender)
     for number in DIGITS[3:]:
         head = f"GET {path.replace('{gid}', gid)} HTTP/1.1\r\nHost: x\r\nLast-Event-ID: {gid}/"

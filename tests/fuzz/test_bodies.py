@@ -1,4 +1,4 @@
-"""Bodies and queries of the API, whatever is in them: values, or faults that say what would be right."""
+"""Bodies and queries of the API with any content: values, or faults that say what would be right."""
 
 import json
 from datetime import UTC, datetime
@@ -26,7 +26,7 @@ from tests.fuzz.mangling import any_json, as_bytes, bounded, mangled, mangled_te
 from tests.sealing import cursors, sealed
 
 FAULTS_MAX = 80
-"""Of all fields together, whatever was sent."""
+"""The limit for all fields together, whatever was sent."""
 FORMS = [*(endpoint.form for endpoint in ENDPOINTS if endpoint.form is not None), devices.COMMAND]
 QUERIES = {endpoint.name: endpoint.query for endpoint in ENDPOINTS if endpoint.query}
 
@@ -72,7 +72,7 @@ def members(known: tuple[Field, ...]) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def written(value: Any) -> bytes:
-    """Return JSON in UTF-8, half characters and all."""
+    """Return JSON in UTF-8, including lone surrogates."""
     return as_bytes(json.dumps(value, ensure_ascii=False, default=str))
 
 
@@ -92,7 +92,7 @@ def on_the_wire(value: Any) -> Any:
 
 
 def checked(refused: Invalid) -> None:
-    """Each fault has a code and says what would be right; no field name is a novel, and all of it can be answered as JSON."""
+    """Each fault has a code and says what would be right; no field name is long, and all of it can be sent as JSON."""
     assert {} != refused.faults
     assert sum(len(faults) for faults in refused.faults.values()) <= FAULTS_MAX
     for name, faults in refused.faults.items():
@@ -107,7 +107,7 @@ def checked(refused: Invalid) -> None:
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 @given(data=st.data())
 def test_a_body_is_read_or_refused(form: Form, data: st.DataObject) -> None:
-    """Whatever bytes a body has, there are values or faults, at once; and what was read can be written and read again."""
+    """Any bytes of a body give values or faults, at once; and values that were read can be written and read again."""
     body = data.draw(mangled(members(form.fields).map(written)) | any_json().map(written), label="body")
     with bounded():
         try:
@@ -125,7 +125,7 @@ def test_a_body_is_read_or_refused(form: Form, data: st.DataObject) -> None:
 @example(b'{"softClose": {"window": ' + b"9" * 5_000 + b"}}")
 @given(mangled(members(CREATE.fields).map(written)))
 def test_terms_are_read_or_refused(body: bytes) -> None:
-    """The form with objects inside of objects, where a fault lies deep."""
+    """The form with objects inside objects, where a fault lies deep."""
     with bounded():
         try:
             CREATE.read(body)
@@ -135,7 +135,7 @@ def test_terms_are_read_or_refused(body: bytes) -> None:
 
 @given(mangled(members(devices.COMMAND.fields).map(written)))
 def test_an_id_is_found_or_not(body: bytes) -> None:
-    """The id of a command is read from whatever a device sends, as there is nowhere else to send the answer."""
+    """The id of a command is read from any bytes of a device, as the answer can go nowhere else."""
     with bounded():
         found = devices.COMMAND.read_one(body, "id")
     assert found is None or isinstance(devices.command_id(str(found)), str)
@@ -144,14 +144,14 @@ def test_an_id_is_found_or_not(body: bytes) -> None:
 @pytest.mark.parametrize("query", QUERIES)
 @given(data=st.data())
 def test_a_query_is_read_or_refused(query: str, data: st.DataObject) -> None:
-    """Whatever a query holds, cursors from elsewhere too, there are values or faults."""
+    """Any query gives values or faults, even with cursors from elsewhere."""
     known = QUERIES[query]
     sent = {}
     for field in known:
         if data.draw(st.booleans()):
             text = mangled_text(VALUES.get(field.name, nasty()).map(str)) | nasty()
             word = as_bytes(data.draw(text, label=field.name))
-            # As the door hands them over: numbers as they are, all else as JSON, which takes no half characters.
+            # As the door hands them over: numbers as they are, all else as JSON, which takes no lone surrogates.
             is_number = field.schema.get("type") == "integer"
             sent[field.name] = word if is_number else msgspec.json.encode(word.decode("utf-8", "replace"))
     with bounded():
@@ -160,6 +160,6 @@ def test_a_query_is_read_or_refused(query: str, data: st.DataObject) -> None:
         except Invalid as refused:
             checked(refused)
             return
-        opened = [cursors().read(value) for value in values.values() if isinstance(value, CursorText)]
+        cursor_values = [cursors().read(value) for value in values.values() if isinstance(value, CursorText)]
     assert values.keys() <= {field.to for field in known}
-    assert all(isinstance(place, Fault | Mark | int) for place in opened)
+    assert all(isinstance(place, Fault | Mark | int) for place in cursor_values)

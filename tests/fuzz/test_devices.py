@@ -1,4 +1,4 @@
-"""What devices send: packets of MQTT to the embedded broker, and commands on their topics."""
+"""Hostile devices: their MQTT packets to the embedded broker, and commands on their topics."""
 
 import asyncio
 import json
@@ -44,7 +44,7 @@ streams = mangled(st.lists(valid_packets, min_size=1, max_size=6).map(b"".join))
 
 @given(mangled(valid_packets), st.booleans())
 def test_a_packet_is_weighed_or_malformed(data: bytes, is_first: bool) -> None:
-    """Whatever a packet holds, it has a cost or is malformed, for a reason that holds nothing of it."""
+    """Any packet has a cost or is malformed, and the reason repeats nothing of it."""
     body = data[2:]
     packet = Packet(data[0] >> 4, data[0] & 15, body) if data else Packet(0, 0, b"")
     reason = ""
@@ -58,7 +58,7 @@ def test_a_packet_is_weighed_or_malformed(data: bytes, is_first: bool) -> None:
 
 
 class Nobody:
-    """Where a link writes to that is read from only."""
+    """The writer of a link that is only read from."""
 
     def __init__(self) -> None:
         self.written = b""
@@ -71,16 +71,16 @@ class Nobody:
         self.written += data
 
     async def drain(self) -> None:
-        """There is nothing to wait for."""
+        """Return at once: there is nothing to wait for."""
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: there is nothing to close."""
 
     abort = close
 
 
 async def read(data: bytes) -> list[bytes]:
-    """Return what amqtt would be given of `data`: the packets, as long as there are any."""
+    """Return the part of `data` that amqtt would get: its packets, as long as there are any."""
     reader: Any = asyncio.StreamReader()
     writer: Any = Nobody()
     reader.feed_data(data)
@@ -94,7 +94,7 @@ async def read(data: bytes) -> list[bytes]:
 
 @given(streams)
 def test_a_stream_is_read_in_whole_packets(data: bytes) -> None:
-    """Whatever a client sends, what is handed on is its beginning, packet by packet, and reading comes to an end."""
+    """Of any bytes of a client, the beginning is handed on, packet by packet, and reading ends."""
     with bounded():
         taken = asyncio.run(read(data))
     assert data.startswith(b"".join(taken))
@@ -103,7 +103,7 @@ def test_a_stream_is_read_in_whole_packets(data: bytes) -> None:
 
 @pytest.fixture(scope="module")
 def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A house with its embedded broker, in a process of its own."""
+    """A house with its embedded broker, in a separate process."""
     served = Served(tmp_path_factory.mktemp("broker"), mqtt="embedded", mqtt_port="0")
     yield served
     served.kill()
@@ -112,7 +112,7 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @on_a_database(40)
 @given(data=streams, connects=st.booleans())
 def test_the_broker_bears_anything(brokers: Served, data: bytes, connects: bool) -> None:
-    """A client that sends anything is answered or cut off, and the next one connects and is answered as ever."""
+    """A client that sends anything is answered or cut off, and the next one connects and is answered as usual."""
     broker = MqttSettings("127.0.0.1", brokers.mqtt_port)
     with suppress(OSError), Raw(broker, None if connects else b"") as client:
         client.send(data)

@@ -1,4 +1,4 @@
-"""Files that claim to prove something: ledgers, receipts, keys, exports."""
+"""Files that serve as proof: ledgers, receipts, keys, exports."""
 
 import asyncio
 import io
@@ -30,7 +30,7 @@ RECEIPT = signed.signed()
 
 
 def read(raw: bytes) -> Ledger | None:
-    """Return a ledger, or None where it is damaged; what is said of it can be shown either way."""
+    """Return a ledger, or None if it is damaged; its description can be shown either way."""
     try:
         ledger = verified(raw)
     except Breakage as error:
@@ -43,7 +43,7 @@ def read(raw: bytes) -> Ledger | None:
 
 @given(mangled(st.sampled_from([b"".join(OVER), b"".join(RUNNING)])))
 def test_a_ledger_is_whole_or_damaged(raw: bytes) -> None:
-    """Whatever a file holds, it is one of the two ledgers, the beginning of the one that runs, or damaged at a line."""
+    """Any file is one of the two ledgers, the beginning of the running one, or damaged at a line."""
     with bounded():
         ledger = read(raw)
     assert ledger is None or raw == b"".join(OVER) or raw == b"".join(RUNNING[: len(ledger.hashes)])
@@ -56,7 +56,7 @@ def places(value: Any, at: tuple[str | int, ...] = ()) -> list[tuple[str | int, 
 
 
 def put(value: Any, at: tuple[str | int, ...], new: Any) -> None:
-    """Put something else in one place of JSON."""
+    """Replace one value within JSON."""
     for name in at[:-1]:
         value = value[name]
     value[at[-1]] = new
@@ -68,7 +68,7 @@ values = any_json() | st.sampled_from(["1.000", "bob", "2026-11-21T12:00:00.0000
 
 @given(st.lists(st.tuples(st.integers(0, len(WAYS) - 1), values), min_size=1, max_size=3))
 def test_a_forged_ledger_is_read_or_damaged(changes: list[tuple[int, Any]]) -> None:
-    """With any value in any place, and all hashes made anew to fit it, a ledger is read or damaged, and nothing else."""
+    """With any value in any place, and all hashes recomputed, a ledger is read or damaged, and nothing else."""
 
     def change(told: list[Json]) -> None:
         for place, new in changes:
@@ -84,7 +84,7 @@ def test_a_forged_ledger_is_read_or_damaged(changes: list[tuple[int, Any]]) -> N
 
 @given(mangled(st.just(RECEIPT.encode())))
 def test_a_receipt_stands_or_is_refuted(raw: bytes) -> None:
-    """Only the receipt that was signed is one."""
+    """Only the signed receipt is valid."""
     text = raw.decode("latin-1")
     with bounded():
         try:
@@ -100,7 +100,7 @@ key = {"kty": "OKP", "crv": "Ed25519", "x": signed.SIGNER.public, "kid": signed.
 
 @given(mangled(st.just(msgspec.json.encode({"keys": [key]}))) | any_json().map(written))
 def test_keys_are_read_or_refused(raw: bytes) -> None:
-    """Whatever a house says of its keys, they are keys or none; with any of them a receipt is opened or refuted."""
+    """Any published keys are keys or a refusal; with any of them a receipt is opened or refuted."""
     with bounded():
         try:
             receipts.check(RECEIPT, source.keys_of(raw, "here"))
@@ -121,7 +121,7 @@ def test_addresses_to_verify_are_read_or_refused(text: str) -> None:
 
 
 class Export(list[bytes]):
-    """The lines of an export, which nobody wants to see in the report of a failure."""
+    """The lines of an export, kept out of the report of a failure."""
 
     def __repr__(self) -> str:
         return f"Export of {len(self)} lines"
@@ -144,7 +144,7 @@ def exported(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 class Enough(Exception):
-    """It has been read to its end, and is to leave nothing."""
+    """The export has been read to its end, and the transaction is rolled back."""
 
 
 def load(tx: Transaction, data: bytes) -> None:
@@ -154,7 +154,7 @@ def load(tx: Transaction, data: bytes) -> None:
 
 
 def outcome(url: str, data: bytes) -> type[Exception]:
-    """Return how the reading of an export into an empty database ends: Broken or Enough. Raises whatever else it does."""
+    """Return how reading an export into an empty database ends: Broken or Enough. Raises any other exception."""
 
     async def work() -> None:
         database = Database(url)
@@ -173,14 +173,14 @@ def outcome(url: str, data: bytes) -> type[Exception]:
 @on_a_database(20)
 @given(at=st.integers(0, 10_000), way=st.integers(0, 10_000), value=values | st.none())
 def test_an_export_is_read_or_broken(database_url: str, exported: Export, at: int, way: int, value: Any) -> None:
-    """With any value in any row, well written, an export is refused by its line, or for what it should come to."""
+    """With any value in any row, well formed, an export is refused at its line, or for its totals."""
     lines = list(exported)
     number = 1 + at % (len(lines) - 1)
-    told = msgspec.json.decode(lines[number])
-    ways = [place for place in places(told) if place]
-    put(told, ways[way % len(ways)], value)
+    row = msgspec.json.decode(lines[number])
+    ways = [place for place in places(row) if place]
+    put(row, ways[way % len(ways)], value)
     try:
-        lines[number] = canonical(told) + b"\n"
+        lines[number] = canonical(row) + b"\n"
     except (ValueError, TypeError):
         return  # nobody can write it
     assert outcome(database_url, b"".join(lines)) in ([Enough] if lines == exported else [transfer.Broken])
@@ -189,7 +189,7 @@ def test_an_export_is_read_or_broken(database_url: str, exported: Export, at: in
 @on_a_database(10)
 @given(data=st.data())
 def test_a_damaged_export_is_broken(database_url: str, exported: Export, data: st.DataObject) -> None:
-    """With something done to its bytes it is refused, unless nothing was done."""
+    """With changed bytes an export is refused, unless the change changes nothing."""
     whole = b"".join(exported)
     sent = data.draw(mangled(st.just(whole)), label="file")
     assert (Enough if sent == whole else transfer.Broken) is outcome(database_url, sent)

@@ -1,4 +1,4 @@
-"""HTTP as nobody should speak it: requests with something done to their bytes, and odd headers, to every address."""
+"""Malformed HTTP: requests with damaged bytes and odd headers, to every address."""
 
 import json
 import re
@@ -20,7 +20,7 @@ from tests.fuzz.mangling import mangled, mangled_text, nasty, nasty_bytes
 from tests.fuzz.test_bodies import members, written
 
 SILENCE_SECONDS_MAX = 0.3
-"""How long a house may say nothing before we take it that it waits for more."""
+"""How long a house may be silent before it is taken to wait for more."""
 BOUNDARY = "xYzZy"
 PAGES = (
     *(
@@ -44,7 +44,7 @@ PAGES = (
 )
 STREAMS = ("/events", "/auctions/{gid}/events")
 ENDING = ("/me/token", "/me/sessions")
-"""Addresses that would log the user out that all requests are sent by."""
+"""Addresses that would log out the user who sends all requests."""
 
 parts = st.sampled_from(
     [
@@ -120,7 +120,7 @@ LATIN = re.compile(r"[^\x20-\x7e\x80-\xff]")
 
 @st.composite
 def requests(draw: st.DrawFn, gid: str, token: str) -> bytes:
-    """A request to some address, that a house would mostly take."""
+    """A request to some address; a house would take most of them."""
     rows = [(row.method, row.path, row.form) for row in ENDPOINTS if row.path not in (*STREAMS, *ENDING)]
     method, path, form = draw(st.sampled_from([*rows, *((method, path, None) for method, path in PAGES)]))
     path, query = re.sub(r"\{.*?\}", gid, path), draw(queries)
@@ -149,7 +149,7 @@ def requests(draw: st.DrawFn, gid: str, token: str) -> bytes:
 
 
 def answers(house: House, sent: bytes) -> Iterator[tuple[int, dict[str, str], bytes]]:
-    """Send bytes, and yield each answer in full: status, headers, body. What waits for more is not answered."""
+    """Send bytes, and yield each answer in full: status, headers, body. A request that waits for more gets no answer."""
     last = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     reader = h11.Connection(h11.CLIENT)
     received = b""
@@ -183,19 +183,19 @@ def answers(house: House, sent: bytes) -> Iterator[tuple[int, dict[str, str], by
 
 
 def well_formed(status: int, headers: dict[str, str], body: bytes) -> None:
-    """No answer is of the house's own failing, none may be sniffed, and one that says it is JSON is."""
+    """No answer is an internal error, none may be sniffed, and an answer marked as JSON is JSON."""
     assert status < 500, body
     assert "nosniff" == headers.get("x-content-type-options")
     assert "traceback" not in body.decode("utf-8", "replace").lower()
     if headers.get("content-type") == "application/json" and body:
-        said = json.loads(body)
+        content = json.loads(body)
         if status >= 400:
-            assert said["message"]
+            assert content["message"]
 
 
 @pytest.fixture(scope="module")
 def seller(house: House) -> User:
-    """Who sends all of it."""
+    """The user who sends all requests."""
     return house.newcomer()
 
 
@@ -212,7 +212,7 @@ def test_a_request_is_answered_below_500(house: House, seller: User, data: st.Da
 @on_a_database(20)
 @given(st.lists(nasty_bytes() | st.binary(max_size=60), min_size=1, max_size=5).map(b"".join))
 def test_what_is_no_http_is_refused(house: House, sent: bytes) -> None:
-    """Bytes of any kind are refused, or waited with, and the next client is served."""
+    """Any bytes are refused, or the house waits for more, and the next client is served."""
     for status, headers, body in answers(house, sent):
         well_formed(status, headers, body)
     assert 200 == house.plain.get("/healthz").status_code

@@ -1,4 +1,4 @@
-"""A house with a few users and lots, over HTTP, in whatever order hypothesis thinks of: never a 5xx, and the books agree."""
+"""A house with a few users and lots, over HTTP, in any order of requests: never a 5xx, and the records agree."""
 
 from decimal import Decimal
 from typing import Any
@@ -40,7 +40,7 @@ bids = st.just("least") | amounts
 
 
 class Market(RuleBasedStateMachine):
-    """Three users, and a lot for whoever asks for one that is not there."""
+    """Three users, and a lot for requests to one that does not exist."""
 
     house: House
 
@@ -57,7 +57,7 @@ class Market(RuleBasedStateMachine):
         return self.lots[min(which, len(self.lots) - 1)]
 
     def _ask(self, who: int, method: str, path: str, **more: Any) -> httpx.Response:
-        """Send a request. Its answer is held against the OpenAPI document on the way."""
+        """Send a request. Its answer is checked against the OpenAPI document."""
         answer = self.users[who].request(method, path, **more)
         assert answer.status_code < 500, answer.text
         if answer.status_code >= 400:
@@ -73,7 +73,7 @@ class Market(RuleBasedStateMachine):
 
     @rule(who=whos, which=whiches, amount=bids, maximum=bids, key=st.sampled_from([None, "a", "b", "c"]))
     def bid(self, who: int, which: int, amount: Any, maximum: Any, key: str | None) -> None:
-        """A bid, often under a key that was used before; twice the same has the same answer."""
+        """A bid, often under a key that was used before; the same bid twice gets the same answer."""
         gid = self._lot(which)
         enough = self._ask(who, "GET", f"/auctions/{gid}").json()["minimumBid"]
         asked = {"amount": amount, "maximum": maximum}
@@ -100,7 +100,7 @@ class Market(RuleBasedStateMachine):
         what=st.sampled_from(["DELETE ", "POST /buy", "PUT /watch", "DELETE /watch", "POST /close"]),
     )
     def act(self, who: int, which: int, what: str) -> None:
-        """All that takes no body."""
+        """Any request without a body."""
         method, path = what.split(" ")
         body: dict[str, Any] = {"json": {}} if method == "POST" else {}
         self._ask(who, method, f"/auctions/{self._lot(which)}{path}", **body)
@@ -114,7 +114,7 @@ class Market(RuleBasedStateMachine):
 
     @rule(who=whos, which=whiches, data=st.data())
     def arrange(self, who: int, which: int, data: st.DataObject) -> None:
-        """Photos of anybody's, on anybody's lot."""
+        """Photos of any user, on any lot."""
         ids = data.draw(st.lists(st.sampled_from(["x", *self.photos[-4:]]), max_size=4))
         self._ask(who, "PUT", f"/auctions/{self._lot(which)}/photos", json={"photos": ids})
 
@@ -127,7 +127,7 @@ class Market(RuleBasedStateMachine):
         start=VALUES["cursor"],
     )
     def turn_pages(self, who: int, sort: str, status: str, limit: int, q: str, start: Any) -> None:
-        """A list from its first page to its last, and one from a cursor of elsewhere."""
+        """A list from its first page to its last, and one from another list's cursor."""
         query = {"sort": sort, "limit": limit} | ({"q": q} if q.isprintable() else {"status": status})
         self._ask(who, "GET", "/auctions", params=query | {"cursor": start})
         seen: list[str] = []
@@ -148,7 +148,7 @@ class Market(RuleBasedStateMachine):
         data=st.data(),
     )
     def look(self, who: int, which: int, path: str, data: st.DataObject) -> None:
-        """Something to be seen, with headers of any kind."""
+        """A page or resource, with headers of any kind."""
         safe = ("If-None-Match", "Accept-Language", "Range", "Accept", "Cookie", "User-Agent", "Origin")
         headers = {
             name: LATIN.sub("", data.draw(HEADERS[name] | nasty()))[:2000]
@@ -182,7 +182,7 @@ class Market(RuleBasedStateMachine):
 
 
 def _sendable(value: Any) -> Any:
-    """Return JSON that can be written as UTF-8: a client library sends no half characters."""
+    """Return JSON that can be written as UTF-8: a client library sends no lone surrogates."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, list):
@@ -199,7 +199,7 @@ def market(house: House) -> type[Market]:
 
 
 def test_whatever_people_do(market: type[Market]) -> None:
-    """In any order of requests, good and bad, no answer is a 5xx, each is as the document promises, and the books agree."""
+    """In any order of requests, good and bad, no answer is a 5xx, each fits the OpenAPI document, and the records agree."""
     thorough = settings.get_current_profile_name() in ("long", "fuzz")
     run_state_machine_as_test(
         market,
@@ -214,7 +214,7 @@ def test_whatever_people_do(market: type[Market]) -> None:
 
 
 def test_the_machine_would_notice(market: type[Market], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bids that the price does not know are found."""
+    """Bids that the price does not reflect are found."""
     machine = market()
     gid = machine._lot(0)
     machine.the_books_agree()

@@ -1,4 +1,4 @@
-"""Pictures that were damaged on the way, or made to do damage."""
+"""Pictures that were damaged in transit, or made to do damage."""
 
 import io
 import resource
@@ -54,7 +54,7 @@ some = st.sampled_from(FILES) | st.builds(with_exif, st.integers(0, 9)) | st.bui
 @example(sized(7000, 8571))
 @given(mangled(some))
 def test_a_picture_is_made_or_refused(data: bytes) -> None:
-    """Whatever bytes say that they are a picture, there are plain files of it, or it is refused; in little time and memory."""
+    """Any bytes sent as a picture become plain files or are refused, in little time and memory."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     made = None
     with bounded(PICTURE_SECONDS_MAX):
@@ -75,6 +75,6 @@ def test_a_picture_is_made_or_refused(data: bytes) -> None:
 
 @pytest.mark.parametrize("kind", ["BMP", "TIFF", "ICO", "PPM", "EPS", "PDF", "TGA"])
 def test_other_kinds_are_no_pictures(kind: str) -> None:
-    """Only the kinds that are said are tried: a decoder that is not needed cannot be attacked."""
+    """Only the named kinds are tried: a decoder that is not needed cannot be attacked."""
     with pytest.raises(Invalid):
         renditions.make(pictures.plain((32, 32), kind=kind))

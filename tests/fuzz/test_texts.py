@@ -1,4 +1,4 @@
-"""Texts from outside: amounts as people write them, languages, settings, addresses, headers that are read by themselves."""
+"""Texts from outside: amounts as people write them, languages, settings, addresses, single headers."""
 
 import json
 import re
@@ -35,7 +35,7 @@ from tests.sealing import cursors
 
 SECRET = "secret-word"
 SECRETIVE = ("SALEROOM_DATABASE", "SALEROOM_MQTT")
-"""The settings that a password may stand in."""
+"""The settings that may hold a password."""
 LANGUAGES = Languages("EUR")
 CURSOR = BY_MARK[1]
 LOCALES = st.sampled_from(
@@ -75,7 +75,7 @@ def cursor(text: str) -> object:
 
 @given(mangled_text(money))
 def test_money_is_read_exactly_or_refused(text: str) -> None:
-    """An amount that is read writes the same number; else the fault has a code."""
+    """An amount that is read is written as the same number; otherwise the fault has a code."""
     with bounded():
         found = parse_money(text)
     if isinstance(found, Fault):
@@ -87,7 +87,7 @@ def test_money_is_read_exactly_or_refused(text: str) -> None:
 
 @given(LOCALES, mangled_text(money | st.sampled_from(["1.234,50 €", "1,234.50", "EUR 12", "१२", "1'234.50", "€5"])))
 def test_money_as_people_write_it(tag: str, text: str) -> None:
-    """In every way of writing, an amount is read as it is written there, or refused in words; what a page writes it reads."""
+    """In every format, an amount is read as it is written there, or refused in words; a page reads what it writes."""
     language = LANGUAGES.negotiate(tag)
     with bounded():
         found = language.parse_money(text)
@@ -136,7 +136,7 @@ def test_lists_of_photos_are_read_or_refused(raw: bytes) -> None:
     mangled_text(st.sampled_from(["de-CH,de;q=0.9,*;q=0.1", "en", "*", "fr;q=0", "x-" * 90, "de;q=1.0000"])), nasty()
 )
 def test_every_reader_has_a_language(accepted: str, chosen: str) -> None:
-    """Whatever a browser says it likes, and whatever a cookie says was chosen, there is a language, and it writes money."""
+    """For any preference of a browser and any choice in a cookie, there is a language, and it writes money."""
     with bounded():
         language = LANGUAGES.negotiate(accepted, chosen)
     assert language.money("1234.500")
@@ -159,26 +159,26 @@ def test_every_reader_has_a_language(accepted: str, chosen: str) -> None:
     )
 )
 def test_headers_are_read(headers: dict[str, str]) -> None:
-    """What a door asks of a header has an answer: a token, a cookie, a type, a device's name of at most a few words."""
-    asked = request(**headers)
+    """Each function that reads a header has a result: a token, a cookie, a type, a device's name of at most a few words."""
+    sent = request(**headers)
     with bounded():
-        assert isinstance(requests.bearer_token(asked.scope), str | None)
-        assert isinstance(requests.session_token(asked), str | None)
-        assert requests.media_type(asked.scope) == requests.media_type(asked.scope).lower()
-        called = agent(asked.headers.get("user-agent", ""))
+        assert isinstance(requests.bearer_token(sent.scope), str | None)
+        assert isinstance(requests.session_token(sent), str | None)
+        assert requests.media_type(sent.scope) == requests.media_type(sent.scope).lower()
+        called = agent(sent.headers.get("user-agent", ""))
     assert len(called) <= 40
     assert called.isprintable()
 
 
 @given(nasty())
 def test_what_no_page_made_is_no_forgery_token(sent: str) -> None:
-    """A token that does not come from here is bytes that fit nothing, whatever it is."""
+    """Any token that this house did not issue is read as bytes that match nothing."""
     with bounded():
         assert isinstance(forgery._unmasked(sent), bytes)
 
 
 def told(read: Callable[[], Any], *refusals: type[Exception]) -> tuple[Any, str]:
-    """Return what is read, or None and what the refusal says; anything else that is raised goes on."""
+    """Return the value read, or None and the text of the refusal; any other exception is raised."""
     with bounded():
         try:
             return read(), ""
@@ -207,7 +207,7 @@ def test_broker_urls_are_read_or_refused(text: str) -> None:
 
 @given(urls("http://", "https://", "mqtt://", "ftp://", ""), nasty() | st.none(), nasty() | st.none())
 def test_what_is_watched_is_read_or_refused(url: str, gid: str | None, prefix: str | None) -> None:
-    """`saleroom watch` has options, or says what is wrong, without the password."""
+    """`saleroom watch` gets options, or an error that does not repeat the password."""
     found, fault = told(lambda: command.read_options(url, gid, prefix=prefix), WrongUsage)
     assert SECRET not in fault
     assert found is None or SECRET not in found.url
@@ -219,7 +219,7 @@ _words = st.dictionaries(st.sampled_from(list(Settings.model_fields)), _values, 
 
 @given(_words, st.dictionaries(nasty(), nasty(), max_size=2))
 def test_settings_are_read_or_refused(words: dict[str, str], others: dict[str, str]) -> None:
-    """From any environment there are settings, or all their faults; and no password where one may stand is in either."""
+    """Any environment gives settings, or all their faults; neither shows a password from a setting that may hold one."""
     environ = {PREFIX + name.upper(): value for name, value in words.items()} | others
     environ = {name: value for name, value in environ.items() if "\0" not in name + value}
     found, fault = told(lambda: load({}, environ), SettingsError)
@@ -237,7 +237,7 @@ def test_settings_are_read_or_refused(words: dict[str, str], others: dict[str, s
     )
 )
 def test_a_file_of_settings_is_read_or_refused(tmp_path: Path, content: bytes) -> None:
-    """Any file is settings, or faults."""
+    """Any file gives settings, or faults."""
     file = tmp_path / "saleroom.toml"
     file.write_bytes(content)
     found, fault = told(lambda: load({}, {}, str(file)), SettingsError)
@@ -245,6 +245,6 @@ def test_a_file_of_settings_is_read_or_refused(tmp_path: Path, content: bytes) -
 
 
 def test_a_path_that_is_none_is_refused() -> None:
-    """A file of settings that no system could have is a fault as well."""
+    """An impossible path of a settings file is a fault as well."""
     with pytest.raises(SettingsError):
         load({}, {}, "a/\0")

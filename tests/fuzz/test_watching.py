@@ -1,4 +1,4 @@
-"""`saleroom watch` reads what a house sends, or something that only says it is one."""
+"""`saleroom watch` reads the messages of a house, or of a server that pretends to be one."""
 
 import json
 from datetime import UTC, datetime
@@ -34,7 +34,7 @@ streams = mangled(st.lists(lines, max_size=20).map(b"".join))
 
 
 def parsed(chunks: list[bytes]) -> tuple[list[Message | Comment], int | None]:
-    """Return all that a stream says, and when to come back."""
+    """Return all messages of a stream, and when to come back."""
     parser = Parser()
     return [said for chunk in chunks for said in parser.feed(chunk)], parser.retry_ms
 
@@ -42,7 +42,7 @@ def parsed(chunks: list[bytes]) -> tuple[list[Message | Comment], int | None]:
 @example(b"retry: " + b"9" * 5_000 + b"\n\n", [])
 @given(streams, st.lists(st.integers(0, 400), max_size=5))
 def test_a_stream_says_the_same_however_it_is_cut(stream: bytes, cuts: list[int]) -> None:
-    """Bytes of any kind give messages and comments, and the same ones wherever the network cuts them."""
+    """Any bytes give messages and comments, and the same ones wherever the network splits them."""
     places = sorted({0, len(stream), *(cut for cut in cuts if cut < len(stream))})
     pieces = [stream[start:end] for start, end in pairwise(places)]
     with bounded():
@@ -52,7 +52,7 @@ def test_a_stream_says_the_same_however_it_is_cut(stream: bytes, cuts: list[int]
 
 
 def test_a_line_without_an_end_is_refused() -> None:
-    """A stream whose line has no end is none, and is not kept for ever."""
+    """An endless line is not a stream of events, and is not kept without a limit."""
     parser = Parser()
     try:
         with bounded():
@@ -107,7 +107,7 @@ states = st.fixed_dictionaries(
 
 
 def written(value: Any) -> bytes:
-    """Return JSON in UTF-8, half characters and all."""
+    """Return JSON in UTF-8, including lone surrogates."""
     return as_bytes(json.dumps(value, ensure_ascii=False))
 
 
@@ -118,13 +118,13 @@ class MemoryDisplay:
         self.lines: list[str] = []
 
     def event(self, payload: str, event: LotEvent, lot: LotState | None) -> None:
-        """Take what would be shown."""
+        """Take the text that would be shown."""
         self.lines += [words.words(event), "" if lot is None else words.standing(lot)]
         if lot is not None:
             self.lines.append(words.left(lot.ends_at, datetime(2026, 11, 21, tzinfo=UTC)))
 
     def notice(self, text: str) -> None:
-        """Take what would be said."""
+        """Take the message that would be printed."""
         self.lines.append(printable(text))
 
 
@@ -159,7 +159,7 @@ def test_a_sale_bears_whatever_a_house_says(said: list[bytes]) -> None:
     mangled(st.fixed_dictionaries({"auctions": st.lists(states, max_size=2), "next": st.none() | nasty()}).map(written))
 )
 def test_a_page_of_lots_is_read_or_refused(page: bytes) -> None:
-    """A page is lots, or no page of a house."""
+    """A page is read as lots, or refused as not a house's."""
     with bounded():
         try:
             found = messages.read_page(page)

@@ -1,4 +1,4 @@
-"""The log: it gives back the auction as stored, bit by bit, and says what is still owed to the world."""
+"""The log: it gives back the auction as stored, bit by bit, and lists the events still to be delivered."""
 
 import msgspec
 from hypothesis import given

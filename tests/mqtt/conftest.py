@@ -1,4 +1,4 @@
-"""Fixtures of the delivery tests: sales on a database, relays, a way that can be shut."""
+"""Fixtures of the delivery tests: sales on a database, relays, a link that can be shut."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -20,7 +20,7 @@ def sales(database: Database) -> Sales:
 
 @pytest.fixture
 async def gate(mosquitto: Mosquitto) -> AsyncIterator[Gate]:
-    """A shut way to Mosquitto."""
+    """A link to Mosquitto, shut at first."""
     way = Gate(mosquitto.settings)
     yield way
     way.shut()

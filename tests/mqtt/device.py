@@ -19,7 +19,7 @@ V311, V5 = MQTTProtocolVersion.MQTTv311, MQTTProtocolVersion.MQTTv5
 
 
 class Heard(NamedTuple):
-    """A message as it came."""
+    """A message as it was received."""
 
     topic: str
     payload: bytes
@@ -46,13 +46,13 @@ class Device:
             self.subscribe(topic)
 
     def subscribe(self, topic: str) -> None:
-        """Subscribe at QoS 1, and return when the broker has said so."""
+        """Subscribe at QoS 1, and return when the broker has acknowledged it."""
         _, number = self._client.subscribe(topic, 1)
         assert number is not None
         self.until(lambda: number in self._subscribed, f"a subscription to {topic}")
 
     def send(self, gid: str, command: object, *, retain: bool = False, **properties: object) -> None:
-        """Publish what may be a command at QoS 1; `properties` of MQTT 5 by their names there."""
+        """Publish a payload, such as a command, at QoS 1; `properties` are those of MQTT 5 by name."""
         payload = command if isinstance(command, bytes) else json.dumps(command).encode()
         described = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]  # paho has no types here
         for name, value in properties.items():
@@ -72,7 +72,7 @@ class Device:
         return answer
 
     def on(self, topic: str) -> list[Heard]:
-        """Return what came on one topic."""
+        """Return the messages of one topic."""
         return [heard for heard in self.heard if heard.topic == topic]
 
     def until(self, holds: Callable[[], bool], what: str, seconds: float = SECONDS_MAX) -> None:

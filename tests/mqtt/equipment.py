@@ -1,4 +1,4 @@
-"""What the delivery tests work with: a real Mosquitto, a subscriber that nobody here wrote, and an auction sales."""
+"""Equipment of the delivery tests: a real Mosquitto, a third-party subscriber, and sales by the service's use cases."""
 
 import asyncio
 import os
@@ -49,7 +49,7 @@ def as_service(address: BrokerAddress, prefix: str = "saleroom/") -> MqttSetting
 
 
 def free_port() -> int:
-    """Return a free port below those that the kernel gives away: nobody takes it before, or while, its server is away."""
+    """Return a free port below the kernel's ephemeral range, so that nobody takes it while its server is away."""
     while True:
         with socket.socket() as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -62,7 +62,7 @@ def free_port() -> int:
 
 
 class Mosquitto:
-    """Debian's broker on a port of its own; it can be killed and started again on the same port."""
+    """Debian's broker on a separate port; it can be killed and started again on the same port."""
 
     def __init__(self, folder: Path, *lines: str, port: int | None = None) -> None:
         self.port = port or free_port()
@@ -110,7 +110,7 @@ class Mosquitto:
 
 
 class Gate:
-    """A way to a broker that can be shut: to the relay there is no broker, while subscribers can already wait there."""
+    """A link to a broker that can be shut: the relay finds no broker, while subscribers can already wait there."""
 
     def __init__(self, broker: MqttSettings) -> None:
         self.settings = replace(broker, port=free_port())
@@ -151,9 +151,9 @@ class Received(NamedTuple):
 
 
 class Subscriber:
-    """`mosquitto_sub` in a process of its own, anonymous if not `as_service`; it is subscribed when this returns.
+    """`mosquitto_sub` in a separate process, anonymous if not `as_service`; it is subscribed when this returns.
 
-    `options` are its own, such as `-V mqttv5`. `subscriptions` counts how often it has got its subscription: it comes back by
+    `options` are those of the program, such as `-V mqttv5`. `subscriptions` counts its subscriptions: it comes back by
     itself when its broker does.
     """
 
@@ -163,7 +163,7 @@ class Subscriber:
         self.messages: list[Received] = []
         self.subscriptions = 0
         self._subscribed = threading.Event()
-        # A pipe it would fill before it writes; to a terminal it writes line by line.
+        # It would buffer its output to a pipe; to a terminal it writes line by line.
         self._terminal, end = pty.openpty()
         tty.setraw(end)
         address = ["-h", settings.host, "-p", str(settings.port), "-q", "1", "-d", "-F", "MESSAGE %r %t %p"]
@@ -192,13 +192,13 @@ class Subscriber:
         while True:
             try:
                 data = os.read(self._terminal, 65536)
-            except OSError:  # Linux's way of saying that the other end is closed
+            except OSError:  # Linux raises this if the other end is closed
                 return
             *lines, rest = (rest + data).split(b"\n")
             yield from lines
 
     def payloads(self, topic: str) -> list[bytes]:
-        """Return what came on one topic, in order."""
+        """Return the messages of one topic, in order."""
         return [message.payload for message in self.messages if message.topic == topic]
 
     def freeze(self) -> None:
@@ -262,7 +262,7 @@ class Sales:
         await self.database.write(cancel, self._authors[gid], gid)
 
     async def bid(self, gid: str, times: int = 1) -> None:
-        """Place bids on an auction, each by somebody new and each in its own transaction."""
+        """Place bids on an auction, each by a new user and each in its own transaction."""
         for _ in range(times):
             auction = await self.database.read(auctions.get, gid)
             assert auction is not None

@@ -1,4 +1,4 @@
-"""The connection: MQTT 5 and 3.1.1, what each can say, and a broker that refuses."""
+"""The connection: MQTT 5 and 3.1.1, the properties of each, and a broker that refuses."""
 
 import asyncio
 import json
@@ -50,7 +50,7 @@ def limited(tmp_path: Path) -> Iterator[Callable[..., Mosquitto]]:
 async def test_the_newest_version_that_both_speak(
     kind: str, version: Version, spoken: Version, request: pytest.FixtureRequest
 ) -> None:
-    """Under `auto` it is MQTT 5 with a broker that takes it, else 3.1.1; a version that is set is spoken."""
+    """With `auto`, a broker that takes MQTT 5 gets it, any other 3.1.1; a version that is set is used."""
     broker = request.getfixturevalue(kind)
     settings = replace(broker if isinstance(broker, MqttSettings) else broker.settings, version=version)
     for first in (Version.V5, Version.V311):
@@ -69,7 +69,7 @@ async def test_a_version_that_is_set_and_refused_is_named(embedded: MqttSettings
 
 
 async def test_a_broker_that_drops_what_it_does_not_know() -> None:
-    """A broker that closes the connection at the first word of MQTT 5 is asked again in 3.1.1, at once."""
+    """If a broker closes the connection at an MQTT 5 CONNECT, the house connects again with 3.1.1, at once."""
     levels: list[int] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -124,7 +124,7 @@ async def test_the_state_of_an_auction_that_is_over_expires(
 async def test_events_that_the_broker_refuses_stay_owed(
     sales: Sales, limited: Callable[..., Mosquitto], tmp_path: Path, relaying: Relaying, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A broker of MQTT 5 that does not allow events is warned of once, by its reason; they go out when it does."""
+    """If a broker of MQTT 5 refuses events, one warning gives its reason; they go out when it allows them."""
     monkeypatch.setattr(relay_module, "BACKOFF_SECONDS_MAX", 0.1)
     rules = tmp_path / "acl"
     rules.write_text("topic write saleroom/status\ntopic read saleroom/#\n")
@@ -152,7 +152,7 @@ async def test_events_that_the_broker_refuses_stay_owed(
 async def test_a_message_over_the_brokers_limit_is_refused_and_the_connection_lives(
     limited: Callable[..., Mosquitto],
 ) -> None:
-    """What is larger than a broker of MQTT 5 takes is not even sent, as the broker would end the connection."""
+    """A message larger than a broker of MQTT 5 takes is not sent, as the broker would end the connection."""
     broker = limited("max_packet_size 1000")
     async with connect(broker.settings) as connection:
         with pytest.raises(PublishRefused, match="too large"):
@@ -161,7 +161,7 @@ async def test_a_message_over_the_brokers_limit_is_refused_and_the_connection_li
 
 
 async def test_no_more_is_in_flight_than_the_broker_takes() -> None:
-    """Where a broker of MQTT 5 takes so many unacknowledged messages, the next one waits for an acknowledgement."""
+    """If a broker of MQTT 5 limits unacknowledged messages, the next one waits for an acknowledgement."""
     received = bytearray()
     broker: list[asyncio.StreamWriter] = []
 

@@ -62,7 +62,7 @@ def test_a_url_is_read_as_people_write_it(url: str, expected: MqttSettings) -> N
     ],
 )
 def test_a_bad_url_is_refused_without_its_password(url: str, fault: str) -> None:
-    """The error says what is wrong and never repeats the password, not even in what it was raised from."""
+    """The error says what is wrong and never repeats the password, not even in its cause."""
     with pytest.raises(ValueError, match=fault) as caught:
         MqttSettings.from_url(url)
     assert "secret" not in str(caught.value)
@@ -88,7 +88,7 @@ def test_bad_details_are_refused(given: dict[str, Any], fault: str) -> None:
 
 
 def test_a_bad_authority_file_is_refused(tmp_path: Path) -> None:
-    """An authority file that is missing or no certificate is named."""
+    """The error names an authority file that is missing or not a certificate."""
     no_certificate = tmp_path / "ca.pem"
     no_certificate.write_text("no certificate")
     for file in (no_certificate, tmp_path / "missing.pem"):
@@ -97,7 +97,7 @@ def test_a_bad_authority_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_arguments_come_before_the_url() -> None:
-    """A user and a password given by settings of their own win over those in the URL, and neither is shown."""
+    """A user and a password in separate settings win over those in the URL, and neither is shown."""
     settings = MqttSettings.from_url("mqtt://ada:one@broker", user="bob", password="two", client_id="c", prefix="p/")
     assert MqttSettings("broker", 1883, user="bob", password="two", client_id="c", prefix="p/") == settings
     assert "two" not in repr(settings)
@@ -175,7 +175,7 @@ async def test_user_and_password_open_mosquitto(
 async def test_a_password_that_is_accepted_at_last_brings_everything(
     sales: Sales, tmp_path: Path, relaying: Relaying, subscribe: Subscribe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A relay that a broker sends away tries again, and all that is owed goes out once the account is right."""
+    """A relay that a broker refuses tries again, and all owed events go out once the account is right."""
     monkeypatch.setattr(relay_module, "BACKOFF_SECONDS_MAX", 0.1)
     passwords = tmp_path / "passwords"
     set_to = [need("mosquitto_passwd"), "-b", str(passwords), "ada"]

@@ -65,7 +65,7 @@ async def test_a_late_subscriber_gets_the_latest_state(
 async def test_the_states_of_live_auctions_come_back_with_each_connection(
     sales: Sales, mosquitto: Mosquitto, relaying: Relaying, subscribe: Subscribe
 ) -> None:
-    """A broker that forgot what it retained gets the states of the auctions that are not over again."""
+    """A broker that lost its retained messages gets the states again, except of auctions that are over."""
     gid = await sales.sell()
     relay = relaying(mosquitto.settings)
     await sales.until_delivered()
@@ -82,7 +82,7 @@ async def test_the_states_of_live_auctions_come_back_with_each_connection(
 async def test_status_says_online_and_on_a_clean_stop_offline(
     sales: Sales, broker: MqttSettings, relaying: Relaying, subscribe: Subscribe
 ) -> None:
-    """The status is online while the relay has its connection, and offline once it has stopped; what was owed is out."""
+    """The status is online while the relay has its connection, and offline once it has stopped; all owed events are out."""
     subscriber = subscribe(broker)
     relay = relaying(broker)
     await until(lambda: relay.connected, "a connection")
@@ -104,7 +104,7 @@ async def test_a_broker_that_comes_late_gets_everything(
     subscribe: Subscribe,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """With no broker the log keeps what is owed and one line warns; when it comes, all goes out in order."""
+    """Without a broker the log keeps the owed events and one line warns; when it comes, all go out in order."""
     monkeypatch.setattr(relay_module, "BACKOFF_SECONDS_MAX", 0.1)
     events = gate.settings.events_topic
     subscriber = subscribe(mosquitto.settings)
@@ -142,7 +142,7 @@ async def test_a_broker_killed_midway_misses_nothing(
     await until(lambda: len(before.payloads(topic)) >= 20, "the first events")
     mosquitto.kill()
     gate.shut()
-    await asyncio.sleep(0.5)  # what the broker had sent before it died is still on its way
+    await asyncio.sleep(0.5)  # messages that the broker sent before it died are still on their way
     before.close()
     seen = [json.loads(payload)["sequence"] for payload in before.payloads(topic)]
     await sales.bid(gid, 10)
@@ -162,7 +162,7 @@ async def test_a_broker_killed_midway_misses_nothing(
 async def test_nothing_is_marked_without_an_acknowledgement(
     sales: Sales, relaying: Relaying, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A broker that takes everything and acknowledges no event gets it again and again, and no row is marked."""
+    """A broker that takes all events and acknowledges none gets them again and again, and no row is marked."""
     monkeypatch.setattr(relay_module, "BACKOFF_SECONDS_MAX", 0.1)
     monkeypatch.setattr(connection, "ACKNOWLEDGE_SECONDS_MAX", 0.5)
     gid = await sales.sell()
@@ -178,7 +178,7 @@ async def test_nothing_is_marked_without_an_acknowledgement(
 
 
 class MuteBroker:
-    """Accepts a connection and its first publish (the status), then reads on and says nothing."""
+    """Accepts a connection and its first publish (the status), then reads on and sends nothing."""
 
     def __init__(self) -> None:
         self.seen = b""
@@ -198,7 +198,7 @@ class MuteBroker:
 async def test_a_broker_that_never_answers_is_left_alone(
     sales: Sales, relaying: Relaying, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A port that accepts and says nothing counts as no broker: one warning, nothing marked, a quick stop."""
+    """A port that accepts and sends nothing counts as no broker: one warning, nothing marked, a quick stop."""
     monkeypatch.setattr(relay_module, "BACKOFF_SECONDS_MAX", 0.1)
     monkeypatch.setattr(connection, "CONNECT_SECONDS_MAX", 0.2)
     await sales.sell()
@@ -214,7 +214,7 @@ async def test_a_broker_that_never_answers_is_left_alone(
 async def test_another_process_takes_over_from_one_that_died(
     sales: Sales, mosquitto: Mosquitto, relaying: Relaying, subscribe: Subscribe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of two relays one publishes; when it dies without a word the other goes on where it was."""
+    """Of two relays one publishes; when it is killed the other goes on where it stopped."""
     monkeypatch.setattr(relay_module, "LEASE_SECONDS", 2)
     monkeypatch.setattr(relay_module, "RENEW_SECONDS", 0.2)
     monkeypatch.setattr(relay_module, "STANDBY_SECONDS", 0.1)
@@ -253,7 +253,7 @@ async def test_a_relay_that_stops_hands_over_at_once(
 async def test_a_database_that_is_away_is_waited_for(
     sales: Sales, mosquitto: Mosquitto, relaying: Relaying, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While the database cannot be written the relay says so once, keeps its connection, and goes on when it can."""
+    """While the database refuses writes the relay says so once, keeps its connection, and goes on when writes work."""
     monkeypatch.setattr(relay_module, "BACKOFF_SECONDS_MAX", 0.1)
     monkeypatch.setattr(relay_module, "POLL_SECONDS", 60)
     monkeypatch.setattr(relay_module, "RENEW_SECONDS", 0.1)
@@ -262,7 +262,7 @@ async def test_a_database_that_is_away_is_waited_for(
     with capture_logs() as lines, closing(sqlite3.connect(sales.database.url.database or "")) as other:
         relay = relaying(mosquitto.settings, impatient)
         await until(lambda: relay.connected, "a connection")
-        await asyncio.sleep(0.5)  # it has found that nothing is owed, and waits to be woken
+        await asyncio.sleep(0.5)  # until it has found that nothing is owed, and waits to be woken
         await sales.sell()
         other.execute("BEGIN IMMEDIATE")
         relay.wake()

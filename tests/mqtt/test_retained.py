@@ -1,4 +1,4 @@
-"""States that a broker retains: which are to go, which are to come again, page by page."""
+"""States that a broker retains: which to take away, which to publish again, page by page."""
 
 from datetime import timedelta
 
@@ -15,7 +15,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 async def ended(clocked_database: Database, clock: FakeClock) -> list[str]:
-    """Five auctions that ended, two and then three delivered together, and one that lives."""
+    """Five auctions that ended, two and then three delivered together, and one that is not over."""
     sales = Sales(clocked_database)
     gids = [await sales.sell() for _ in range(6)]
     for together in (gids[:2], gids[2:5]):
@@ -28,7 +28,7 @@ async def ended(clocked_database: Database, clock: FakeClock) -> list[str]:
 
 
 async def test_pages_go_on_where_the_last_one_ended(clocked_database: Database, ended: list[str]) -> None:
-    """Page by page each state of the day comes once, also where many were delivered in the same instant."""
+    """Page by page each state of the day comes once, even if many were delivered in the same instant."""
     for limit in (1, 2, 3, 5, 9):
         found: list[retained.EndedState] = []
         while page := await clocked_database.read(retained.fresh, LOG, DAY, found[-1] if found else None, limit):

@@ -31,7 +31,7 @@ on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 
 @dataclass(frozen=True)
 class Sample:
-    """The sample as it was installed: its folder and its ports."""
+    """The installed sample: its folder and its ports."""
 
     folder: Path
     port: int
@@ -52,14 +52,14 @@ class Sample:
 
 
 def commands(readme: str) -> list[str]:
-    """Return the lines of the README that a newcomer gives, without those that install on the system."""
+    """Return the README's commands for a newcomer, without those that install on the system."""
     lines = [line for block in re.findall(r"```sh\n(.*?)```", readme, re.DOTALL) for line in block.splitlines()]
     return [line for line in lines if not line.startswith("sudo ")]
 
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
-    """Mosquitto with the very files of the sample; only paths and ports are other ones."""
+    """Mosquitto with the very files of the sample; only paths and ports differ."""
     folder = tmp_path_factory.mktemp("mosquitto")
     sample = Sample(folder, free_port(), free_port())
     need("openssl")
@@ -129,7 +129,7 @@ async def test_a_device_sees_the_sale_and_its_own_answers(
 async def test_a_device_publishes_commands_and_nothing_else(
     sample: Sample, sales: Sales, relaying: Relaying, subscribe: Subscribe, version: str
 ) -> None:
-    """What a device publishes elsewhere reaches nobody, nothing of it is retained, and MQTT 5 tells the device."""
+    """A device's message on any other topic reaches nobody and is not retained, and MQTT 5 tells the device."""
     device = subscribe(sample.account("gate-1"), "#", as_service=True)
     for topic in ("status", "auctions/x/state", "auctions/x/events", "replies/gate-1/1", "else", "auctions/x/y/bids"):
         answer = sample.publish("gate-2", f"saleroom/{topic}", "evil", "-r", "-V", version)
@@ -171,7 +171,7 @@ async def test_the_house_gives_its_password_to_no_stranger(sample: Sample, relay
 async def test_no_device_pushes_the_house_off(
     sample: Sample, sales: Sales, relaying: Relaying, subscribe: Subscribe
 ) -> None:
-    """A device that calls itself as the house does gets a connection of its own; the house stays online."""
+    """A device with the house's client id gets its own connection; the house stays online."""
     device = subscribe(sample.account("gate-1"), "saleroom/status", "saleroom/replies/gate-1/#", as_service=True)
     relay = relaying(sample.account("saleroom"), inbox=answered)
     await until(lambda: relay.connected, "the house is connected")
@@ -186,7 +186,7 @@ async def test_no_device_pushes_the_house_off(
 async def test_a_retained_command_is_cleared(
     sample: Sample, sales: Sales, relaying: Relaying, subscribe: Subscribe
 ) -> None:
-    """The house may clear what a device retained as a command, so that its token does not stay with the broker."""
+    """The house may clear a command that a device retained, so that its token does not stay with the broker."""
     sample.publish("gate-2", BIDS, "gate-1/retained", "-r")
     early = subscribe(sample.account("saleroom"), BIDS, as_service=True)
     await until(lambda: [(BIDS, b"gate-1/retained", True)] == early.messages, "the command is retained")
@@ -229,7 +229,7 @@ async def test_a_page_reads_the_sale_over_websocket(sample: Sample, sales: Sales
 
 
 async def test_a_house_with_the_settings_of_the_readme(sample: Sample, start: Start, visit: Visit) -> None:
-    """`saleroom serve` as the README sets it: its `mosquitto_sub` shows the status, and a device's bid is answered with 201."""
+    """With the README's settings for `saleroom serve`, its `mosquitto_sub` shows the status, and a device's bid gets 201."""
     readme = (SAMPLE / "README.md").read_text()
     [block] = re.findall(r"```toml\n(.*?)```", readme, re.DOTALL)
     given = tomllib.loads(block)

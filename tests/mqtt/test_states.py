@@ -33,7 +33,7 @@ def clocked_sales(clocked_database: Database) -> Sales:
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look for states to take away all the time."""
+    """Look continually for states to take away."""
     monkeypatch.setattr(outbox, "SWEEP_SECONDS", 0.05)
 
 
@@ -41,7 +41,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_while_events_wait_only_few_states_go_out(
     sales: Sales, mosquitto: Mosquitto, relaying: Relaying, subscribe: Subscribe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of auctions with many events that wait at most a state a second goes out, and always one after the last event."""
+    """If many events of an auction wait, at most one state a second goes out, and always one after the last event."""
     monkeypatch.setattr(outbox, "BATCH_EVENTS_MAX", 5)
     monkeypatch.setattr(outbox, "STATE_SECONDS", 3600)
     gids = [await sales.sell() for _ in range(3)]
@@ -62,7 +62,7 @@ async def test_while_events_wait_only_few_states_go_out(
 
 
 async def test_which_states_go_out_with_events(sales: Sales, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the last events that are owed, theirs, but those that went out just now; with others, those that are late."""
+    """The last owed events bring their states, except ones sent just now; earlier events bring only states that are late."""
     gid = await sales.sell()
     auction = await sales.database.read(auctions.get, gid)
     assert auction is not None
@@ -135,7 +135,7 @@ async def test_a_state_is_taken_away_a_day_after_the_end(
 async def test_a_state_is_taken_away_by_the_next_process(
     clocked_sales: Sales, clock: FakeClock, mosquitto: Mosquitto, relaying: Relaying, subscribe: Subscribe
 ) -> None:
-    """A relay that stops before the day is over leaves it to the next; what is taken away never comes back."""
+    """If a relay stops before the day is over, the next one takes the state away; it never comes back."""
     sales, settings = clocked_sales, mosquitto.settings
     gid = await sales.sell()
     await sales.cancel(gid)
@@ -211,7 +211,7 @@ async def _overdue(database: Database) -> list[retained.EndedState]:
 
 
 async def _kept(settings: MqttSettings, subscribe: Subscribe) -> set[str]:
-    """Return the gids whose state the broker retains: what a newcomer gets before a message sent afterwards."""
+    """Return the gids whose state the broker retains: those that a new subscriber gets before a later message."""
     late = subscribe(settings, "saleroom/auctions/+/state")
     await asyncio.sleep(0.5)
     late.close()

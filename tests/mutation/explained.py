@@ -1,4 +1,4 @@
-"""What lives on in `docs/maintaining/mutation.md`, and what has lived on in a run of mutmut."""
+"""The mutants explained in `docs/maintaining/mutation.md`, and the survivors of a run of mutmut."""
 
 import re
 import subprocess
@@ -16,7 +16,7 @@ _LIVES = re.compile(
 
 
 class Mutant(NamedTuple):
-    """A change that no test has noticed: in which function of the domain, which line, and what it was made."""
+    """A change that no test has noticed: its function of the domain, its line, and the changed line."""
 
     function: str
     line: str
@@ -24,7 +24,7 @@ class Mutant(NamedTuple):
 
 
 def explained(document: str) -> dict[Mutant, str]:
-    """Return the mutants of the document's table, and why nothing kills them."""
+    """Return the mutants of the document's table, with the reasons why no test kills them."""
     rows = (_ROW.fullmatch(line) for line in document.splitlines())
     return {
         Mutant(row[1], row[2].replace(r"\|", "|"), row[3].replace(r"\|", "|")): row[4]
@@ -34,7 +34,7 @@ def explained(document: str) -> dict[Mutant, str]:
 
 
 def living(results: str) -> dict[str, str]:
-    """Return the names of the mutants that no test has killed, of what `mutmut results` says, and their functions."""
+    """Return the names and functions of the surviving mutants from the output of `mutmut results`."""
     return {
         found[1]: f"{found[2]}.{found[3].removeprefix('_').strip('ǁ').replace('ǁ', '.')}"
         for found in _LIVES.finditer(results)
@@ -42,7 +42,7 @@ def living(results: str) -> dict[str, str]:
 
 
 def change(function: str, diff: str) -> Mutant:
-    """Return a mutant as the document has it, of what `mutmut show` says."""
+    """Return a mutant in the document's form from the output of `mutmut show`."""
     lines = [line for line in diff.splitlines() if not line.startswith(("---", "+++"))]
     before, after = (
         " ".join(line[1:].strip() for line in lines if line.startswith(sign)).strip() for sign in ("-", "+")
@@ -51,7 +51,7 @@ def change(function: str, diff: str) -> Mutant:
 
 
 def survivors() -> list[Mutant]:
-    """Return what has lived on in the last run of mutmut."""
+    """Return the survivors of the last run of mutmut."""
     return [change(function, _mutmut("show", name)) for name, function in sorted(living(_mutmut("results")).items())]
 
 

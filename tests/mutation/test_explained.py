@@ -1,4 +1,4 @@
-"""docs/maintaining/mutation.md says why some mutants live; it must be about the code that there is."""
+"""docs/maintaining/mutation.md says why some mutants survive; its rows must match the present code."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def test_something_is_explained() -> None:
 
 @pytest.mark.parametrize("mutant", KNOWN, ids=lambda mutant: f"{mutant.function}: {mutant.made}"[:80])
 def test_what_is_explained_is_there(mutant: Mutant) -> None:
-    """Each line whose mutants are explained stands in its module, and is not what it was made; there is a reason."""
+    """Each explained line stands in its module and differs from its mutant, and each row has a reason."""
     module, _, function = mutant.function.partition(".")
     [file] = [folder / f"{module}.py" for folder in RULES if (folder / f"{module}.py").exists()]
     source = " ".join(file.read_text(encoding="utf-8").split())
@@ -28,13 +28,13 @@ def test_what_is_explained_is_there(mutant: Mutant) -> None:
 
 
 def test_what_mutmut_says_is_read() -> None:
-    """Its names become ours, what is killed is left out, and of a difference the lines that differ are kept."""
-    said = """
+    """mutmut's names become ours, killed mutants are left out, and only the lines that differ are kept of a diff."""
+    output = """
     saleroom.bidding.domain.increments.xǁLadderǁstep_at__mutmut_3: survived
     saleroom.bidding.domain.selling.x__draft__mutmut_7: no tests
     saleroom.bidding.domain.selling.x_create__mutmut_7: caught by type check
     """
-    names = living(said)
+    names = living(output)
     assert ["increments.Ladder.step_at", "selling._draft"] == list(names.values())
     diff = "--- a\n+++ b\n@@ -1,2 +1,2 @@\n def a():\n-    return 1 | 2\n+    return 1 & 2\n"
     assert Mutant("a.b", "return 1 | 2", "return 1 & 2") == change("a.b", diff)

@@ -44,7 +44,7 @@ READY = """async () => {
 
 @dataclass(frozen=True)
 class Device:
-    """What a page is looked at with."""
+    """The browser window in which a page is shown."""
 
     name: str
     width: int
@@ -87,7 +87,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 @contextmanager
 def houses(console: Console) -> Iterator[tuple[Furnished, dict[bool, str]]]:
-    """Serve two houses: one with everything, and one that is empty; yield their addresses by whether it is empty."""
+    """Serve two houses, a full one and an empty one; yield their addresses by whether the house is empty."""
     console.print("Furnishing a house")
     with tempfile.TemporaryDirectory(prefix="saleroom-screenshots-") as place:
         for name in ("full", "empty"):
@@ -133,7 +133,7 @@ class Studio:
         return failed
 
     def _both_schemes(self, shot: Shot, device: Device) -> None:
-        """Take one page in all of its schemes, without loading it anew between them."""
+        """Take one page in all of its schemes, without a reload between them."""
         context = self._context(shot, device)
         try:
             page = context.new_page()
@@ -189,7 +189,7 @@ class Studio:
 
 
 def write_index(folder: Path) -> None:
-    """Write the page that shows all pictures that there are."""
+    """Write the page that shows all existing pictures."""
     lines = [
         "# Every page",
         "",

@@ -15,18 +15,18 @@ from tests.process import PASSWORD
 SEED = 1
 LOTS = 22
 SELLER, READER, RIVAL = "harbour.club", "marta.k", "lindqvist"
-"""Whose pages are shown, and against whom they bid."""
+"""The seller and the reader whose pages are shown, and the user they bid against."""
 OTHERS = ("j.okafor", "yuki.t", "rosalind")
 AGENT = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:145.0) Gecko/20100101 Firefox/145.0"
 AGENTS = (
     "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Mobile Safari/537.36",
     "Mozilla/5.0 (iPad; CPU OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Safari/604.1",
 )
-"""What else the reader is logged in with."""
+"""The reader's other devices that are logged in."""
 
 
 class Furnished:
-    """A house at `url` with lots in every state; `gids` says which is which, by a word."""
+    """A house at `url` with lots in every state; `gids` has them by a word for each."""
 
     def __init__(self, url: str) -> None:
         self.gids: dict[str, str] = {}
@@ -68,7 +68,7 @@ class Furnished:
         return str(self._ask("POST", "/login", body=account, **{"User-Agent": agent})["token"])
 
     def bid(self, lot: str, name: str, **bid: str) -> None:
-        """Bid on a lot in somebody's name."""
+        """Bid on a lot as a given user."""
         self._ask("POST", f"/auctions/{self.gids[lot]}/bids", self._tokens[name], bid)
 
     def _bid_everywhere(self) -> None:
@@ -115,7 +115,7 @@ class Furnished:
         self._ask("PUT", f"/auctions/{gid}/photos", token, {"photos": photos})
 
     def _take(self, thing: str) -> Piece:
-        """Return the first piece of a kind that is not up yet."""
+        """Return the first piece of a kind that is not for sale yet."""
         found = next(piece for piece in self._pieces if piece.thing == thing and piece.name not in self._names)
         self._names.add(found.name)
         return found

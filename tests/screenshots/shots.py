@@ -1,4 +1,4 @@
-"""What is shown: pages, and what is done on them first."""
+"""The pages of the screenshots, and the actions before each."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Shot:
     steps: Steps | None = None
     empty: bool = False
     whole: bool = True
-    """Whether all of the page is shown, and not only what fits on a screen."""
+    """Whether the whole page is shown, and not only the part that fits on a screen."""
     german: bool = False
     light: bool = False
-    """Whether it is shown in light alone, as another page shows the same in dark."""
+    """Whether it is shown only in light, as another page shows the same in dark."""
 
     @property
     def schemes(self) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ def preview_a_lot(page: Page) -> None:
 
 
 def make_mistakes(page: Page) -> None:
-    """Send the form to sell with what cannot be."""
+    """Send the form to sell with impossible values."""
     page.locator("#startingPrice").fill("12.3456")
     page.locator("details.more summary").click()
     page.locator("#reservePrice").fill("ten")

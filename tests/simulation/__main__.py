@@ -26,15 +26,15 @@ from tests.simulation.shrinking import shrunk
 from tests.simulation.storage import File, in_memory
 
 FAILURES_MAX = 5
-"""So many failing seeds are shrunk and told in full; the others by their numbers."""
+"""How many failing seeds are shrunk and reported in full; the others only by number."""
 TOLD_EACH = 500
-"""After so many seeds a line says how far it is, where no bar can."""
+"""After so many seeds a line reports the progress, if no bar can."""
 PLANTED_SEEDS_MAX = 400
 _file: File | None = None
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Do what the arguments say, and return the exit code."""
+    """Run the arguments' command, and return the exit code."""
     parser = _parser()
     chosen = parser.parse_args(arguments)
     console = Console(width=None if sys.stdout.isatty() else 160, highlight=False, soft_wrap=True)
@@ -79,7 +79,7 @@ def _numbers(text: str) -> set[int]:
 
 
 def _one(console: Console, chosen: argparse.Namespace) -> int:
-    """Run one seed, and tell all that happens."""
+    """Run one seed, and print all that happens."""
     one = plan(chosen.seed)
     if chosen.keep is not None:
         one = one.keeping(chosen.keep)
@@ -124,7 +124,7 @@ def _results(seeds: range, jobs: int) -> Iterator[tuple[int, Result]]:
             for seed in seeds:
                 yield seed, run(plan(seed), file)
         return
-    # The pool's processes are ended without a word, so their files are removed from here.
+    # The pool's processes are killed, so their files are removed from here.
     with (
         tempfile.TemporaryDirectory(prefix="saleroom-simulation-", dir=in_memory()) as folder,
         multiprocessing.get_context("fork").Pool(jobs, _prepare, (folder,)) as pool,
@@ -134,7 +134,7 @@ def _results(seeds: range, jobs: int) -> Iterator[tuple[int, Result]]:
 
 def _prepare(folder: str) -> None:
     global _file  # noqa: PLW0603  # one file for all that this process of the pool runs
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and ends them
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it, and ends them
     _file = File(folder)
 
 
@@ -144,7 +144,7 @@ def _run_here(seed: int) -> tuple[int, Result]:
 
 
 def _shrink(console: Console, seed: int, result: Result, planted: str | None) -> None:
-    """Tell the least that still fails, and how to see it."""
+    """Print the shortest plan that still fails, and the command to replay it."""
     assert result.breach is not None
     with _fresh_file() as file:
         least = shrunk(plan(seed), result.breach.kind, lambda smaller: run(smaller, file))
@@ -154,16 +154,16 @@ def _shrink(console: Console, seed: int, result: Result, planted: str | None) ->
 
 
 def command(least: Plan, planted: str | None = None) -> str:
-    """Return the command that replays what is left of a seed."""
+    """Return the command that replays a shrunk seed."""
     keep = ",".join(str(number) for number in sorted(entry.number for entry in least.entries))
     with_plant = f' --plant "{planted}"' if planted else ""
     return f"python -m tests.simulation --seed {least.seed} --processes {least.processes} --keep {keep}{with_plant}"
 
 
 def found(name: str, seeds: Iterable[int], file: File) -> tuple[int, Result] | None:
-    """Return the first of `seeds` that finds the planted fault `name`, and how; None where none does.
+    """Return the first of `seeds` that finds the planted fault `name`, and how; None if no seed does.
 
-    A seed that finds something in the house as it is does not count.
+    A seed that finds something in the house without the plant does not count.
     """
     for seed in seeds:
         with PLANTS[name]():

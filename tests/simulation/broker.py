@@ -1,4 +1,4 @@
-"""A broker in memory, and the way to it. The house speaks to it by its own `Connection`; only the socket is missing."""
+"""A broker in memory, and its connections. The house uses its own `Connection`; only the socket is replaced."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ACCEPTED: Any = SimpleNamespace(is_failure=False)
 
 
 class Wire:
-    """One direction of a connection: what is sent arrives in order, a little later, unless the wire is cut first."""
+    """One direction of a connection: messages arrive in order, a little later, unless the wire is cut first."""
 
     def __init__(self, world: World, name: str) -> None:
         self._world = world
@@ -42,13 +42,13 @@ class Wire:
     def _arrived(self) -> None:
         arrive = self._under_way.popleft()
         if self.cut or self._world.broker.silent:
-            self.cut = True  # what is lost on a TCP connection is followed by nothing
+            self.cut = True  # after a loss nothing more comes on a TCP connection
         else:
             arrive()
 
 
 class SimConnection(Connection):
-    """The house's connection; `_client` takes what paho would send."""
+    """The house's connection; `_client` takes the calls that paho would get."""
 
     def __init__(self, process: Process, settings: MqttSettings, number: int) -> None:
         self.version = Version.V5
@@ -71,7 +71,7 @@ class SimConnection(Connection):
         self._mids = 0
 
     def publish(self, topic: str, payload: Any, qos: int, retain: bool, properties: Any) -> Any:  # type: ignore[override]  # it is paho's
-        """Take what paho would: send it on its way to the broker."""
+        """Take a publish in place of paho, and send it to the broker."""
         self._mids += 1
         mid = self._mids
         self.there.send(lambda: self._broker.published(self, mid, topic, payload, retain=retain))
@@ -88,11 +88,11 @@ class SimConnection(Connection):
         self.back.send(lambda: self.in_process(lambda: self._arrived and self._arrived(arrived)))
 
     def in_process(self, act: Callable[[], object]) -> None:
-        """Do something in the process that has the connection, unless it is dead."""
+        """Call something in the process that has the connection, unless it is dead."""
         self.process.world.loop.call_soon(act, context=self.process.context)
 
     def break_off(self) -> None:
-        """Cut it: what is under way is lost, in both directions."""
+        """Cut it: messages under way are lost, in both directions."""
         self.there.cut = self.back.cut = True
 
         def lose() -> None:
@@ -128,7 +128,7 @@ class SimConnection(Connection):
 
 
 class Broker:
-    """Retains, acknowledges, hands on. `published` is told to the judge at the moment at which the broker has it."""
+    """Retains, acknowledges, hands on. The judge is told of each message the moment the broker has it, by `published`."""
 
     def __init__(self, world: World) -> None:
         self.up = True
@@ -145,7 +145,7 @@ class Broker:
 
     @asynccontextmanager
     async def connect(self, settings: MqttSettings, first: Version) -> AsyncIterator[SimConnection]:
-        """In place of the house's `connect`. Raises aiomqtt.MqttError where the broker is away."""
+        """Stands in for the house's `connect`. Raises aiomqtt.MqttError if the broker is away."""
         process = self._world.current()
         await asyncio.sleep(0.01)
         if self.silent:
@@ -226,6 +226,6 @@ class Broker:
             judge.fail("no state is older than an event before it", f"{gid}: {versions[-1]}, {self.highest[gid]}")
 
     def ask(self, topic: str, payload: bytes) -> None:
-        """Take a message from a device, and hand it to the house, where it listens."""
+        """Take a message from a device, and hand it to the house if it listens."""
         if self.up and not self.silent and self._house is not None and self._house.topics is not None:
             self._house.hand_over(DeviceMessage(topic, payload))

@@ -1,4 +1,4 @@
-"""Who asks: bidders and authors, who repeat what nobody answered, over HTTP as it were, and by devices over MQTT."""
+"""The clients: bidders and authors, who repeat unanswered requests, as if over HTTP, and by devices over MQTT."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from tests.simulation.world import Process, World, told
 PATIENCE = 2.0
 """Seconds after which a client repeats what nobody answered."""
 NEAR_MAX = 12.0
-"""The longest that a step waits for the instant that it wants to be near."""
+"""How long at most a step waits for the instant that it aims at."""
 ANSWER_SECONDS_MAX = 120.0
 LOST: Any = object()
-"""In place of an answer that does not come."""
+"""Stands for an answer that does not come."""
 
 
 class Client:
@@ -49,7 +49,7 @@ class Client:
         self._key = f"k{own:03}"
 
     async def run(self) -> None:
-        """Ask until there is an answer. Returns at once where the lot is not there."""
+        """Ask until there is an answer. Returns at once if the lot does not exist."""
         entry = self._entry
         if isinstance(entry, NewLot):
             answer = await self._ask(self._creation(entry))
@@ -77,7 +77,7 @@ class Client:
         return self._entry.way if isinstance(self._entry, Step) else _PASSES
 
     async def _wait_for(self, gid: str) -> None:
-        """Wait for the instant that the step wants to be near, which may move meanwhile."""
+        """Wait for the instant that the step aims at, which may move meanwhile."""
         assert isinstance(self._entry, Step)
         near, began = self._entry.near, self._world.loop.time()
         while near is not None and self._world.loop.time() - began < NEAR_MAX:
@@ -93,7 +93,7 @@ class Client:
         return lambda process: process.database.write(auctions.create, token, draft(terms), once)
 
     async def _log_out(self, entry: Step) -> None:
-        """End the session, or all of them; a request under way may find its token dead. Then come back."""
+        """End the session, or all of them; a request under way may find its token dead. Then log in again."""
         token = self._tokens[entry.who]
         use_case = accounts.log_out if entry.what == "log out" else accounts.end_all
         self._key = request_key(use_case.__name__, (token,))
@@ -102,7 +102,7 @@ class Client:
             await self._log_in()
 
     async def _log_in(self) -> None:
-        """Get a new token. A try whose answer is lost leaves one that nobody knows."""
+        """Get a new token. A try whose answer is lost leaves a token that no client knows."""
         user = self._world.users[self._who]
         self._key = request_key("issue_token", (user,))
         issued = await self._ask(lambda process: process.database.write(accounts.issue_token, user))
@@ -169,7 +169,7 @@ class Client:
     async def _send(
         self, request: Callable[[Process], Awaitable[Any]], delay: float, key: str | None, *, lost: bool
     ) -> Any:
-        """Send one copy; nothing comes back where it, or the process, is lost. What comes is known to the judge by `key`."""
+        """Send one copy; no answer comes if it, or the process, is lost. The judge knows an answer by `key`."""
         await asyncio.sleep(delay + self._chance.choice((0.0, 0.0, 0.01, 0.03)))
         serving = self._world.serving()
         if lost or not serving:
@@ -184,7 +184,7 @@ class Client:
         return answer
 
     async def _look(self, gid: str) -> None:
-        """Read the auction: never older than the question, and never something that was not committed."""
+        """Read the auction: the answer is never older than the question, and never uncommitted."""
         judge = self._world.judge
         least = max(judge.states[gid])
         answer = await self._attempt(lambda process: process.showing.ask((gid, None)), self._way(), None)

@@ -1,6 +1,6 @@
 """The judge: sees each commit, each message and each answer at the moment it happens, and stops the run at the first breach.
 
-It reads the database by a connection of its own, without anything that a process of the house remembers.
+It reads the database on a separate connection, without any cache of a process of the house.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Breach(Exception):
-    """What does not hold, as `kind`, and how it showed."""
+    """A broken property: its `kind`, and how it showed."""
 
     def __init__(self, kind: str, text: str) -> None:
         super().__init__(kind, text)  # so that it can pass between processes
@@ -51,7 +51,7 @@ class Known:
     watched: Watched = field(default_factory=Watched)
 
     def note(self, history: Iterable[Event]) -> None:
-        """Take in what was added to the log."""
+        """Take in the new events of the log."""
         for event in history:
             self.types.append(event.TYPE)
             if isinstance(event, BidPlaced):
@@ -59,12 +59,12 @@ class Known:
 
 
 class Judge:
-    """See the module. `tell` is called with a `Breach`; `trace` with a line for all that is decided."""
+    """See the module. `tell` is called with a `Breach`; `trace` with a line for each decision."""
 
     def __init__(
         self, begun: Callable[[], Connection], last: Callable[[], int], tell: Callable[[Breach], None]
     ) -> None:
-        """Take how to read the database, and the number of the last row of its log."""
+        """Take the reader of the database, and the number of the last row of its log."""
         self.model = Model()
         self.trace: Callable[[str], None] = lambda _: None
         self.commits = 0
@@ -73,14 +73,14 @@ class Judge:
         self.order: list[tuple[str, int]] = []
         """The same in the order of the log."""
         self.states: dict[str, dict[int, bytes]] = {}
-        """What anybody could see of each auction once a transaction was over, by gid and version."""
+        """The public state of each auction after a transaction, by gid and version."""
         self.known: dict[str, Known] = {}
         self._begun = begun
         self._last = last
         self._tell = tell
         self._last_row = 0
         self._answers: dict[str, list[Any]] = {}
-        """What was decided for each request, by its key: the answer that was committed, or the code of the refusal."""
+        """The decision for each request, by its key: the committed answer, or the code of the refusal."""
 
     def fail(self, kind: str, text: str) -> None:
         """Report that `kind` does not hold."""
@@ -97,7 +97,7 @@ class Judge:
         self._note(use_case, args, error)
 
     def committed(self, use_case: str, args: tuple[Any, ...], answer: Any, now: datetime) -> None:
-        """Take note of a transaction that has just been committed, and look at all that it has changed."""
+        """Take note of a transaction that has just been committed, and check all its changes."""
         self.commits += 1
         self._decide(use_case, args, answer, now)
         self._note(use_case, args, answer)
@@ -118,7 +118,7 @@ class Judge:
             self._answers.setdefault(request_key(use_case, args), []).append(_plain(answer))
 
     def told(self, key: str, answer: Any) -> None:
-        """Take note of what a client was told: only what was decided for it, and an acceptance only once it is committed."""
+        """Take note of an answer to a client: it must be the decision, and an acceptance must be committed."""
         if _plain(answer) not in self._answers.get(key, []):
             self.fail("what is acknowledged is committed", f"{key} was told {_short(answer)}, which was not decided")
 
@@ -173,7 +173,7 @@ class Judge:
             self.payloads[state.gid, state.version] = one.payload
 
     def _agrees(self, known: Known) -> None:
-        """The naive model, fed with the same decisions in the same order, stands where the auction stands."""
+        """The naive model, fed with the same decisions in the same order, has the auction's state."""
         auction = known.auction
         standing = self.model.auctions.get(auction.gid)
         if standing is None:
@@ -184,11 +184,11 @@ class Judge:
             Row(standing.who(people[bid.bidder_id]), units(bid.amount), units(bid.maximum), bid.automatic)
             for bid in known.bids
         ]
-        told = seen(auction, rows, known.types)
-        told["leader"] = None if auction.leader is None else standing.who(people[auction.leader.id])
+        state = seen(auction, rows, known.types)
+        state["leader"] = None if auction.leader is None else standing.who(people[auction.leader.id])
         mine = standing.oracle.seen()
-        if mine != told:
-            differs = {name: (mine[name], told[name]) for name in mine if mine[name] != told[name]}
+        if mine != state:
+            differs = {name: (mine[name], state[name]) for name in mine if mine[name] != state[name]}
             self.fail("the oracle agrees", f"{auction.gid}, (the oracle's, the house's): {differs}")
 
     def unfinished(self, now: datetime) -> list[str]:
@@ -207,7 +207,7 @@ def _event(one: LedgerEvent) -> Event:
 
 
 def request_key(use_case: str, args: tuple[Any, ...]) -> str:
-    """Return the key by which a request other than a bid is known: its Idempotency-Key, or what it asks."""
+    """Return the key by which a request other than a bid is known: its Idempotency-Key, or its content."""
     for value in args:
         key = getattr(value, "key", None)
         if key is not None:

@@ -1,7 +1,7 @@
 """An event loop whose time is virtual: nobody waits, and everything happens in one order, which the seed alone decides.
 
-One thread, no sockets, no sleep: where nothing is left to do now, the time is at once that of the next timer. Whatever a
-process of the house has set going carries its `Strand`, so that a process can be killed between any two steps, as by
+One thread, no sockets, no sleep: if nothing is left to do now, the time jumps to the next timer. Everything that a
+process of the house has started carries its `Strand`, so that a process can be killed between any two steps, as by
 `kill -9` (no `finally` runs), or stand still for a while, as by SIGSTOP.
 """
 
@@ -20,7 +20,7 @@ class StandsStill(Exception):
 
 
 class Strand:
-    """What a process, or one part of it, has set going."""
+    """The tasks and timers of a process, or of one part of it."""
 
     def __init__(self, loop: VirtualLoop, parent: Strand | None = None) -> None:
         self.dead = False
@@ -30,19 +30,19 @@ class Strand:
         self._held: list[events.Handle] = []
 
     def stops(self, handle: events.Handle) -> bool:
-        """Whether a callback must not run now, but when the pause is over; or never, where this is dead."""
+        """Whether a callback must not run now, but after the pause; or never, if this is dead."""
         if self.dead or self._pauses:
             self._held.append(handle)
             return True
         return self.parent is not None and self.parent.stops(handle)
 
     def pause(self, seconds: float) -> None:
-        """Do nothing for a while; what falls due meanwhile is done afterwards, in order."""
+        """Do nothing for a while; callbacks that fall due meanwhile run afterwards, in order."""
         self._pauses += 1
         self._loop.call_later(seconds, self._go_on, context=Context())
 
     def revive(self) -> None:
-        """Neither dead nor standing still any more: what was held back is done, so that it can be ended."""
+        """End the pause or the death: callbacks that were held back run, so that the tasks can be ended."""
         self.dead, self._pauses = False, 0
         self._release()
 
@@ -76,7 +76,7 @@ def _run_unless_stopped(handle: Any, plain: Any) -> None:
 
 
 class VirtualLoop(asyncio.BaseEventLoop):
-    """See the module. `errors` has what nobody caught."""
+    """See the module. `errors` has the uncaught exceptions."""
 
     _ready: Any
     _scheduled: Any
@@ -124,10 +124,10 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return handle
 
     def _process_events(self, event_list: Any) -> None:
-        """There are no sockets."""
+        """Do nothing: there are no sockets."""
 
     def _write_to_self(self) -> None:
-        """There is no other thread to wake it from."""
+        """Do nothing: there is no other thread to wake it from."""
 
     def _note(self, _: Any, context: dict[str, Any]) -> None:
         error = context.get("exception")
@@ -135,7 +135,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
 
 class _NextTimer:
-    """In place of a selector, which waits for sockets until the next timer."""
+    """Stands in for a selector, which waits for sockets until the next timer."""
 
     def __init__(self, loop: VirtualLoop) -> None:
         self._loop = loop

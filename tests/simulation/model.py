@@ -1,6 +1,6 @@
-"""What a house should do, one decision after the other: tokens, Idempotency-Keys, the heartbeat, an `Oracle` for each auction.
+"""The expected house, decision by decision: tokens, Idempotency-Keys, the heartbeat, an `Oracle` for each auction.
 
-It is fed with what the real house decides, in the order of its commits, and says what should have come of it.
+It gets the decisions of the real house, in the order of its commits, and says what each should have been.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Answer = bytes | Refused | None
 
 
 class Differs(Exception):
-    """The house did what it should not have done."""
+    """The house decided otherwise than the model."""
 
 
 @dataclass
@@ -85,7 +85,7 @@ class Model:
 
     tokens: dict[str, Token] = field(default_factory=dict)
     kept: dict[tuple[int, str], tuple[bytes, bytes]] = field(default_factory=dict)
-    """By person and key: what was asked, and the answer."""
+    """By person and key: the request, and the answer."""
     auctions: dict[str, Standing] = field(default_factory=dict)
     heartbeat: datetime | None = None
     people: dict[int, int] = field(default_factory=dict)
@@ -93,7 +93,7 @@ class Model:
     _checked: set[str] = field(default_factory=set)
 
     def decided(self, use_case: str, args: tuple[Any, ...], answer: Any, now: datetime) -> None:
-        """Take in one transaction that was committed, or refused. Raises Differs where it should have gone otherwise."""
+        """Take in one transaction that was committed, or refused. Raises Differs if it should have gone otherwise."""
         match use_case, args:
             case "place_bids", (commands, *_):
                 self._place_bids(commands, answer, now)
@@ -116,7 +116,7 @@ class Model:
             case "settle_due", _:
                 self._settle(now)
             case "sweep", _:
-                # What has expired is gone then, also where the clock is set back afterwards.
+                # Expired tokens are gone then, even if the clock is set back afterwards.
                 for token in self.tokens.values():
                     token.dead = token.dead or now >= token.expires_at
 
@@ -165,12 +165,12 @@ class Model:
     def _same_auction(self, command: BidCommand, answer: bytes) -> None:
         """A bid's first answer shows its auction as it is right after it; a repeat is the same, and was compared."""
         assert command.once is not None
-        told = msgspec.json.decode(answer)
+        answered = msgspec.json.decode(answer)
         standing = self.auctions[command.gid]
         key = f"checked {command.once.key}"
         if key not in self._checked:
             self._checked.add(key)
-            shown = told["auction"]
+            shown = answered["auction"]
             mine = (_wire(standing.oracle.price), len(standing.oracle.rows), standing.oracle.status)
             if mine != (shown["currentBid"], shown["bidCount"], shown["status"]):
                 raise Differs(f"{command.once.key} was told {shown}, and it should be {mine}")
@@ -204,7 +204,7 @@ class Model:
 
 
 def expect(code: str | None, answer: Answer, what: str) -> None:
-    """Raise Differs where `answer` is not what `code` says: a refusal, or None for what is accepted."""
+    """Raise Differs if `answer` is not what `code` says: a refusal, or None for an acceptance."""
     got = refusal_code(answer) if isinstance(answer, Refused) else None
     if got != code:
         raise Differs(f"{what} was {got or 'accepted'}, and should have been {code or 'accepted'}")

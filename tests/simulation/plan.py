@@ -1,7 +1,7 @@
-"""What a seed stands for: who does what and when, and what goes wrong. A plan is data, and each entry of it can be left out.
+"""Plans: a seed's requests with their clients and times, and its faults. A plan is data, and any entry can be left out.
 
-Amounts and instants are relative to the lot as it stands when the entry's turn comes, so that an entry means something whatever
-was left out before it.
+Amounts and instants are relative to the lot as it stands when the entry's turn comes, so that an entry is meaningful
+whichever entries before it were left out.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from tests.bidding.domain.oracle import DEFAULT_TIERS, SECOND, Lot, Soft
 from tests.histories import LEADER, PEOPLE, Relative
 
 BURSTS = 0.4
-"""How many steps follow at the heels of the one before, on the same lot."""
+"""The share of steps that closely follow the one before, on the same lot."""
 REUSES = 0.06
-"""How many bids come with the Idempotency-Key of an earlier one."""
+"""The share of bids that come with the Idempotency-Key of an earlier one."""
 LASTS = 36.0
 """Seconds in which entries begin."""
 
 
 class Trouble(StrEnum):
-    """What can go wrong."""
+    """The kinds of faults."""
 
     KILLED = "killed"
     STOPPED = "stopped in order"
@@ -70,7 +70,7 @@ class Way:
     lost: bool = False
     unanswered: bool = False
     twice: float | None = None
-    """Sent once more after so many seconds, whatever becomes of the first."""
+    """Seconds after which it is sent once more, even if the first copy was answered."""
 
     def __str__(self) -> str:
         words = [
@@ -85,7 +85,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Step:
-    """Somebody asks for something. `near`: once it is time, wait for this instant of the lot."""
+    """A request by somebody. `near`: once it is time, wait for this instant of the lot."""
 
     number: int
     at: float
@@ -98,23 +98,23 @@ class Step:
     changes: tuple[tuple[str, Any], ...] = ()
     way: Way = Way()
     key: int | None = None
-    """The entry whose Idempotency-Key it comes with, if that is not its own."""
+    """The entry whose Idempotency-Key it uses, if not its own."""
 
     def __str__(self) -> str:
         who = "whoever leads" if self.who == LEADER else PEOPLE[self.who]
-        asked = [f"{name} {_near(at)}" for name, at in (("amount", self.amount), ("maximum", self.maximum)) if at]
+        details = [f"{name} {_near(at)}" for name, at in (("amount", self.amount), ("maximum", self.maximum)) if at]
         if self.changes:
-            asked.append(", ".join(f"{name}={value}" for name, value in self.changes))
+            details.append(", ".join(f"{name}={value}" for name, value in self.changes))
         on = f" lot {self.lot}" if self.lot else ""
         when = "" if self.near is None else f" at {_near(self.near)} us"
         way = f" ({self.way})" if str(self.way) else ""
         key = "" if self.key is None else f" under the key of {self.key}"
-        return f"{who}: {self.what}{on}{' ' if asked else ''}{', '.join(asked)}{when}{key}{way}"
+        return f"{who}: {self.what}{on}{' ' if details else ''}{', '.join(details)}{when}{key}{way}"
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Something goes wrong; `seconds` is how long it lasts, or by how much."""
+    """A fault; `seconds` is its duration, or its size."""
 
     number: int
     at: float
@@ -131,7 +131,7 @@ Entry = NewLot | Step | Fault
 
 @dataclass(frozen=True)
 class Plan:
-    """All of a seed. `policies` says what kind of bidder each of `PEOPLE` is."""
+    """The plan of a seed. `policies` says what kind of bidder each of `PEOPLE` is."""
 
     seed: int
     processes: int
@@ -149,7 +149,7 @@ class Plan:
 
 
 def plan(seed: int) -> Plan:
-    """Return what `seed` stands for."""
+    """Return the plan of `seed`."""
     chance = Random(f"plan {seed}")
     processes = chance.choice((1, 2, 2, 3))
     policies = tuple(chance.choice(POLICIES) for _ in PEOPLE)
@@ -182,8 +182,8 @@ def _reusing(seed: int, entries: list[Entry]) -> Iterator[Entry]:
 
 
 POLICIES = ("nibbler", "proxy", "sniper", "jumper", "fool", "keen")
-"""Who bids the least there is, who says a maximum once in a while, who waits for the last moment, who bids far more than
-needed, who bids what is refused, and who raises as soon as they lead."""
+"""The kinds of bidders: one bids the minimum, one names a maximum now and then, one waits for the last moment, one bids far
+too much, one sends bids that are refused, and one raises as soon as they lead."""
 
 
 def _new_lot(chance: Random, lot: int) -> NewLot:
@@ -306,7 +306,7 @@ def _fault(chance: Random, processes: int) -> Fault:
 
 
 def _moment(chance: Random, until: float) -> float:
-    """An instant of hundredths of a second: what is coarse meets by chance."""
+    """An instant in hundredths of a second: coarse instants coincide by chance."""
     return chance.randrange(int(until * 100)) / 100
 
 
@@ -333,7 +333,7 @@ def _terms(lot: Lot) -> str:
 
 
 def absolute(terms: Lot, now: int) -> Lot:
-    """Return terms with the instants that they have when they are handed in at `now`."""
+    """Return terms with their instants if they are sent at `now`."""
     soft = terms.soft_close
     if soft is not None and soft.cap is not None:
         soft = replace(soft, cap=now + soft.cap)

@@ -1,4 +1,4 @@
-"""The properties of the rules (docs/rules.md, "Properties"), each held against one event after the other."""
+"""The properties of the rules (docs/rules.md, "Properties"), each checked against one event after the other."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from saleroom.bidding.domain.events import (
 
 @dataclass
 class Watched:
-    """One auction as its log tells it: the limits that everybody has named, and what has lifted the price."""
+    """One auction as its log tells it: everybody's limits, and the bids that have lifted the price."""
 
     limits: dict[int, tuple[Decimal, int]] = field(default_factory=dict)
     """By bidder: the highest limit, and minus the place in the log where it was named."""
@@ -30,7 +30,7 @@ class Watched:
     closes: int = 0
 
     def faults(self, before: Auction, event: Event, after: Auction, now: datetime) -> Iterator[str]:
-        """Yield what `event` breaks, which was decided at `now` and took the auction from `before` to `after`."""
+        """Yield the properties that `event` breaks; it was decided at `now` and took the auction from `before` to `after`."""
         if before.over:
             yield f"{event.TYPE} after the end"
         self._note(before, event)
@@ -63,7 +63,7 @@ class Watched:
             yield "a raise of one's own limit lifted the price beyond the reserve"
 
     def after_decision(self, auction: Auction, literal: set[Decimal | None]) -> Iterator[str]:
-        """Yield what does not hold once a decision is complete; `literal` are the amounts that were asked for."""
+        """Yield the properties that a complete decision breaks; `literal` are the requested amounts."""
         self.lifts |= literal | {auction.starting_price, auction.reserve_price, auction.buy_now_price}
         if auction.leader is None or auction.current_bid is None:
             return

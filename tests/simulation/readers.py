@@ -1,4 +1,4 @@
-"""Readers of the events, as over server-sent events: cut off by themselves or by a death, they ask on after what they have."""
+"""Readers of the events, as over server-sent events: cut off by themselves or by a death, they ask for the later events."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Reader:
         self._chance = world.chance(f"reader {lot}")
 
     async def run(self) -> None:
-        """Read until the end of the world."""
+        """Read until the simulated world ends."""
         while not self._world.over:
             serving = self._world.serving()
             gid = None if self._lot is None else self._world.gids.get(self._lot)
@@ -50,7 +50,7 @@ class Reader:
         await self._answer(process, close)
 
     async def _answer(self, process: Process, ask: Any) -> Any:
-        """Return what the process answers; None where it dies, or does not know."""
+        """Return the answer of the process; None if it dies, or does not know."""
         future = process.serve(ask)
         while not process.strand.dead:
             await asyncio.wait({future}, timeout=1.0)
@@ -71,7 +71,7 @@ class Reader:
         self._last = EventId(event.gid, event.version)
 
     def lacks(self) -> int:
-        """Return how many events of the log this reader has not got."""
+        """Return how many events of the log this reader lacks."""
         if self._lot is None:
             return len(self._world.judge.order) - self._count
         gid = self._world.gids.get(self._lot)

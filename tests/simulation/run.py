@@ -1,4 +1,4 @@
-"""Runs one plan to its end, and says what was broken first."""
+"""Runs one plan to its end, and reports the first breach."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ from tests.simulation.world import World
 from tests.violations import violations
 
 QUIET_SECONDS_MAX = 260.0
-"""How long after the last entry all that is owed may take; an end may have moved by two minutes."""
+"""How long deliveries may take after the last entry; an end may have moved by two minutes."""
 
 POLL_SECONDS = 2.0
-"""How often the house looks for what it was not told of: less often than it does, as each look takes a while of ours."""
+"""How often the house polls for missed notices: less often than a real one, as each poll takes real time."""
 ROUNDS_MAX = 20
-"""How often all tasks are told to end: one that ends may begin another."""
+"""How many times all tasks are told to end: a task that ends may begin another."""
 
 
 @dataclass
 class Result:
-    """What came of a plan: the first breach or None, what happened, and how much of it."""
+    """The result of a plan: the first breach or None, what happened, and how much of it."""
 
     breach: Breach | None
     lines: list[str] = field(default_factory=list)
@@ -90,7 +90,7 @@ def run(plan: Plan, file: File, *, traces: bool = False) -> Result:
 
 
 async def _live(world: World) -> None:
-    """Let everything happen, then wait until all is quiet, and look at what is left."""
+    """Run all entries, wait until all is quiet, and check the final state."""
     _populate(world)
     for number in range(1, world.plan.processes + 1):
         world.start(number)
@@ -147,7 +147,7 @@ def _populate(world: World) -> None:
 
 
 def _lacking(world: World, readers: list[Reader]) -> Breach | None:
-    """Return what is not as it should be in the end, or None where all is well."""
+    """Return the first fault of the final state, or None if all is well."""
     judge, broker = world.judge, world.broker
     if len(world.serving()) < world.plan.processes:
         return Breach("the house goes on", "a process does not serve")
@@ -207,7 +207,7 @@ def _bury(world: World) -> None:
 
 @contextmanager
 def _without_chance(world: World) -> Iterator[None]:
-    """Replace, in the modules of the house, clocks and chance by the world's, the broker, and the log."""
+    """Replace the clocks, randomness, broker and log in the modules of the house by the world's."""
     chance = world.chance("secrets")
     clock = SimpleNamespace(monotonic=world.loop.time)
     with (
@@ -226,7 +226,7 @@ def _without_chance(world: World) -> Iterator[None]:
 
 
 class _Secrets:
-    """What the standard module of this name has, from the seed."""
+    """A stand-in for the standard module of this name, driven by the seed."""
 
     def __init__(self, chance: Random) -> None:
         self._chance = chance

@@ -1,4 +1,4 @@
-"""From a plan that fails to the least of it that still fails in the same way."""
+"""Shrinks a failing plan to the shortest one that still fails in the same way."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Run = Callable[[Plan], Result]
 
 
 def shrunk(plan: Plan, kind: str, run: Run, seconds_max: float = SECONDS_MAX) -> Plan:
-    """Return `plan` with as little left as still breaks `kind`, as far as that is found within `seconds_max`."""
+    """Return the shortest plan found within `seconds_max` that still breaks `kind`."""
     deadline = time.monotonic() + seconds_max
 
     def still(smaller: Plan) -> bool:
@@ -37,7 +37,7 @@ def shrunk(plan: Plan, kind: str, run: Run, seconds_max: float = SECONDS_MAX) ->
 
 
 def _without_chunks(plan: Plan, size: int) -> Iterator[Plan]:
-    """Yield the plan without some of its entries, the last ones first: what comes after a breach is of no use."""
+    """Yield the plan without some of its entries, the last ones first: entries after a breach do not matter."""
     ordered: list[Entry] = sorted(plan.entries, key=lambda entry: (-entry.at, entry.number))
     for start in range(0, len(ordered), size):
         left = {entry.number for entry in (*ordered[:start], *ordered[start + size :])}
@@ -45,6 +45,6 @@ def _without_chunks(plan: Plan, size: int) -> Iterator[Plan]:
 
 
 def _fewer_processes(plan: Plan, processes: int) -> Plan:
-    """Return the plan on fewer processes, or the same where something goes wrong in one that would be missing."""
+    """Return the plan on fewer processes, or the same if a process that would be missing has a fault."""
     missing = any(getattr(entry, "process", 1) > processes for entry in plan.entries)
     return plan if missing else replace(plan, processes=processes)

@@ -1,7 +1,7 @@
 """The real storage on a real file of SQLite, run inline: each transaction at one instant, its commit a little later.
 
-All processes of a world share the file and its engines: a connection holds nothing beyond its transaction, and what SQLAlchemy
-has once compiled serves every seed.
+All processes of a world share the file and its engines: a connection holds nothing beyond its transaction, and SQLAlchemy's
+compiled statements serve every seed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ HOUSEKEEPING = ("hold", "release", "sweep")
 
 
 class File:
-    """A file of SQLite with the tables, emptied for each seed; in memory, where the machine has a place for that."""
+    """A file of SQLite with the tables, emptied for each seed; in memory, if the machine has a folder for that."""
 
     def __init__(self, within: str | None = None) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="saleroom-simulation-", dir=within or in_memory()))
@@ -58,18 +58,18 @@ class File:
         self._looks = sqlite3.connect(self.path, isolation_level=None)
 
     def begun(self) -> Connection:
-        """Return a connection that has begun to read; it is closed by whoever asks."""
+        """Return a connection that has begun to read; the caller closes it."""
         connection = self.reader.connect()
         connection.begin()
         return connection
 
     def last_row(self) -> int:
-        """Return the number of the last event of the log, 0 where there is none."""
+        """Return the number of the last event of the log, 0 if there is none."""
         assert self._looks is not None
         return int(self._looks.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()[0])
 
     def remove(self) -> None:
-        """Leave nothing behind."""
+        """Remove the file and its folder."""
         self._let_go()
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -81,7 +81,7 @@ class File:
 
 
 class SimDatabase(Database):
-    """The real thing over `Inline`, which learns from it which use case a transaction is for."""
+    """The real database over `Inline`, which learns from it which use case a transaction is for."""
 
     def __init__(self, process: Process) -> None:
         super().__init__(process.world.file.url, clock=process.world.clock)
@@ -99,7 +99,7 @@ class SimDatabase(Database):
 
 
 class Inline(sqlite.Sqlite):
-    """Transactions of one process; what goes wrong in them is what the world has in store for it."""
+    """Transactions of one process, with the faults that the world has planned for it."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -108,7 +108,7 @@ class Inline(sqlite.Sqlite):
         self._open: Connection | None = None
 
     async def run(self, work: Callable[[Connection], R], *, writes: bool, brief: bool) -> R:
-        """Run `work` in a transaction. Raises Unavailable where the world says so."""
+        """Run `work` in a transaction. Raises Unavailable if the world has planned it."""
         self._refuse_if_away()
         if not writes:
             with self._world.file.begun() as connection:
@@ -152,7 +152,7 @@ class Inline(sqlite.Sqlite):
             self.abandon()
 
     async def _before_commit(self, use_case: str, *, matters: bool) -> None:
-        """Let what is in store happen; of what only keeps house nothing would be lost."""
+        """Let a planned fault happen, except in housekeeping, where nothing would be lost."""
         if matters and self._takes(Trouble.CRASH_BEFORE_MARK if use_case in MARKS else Trouble.CRASH_BEFORE_COMMIT):
             await self._die()
         if self._world.database_away or (matters and use_case not in MARKS and self._takes(Trouble.COMMIT_LOST)):
@@ -178,7 +178,7 @@ class Inline(sqlite.Sqlite):
         self.abandon()
 
     def abandon(self) -> None:
-        """Roll back what is not committed."""
+        """Roll back the uncommitted work."""
         connection, self._open = self._open, None
         if connection is not None:
             with suppress(Exception):
@@ -189,7 +189,7 @@ class Inline(sqlite.Sqlite):
             raise Unavailable("no database")
 
     async def _dawdle(self, seconds: tuple[float, ...]) -> None:
-        """Take some time; never is the answer there at once, so that what is ready is done first."""
+        """Take some time; an answer never comes at once, so that other ready work is done first."""
         await asyncio.sleep(self._chance.choice(seconds))
 
     async def close(self) -> None:
@@ -197,7 +197,7 @@ class Inline(sqlite.Sqlite):
 
 
 def in_memory() -> str | None:
-    """Return the folder whose files are in memory, where the machine has one; names in it must be made by `tempfile`."""
+    """Return the folder whose files are in memory, if the machine has one; names in it must be made by `tempfile`."""
     memory = "/dev/shm"  # noqa: S108  # nobody can guess what tempfile calls things there
     return memory if Path(memory).is_dir() else None
 

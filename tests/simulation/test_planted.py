@@ -1,4 +1,4 @@
-"""What is planted is found, and told in few words."""
+"""Planted faults are found, and reported briefly."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from tests.simulation.shrinking import shrunk
 from tests.simulation.storage import File
 
 SEARCHED = 40
-"""So many seeds are tried for each planted fault; most need fewer than five."""
+"""How many seeds are tried for each planted fault; most need fewer than five."""
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def test_each_planted_fault_is_found(name: str, file: File) -> None:
 
 
 def test_a_failing_seed_is_told_in_few_words(file: File) -> None:
-    """What is left of a failing seed breaks the same, has few entries, and a command that replays it."""
+    """A shrunk failing seed breaks the same property, has few entries, and a command replays it."""
     name = "An Idempotency-Key is not kept"
     with PLANTS[name]():
         seed, result = next((seed, one) for seed in range(1, 40) if (one := run(plan(seed), file)).breach is not None)

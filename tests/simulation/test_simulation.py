@@ -1,4 +1,4 @@
-"""The simulator itself: it finds nothing in the house, does the same each time, and says what it found."""
+"""The simulator itself: it finds nothing in the house, does the same each time, and reports what it finds."""
 
 import asyncio
 import re
@@ -51,7 +51,7 @@ def test_a_seed_always_goes_alike(file: File) -> None:
 
 
 def test_shrinking_keeps_what_matters() -> None:
-    """Of many entries the two are left that fail together; what fails otherwise is another matter."""
+    """Of many entries only the two that fail together are left; a plan that fails in another way does not count."""
     whole = plan(2)
     wanted = {whole.entries[3].number, whole.entries[20].number}
 
@@ -63,12 +63,14 @@ def test_shrinking_keeps_what_matters() -> None:
 
 
 def test_the_command_says_what_it_found(capsys: pytest.CaptureFixture[str]) -> None:
-    """The exit code is 0 where nothing was found, 1 where something was, and 2 for words that are none."""
+    """The exit code is 0 if nothing was found, 1 if something was, and 2 for wrong arguments."""
     assert 0 == program.main(["--seeds", "1..2"])
     assert "2 seeds in" in capsys.readouterr().out
     assert 1 == program.main(["--seeds", "1", "--plant", "An Idempotency-Key is not kept"])
-    told = capsys.readouterr().out
-    assert "BROKEN every decision is the one the rules give" in told and "replay: python -m tests.simulation" in told
+    output = capsys.readouterr().out
+    assert (
+        "BROKEN every decision is the one the rules give" in output and "replay: python -m tests.simulation" in output
+    )
     for words in (["--seeds", "none"], ["--seeds", "5..4"], ["--plant", "nothing"]):
         with pytest.raises(SystemExit) as stopped:
             program.main(words)
@@ -77,7 +79,7 @@ def test_the_command_says_what_it_found(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_time_is_virtual() -> None:
-    """An hour passes at once, and whoever waits for nothing is told so."""
+    """An hour passes at once, and a wait that cannot end raises an error."""
     loop = VirtualLoop()
     loop.run_until_complete(asyncio.sleep(3600))
     assert 3600 == loop.time()

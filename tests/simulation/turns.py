@@ -1,4 +1,4 @@
-"""One writer at a time, whichever process it is in: what SQLite's lock and PostgreSQL's row locks come to."""
+"""One writer at a time, in any process: the effect of SQLite's lock and PostgreSQL's row locks."""
 
 from __future__ import annotations
 

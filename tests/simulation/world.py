@@ -1,4 +1,4 @@
-"""The world of one seed: processes of a house on one database, a broker, a clock, and what goes wrong."""
+"""The world of one seed: processes of a house on one database, a broker, a clock, and faults."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _ARMED = frozenset(
 
 
 class World:
-    """See the module. `failed` is done with the first breach; `lines` tells what happened where somebody wants to know."""
+    """See the module. `failed` is done with the first breach; `lines` has a trace of the run if it is wanted."""
 
     def __init__(self, plan: Plan, file: File, loop: VirtualLoop, *, traces: bool = False) -> None:
         self.plan = plan
@@ -60,7 +60,7 @@ class World:
         self.lines: list[str] = []
         self.over = False
         self.calm = False
-        """Once nothing goes wrong any more."""
+        """Whether no more faults come."""
         self.database_away = False
         self.slow_commits = False
         self.turns = Turns()
@@ -84,7 +84,7 @@ class World:
         return T0 + timedelta(seconds=self.loop.time()) + self._offset
 
     def chance(self, name: str) -> random.Random:
-        """Return what decides by chance for `name` alone: leaving out another's entry changes nothing for it."""
+        """Return the random numbers of `name` alone: leaving out another's entry changes nothing for it."""
         return random.Random(f"{self.plan.seed} {name}")
 
     def trace(self, line: str) -> None:
@@ -100,11 +100,11 @@ class World:
             self.failed.set_exception(breach)
 
     def current(self) -> Process:
-        """Return the process in which this is asked."""
+        """Return the process of the current context."""
         return PROCESS.get()
 
     def later(self, at: float, act: Callable[[], object]) -> None:
-        """Have something happen at an instant, outside all processes."""
+        """Schedule a call at an instant, outside all processes."""
         self.loop.call_at(at, act, context=self.context())
 
     def context(self) -> Context:
@@ -114,7 +114,7 @@ class World:
         return context
 
     def start(self, number: int) -> None:
-        """Start process `number` of the house, anew where it has died."""
+        """Start process `number` of the house, or restart it if it has died."""
         if not self.over:
             process = self.processes[number] = Process(self, number, len(self.processes_ever) + 1)
             self.processes_ever.append(process)
@@ -125,7 +125,7 @@ class World:
         return [one for one in self.processes.values() if one.up and number in (None, one.number)]
 
     def strike(self, fault: Fault) -> None:
-        """Let something go wrong."""
+        """Let a fault happen."""
         self.trace(f"{fault}")
         process = self.processes[fault.process]
         what, until = fault.what, self.loop.time() + fault.seconds
@@ -155,7 +155,7 @@ class World:
             self._lasting(what, until)
 
     def _lasting(self, what: Trouble, until: float) -> None:
-        """Begin what ends by itself at `until`, unless the same began once more meanwhile."""
+        """Begin a fault that ends by itself at `until`, unless the same one began again meanwhile."""
         changes: dict[Trouble, tuple[Callable[[], object], Callable[[], object]]] = {
             Trouble.DATABASE_AWAY: (
                 lambda: self._set("database_away", True),
@@ -220,7 +220,7 @@ class Process:
         self._task(self._serve(), self.context)
 
     async def _serve(self) -> None:
-        """As the lifespan in `saleroom.compose` does: what fell due while nobody served comes before the first request."""
+        """As the lifespan in `saleroom.compose` does, first do the work that fell due while no process served."""
         parts = compose._parts(_SETTINGS, self.database, self._closer, self.feed, self.relay)
         self.database.after_commit(CHANGED, lambda _: self._tell_others())
         try:
@@ -259,7 +259,7 @@ class Process:
         self._tasks.append(self.world.loop.create_task(work, context=context))
 
     def serve(self, work: Callable[[Process], Awaitable[Any]]) -> asyncio.Future[Any]:
-        """Do something in this process; the future is never done where the process dies before the answer."""
+        """Do something in this process; the future is never done if the process dies before the answer."""
         future: asyncio.Future[Any] = self.world.loop.create_future()
 
         async def serve() -> None:
@@ -275,7 +275,7 @@ class Process:
         return future
 
     def takes(self, trouble: Trouble) -> bool:
-        """Whether this is in store for the process, here and now."""
+        """Whether this fault is planned for the process, here and now."""
         left = self.armed.get(trouble, 0)
         if left and not self.world.calm:
             self.armed[trouble] = left - 1
@@ -284,7 +284,7 @@ class Process:
         return False
 
     def die(self, seconds: float = RESTARTS) -> None:
-        """End at once, as by `kill -9`, and come again in so many seconds."""
+        """End at once, as by `kill -9`, and restart in so many seconds."""
         if self.strand.dead:
             return
         self.world.trace(f"process {self.name} dies")
@@ -296,7 +296,7 @@ class Process:
         self.world.later(self.world.loop.time() + seconds, lambda: self.world.start(self.number))
 
     def stop(self, seconds: float) -> None:
-        """End as by SIGTERM: finish what is under way, say goodbye to the broker, hand on the lease."""
+        """End as by SIGTERM: finish the work under way, disconnect from the broker, hand on the lease."""
         if not self.up:
             return
         self.up = False
@@ -309,5 +309,5 @@ class Process:
 
 
 def told(error: Exception) -> str:
-    """Return an error with the way it came."""
+    """Return an error with its traceback."""
     return "".join(traceback.format_exception(error))

@@ -24,12 +24,12 @@ def add_people(tx: Transaction) -> None:
     if tx.execute(select(users.c.id).limit(1)).first() is None:
         parties = [party(who) for who in range(len(PEOPLE))]
         tx.execute(insert(users), [{"id": one.id, "username": one.name, "created_at": T0} for one in parties])
-        if tx.dialect == "postgresql":  # whose sequence does not look at what is there
+        if tx.dialect == "postgresql":  # its sequence does not know which numbers are taken
             tx.execute(select(func.setval(func.pg_get_serial_sequence("users", "id"), parties[-1].id)))
 
 
 def add_author(tx: Transaction, name: str | None = None) -> Party:
-    """Store one more person, by a name of their own."""
+    """Store one more person, with an unused name."""
     name = name or unique("author")
     row = {"username": name, "created_at": T0}
     return Party(tx.execute(insert(users).returning(users.c.id), row).scalar_one(), name)

@@ -39,7 +39,7 @@ async def test_waiting_questions_share_a_transaction(database: Database) -> None
 
 
 async def test_no_answer_is_older_than_its_question(database: Database) -> None:
-    """Whoever has just seen a commit sees it in every answer, also where the same question is being answered already."""
+    """A reader that has just seen a commit sees it in every answer, even if the same question is already being answered."""
     shared = SharedRead(database, Census())
     for number in range(1, 21):
         early = [asyncio.create_task(shared.ask("same")) for _ in range(3)]
@@ -58,7 +58,7 @@ async def test_each_question_has_its_own_answer(database: Database) -> None:
 
 
 async def test_who_leaves_takes_nothing_away(database: Database) -> None:
-    """A cancelled question leaves the others who have asked the same one with their answer."""
+    """If one question is cancelled, others that asked the same still get their answer."""
     shared = SharedRead(database, Census())
     gone, stays = (asyncio.create_task(shared.ask("same")) for _ in range(2))
     await asyncio.sleep(0)

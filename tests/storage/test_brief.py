@@ -72,7 +72,7 @@ async def test_a_brief_one_runs_in_the_loops_thread(counted: Database) -> None:
 
 
 async def test_what_fails_is_undone(counted: Database) -> None:
-    """A brief one that breaks leaves nothing behind and holds nobody up."""
+    """A brief use case that raises leaves nothing behind and holds nobody up."""
     with pytest.raises(ZeroDivisionError):
         await counted.write(fail)
     assert 1 == await counted.write(increment_briefly)
@@ -95,7 +95,7 @@ async def test_the_loop_goes_on_where_another_process_writes(counted: Database) 
 
 
 async def test_who_leaves_during_the_commit_breaks_nothing(counted: Database) -> None:
-    """A cancelled write is there or not; whoever writes next finds a sound connection."""
+    """A cancelled write is there or not, and the next write finds a sound connection."""
     for _ in range(20):
         write = asyncio.create_task(counted.write(increment_briefly))
         for _ in range(3):

@@ -45,7 +45,7 @@ async def kept(database: Database) -> Database:
 
 
 def rows(count: int, *, alike: bool = False) -> list[dict[str, Any]]:
-    """So many rows; where they are `alike`, the same value stands in each column but the first."""
+    """Return `count` rows; if they are `alike`, every column but the first has the same value in all of them."""
     return [
         {
             "id": number,
@@ -105,21 +105,21 @@ async def test_an_update_leaves_the_other_rows_alone(kept: Database) -> None:
 
 
 async def test_expressions_hold_for_all_rows(kept: Database) -> None:
-    """A column may come from the database itself."""
+    """The database itself may fill a column."""
     await kept.write(lambda tx: bulk.insert(tx, scratch, [{"id": 1}, {"id": 2}], {"kind": "40 + 2"}))
     assert [42, 42] == [row["kind"] for row in await kept.read(listed)]
 
 
 @pytest.mark.parametrize(("count", "most"), [(1, 1), (64, 1), (512, 1), (511, 9), (1500, 2 + 7)], ids=str)
 async def test_few_statements(kept: Database, statements: list[str], database_kind: str, count: int, most: int) -> None:
-    """One statement on PostgreSQL; on SQLite one for each power of two, up to 512, that makes up the number of rows."""
+    """PostgreSQL gets one statement; SQLite one for each power of two, up to 512, in the number of rows."""
     await kept.write(lambda tx: bulk.insert(tx, scratch, rows(count)))
     inserts = [statement for statement in statements if statement.startswith("INSERT")]
     assert len(inserts) == 1 if database_kind == "postgresql" else len(inserts) <= most
 
 
 async def test_one_of_many(kept: Database, statements: list[str]) -> None:
-    """Any number of values, none too, picks the rows that have one of them, by one and the same statement."""
+    """Any number of values, even zero, picks the rows that have one of them, always by the same statement."""
     await kept.write(lambda tx: bulk.insert(tx, scratch, rows(600)))
 
     def pick(tx: Transaction, column: Any, values: list[Any]) -> list[int]:
@@ -137,7 +137,7 @@ async def test_one_of_many(kept: Database, statements: list[str]) -> None:
 
 
 async def test_one_of_many_pairs(kept: Database) -> None:
-    """Pairs are looked for as pairs: the first of one with the second of another is none."""
+    """Pairs match as pairs: the first of one with the second of another does not match."""
     await kept.write(lambda tx: bulk.insert(tx, scratch, rows(20)))
 
     def pick(tx: Transaction, pairs: list[tuple[int, str]]) -> list[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""What a process remembers is what the database would say, whoever has written it, and nothing that was undone."""
+"""A process's cache agrees with the database, whichever process wrote last, and holds nothing that was rolled back."""
 
 from decimal import Decimal
 
@@ -27,7 +27,7 @@ def bid(tx: Transaction, gid: str, text: str) -> Auction:
 
 
 async def test_what_others_write_is_seen_at_once(open_database: OpenDatabase) -> None:
-    """Two processes that have both remembered an auction each see the other's next bid in their next transaction."""
+    """Two processes have both cached an auction; each sees the other's next bid in its next transaction."""
     here, there = open_database(), open_database()
     gid = (await here.write(sell)).gid
     for number in range(1, 11):
@@ -55,7 +55,7 @@ async def test_what_was_undone_is_not_remembered(database: Database) -> None:
 
 
 async def test_a_known_auction_costs_no_row(database: Database) -> None:
-    """An auction that is remembered is not read again: the very same value comes back, until it changes."""
+    """A cached auction is not read again: the very same value comes back until it changes."""
     gid = (await database.write(sell)).gid
     known = await database.read(auctions.get, gid)
     assert known is await database.read(auctions.get, gid)
@@ -64,7 +64,7 @@ async def test_a_known_auction_costs_no_row(database: Database) -> None:
 
 
 def test_the_oldest_is_forgotten() -> None:
-    """The memory is bounded: what was put in longest ago goes first, and putting it in again renews it."""
+    """The cache is bounded: the entry put in longest ago goes first, and putting it in again renews it."""
     recent: Recent[str] = Recent(2)
     for number, value in ((1, "a"), (2, "b"), (1, "c"), (3, "d")):
         recent.put(number, value)

@@ -1,4 +1,4 @@
-"""Transactions: all or nothing, nothing lost, told after the commit; and the URLs that people write."""
+"""Transactions: all or nothing, nothing lost, hooks after the commit; and the URLs that people write."""
 
 import asyncio
 from collections.abc import Iterator
@@ -62,7 +62,7 @@ async def test_concurrent_increments_lose_nothing(open_database: OpenDatabase) -
 
 
 async def test_a_write_that_raises_leaves_nothing(database: Database) -> None:
-    """What raises is rolled back as a whole, and raised to the caller as it is; the database works on."""
+    """A use case that raises is rolled back as a whole; the caller gets its exception as it is, and the database works on."""
     await database.write(_begin)
 
     def fail(tx: Transaction) -> None:
@@ -78,7 +78,7 @@ async def test_a_write_that_raises_leaves_nothing(database: Database) -> None:
 
 
 async def test_what_lost_a_race_is_tried_again(database: Database) -> None:
-    """A use case that asks for it starts again from a rolled-back state, at most five times."""
+    """A use case that asks to be repeated starts again from a rolled-back state, at most five times."""
     await database.write(_begin)
     tries: list[int] = []
 
@@ -142,7 +142,7 @@ async def test_hooks_run_after_the_commit(database: Database) -> None:
 
 
 async def test_a_reader_sees_what_is_committed(open_database: OpenDatabase) -> None:
-    """What one process has written, another reads at once."""
+    """One process reads at once what another has written."""
     one, other = open_database(), open_database()
     await one.write(_begin)
     await other.write(_increment)
@@ -151,7 +151,7 @@ async def test_a_reader_sees_what_is_committed(open_database: OpenDatabase) -> N
 
 @POSTGRESQL
 async def test_what_a_lost_connection_had_begun_is_begun_again(database: Database) -> None:
-    """A transaction whose connection is ended before its commit is done once more on another one, and works once."""
+    """If its connection ends before the commit, a transaction runs again on another one, and takes effect once."""
     await database.write(_begin)
     counts: list[int] = []
 
@@ -172,7 +172,7 @@ async def test_what_a_lost_connection_had_begun_is_begun_again(database: Databas
 
 @POSTGRESQL
 async def test_a_connection_lost_at_the_commit(database: Database) -> None:
-    """Where the connection is lost while the commit is under way, nothing is done twice: it is Unavailable at once."""
+    """If the connection is lost during the commit, nothing is done twice: Unavailable is raised at once."""
     await database.write(_begin)
     for statement in END_AT_COMMIT:
         await database.write(_order, statement)
@@ -185,7 +185,7 @@ async def test_a_connection_lost_at_the_commit(database: Database) -> None:
 
 @POSTGRESQL
 async def test_connections_that_were_all_ended_are_replaced(open_database: OpenDatabase) -> None:
-    """When the server has ended every connection of the pool, nobody who uses one of them notices."""
+    """When the server has ended every connection of the pool, no user of one notices."""
     database, other = open_database(), open_database()
     at_once = asyncio.Barrier(8)
     await asyncio.gather(*(database.read(lambda _: await_only(at_once.wait())) for _ in range(8)))
@@ -196,7 +196,7 @@ async def test_connections_that_were_all_ended_are_replaced(open_database: OpenD
 
 @POSTGRESQL
 async def test_a_database_that_is_read_only(open_database: OpenDatabase) -> None:
-    """What cannot be written is Unavailable; as soon as it can, it is, by a connection that does not lead to the standby."""
+    """A write that fails is Unavailable; once writes work they succeed, on a connection that is not to the standby."""
     database, admin = open_database(pool_size=1), open_database()
     await database.write(_begin)
     name = make_url(str(database.url)).database
@@ -214,7 +214,7 @@ async def test_a_database_that_is_read_only(open_database: OpenDatabase) -> None
 async def test_a_lock_that_somebody_holds(
     monkeypatch: pytest.MonkeyPatch, database: Database, open_database: OpenDatabase
 ) -> None:
-    """Who waits too long for what somebody else has locked gives up and is told so, and nothing is written."""
+    """A transaction that waits too long for another's lock gives up with an error, and nothing is written."""
     monkeypatch.setattr(postgresql, "LOCK_SECONDS_MAX", 0.1)
     impatient = open_database()
     await database.write(_begin)
@@ -236,7 +236,7 @@ async def test_a_lock_that_somebody_holds(
 
 @POSTGRESQL
 async def test_a_server_without_room_for_another_connection(open_database: OpenDatabase) -> None:
-    """Where the server takes no more connections the database is Unavailable, and there again as soon as it does."""
+    """If the server takes no more connections the database is Unavailable; it is back as soon as the server takes them."""
     database, admin = open_database(), open_database()
     url = database.url.set(drivername="postgresql").render_as_string(hide_password=False)
     taken: list[asyncpg.Connection] = []
@@ -268,7 +268,7 @@ def pooler(database_url: str, tmp_path: Path) -> Iterator[PgBouncer]:
 
 @POSTGRESQL
 async def test_behind_a_pooler(pooler: PgBouncer) -> None:
-    """Behind PgBouncer many transactions at once, by many rows at once too, find their statements and leave none."""
+    """Behind PgBouncer many concurrent transactions, bulk ones too, find their statements and leave none behind."""
     several = [Database(pooler.url, pooled=True) for _ in range(3)]
     await asyncio.gather(*(database.check() for database in several))
     await several[0].write(_begin)
@@ -284,7 +284,7 @@ async def test_behind_a_pooler(pooler: PgBouncer) -> None:
     at_once = asyncio.Barrier(3)
 
     def count_left(tx: Transaction) -> int:
-        await_only(at_once.wait())  # each in a session of its own
+        await_only(at_once.wait())  # each in a separate session
         return int(tx.execute(left).scalar_one())
 
     assert [0, 0, 0] == await asyncio.gather(*(database.read(count_left) for database in several))
@@ -294,7 +294,7 @@ async def test_behind_a_pooler(pooler: PgBouncer) -> None:
 
 @POSTGRESQL
 async def test_a_pooler_that_nobody_named(pooler: PgBouncer, database: Database) -> None:
-    """Behind PgBouncer without the setting the check fails and names it, and so does what goes wrong without the check."""
+    """Behind PgBouncer without the setting the check fails and names it; without the check, the later error names it too."""
     await database.check()
     unsafe = Database(pooler.url, pool_size=1)
     with pytest.raises(Unavailable, match="set database_pooler to transaction"):
@@ -338,7 +338,7 @@ async def test_a_database_that_is_away(url: str) -> None:
 
 
 async def test_a_file_that_is_no_database(tmp_path: Path) -> None:
-    """A file of something else is not opened as an auction house, and is left as it is."""
+    """A file of another program is not opened as an auction house, and is left as it is."""
     file = tmp_path / "letter.db"
     file.write_text("Dear Ada, " * 1000)
     database = Database(f"sqlite:///{file}")
@@ -379,7 +379,7 @@ def test_urls_as_people_write_them(written: str, understood: str) -> None:
     ],
 )
 def test_urls_that_are_none(url: str) -> None:
-    """What is no such URL is an error that says what to write, without the password."""
+    """A URL of any other form is an error that says what to write, without the password."""
     with pytest.raises(ValueError, match=r"sqlite:///|postgresql://") as caught:
         parse_url(url)
     assert "open-sesame" not in str(caught.value)
@@ -387,7 +387,7 @@ def test_urls_that_are_none(url: str) -> None:
 
 
 async def test_an_error_shows_no_parameters(database: Database) -> None:
-    """What a statement was given, such as a digest or a limit, is not in its error, which may be logged."""
+    """A statement's error, which may be logged, does not hold its parameters, such as a digest or a limit."""
 
     def fail(tx: Transaction) -> None:
         tx.execute(text("SELECT no_such_function(:secret)"), {"secret": "a digest"})

@@ -99,7 +99,7 @@ async def test_instants_come_back_aware_and_in_order(kept: Database, ats: list[d
 
 
 async def test_nothing_is_nothing(kept: Database) -> None:
-    """No amount and no instant come back as None."""
+    """A missing amount and a missing instant come back as None."""
     await kept.write(keep, [None], [None])
     row = await kept.read(lambda tx: tx.execute(select(scratch.c.price, scratch.c.at)).one())
     assert (None, None) == tuple(row)

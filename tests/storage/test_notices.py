@@ -51,10 +51,10 @@ async def join(database: Database) -> AsyncIterator[Callable[[], Process]]:
 
 
 async def test_what_one_commits_the_others_hear(join: Callable[[], Process]) -> None:
-    """A notice reaches every other process, and not the one that sent it."""
+    """A notice reaches every process except the one that sent it."""
     one, two = join(), join()
     await asyncio.gather(one.hears(), two.hears())
-    await asyncio.sleep(0.2)  # until both have heard that the other one has come
+    await asyncio.sleep(0.2)  # until each has heard that the other has connected
     before = one.count
     one.notices.announce()
     await two.hears()
@@ -63,7 +63,7 @@ async def test_what_one_commits_the_others_hear(join: Callable[[], Process]) -> 
 
 
 async def test_many_announcements_are_few_notices(join: Callable[[], Process]) -> None:
-    """What is announced while a notice is under way goes with the next one."""
+    """News that is announced while a notice is under way goes with the next one."""
     one, two = join(), join()
     await asyncio.gather(one.hears(), two.hears())
     await asyncio.sleep(0.2)

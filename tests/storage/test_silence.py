@@ -1,4 +1,4 @@
-"""A network that fails without a word, as when a cable is pulled: neither end is told, and each has to notice by itself."""
+"""A network that fails silently, as when a cable is pulled: no packet tells either end, so each must notice by itself."""
 
 import asyncio
 import os
@@ -26,27 +26,27 @@ PORT = 5432
 
 
 class Wire:
-    """A cable between this machine and a network of its own, where a server can be; it needs root."""
+    """A cable between this machine and a separate network namespace, where a server can run; it needs root."""
 
     def __init__(self) -> None:
         number = os.getpid() % 250
         self._ip = need("ip")
         self.space, self._near, self._far = f"saleroom-{number}", f"sr{number}n", f"sr{number}f"
-        self.address, self._own = f"198.18.{number}.2", f"198.18.{number}.1"  # RFC 2544: nobody's
+        self.address, self._own = f"198.18.{number}.2", f"198.18.{number}.1"  # RFC 2544: reserved for tests
         self.network = f"198.18.{number}.0/24"
 
     def lay(self) -> None:
-        """Lay the cable; one that a run has left behind that was killed is in the way."""
+        """Lay the cable, and first remove one that a killed run has left behind."""
         self.remove()
         self._run("netns", "add", self.space)
-        self._run("netns", "exec", self.space, "true")  # not everybody who may make one may go there
+        self._run("netns", "exec", self.space, "true")  # not every user who may make one may enter it
         self._run("link", "add", self._near, "type", "veth", "peer", "name", self._far, "netns", self.space)
         self._run("address", "add", f"{self._own}/24", "dev", self._near)
         self._run("-n", self.space, "address", "add", f"{self.address}/24", "dev", self._far)
         self.mend()
 
     def pull(self, *, near: bool = False) -> None:
-        """Let nothing pass any more, by the far end of the cable or the near one; the other end has no word of it."""
+        """Let nothing pass, by the far end of the cable or the near one; the other end is not told."""
         self._run(*(() if near else ("-n", self.space)), "link", "set", self._near if near else self._far, "down")
 
     def mend(self) -> None:
@@ -78,7 +78,7 @@ def wire() -> Iterator[Wire]:
 
 @pytest.fixture(scope="module")
 def far_server(wire: Wire) -> Iterator[Any]:
-    """A PostgreSQL server at the other end of the cable; by its socket it can be reached around it."""
+    """A PostgreSQL server at the other end of the cable; its socket can be reached without the cable."""
     with embedded_server() as server:
         with (server.pgdata / "pg_hba.conf").open("a") as rules:
             rules.write(f"host all all {wire.network} trust\n")
@@ -101,7 +101,7 @@ def _pg_ctl() -> str:
 async def far_and_near(
     wire: Wire, far_server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[tuple[Database, Database]]:
-    """The same database over the cable, where little patience is had, and around it."""
+    """The same database twice: over the cable with short time limits, and not over it."""
     monkeypatch.setattr(postgresql, "SILENCE_SECONDS_MAX", SILENCE_SECONDS_MAX)
     monkeypatch.setattr(postgresql, "CONNECT_SECONDS_MAX", 5.0)
     far = Database(f"postgresql://postgres@{wire.address}:{PORT}/postgres", pool_size=1)
@@ -111,7 +111,7 @@ async def far_and_near(
         yield far, near
     finally:
         wire.mend()
-        await near.write(lambda tx: tx.execute(END_OTHERS))  # a server at work looks after nobody
+        await near.write(lambda tx: tx.execute(END_OTHERS))  # a busy server does not check its clients
         await near.close()
         await far.close()
 
@@ -131,7 +131,7 @@ def _count(tx: Transaction) -> int:
 
 
 async def test_the_house_notices(wire: Wire, far_and_near: tuple[Database, Database]) -> None:
-    """Who waits for a server that is gone is told so in bounded time, and goes on as soon as it is back."""
+    """A caller that waits for a lost server gets an error in bounded time, and goes on as soon as the server is back."""
     far, near = far_and_near
     await far.write(_increment)
     wire.pull()
@@ -144,7 +144,7 @@ async def test_the_house_notices(wire: Wire, far_and_near: tuple[Database, Datab
 
 
 async def test_a_house_that_only_listens_notices(wire: Wire, far_and_near: tuple[Database, Database]) -> None:
-    """So is who has sent all there was and waits for the answer."""
+    """The same holds for a caller that has sent its whole query and waits for the answer."""
     far, near = far_and_near
     asked = asyncio.Event()
 
@@ -164,7 +164,7 @@ async def test_a_house_that_only_listens_notices(wire: Wire, far_and_near: tuple
 
 
 async def test_the_server_notices(wire: Wire, far_and_near: tuple[Database, Database]) -> None:
-    """What a house has locked that is gone with its machine is free again in bounded time."""
+    """The locks of a house that is lost with its machine are free again in bounded time."""
     far, near = far_and_near
     locked, gone = asyncio.Event(), asyncio.Event()
 

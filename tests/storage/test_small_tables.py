@@ -16,7 +16,7 @@ from tests.storage.rows import add_author
 
 
 async def test_a_lease_has_one_holder(clocked_database: Database, clock: FakeClock) -> None:
-    """Who holds a lease keeps it by renewing; another gets it from the instant it expires, or when it is given back."""
+    """A holder keeps a lease by renewing it; another gets it from the instant it expires, or once it is given back."""
 
     async def hold(holder: str) -> bool:
         return await clocked_database.write(leases.hold, "relay", holder, 10)
@@ -67,7 +67,7 @@ async def test_what_was_accepted_is_kept(clocked_database: Database, clock: Fake
 
 
 async def test_a_key_is_kept_once(database: Database) -> None:
-    """A key that somebody else has had accepted meanwhile makes the loser begin again, and keeps the first answer."""
+    """If another request has used a key meanwhile, the later one begins again, and the key keeps the first answer."""
     ada = (await database.write(add_author)).id
     await database.write(idempotency.add, [_kept(ada, "one")], T0)
     tries = []
@@ -84,7 +84,7 @@ async def test_a_key_is_kept_once(database: Database) -> None:
 
 
 async def test_heartbeats(database: Database) -> None:
-    """A beat tells when the last one was, and never goes back."""
+    """A beat returns the instant of the last one, and never goes back."""
     later, latest = T0 + timedelta(microseconds=1), T0 + timedelta(hours=1)
     assert None is await database.write(heartbeats.beat, T0)
     assert T0 == await database.write(heartbeats.beat, later)
@@ -94,7 +94,7 @@ async def test_heartbeats(database: Database) -> None:
 
 
 async def test_one_process_alone_finds_the_gap(open_database: OpenDatabase) -> None:
-    """When several processes beat at once after a pause, one of them learns of the pause, each time anew."""
+    """When several processes beat at once after a pause, exactly one of them learns of it, after every pause."""
     several = [open_database() for _ in range(4)]
     for one in several:
         await one.write(heartbeats.beat, T0)
@@ -131,7 +131,7 @@ async def test_users(database: Database) -> None:
 
 
 async def test_tokens(database: Database) -> None:
-    """A token identifies its user until the instant it expires, and not at it; a clash is told; sweeping forgets."""
+    """A token identifies its user until the instant it expires, and not at it; a clash is reported; sweeping removes it."""
     ada = await database.write(add_author)
     expires = T0 + timedelta(days=30)
     assert await database.write(accounts.add_token, ada.id, "one", T0)

@@ -60,7 +60,7 @@ async def test_columns(database: Database) -> None:
 
 
 async def test_constraints(database: Database) -> None:
-    """`id` is the primary key, usernames, tokens and gids are unique, and what refers to a user refers to `users.id`."""
+    """`id` is the primary key, usernames, tokens and gids are unique, and every reference to a user is to `users.id`."""
 
     def ask(tx: Transaction) -> tuple[list[Any], list[Any], list[Any]]:
         found = inspect(tx.connection)

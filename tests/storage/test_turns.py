@@ -1,6 +1,6 @@
-"""Whose turn it is: bids and logins have places that nobody else can take, and what nobody waits for any more costs nothing.
+"""Turns: no other work can take the places of bids and logins, and work that nobody waits for any more costs nothing.
 
-Slow statements are planted; what is counted is who was answered, never in which time.
+Slow statements are planted; the tests count the answers, and never measure time.
 """
 
 import asyncio
@@ -28,19 +28,19 @@ _FLOOD = 100
 
 
 class Somebody:
-    """Who asks in a test."""
+    """The askers of a test."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.gone = False
 
     async def key(self) -> str:
-        """What their shares are counted by."""
+        """The keys by which their shares are counted."""
         return self.name
 
 
 def slowly(tx: Transaction) -> None:
-    """Take until somebody ends it."""
+    """Run until somebody ends it."""
     tx.execute(text(_SLOW[tx.dialect]))
 
 
@@ -83,13 +83,13 @@ def reads(database: Database, use_case: Callable[[Transaction], R], somebody: So
 
 
 async def ended(tasks: "list[asyncio.Task[Any]]") -> Counter[str]:
-    """How these have ended, once they have."""
+    """Wait for these, and return how each ended."""
     answers = await asyncio.gather(*tasks, return_exceptions=True)
     return Counter(type(answer).__name__ for answer in answers)
 
 
 async def begun(database: Database, rank: Rank, count: int) -> None:
-    """Return once so many reads of a rank and those below it run."""
+    """Return once `count` reads of a rank and the ranks below it run."""
     async with asyncio.timeout(30):
         while database._reading._taken[rank] < count:
             await asyncio.sleep(0.01)
@@ -97,7 +97,7 @@ async def begun(database: Database, rank: Rank, count: int) -> None:
 
 
 async def test_bids_and_logins_find_a_place_whatever_strangers_ask(database: Database) -> None:
-    """With every place that people can have taken by what never ends, the house and logins still read and write."""
+    """With every place for people taken by work that never ends, the house and logins still read and write."""
     strangers = [Somebody(f"stranger {number}") for number in range(_FLOOD)]
     flood = [reads(database, use_case, one) for one in strangers for use_case in (slowly, search)]
     await begun(database, Rank.ORDINARY, database._reading._most[Rank.ORDINARY])
@@ -128,7 +128,7 @@ async def test_few_searches_run_and_few_wait(database: Database) -> None:
 
 
 async def test_what_nobody_waits_for_is_stopped(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A statement whose client has hung up ends, in the database too, and its place is somebody else's."""
+    """If its client hangs up, a statement ends, in the database too, and its place is free."""
     monkeypatch.setattr(storage, "READ_SECONDS_MAX", 600)
     somebody = Somebody("stranger")
     gone = [reads(database, search, somebody) for _ in range(3)]
@@ -179,7 +179,7 @@ async def test_reads_for_people_have_a_deadline(database: Database, monkeypatch:
 
 
 async def test_the_desk_is_first_in_the_turn(database: Database) -> None:
-    """A write of the house waits for the one that runs and for no other, however many were there before it."""
+    """A write of the house waits for the running write and for no other, however many came before it."""
     order: list[str] = []
 
     def note(name: str) -> Callable[[Transaction], None]:
@@ -204,7 +204,7 @@ async def test_the_desk_is_first_in_the_turn(database: Database) -> None:
 
 
 async def test_one_users_storm_refuses_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where one has filled the line, the next one of theirs is refused, and somebody else is let in and comes next."""
+    """If one user has filled the line, their next request is refused; another user is let in and comes next."""
     monkeypatch.setitem(turns.WAITING_MAX, Rank.ORDINARY, 20)
     gate = Turns(1)
     holder = await gate.take(Rank.HOUSE, None)
@@ -227,7 +227,7 @@ async def test_one_users_storm_refuses_nobody_else(monkeypatch: pytest.MonkeyPat
 
 
 async def test_no_key_has_all_places() -> None:
-    """Of six places for what is ordinary, one user has four at most: a third as anybody, a third by name."""
+    """Of six places for ordinary work, one user has four at most: a third as anybody, a third by name."""
     gate = Turns(10)
     tasks = [asyncio.create_task(gate.take(Rank.ORDINARY, Somebody("storm"))) for _ in range(30)]
     await asyncio.sleep(0.01)
@@ -240,7 +240,7 @@ async def test_no_key_has_all_places() -> None:
 
 @pytest.mark.parametrize("places", [1, 2, 3, 5, 10, 100])
 async def test_every_rank_has_a_place(places: int) -> None:
-    """However few places there are, each rank gets one, and the house one that no other rank has where there are two."""
+    """However few places there are, each rank gets one; if there are two, the house has one that no other rank gets."""
     gate = Turns(places)
     for rank in Rank:
         gate.leave(await gate.take(rank, Somebody("anyone")))
@@ -255,7 +255,7 @@ async def test_every_rank_has_a_place(places: int) -> None:
 
 
 async def test_who_is_cancelled_in_line_gives_their_turn_on() -> None:
-    """A turn that was given to somebody who is cancelled at that moment is the next one's."""
+    """If a waiter is cancelled just as its turn is given, the next one gets the turn."""
     gate = Turns(1)
     holder = await gate.take(Rank.HOUSE, None)
     first, second = (asyncio.create_task(gate.take(Rank.LOGIN, Somebody(name))) for name in "ab")
@@ -271,7 +271,7 @@ async def test_who_is_cancelled_in_line_gives_their_turn_on() -> None:
 
 
 async def test_who_leaves_a_full_line_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those who have hung up do not keep others out."""
+    """Clients that have hung up do not keep others out."""
     monkeypatch.setitem(turns.WAITING_MAX, Rank.COSTLY, 5)
     gate = Turns(1)
     holder = await gate.take(Rank.HOUSE, None)
