@@ -12,7 +12,7 @@ from tests.fixtures_house import House
 from tests.http.proxies import WAYS, dialled, proxied
 from tests.http.test_framing import UPGRADES
 
-REQUESTS = 3_000
+REQUESTS = 10_000
 VICTIMS, ATTACKERS = 4, 3
 """Clients of each kind at each way in."""
 
@@ -74,7 +74,7 @@ class Crowd:
 
 
 def test_answers_are_never_swapped(sqlite_house: House, tmp_path: Path) -> None:
-    """Of 3,000 mixed requests through real proxies, every client gets its own answers, whatever attackers hide in bodies."""
+    """Of 10,000 mixed requests through real proxies, every client gets its own answers, whatever attackers hide in bodies."""
     crowd = Crowd(sqlite_house)
     people: list[threading.Thread] = []
     with contextlib.ExitStack() as stack:
