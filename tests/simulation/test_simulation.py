@@ -16,9 +16,8 @@ from tests.simulation.run import Result, run
 from tests.simulation.shrinking import shrunk
 from tests.simulation.storage import File
 
-BLOCKS = 4
+BLOCKS = 10
 SEEDS_EACH = 10
-"""Forty seeds find each planted fault (test_planted.py). `make simulate` tries as many as one likes."""
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +30,7 @@ def file() -> Iterator[File]:
 
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_no_seed_breaks_the_house(block: int, file: File) -> None:
-    """Whatever fails, in forty seeds: every property holds after every commit, message and answer."""
+    """Whatever fails, in a hundred seeds: every property holds after every commit, message and answer."""
     for seed in range(1 + block * SEEDS_EACH, 1 + (block + 1) * SEEDS_EACH):
         result = run(plan(seed), file)
         assert result.breach is None, f"make simulate SEED={seed}: {result.breach}"
