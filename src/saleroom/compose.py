@@ -62,7 +62,7 @@ from saleroom.site import operations as site_operations
 from saleroom.site.pages import Pages
 from saleroom.site.site import AreaPages, Site
 from saleroom.storage.batching import SharedRead, SharedReads
-from saleroom.storage.database import Database
+from saleroom.storage.database import Database, parse_url, shown_url
 from saleroom.storage.notices import Notices
 
 log = structlog.get_logger()
@@ -344,7 +344,7 @@ def _start_lines(
     mqtt = "off" if broker is None else broker.url if embedded is None else f"{embedded.shown} (embedded)"
     return [
         f"saleroom serves on http://{shown}:{port}{processes}; the API is described at /docs",
-        f"  database  {opening.database(settings).shown}",
+        f"  database  {shown_url(parse_url(settings.database))}",
         f"  mqtt      {mqtt}",
     ]
 

@@ -14,7 +14,7 @@ from saleroom.kernel.errors import Refused
 from saleroom.settings import Settings
 from saleroom.storage import tables as platform_tables
 from saleroom.storage.areas import HouseTables
-from saleroom.storage.database import Database
+from saleroom.storage.database import Database, shown_url
 from saleroom.storage.faults import Unavailable
 from saleroom.storage.migrations import migrate as migrate_tables
 
@@ -42,7 +42,7 @@ def run(settings: Settings, work: Callable[[Database], Awaitable[R]]) -> R:
             await opened.check()
             return await work(opened)
         except Unavailable as error:
-            raise Refused(f"cannot use the database {opened.shown}: {error}") from error
+            raise Refused(f"cannot use the database {shown_url(opened.url)}: {error}") from error
         finally:
             await opened.close()
 

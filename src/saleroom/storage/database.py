@@ -209,10 +209,10 @@ class Database:
         """Close all connections."""
         await self._engine.close()
 
-    @property
-    def shown(self) -> str:
-        """The URL without its password and driver, for people."""
-        return self.url.set(drivername=self.kind).render_as_string(hide_password=True)
+
+def shown_url(url: URL) -> str:
+    """Return a database URL without its password and driver, for people."""
+    return url.set(drivername=url.get_backend_name()).render_as_string(hide_password=True)
 
 
 def parse_url(text: str) -> URL:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from saleroom.kernel.errors import Fault
+from saleroom.kernel.parties import Party
 
 TOKEN_BYTES = 10
 """Random bytes of a token; in standard Base64 with padding they are 16 characters (docs/specification.md, "AuthToken")."""
@@ -27,6 +28,11 @@ class Account(Struct, frozen=True):
     id: int
     username: str
     created_at: datetime
+
+    @property
+    def party(self) -> Party:
+        """The user as every area knows them."""
+        return Party(self.id, self.username)
 
 
 def parse_username(text: str) -> str | Fault:

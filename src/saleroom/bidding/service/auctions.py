@@ -25,7 +25,6 @@ from saleroom.bidding.service.recording import advance, start
 from saleroom.bidding.storage import auctions
 from saleroom.kernel.chain import SEED_BYTES
 from saleroom.kernel.identifiers import GID_BYTES, IdempotencyKey
-from saleroom.kernel.parties import Party
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import TryAgain
 
@@ -52,7 +51,7 @@ def create(
         gid, seed = secrets.token_urlsafe(GID_BYTES), secrets.token_hex(SEED_BYTES)
         if most is not None:
             _refuse_too_many(tx, account, most)
-        event = selling.create(gid, _party(account), draft, tx.now(), seed)
+        event = selling.create(gid, account.party, draft, tx.now(), seed)
         try:
             auction = start(tx, event)
         except IntegrityError as error:
@@ -68,14 +67,14 @@ def amend(tx: Transaction, token: str, gid: str, changes: dict[str, Any], seen: 
     """Change an auction before its first bid and return its JSON. Raises as `domain.selling.amend`, and UnknownAuction."""
     account = authenticate(tx, token)
     auction = lock_one(tx, gid)
-    return _shown(advance(tx, auction, selling.amend(auction, _party(account), changes, tx.now(), seen)))
+    return _shown(advance(tx, auction, selling.amend(auction, account.party, changes, tx.now(), seen)))
 
 
 def cancel(tx: Transaction, token: str, gid: str, seen: Precondition | None = None) -> None:
     """Cancel an auction before its first bid; the row and its history stay. Raises as `domain.selling.cancel`."""
     account = authenticate(tx, token)
     auction = lock_one(tx, gid)
-    advance(tx, auction, selling.cancel(auction, _party(account), tx.now(), seen))
+    advance(tx, auction, selling.cancel(auction, account.party, tx.now(), seen))
 
 
 def close(
@@ -94,7 +93,7 @@ def close(
     auction = lock_one(tx, gid)
 
     def act() -> bytes:
-        author, now = _party(account), tx.now()
+        author, now = account.party, tx.now()
         if ends_at is None:
             return _shown(advance(tx, auction, selling.close_now(auction, author, now, seen)))
         return _shown(advance(tx, auction, selling.announce_end(auction, author, ends_at, now, seen)))
@@ -107,10 +106,6 @@ def _refuse_too_many(tx: Transaction, account: Account, most: int) -> None:
     accounts.lock_user(tx, account.id)
     earlier = auctions.created_before_last(tx, account.id, most)
     selling.refuse_too_many(auctions.count_running(tx, account.id, most), earlier, most, tx.now())
-
-
-def _party(account: Account) -> Party:
-    return Party(account.id, account.username)
 
 
 def _shown(auction: Auction) -> bytes:

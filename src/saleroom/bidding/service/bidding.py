@@ -115,7 +115,7 @@ def buy_now(
     auction = lock_one(tx, gid)
 
     def buy() -> bytes:
-        now, party = tx.now(), Party(buyer.id, buyer.username)
+        now, party = tx.now(), buyer.party
         received = _received(request, now)
         made = steps(auction, bidding.buy_now(auction, party, now, received))
         record(tx, made)

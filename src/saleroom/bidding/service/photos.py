@@ -35,7 +35,6 @@ from saleroom.bidding.service.renditions import FIELD, Renditions
 from saleroom.bidding.storage import photos
 from saleroom.bidding.storage.photos import PhotoFile
 from saleroom.kernel.errors import Fault, Invalid
-from saleroom.kernel.parties import Party
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import TryAgain
 
@@ -132,7 +131,7 @@ def arrange(tx: Transaction, token: str, gid: str, ids: Sequence[str], seen: Pre
     """
     account = authenticate(tx, token)
     auction = lock_one(tx, gid)
-    selling.refuse_unless_amendable(auction, Party(account.id, account.username), tx.now(), seen)
+    selling.refuse_unless_amendable(auction, account.party, tx.now(), seen)
     auction = put_on(tx, account, auction, ids)
     return LotPhotos(auction.tag, photos.of_auction(tx, auction.id))
 
@@ -153,7 +152,7 @@ def put_on(tx: Transaction, account: Account, auction: Auction, ids: Sequence[st
         return auction
     digests = photos.digests(tx, [one.id for one in kept])
     shown = [ShownPhoto(one.photo.id, tuple(ShownFile(*file) for file in digests[one.id])) for one in kept]
-    events = selling.arrange(auction, Party(account.id, account.username), shown, tx.now())
+    events = selling.arrange(auction, account.party, shown, tx.now())
     photos.place(tx, auction.id, kept, tx.now())
     return advance(tx, auction, events)
 

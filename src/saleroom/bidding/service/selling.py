@@ -7,7 +7,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.auction import Auction, begin
@@ -19,7 +18,6 @@ from saleroom.bidding.domain.views import AuctionView, auction_view
 from saleroom.bidding.service import auctions as use_cases
 from saleroom.bidding.service import photos
 from saleroom.bidding.service.lookup import get_one
-from saleroom.kernel.parties import Party
 from saleroom.storage.database import Transaction
 
 
@@ -34,7 +32,7 @@ class Offer(Struct, frozen=True):
 def preview(tx: Transaction, token: str | None, draft: Draft, photo_ids: Sequence[str]) -> Offer:
     """Return the lot that `draft` would become. Raises as `service.auctions.create`."""
     account = authenticate(tx, token)
-    event = selling.create("preview", _party(account), draft, tx.now())
+    event = selling.create("preview", account.party, draft, tx.now())
     return _offer(begin(0, event), photos.own(tx, token or "", photo_ids))
 
 
@@ -49,7 +47,7 @@ def preview_amended(
     """Return the lot that `changes` would make of this one. Raises as `service.auctions.amend`."""
     account = authenticate(tx, token)
     found = get_one(tx, gid)
-    events = selling.amend(found, _party(account), changes, tx.now(), seen)
+    events = selling.amend(found, account.party, changes, tx.now(), seen)
     return _offer(found.after_all(events), photos.own(tx, token or "", photo_ids))
 
 
@@ -64,7 +62,7 @@ def offered(tx: Transaction, token: str | None, gid: str) -> Offer:
 
 def refuse_unless_amendable(tx: Transaction, token: str | None, gid: str) -> None:
     """Raise as `domain.selling.amend` does if the holder of `token` may not change or cancel the lot."""
-    selling.refuse_unless_amendable(get_one(tx, gid), _party(authenticate(tx, token)), tx.now())
+    selling.refuse_unless_amendable(get_one(tx, gid), authenticate(tx, token).party, tx.now())
 
 
 def amend(
@@ -82,7 +80,3 @@ def amend(
 
 def _offer(auction: Auction, pictures: list[Photo]) -> Offer:
     return Offer(auction, auction_view(auction, own=True), pictures)
-
-
-def _party(account: Account) -> Party:
-    return Party(account.id, account.username)

@@ -54,7 +54,7 @@ _PASSING = frozenset(
 """The refusals of a bid that was a moment too late, or came while the house was busy."""
 
 
-class Bidder:
+class DemoBidder:
     """A person who bids as long as the demo runs, `speed` times as often as real people."""
 
     def __init__(

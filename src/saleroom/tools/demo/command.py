@@ -13,11 +13,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from saleroom.kernel.terminal import plain
-from saleroom.tools.demo.bidders import PEOPLE, Bidder
+from saleroom.tools.demo.bidders import PEOPLE, DemoBidder
 from saleroom.tools.demo.catalogue import pieces
 from saleroom.tools.demo.client import DemoClient, Refusal
 from saleroom.tools.demo.market import Lot, LotResult, Market
-from saleroom.tools.demo.sale import SELLERS, Sale
+from saleroom.tools.demo.sale import SELLERS, DemoSale
 from saleroom.tools.demo.server import served
 from saleroom.tools.errors import ToolError
 from saleroom.tools.progress import Progress
@@ -116,7 +116,7 @@ class _Demo:
             tasks.create_task(market.follow())
             await client.clock_set.wait()
             tokens = await self._register(client, [*SELLERS, GUEST])
-            sale = Sale(client, market, pieces(self._options.seed), tokens, self._options.seed, self._options.speed)
+            sale = DemoSale(client, market, pieces(self._options.seed), tokens, self._options.seed, self._options.speed)
             entering = tasks.create_task(self._register(client, [name for name, _ in PEOPLE]))
             await self._furnish(sale)
             for bidder in self._bidders(client, market, await entering):
@@ -134,14 +134,16 @@ class _Demo:
         found = await asyncio.gather(*(client.enter(name, password) for name, password in passwords.items()))
         return dict(zip(names, found, strict=True))
 
-    async def _furnish(self, sale: Sale) -> None:
+    async def _furnish(self, sale: DemoSale) -> None:
         lots = self._options.lots
         with Progress(self._console, quiet_seconds=0) as progress:
             await sale.furnish(lots, lambda ready: progress.report("Putting up lots with their pictures", ready, lots))
 
-    def _bidders(self, client: DemoClient, market: Market, tokens: dict[str, str]) -> list[Bidder]:
+    def _bidders(self, client: DemoClient, market: Market, tokens: dict[str, str]) -> list[DemoBidder]:
         options = self._options
-        return [Bidder(name, kind, tokens[name], client, market, options.seed, options.speed) for name, kind in PEOPLE]
+        return [
+            DemoBidder(name, kind, tokens[name], client, market, options.seed, options.speed) for name, kind in PEOPLE
+        ]
 
     async def _first_bid(self, market: Market) -> None:
         """Wait a moment for a bid, so that a visitor sees one on the page."""
@@ -199,7 +201,7 @@ class _Demo:
             if refusal.code not in ("bid_too_low", "auction_closed"):
                 raise
 
-    async def _go_on(self, sale: Sale) -> None:
+    async def _go_on(self, sale: DemoSale) -> None:
         """Report how each lot ended, and put up another one, without end."""
         while True:
             result = await self._results.get()

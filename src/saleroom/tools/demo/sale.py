@@ -57,7 +57,7 @@ def views(number: int) -> int:
     return len(VIEWS) if number < COMPLETE else 1
 
 
-class Sale:
+class DemoSale:
     """Lots from one catalogue, put up by their sellers (name to token)."""
 
     def __init__(

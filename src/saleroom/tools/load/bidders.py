@@ -75,7 +75,7 @@ class Floor:
             self.taking.remove(gid)
 
 
-class Bidder:
+class LoadBidder:
     """A bidder that goes from lot to lot."""
 
     def __init__(self, name: str, floor: Floor, random: Random) -> None:
@@ -166,7 +166,7 @@ async def watch(floor: Floor, clock: float, random: Random) -> None:
             if view.status == "closed":
                 bidder = random.choice(list(floor.tokens))
                 late = floor.attempt(gid, bidder, (view.price or START) + STEP * 100, None)
-                await Bidder(bidder, floor, random).place(late)
+                await LoadBidder(bidder, floor, random).place(late)
 
     while waiting := [gid for gid in floor.ends if gid not in floor.closed and gid not in floor.open_late]:
         now = time.monotonic() + clock
@@ -185,6 +185,6 @@ async def settle(floor: Floor, random: Random) -> None:
 
     async def again(attempt: Attempt) -> None:
         async with some:
-            await Bidder(attempt.bidder, floor, random).place(attempt)
+            await LoadBidder(attempt.bidder, floor, random).place(attempt)
 
     await asyncio.gather(*(again(attempt) for attempt in floor.client.record.attempts if attempt.unsettled))

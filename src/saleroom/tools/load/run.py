@@ -18,7 +18,7 @@ from msgspec import Struct
 from saleroom.tools.errors import ToolError
 from saleroom.tools.load import answers, checking
 from saleroom.tools.load.answers import AuctionAnswer, HistoryAnswer, MeAnswer, StandingsAnswer, UserAnswer, UsersAnswer
-from saleroom.tools.load.bidders import START, STEP, Bidder, Floor, settle, watch
+from saleroom.tools.load.bidders import START, STEP, Floor, LoadBidder, settle, watch
 from saleroom.tools.load.checking import Verdict, money
 from saleroom.tools.load.client import LoadClient, TimedAnswer, in_words
 from saleroom.tools.load.display import LoadDisplay
@@ -192,7 +192,7 @@ class _Trial:
             ticker = tasks.create_task(self._display.show_bidding(self._figures, floor, clock))
             async with asyncio.TaskGroup() as bidding:
                 for name in floor.tokens:
-                    bidding.create_task(Bidder(name, floor, Random(seeds.random())).run())
+                    bidding.create_task(LoadBidder(name, floor, Random(seeds.random())).run())
                 bidding.create_task(watch(floor, clock, self._random))
             self._figures.stop()
             ticker.cancel()
