@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saleroom.kernel.folding import GRAM_MAX, SOUGHT_MAX, fold, grams, sought
+from saleroom.kernel.folding import GRAM_MAX, SOUGHT_MAX, fold, grams, sought, words
 
 _texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 
@@ -70,14 +70,22 @@ def test_twice_is_once(text: str) -> None:
 def test_a_text_has_the_numbers_of_what_it_contains(before: str, wanted: str, after: str) -> None:
     """A text has all numbers that a search for any part of it looks up, so that no search misses a text."""
     wanted = fold(wanted)
-    assert set(sought(wanted)) <= grams(before + wanted + after)
+    assert set(sought([wanted])) <= grams(before + wanted + after)
 
 
 def test_a_search_looks_up_a_few_numbers() -> None:
     """A search looks up only a few numbers, however long or repetitive it is; an empty search looks up none."""
-    assert [] == sought("")
-    assert [1, 1, 1, 1] == [len(sought(text)) for text in ("a", "ab", "abc", "aaaa")]
-    assert 1 == len(sought("a" * 200))
+    assert [] == sought([])
+    assert [1, 1, 1, 1] == [len(sought([text])) for text in ("a", "ab", "abc", "aaaa")]
+    assert 1 == len(sought(["a" * 200]))
     different = "".join(map(chr, range(0x4E00, 0x4E00 + 200)))
-    assert SOUGHT_MAX // 2 < len(sought(different)) <= SOUGHT_MAX
+    assert SOUGHT_MAX // 2 < len(sought([different])) <= SOUGHT_MAX
     assert GRAM_MAX + (GRAM_MAX - 1) * 2 < len(grams("clocks"))
+
+
+def test_the_words_of_a_search() -> None:
+    """Words are folded, without the marks around them and without those that another one contains; marks alone stay."""
+    assert ["chair", "walnut"] == words("“Walnut”,  (CHAIR) chair? wal")
+    assert ["?"] == words(" ? ")
+    assert [] == words(" \u0301 ")
+    assert ["3.5", "o'neill"] == words("O'Neill 3.5.")

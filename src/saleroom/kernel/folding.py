@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 import unicodedata
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 GRAM_MAX = 3
 """Characters of the longest run that is looked up. Runs of four would give fewer false hits, at twice the cost of writing."""
 SOUGHT_MAX = 24
 """Grams that a search looks up, spread over its text. The text itself is compared afterwards."""
 
+_MARKS = ".,;:!?()[]{}\"'`‘’‚‛“”„«»‹›、。"
+"""Marks of a sentence or a quotation, which may stand around a word."""
 _WHITE = re.compile(r"\s+")
 _LETTERS = {"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ħ": "h", "ł": "l", "ŧ": "t", "\u0131": "i"}
 """Letters that readers take for others with an accent, though Unicode does not decompose them."""
@@ -43,9 +45,18 @@ def grams(folded: str) -> set[int]:
     return {_number(run) for length in range(1, GRAM_MAX + 1) for run in set(_runs(folded, length))}
 
 
-def sought(folded: str) -> list[int]:
-    """Return numbers that every text has that contains this folded one: up to `SOUGHT_MAX`, of its longest runs."""
-    runs = list(dict.fromkeys(_runs(folded, min(len(folded), GRAM_MAX)))) if folded else []
+def words(text: str) -> list[str]:
+    """Return the folded words of a search, each once; a word that another one contains is left out.
+
+    A mark at the edge of a word is not part of it, unless the word is nothing but marks.
+    """
+    found = {part.strip(_MARKS) or part for part in fold(text).split()}
+    return sorted(word for word in found if not any(word in other for other in found - {word}))
+
+
+def sought(words: Iterable[str]) -> list[int]:
+    """Return numbers that every text has that contains these folded words: up to `SOUGHT_MAX`, of their longest runs."""
+    runs = list(dict.fromkeys(run for word in words for run in _runs(word, min(len(word), GRAM_MAX))))
     return [_number(run) for run in runs[:: max(1, -(-len(runs) // SOUGHT_MAX))]]
 
 

@@ -61,7 +61,7 @@ LIST = (
         to="q",
         parse=text(1, QUERY_MAX),
         schema={"type": "string", "minLength": 1, "maxLength": QUERY_MAX},
-        about="Only auctions with this text in name or description, whatever the case and the accents.",
+        about="Only auctions with all these words in name or description, in any order, whatever the case and the accents.",
     ),
     Field(
         name="sort",

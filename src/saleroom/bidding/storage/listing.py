@@ -35,7 +35,7 @@ from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.storage import search_index
 from saleroom.bidding.storage.auctions import NO_END_RANK, PLACE, at_places
 from saleroom.bidding.storage.tables import auctions, events
-from saleroom.kernel.folding import fold
+from saleroom.kernel.folding import words
 from saleroom.storage.database import Transaction
 from saleroom.storage.schema import Snapshot
 
@@ -56,8 +56,8 @@ class Sort(StrEnum):
 
 
 class Filter(Struct, frozen=True, kw_only=True):
-    """Which auctions a list shows; None does not restrict. `text` is looked for in name and description as
-    `domain.folding.fold` compares it: without case and accents.
+    """Which auctions a list shows; None does not restrict. All words of `text` are looked for in name and
+    description, in any order, as `kernel/folding.py` compares them: without case and accents.
 
     `over` asks for those that are closed or cancelled; in a list by end the newest end comes first.
     """
@@ -88,7 +88,7 @@ def page(
 
     Raises ValueError if `after` is not a mark of such a list on this database.
     """
-    looked_for = fold(which.text or "")
+    looked_for = words(which.text or "")
     horizon, parts = _parts(tx, sort, after, _conditions(tx, which, looked_for))
     # All candidates of a search are sorted first, so that only as many texts are read as a page needs.
     ordered = [_ordered(part, sort, None if looked_for else limit + 1) for part in parts]
@@ -108,7 +108,7 @@ def page(
 
 def count(tx: Transaction, which: Filter, limit: int) -> int:
     """Return how many auctions there are, counted no further than to `limit`."""
-    looked_for = fold(which.text or "")
+    looked_for = words(which.text or "")
     found = select(auctions.c.id).where(*_conditions(tx, which, looked_for))
     if looked_for:
         # With an OFFSET it stays whole, so that only the texts of candidates are read.
@@ -221,7 +221,7 @@ def _read_key(sort: Sort, key: str) -> int | Decimal:
     return Decimal(key) if sort is Sort.PRICE else int(key)
 
 
-def _conditions(tx: Transaction, which: Filter, looked_for: str) -> list[ColumnElement[bool]]:
+def _conditions(tx: Transaction, which: Filter, looked_for: list[str]) -> list[ColumnElement[bool]]:
     """Return the conditions of a list, except for the text itself."""
     conditions: list[ColumnElement[bool]] = []
     if which.status is not None:

@@ -1,12 +1,12 @@
 """The search index: the folded text of each auction, and an index of its grams (docs/decisions/0041).
 
-The index finds the auctions that may have a text, and the folded text decides. It is not among `tables.metadata`, as each
+A search is for words, in any order. The index finds the auctions that may have them, and the folded text decides. It is not among `tables.metadata`, as each
 kind of database has another: a GIN index over arrays of numbers, or a table of FTS5 in which the numbers are words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -18,6 +18,7 @@ from sqlalchemy import (
     Select,
     Table,
     Text,
+    and_,
     column,
     delete,
     func,
@@ -104,9 +105,9 @@ def put(tx: Transaction, auction_id: int, name: str, description: str) -> None:
     tx.execute(learn, {"auction_id": auction_id, "words": _words(grams(folded))})
 
 
-def may_have(tx: Transaction, folded: str) -> Select[Any]:
-    """Return a query of the numbers of all auctions whose text may contain `folded`, and of few others."""
-    numbers = sought(folded)
+def may_have(tx: Transaction, words: Sequence[str]) -> Select[Any]:
+    """Return a query of the numbers of all auctions whose text may contain these folded words, and of few others."""
+    numbers = sought(words)
     if tx.dialect == "postgresql":
         return select(_grams.c.auction_id).where(_grams.c.grams.contains(literal(numbers, ARRAY(Integer))))
     found = literal(" AND ".join(_word(number) for number in numbers), Text)
@@ -114,11 +115,11 @@ def may_have(tx: Transaction, folded: str) -> Select[Any]:
     return select(column("rowid", BigInteger)).select_from(index).where(column(INDEX).op("MATCH")(found))
 
 
-def has(tx: Transaction, auction_id: ColumnElement[int], folded: str) -> ColumnElement[bool]:
-    """Return the condition that the text of an auction contains `folded`, as a query that is run for each row."""
+def has(tx: Transaction, auction_id: ColumnElement[int], words: Sequence[str]) -> ColumnElement[bool]:
+    """Return the condition that an auction's text contains all these folded words, as a query that is run for each row."""
     place = func.strpos if tx.dialect == "postgresql" else func.instr
-    found = select(place(texts.c.folded, literal(folded, Text))).where(texts.c.auction_id == auction_id)
-    return found.scalar_subquery() > 0
+    each = and_(*(place(texts.c.folded, literal(word, Text)) > 0 for word in words))
+    return select(each).where(texts.c.auction_id == auction_id).scalar_subquery()
 
 
 def _words(numbers: Iterable[int]) -> str:
