@@ -12,4 +12,4 @@ from saleroom.site.site import Site
 def page_routes() -> list[Route]:
     """Return the routes of all pages."""
     nothing: Any = None
-    return Pages(Site(page_areas(nothing, nothing), nothing, nothing)).routes()
+    return Pages(Site(page_areas(nothing, nothing), nothing, nothing), ()).routes()

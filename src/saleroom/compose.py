@@ -136,7 +136,8 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
 
     areas = page_areas(of_accounts, bidding, registration_open=registrations is not None)
     public_url, currency = settings.public_url, settings.currency
-    pages = Pages(Site(areas, database, authenticate, currency=currency, https=https, public_url=public_url))
+    site = Site(areas, database, authenticate, currency=currency, https=https, public_url=public_url)
+    pages = Pages(site, (endpoint.path for endpoint in ENDPOINTS))
     app = front.build(
         pages.routes(),
         _resources(settings, of_accounts, bidding, health),

@@ -218,3 +218,13 @@ SHOWS_FOCUS = """() => {
     for (let e = document.activeElement; e; e = e.parentElement) around.push(getComputedStyle(e));
     return around.some(style => style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2);
 }"""
+
+
+@pytest.mark.parametrize("path", ["/lots", "/login/", "/nope"])
+def test_a_mistyped_address_leads_on(open_page: OpenPage, path: str) -> None:
+    """An address that a person has mistyped shows a page in the reader's language, with a link to the lots."""
+    page = open_page(path, locale="de-DE")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Diese Seite gibt es nicht")
+    assert [] == list(broken_rules(page))
+    page.get_by_role("link", name="Zu den Losen im Angebot").click()
+    page.wait_for_url("**/")

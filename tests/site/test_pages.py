@@ -27,6 +27,8 @@ MEMBERS = (
 )
 SCREENS = ("/lots/{gid}/screen", "/lots/{sold}/screen")
 PAGES = (*VISITORS, "/lots/{gid}/bids", *MEMBERS, *SCREENS)
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+"""What browsers accept when they open an address."""
 LINKING = ("script", "img", "link")
 BYTES_MAX = 150_000
 """The most bytes of a page as sent, with all that it needs, without photos."""
@@ -85,6 +87,60 @@ def test_an_unknown_lot_is_a_page_of_its_own(house: House, gid: str) -> None:
     missing = Page(httpx.get(f"{house.base}/lots/{gid}"))
     assert 404 == missing.status
     assert "/" in missing.links
+
+
+@pytest.mark.parametrize(
+    ("path", "meant"),
+    [
+        ("/lots", None),
+        ("/login/", "/login"),
+        ("/Register", "/register"),
+        ("/nope", None),
+        ("/Auctions", None),
+        ("/..%2f", None),
+        ("/%00", None),
+        ("/%0a", None),
+        ("/" + quote(HOSTILE), None),
+        ("/ü//", None),
+        ("/" + "a" * 5000, None),
+    ],
+)
+def test_a_mistyped_address_is_a_page(sqlite_house: House, path: str, meant: str | None) -> None:
+    """A browser at an unknown address gets a page in the reader's language, which leads to the lots and to what was meant."""
+    missing = page(sqlite_house, path, Accept=BROWSER, **{"Accept-Language": "de"})
+    assert (404, "Diese Seite gibt es nicht") == (missing.status, missing.heading)
+    main = [link for link in missing.links if not link.startswith(("/language/", "#"))]
+    assert "/" in main
+    assert (meant in main) is (meant is not None)
+    assert {"/login", "/register", "/"} >= {link for link in main if link not in ("/docs", "/sell")}
+
+
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [
+        ("/nope", {}),
+        ("/nope", {"Accept": "application/json"}),
+        ("/nope", {"Accept": "image/avif,image/webp,*/*;q=0.8"}),
+        ("/nope", {"Accept": BROWSER, "X-Requested-With": ""}),
+        ("/nope", {"Accept": BROWSER, "Authorization": "Bearer x"}),
+        ("/auctions/", {"Accept": BROWSER}),
+        ("/auctions/x/y/z", {"Accept": BROWSER}),
+        ("/auctions/AAAAAAAAAAAA", {"Accept": BROWSER}),
+        ("/me/", {"Accept": BROWSER}),
+        ("/openapi.json/x", {"Accept": BROWSER}),
+    ],
+)
+def test_a_program_gets_json(sqlite_house: House, path: str, headers: dict[str, str]) -> None:
+    """A program at an unknown address, and a browser at an address of the API, get the problem in JSON as ever."""
+    answer = httpx.get(sqlite_house.base + path, headers=headers)
+    assert (404, "application/json") == (answer.status_code, answer.headers["content-type"])
+    assert {"message", "code"} <= answer.json().keys()
+
+
+def test_a_form_to_nowhere_is_json(sqlite_house: House) -> None:
+    """Only what is opened to be read becomes a page: another method at an unknown address is refused as ever."""
+    answer = httpx.post(f"{sqlite_house.base}/nope", headers={"Accept": BROWSER, "X-Requested-With": "x"})
+    assert (404, "not_found") == (answer.status_code, answer.json()["code"])
 
 
 @pytest.mark.parametrize("path", PAGES)

@@ -16,7 +16,7 @@ GRAM_MAX = 3
 SOUGHT_MAX = 24
 """Grams that a search looks up, spread over its text. The text itself is compared afterwards."""
 
-_MARKS = ".,;:!?()[]{}\"'`‘’‚‛“”„«»‹›、。"
+_MARKS = ".,;:!?()[]{}\"'`‘’‚‛“”„«»‹›、。"  # noqa: RUF001  # quotation marks of many languages
 """Marks of a sentence or a quotation, which may stand around a word."""
 _WHITE = re.compile(r"\s+")
 _LETTERS = {"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ħ": "h", "ł": "l", "ŧ": "t", "\u0131": "i"}

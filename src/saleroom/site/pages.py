@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Scope
 
 from saleroom.http.problems import NotFound, status_of
+from saleroom.http.requests import SAFE_METHODS, bearer_token, header
 from saleroom.kernel.errors import Refused
 from saleroom.site.assets import PREFIX
 from saleroom.site.language import COOKIE, COOKIE_SECONDS
@@ -18,10 +21,11 @@ _BELOW = ("/language/", "/mine/")
 
 
 class Pages:
-    """The pages of one site."""
+    """The pages of one site, beside an API whose endpoints have the paths `api_paths`."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, api_paths: Iterable[str]) -> None:
         self._site = site
+        self._api_words = {path.split("/")[1] for path in api_paths}
         self._paths = _PATHS.union(*(area.paths for area in site.areas))
         self._below = (*_BELOW, *(prefix for area in site.areas for prefix in area.below))
         self._form_paths = frozenset[str]().union(*(area.form_paths for area in site.areas))
@@ -58,12 +62,32 @@ class Pages:
         return any(area.shows_again(path) for area in self._site.areas)
 
     def answer(self, scope: Scope, refused: Refused) -> Response | None:
-        """Return an error as a page, or None if the address is not a page's."""
+        """Return an error as a page, or None if the address is not a page's and no reader has mistyped it."""
         path = scope["path"]
         is_form = path in self._form_paths and scope["method"] in ("GET", "HEAD")
-        if not (is_form or path in self._paths or path.startswith(self._below)):
+        is_page = is_form or path in self._paths or path.startswith(self._below)
+        if not (is_page or (isinstance(refused, NotFound) and self._is_mistyped(scope))):
             return None
         request = Request(scope)
         heading, advice = self._site.words.problem(self._site.language(request), refused)
-        context = {"heading": heading, "advice": advice, "status": status_of(refused)}
-        return self._site.page(request, "problem.html", None, context, refused=refused, viewer_known=False)
+        meant = path.rstrip("/").lower()
+        context = {
+            "heading": heading,
+            "advice": advice,
+            "status": status_of(refused),
+            "meant": meant if meant != path and meant in self._paths | self._form_paths else None,
+        }
+        # Without a page, the same address answers in JSON to other readers.
+        vary = {} if is_page else {"Vary": "Accept, X-Requested-With, Cookie, Accept-Language, Accept-Encoding"}
+        return self._site.page(
+            request, "problem.html", None, context, refused=refused, viewer_known=False, headers=vary
+        )
+
+    def _is_mistyped(self, scope: Scope) -> bool:
+        """Whether a browser asks for an unknown address to show it, and the API has no such address either."""
+        if scope["method"] not in SAFE_METHODS or bearer_token(scope) is not None:
+            return False
+        if header(scope, b"x-requested-with") is not None or "text/html" not in (header(scope, b"accept") or ""):
+            return False
+        path: str = scope["path"]
+        return path.split("/")[1] not in self._api_words or path.rstrip("/") in self._form_paths

@@ -108,7 +108,7 @@ async def test_as_if_every_text_were_read(database: Database, names: list[str], 
 
 
 async def test_words_are_found_in_any_order_and_in_both_fields(database: Database) -> None:
-    """ "walnut chair" finds "Chair in walnut", and while the last word is typed; a lot without one of the words stays out."""
+    """A search for two words finds lots with both, even while the last is typed; a lot with only one of them stays out."""
 
     def sell(tx: Transaction) -> None:
         author = add_author(tx)

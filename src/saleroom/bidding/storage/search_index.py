@@ -1,7 +1,8 @@
 """The search index: the folded text of each auction, and an index of its grams (docs/decisions/0041).
 
-A search is for words, in any order. The index finds the auctions that may have them, and the folded text decides. It is not among `tables.metadata`, as each
-kind of database has another: a GIN index over arrays of numbers, or a table of FTS5 in which the numbers are words.
+A search is for words, in any order. The index finds the auctions that may have them, and the folded text decides. It is not
+among `tables.metadata`, as each kind of database has another: a GIN index over arrays of numbers, or a table of FTS5 in which
+the numbers are words.
 """
 
 from __future__ import annotations
