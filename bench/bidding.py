@@ -13,7 +13,7 @@ from bench import data, violations, wrk
 from bench.results import Reading
 from bench.servers import House, Program, cpu_seconds
 from bench.stage import Stage
-from bench.violations import EVERYTHING, Since
+from bench.violations import EVERYTHING, SearchStart
 from bench.wrk import Load
 from saleroom.bidding.storage.tables import bids as bid_rows
 
@@ -71,7 +71,7 @@ def on_database(
     auctions: int,
     connections: int = CONNECTIONS,
     workers: int = 1,
-    since: Since = EVERYTHING,
+    since: SearchStart = EVERYTHING,
 ) -> Reading:
     """Return the same for the database at `url`, which may already hold bids. The new bids stay in it.
 

@@ -12,7 +12,7 @@ from bench.bidding import CONNECTIONS, on_database
 from bench.data import AUCTIONS, BIDDERS
 from bench.results import Reading
 from bench.stage import Stage
-from bench.violations import Since
+from bench.violations import SearchStart
 from saleroom.bidding.storage import tables
 from saleroom.kernel.instants import instant
 from saleroom.storage.schema import Instant, Money
@@ -72,7 +72,7 @@ def filled(stage: Stage, kind: str, *, bids: int) -> Reading:
     url = stage.kept(f"filled-{kind}-{fitting}", kind, lambda url: fill(stage, url, fitting // AUCTIONS))
     number = fitting // AUCTIONS
     rows = fitting - AUCTIONS
-    since = Since(number, bids_after=rows, events_after=rows + AUCTIONS)
+    since = SearchStart(number, bids_after=rows, events_after=rows + AUCTIONS)
     found = on_database(stage, url, kind, auctions=AUCTIONS, connections=CONNECTIONS, since=since)
     found.figures["bids_before"] = float(fitting)
     found.note = note

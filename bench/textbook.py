@@ -1,7 +1,7 @@
 """The textbook peer: a careful, ordinary implementation of bids: FastAPI, SQLAlchemy's ORM, one transaction per bid.
 
 The token is checked, the auction's row is locked (`SELECT ... FOR UPDATE`), the bid and its event are stored, and all of it
-is committed before the answer. Served by uvicorn with uvloop and httptools, in one process, like the house.
+is committed before the answer. ServeProcess by uvicorn with uvloop and httptools, in one process, like the house.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, text
 
 
-class Since(Struct, frozen=True):
+class SearchStart(Struct, frozen=True):
     """The start of a search: the bids with this number, and the rows after `bids_after` and `events_after`.
 
     Millions of rows that a bench has written itself need not be read again after every round.
@@ -25,7 +25,7 @@ class Since(Struct, frozen=True):
         return 1 if self.number == 1 else self.number + 1
 
 
-EVERYTHING = Since()
+EVERYTHING = SearchStart()
 
 _RISING = """
 SELECT count(*) FROM (
@@ -120,7 +120,7 @@ _AMOUNT_OF_EVENT = {
 }
 
 
-def find(connection: Connection, since: Since = EVERYTHING) -> dict[str, int]:
+def find(connection: Connection, since: SearchStart = EVERYTHING) -> dict[str, int]:
     """Return the violations in all auctions of a house's database, by kind.
 
     `since` must be such that every auction has exactly one bid with its number, or be EVERYTHING.

@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.process import Client, Served
+from tests.process import Client, ServeProcess
 
-Start = Callable[..., Served]
-Visit = Callable[[Served], Client]
+Start = Callable[..., ServeProcess]
+Visit = Callable[[ServeProcess], Client]
 
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
     """Start houses in the test's folder; MQTT is off unless the test says otherwise."""
-    houses: list[Served] = []
+    houses: list[ServeProcess] = []
 
-    def serve(*arguments: str, **settings: str) -> Served:
-        houses.append(Served(tmp_path, *arguments, **({"mqtt": "off"} | settings)))
+    def serve(*arguments: str, **settings: str) -> ServeProcess:
+        houses.append(ServeProcess(tmp_path, *arguments, **({"mqtt": "off"} | settings)))
         return houses[-1]
 
     yield serve
@@ -30,7 +30,7 @@ def visit() -> Iterator[Visit]:
     """Return a client of a house."""
     clients: list[Client] = []
 
-    def come(house: Served) -> Client:
+    def come(house: ServeProcess) -> Client:
         clients.append(Client(house.url))
         return clients[-1]
 

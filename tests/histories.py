@@ -26,7 +26,7 @@ from tests.bidding.domain.oracle import (
     Oracle,
     Outage,
     Settle,
-    Soft,
+    SoftCloseRule,
 )
 
 T = TypeVar("T")
@@ -136,7 +136,7 @@ _deltas = st.sampled_from(_NEAR) | st.integers(-5_000, 50_000)
 _prices = st.sampled_from(
     (0, 1, 500, 1_000, 9_990, 99_999, 100_000, 1_000_000, 123_456, LIMIT - 1_000, LIMIT)
 ) | st.integers(0, 300_000)
-_soft = st.builds(Soft, st.integers(1, 300), st.integers(1, 300), st.none())
+_soft = st.builds(SoftCloseRule, st.integers(1, 300), st.integers(1, 300), st.none())
 
 
 def _weighted(*choices: tuple[int, st.SearchStrategy[T]]) -> st.SearchStrategy[T]:
@@ -179,9 +179,11 @@ def lots(draw: st.DrawFn) -> Lot:
     starts = draw(st.none() | st.none() | st.integers(-HOUR, HOUR))
     ends = draw(st.none() | st.integers(SECOND, HOUR) | st.integers(SECOND, HOUR))
     ends = None if ends is None else max(starts or 0, 0) + ends
-    soft = draw(st.just(Soft(120, 120)) | st.none() | _soft)
+    soft = draw(st.just(SoftCloseRule(120, 120)) | st.none() | _soft)
     if soft is not None and ends is not None and draw(st.booleans()):
-        soft = Soft(soft.window, soft.extension, ends + draw(st.sampled_from((0, 1, SECOND, MINUTE, 10 * MINUTE))))
+        soft = SoftCloseRule(
+            soft.window, soft.extension, ends + draw(st.sampled_from((0, 1, SECOND, MINUTE, 10 * MINUTE)))
+        )
     return Lot(starting, reserve, buy_now, soft, starts, ends, draw(ladders()))
 
 

@@ -60,7 +60,7 @@ Row = tuple[str, str, str, dict[str, Any]]
 """Name, method, path, and httpx's other arguments."""
 
 
-class Watched(House):
+class LoopWatch(House):
     """A house whose loop records its longest step."""
 
     longest = 0.0
@@ -215,7 +215,7 @@ def query_rows(user: User, gid: str) -> Iterator[Row]:
     yield ("/live of 100 lots", "GET", "/live?lots=" + ",".join(["A" * 60] * 100), {"headers": BROWSER})
 
 
-def measure(house: Watched, client: httpx.Client, row: Row) -> tuple[float, float, int]:
+def measure(house: LoopWatch, client: httpx.Client, row: Row) -> tuple[float, float, int]:
     """Return the longest step of the loop at the first time, the least of those of later times, and the status."""
     _, method, path, more = row
     found = []
@@ -243,7 +243,7 @@ def main(least: float) -> None:
             await database.close()
 
         asyncio.run(made())
-        house = Watched(settings_for(url))
+        house = LoopWatch(settings_for(url))
         house.start()
         user, gid = furnish(house)
         with httpx.Client(base_url=house.base, timeout=60) as client:

@@ -57,7 +57,7 @@ def saleroom(folder: Path, *arguments: str, stdin: str = "", **settings: str) ->
     )
 
 
-class Served:
+class ServeProcess:
     """A running `saleroom serve` on a free port; it serves when this returns."""
 
     program: Sequence[str | Path] = (PROGRAM,)

@@ -16,7 +16,7 @@ from bench import BenchError, data, report, results, violations, wrk
 from bench.measurements import measurement
 from bench.results import Reading, Results
 from bench.rows import CURVES, ROWS, Line, chosen, needed
-from bench.violations import Since
+from bench.violations import SearchStart
 from saleroom.accounts.service import accounts
 from saleroom.accounts.storage import tables as account_tables
 from saleroom.bidding.domain.bidding import BidRequest
@@ -197,7 +197,7 @@ async def test_the_count_may_begin_later(database: Database, database_url: str) 
         third = select(func.min(bids.c.id)).where(bids.c.number == 3).scalar_subquery()
         fourth = select(func.min(events.c.id)).where(events.c.position == 4).scalar_subquery()
         before, events_before = (int(connection.execute(select(number - 1)).scalar_one()) for number in (third, fourth))
-        since = Since(3, bids_after=before, events_after=events_before)
+        since = SearchStart(3, bids_after=before, events_after=events_before)
         clean = violations.find(connection, since)
         connection.execute(delete(bids).where(bids.c.number == 4))
         return clean, violations.find(connection, since)

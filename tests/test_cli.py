@@ -29,7 +29,7 @@ PASSWORD = "correct horse"
 SECONDS_MAX = 30
 
 
-class Done(NamedTuple):
+class CommandResult(NamedTuple):
     """The output and exit code of one command."""
 
     code: int
@@ -37,7 +37,7 @@ class Done(NamedTuple):
     err: str
 
 
-Run = Callable[..., Done]
+Run = Callable[..., CommandResult]
 
 
 def environment() -> dict[str, str]:
@@ -55,10 +55,10 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("NO_COLOR", "1")
 
-    def run(*args: str, stdin: str = "") -> Done:
+    def run(*args: str, stdin: str = "") -> CommandResult:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
         code = main(list(args))
-        return Done(code, *capfd.readouterr())
+        return CommandResult(code, *capfd.readouterr())
 
     return run
 

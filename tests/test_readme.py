@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from saleroom.mqtt.topics import MqttSettings
-from tests.mqtt.equipment import Received, Subscriber
+from tests.mqtt.equipment import PrintedMessage, Subscriber
 from tests.needs import need
-from tests.process import Served, environment
+from tests.process import ServeProcess, environment
 
 README = Path(__file__).parents[1] / "README.md"
 EVENTS = ["auction.created", "bid.placed", "bid.placed", "bid.placed", "auction.closed"]
@@ -32,7 +32,7 @@ class Example:
     def __init__(self, folder: Path) -> None:
         watch, *commands = blocks("A whole auction")
         need("curl")
-        served = Served(folder)
+        served = ServeProcess(folder)
         try:
             words = watch.split()
             assert words[:-1] == ["mosquitto_sub", "-v", "-t"], "the example watches everything under a prefix"
@@ -58,7 +58,7 @@ class Example:
                 subscriber.close()
         finally:
             served.kill()
-        self.messages: list[Received] = subscriber.messages
+        self.messages: list[PrintedMessage] = subscriber.messages
         self.output, self.log = served.output, served.log()
         self.answers: list[dict[str, Any]] = [json.loads(line) for line in self.shell.stdout.splitlines()]
 

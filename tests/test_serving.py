@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from saleroom import serving
-from tests.process import Served, saleroom, wait_until
+from tests.process import ServeProcess, saleroom, wait_until
 
 GONE_SECONDS_MAX = 40.0
 CONNECTIONS = 128
@@ -22,7 +22,7 @@ CONNECTIONS = 128
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 def test_connections_spread_over_the_processes(bare_database_url: str, tmp_path: Path) -> None:
     """If connections come all at once each process gets its share, even the last one to wake up."""
-    house = Served(tmp_path, "--workers", "2", "--mqtt", "off", database=bare_database_url)
+    house = ServeProcess(tmp_path, "--workers", "2", "--mqtt", "off", database=bare_database_url)
     port = int(house.url.rpartition(":")[2])
     with contextlib.ExitStack() as clients:
         try:
@@ -46,7 +46,7 @@ def test_connections_spread_over_the_processes(bare_database_url: str, tmp_path:
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 def test_a_worker_that_dies_is_replaced(bare_database_url: str, tmp_path: Path) -> None:
     """When a worker process is killed the others take all new connections, and soon there is a new one beside them."""
-    house = Served(tmp_path, "--workers", "2", "--mqtt", "off", database=bare_database_url)
+    house = ServeProcess(tmp_path, "--workers", "2", "--mqtt", "off", database=bare_database_url)
     try:
         killed, _ = _workers(house)
         killed.kill()
@@ -71,7 +71,7 @@ def test_two_houses_on_one_port(bare_database_url: str, tmp_path: Path) -> None:
         )
     said = f"saleroom: cannot listen on 127.0.0.1 port {port}: Address already in use; choose another with --host or --port\n"
     assert (1, "", said) == (second.returncode, second.stdout, second.stderr)
-    house = Served(tmp_path, "--workers", "2", "--mqtt", "off", database=bare_database_url)
+    house = ServeProcess(tmp_path, "--workers", "2", "--mqtt", "off", database=bare_database_url)
     try:
         port = int(house.url.rpartition(":")[2])
         third = saleroom(
@@ -87,7 +87,7 @@ def _taken(worker: psutil.Process, port: int) -> int:
     return sum(1 for taken in worker.net_connections("tcp4") if taken.laddr.port == port and taken.raddr)
 
 
-def _listening(house: Served) -> list[psutil.Process]:
+def _listening(house: ServeProcess) -> list[psutil.Process]:
     """Return the worker processes that listen by now."""
     listening = []
     for worker in _workers(house):
@@ -97,7 +97,7 @@ def _listening(house: Served) -> list[psutil.Process]:
     return listening
 
 
-def _workers(house: Served) -> list[psutil.Process]:
+def _workers(house: ServeProcess) -> list[psutil.Process]:
     children = psutil.Process(house.process.pid).children()
     return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
 
@@ -105,7 +105,7 @@ def _workers(house: Served) -> list[psutil.Process]:
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 def test_workers_end_with_their_parent(bare_database_url: str, tmp_path: Path) -> None:
     """A parent that is killed leaves no worker behind: the port is free again for the next start."""
-    house = Served(tmp_path, "--workers", "2", "--mqtt", "off", database=bare_database_url)
+    house = ServeProcess(tmp_path, "--workers", "2", "--mqtt", "off", database=bare_database_url)
     workers = _workers(house)
     try:
         assert 2 == len(workers)
@@ -113,7 +113,7 @@ def test_workers_end_with_their_parent(bare_database_url: str, tmp_path: Path) -
         gone, alive = psutil.wait_procs(workers, timeout=GONE_SECONDS_MAX)
         assert (2, 0) == (len(gone), len(alive))
         port = int(house.url.rpartition(":")[2])
-        again = Served(tmp_path, "--mqtt", "off", "--port", str(port), database=bare_database_url)
+        again = ServeProcess(tmp_path, "--mqtt", "off", "--port", str(port), database=bare_database_url)
         assert 0 == again.terminate()
     finally:
         for worker in workers:

@@ -226,12 +226,12 @@ def main(args: list[str] | None = None) -> int:
     except click.Abort:
         return _failed("stopped", 1)
     except Exception as error:
-        from saleroom.kernel.errors import Refused
+        from saleroom.kernel.errors import Refusal
         from saleroom.settings import SettingsError
 
         if isinstance(error, SettingsError):
             return _failed(str(error), 2)
-        if isinstance(error, Refused | OSError):
+        if isinstance(error, Refusal | OSError):
             return _failed(str(error), 1)
         raise
 

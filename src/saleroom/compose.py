@@ -30,7 +30,7 @@ from saleroom.accounts.web import operations as account_operations
 from saleroom.accounts.web import pages as account_pages
 from saleroom.bidding import api as bidding_api
 from saleroom.bidding.api import asyncapi
-from saleroom.bidding.api.devices import PUBLISHED, CommandHandler
+from saleroom.bidding.api.devices import PUBLICATIONS, CommandHandler
 from saleroom.bidding.api.preconditions import EXPLANATIONS
 from saleroom.bidding.api.vocabulary import VOCABULARY as BIDDING
 from saleroom.bidding.service import reading, signing
@@ -54,7 +54,7 @@ from saleroom.http.guard import SecurityHeaders
 from saleroom.http.health import HEALTH, HealthServices
 from saleroom.http.protocol import Http
 from saleroom.http.secret import HouseSecret
-from saleroom.kernel.errors import Refused
+from saleroom.kernel.errors import Refusal
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings, Version
 from saleroom.settings import Settings
@@ -110,7 +110,7 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
         load_key=load_key,
     )
     bidding = _bidding(settings, database, key, tokens, Cursors(secret))
-    relay = None if broker is None else Relay(database, PUBLISHED, broker, CommandHandler(bidding, broker.prefix))
+    relay = None if broker is None else Relay(database, PUBLICATIONS, broker, CommandHandler(bidding, broker.prefix))
     owed = SharedRead(database, LOG.owed_counts)
     health = HealthServices(
         broker=lambda: "off" if relay is None else relay.status,
@@ -253,7 +253,7 @@ def worker() -> ASGIApp:
 def serve(settings: Settings) -> int:
     """Bring the tables up to date, serve until SIGTERM or SIGINT, finish the requests under way; return the exit code.
 
-    Raises Refused or OSError, with a message for people, if the house cannot start.
+    Raises Refusal or OSError, with a message for people, if the house cannot start.
     """
     logs.configure(settings.log_level, settings.log_format)
     opening.run(settings, partial(_prepare, key_file=settings.signing_key_file))
@@ -278,7 +278,7 @@ def serve(settings: Settings) -> int:
 
 
 def _broker(settings: Settings) -> MqttSettings | None:
-    """Return how to reach the broker, or None if MQTT is off. Raises Refused for a setting that cannot be used."""
+    """Return how to reach the broker, or None if MQTT is off. Raises Refusal for a setting that cannot be used."""
     if settings.mqtt == "off":
         return None
     url = settings.mqtt
@@ -295,7 +295,7 @@ def _broker(settings: Settings) -> MqttSettings | None:
             version=Version(settings.mqtt_version),
         )
     except ValueError as error:
-        raise Refused(f"mqtt: {error}") from error
+        raise Refusal(f"mqtt: {error}") from error
 
 
 def _embedded(settings: Settings) -> EmbeddedBroker:

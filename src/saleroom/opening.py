@@ -10,7 +10,7 @@ from alembic.util import CommandError
 
 from saleroom.accounts.storage import area_tables as account_tables
 from saleroom.bidding.storage import area_tables as bidding_tables
-from saleroom.kernel.errors import Refused
+from saleroom.kernel.errors import Refusal
 from saleroom.settings import Settings
 from saleroom.storage import tables as platform_tables
 from saleroom.storage.areas import HouseTables
@@ -25,16 +25,16 @@ R = TypeVar("R")
 
 
 def database(settings: Settings) -> Database:
-    """Return the database that the settings name. Raises Refused for a URL that cannot be used."""
+    """Return the database that the settings name. Raises Refusal for a URL that cannot be used."""
     try:
         pooled = settings.database_pooler == "transaction"
         return Database(settings.database, pool_size=settings.database_pool_size, pooled=pooled)
     except ValueError as error:
-        raise Refused(f"database: {error}") from error
+        raise Refusal(f"database: {error}") from error
 
 
 def run(settings: Settings, work: Callable[[Database], Awaitable[R]]) -> R:
-    """Do `work` on the database outside the service. Raises Refused if the database cannot be used."""
+    """Do `work` on the database outside the service. Raises Refusal if the database cannot be used."""
 
     async def on_a_database() -> R:
         opened = database(settings)
@@ -42,7 +42,7 @@ def run(settings: Settings, work: Callable[[Database], Awaitable[R]]) -> R:
             await opened.check()
             return await work(opened)
         except Unavailable as error:
-            raise Refused(f"cannot use the database {shown_url(opened.url)}: {error}") from error
+            raise Refusal(f"cannot use the database {shown_url(opened.url)}: {error}") from error
         finally:
             await opened.close()
 
@@ -50,14 +50,14 @@ def run(settings: Settings, work: Callable[[Database], Awaitable[R]]) -> R:
 
 
 async def with_tables(database: Database, revision: str = "head") -> str:
-    """Bring the tables to `revision` and return the one reached. Raises Refused if it is unknown."""
+    """Bring the tables to `revision` and return the one reached. Raises Refusal if it is unknown."""
     try:
         return await database.write(migrate_tables, revision)
     except CommandError as error:
-        raise Refused(f"cannot bring the tables to revision {revision}: {error}") from error
+        raise Refusal(f"cannot bring the tables to revision {revision}: {error}") from error
 
 
 def migrate(settings: Settings, revision: str = "head") -> str:
-    """Bring the tables to `revision` and return a line that says so. Raises Refused, also for an unknown revision."""
+    """Bring the tables to `revision` and return a line that says so. Raises Refusal, also for an unknown revision."""
     reached = run(settings, lambda database: with_tables(database, revision))
     return f"The tables are at revision {reached}."

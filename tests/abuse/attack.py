@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 
 from tests.faults import mortal
-from tests.process import PASSWORD, Client, Served
+from tests.process import PASSWORD, Client, ServeProcess
 
 HERE, THERE, ELSEWHERE, PROXY = "127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4"
 """Addresses of this machine: for a house they are different ones."""
@@ -34,7 +34,7 @@ HASTE = {
 """The same house with less patience, so that a test need not wait for it."""
 
 
-class Hasty(Served):
+class HastyHouse(ServeProcess):
     """A house without patience; a setting is given as for any other."""
 
     program: Sequence[str | Path] = (sys.executable, str(mortal.__file__))
@@ -45,7 +45,7 @@ class Hasty(Served):
         self.port = int(self.url.rpartition(":")[2])
 
 
-def dial(house: Hasty, source: str = THERE, receive_bytes: int = 0) -> socket.socket:
+def dial(house: HastyHouse, source: str = THERE, receive_bytes: int = 0) -> socket.socket:
     """Connect from an address of this machine, with a small receive buffer if `receive_bytes` is given."""
     connection = socket.socket()
     connection.settimeout(60)
@@ -65,7 +65,7 @@ def rest(connection: socket.socket) -> bytes:
     return answer
 
 
-def asked(house: Hasty, request: bytes, source: str = THERE) -> bytes:
+def asked(house: HastyHouse, request: bytes, source: str = THERE) -> bytes:
     """Return the house's answer to these bytes until it hangs up."""
     with dial(house, source) as connection:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
@@ -73,7 +73,7 @@ def asked(house: Hasty, request: bytes, source: str = THERE) -> bytes:
         return rest(connection)
 
 
-def client(house: Served, source: str) -> httpx.Client:
+def client(house: ServeProcess, source: str) -> httpx.Client:
     """Return an HTTP client at an address of this machine."""
     transport = httpx.HTTPTransport(local_address=source, verify=NO_TLS)
     return httpx.Client(base_url=house.url, transport=transport, headers={"X-Requested-With": "test"}, timeout=30)
@@ -88,7 +88,7 @@ _numbers = count(1)
 
 
 @contextlib.contextmanager
-def sale(house: Served) -> Iterator[None]:
+def sale(house: ServeProcess) -> Iterator[None]:
     """Have somebody bid all the time, from another address. Every bid must be taken, and at least half of them at once."""
     people = Client(house.url)
     number = next(_numbers)

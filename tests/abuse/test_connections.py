@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.abuse.attack import ELSEWHERE, HASTE, HERE, PROXY, THERE, Hasty, asked, client, dial, rest, sale
+from tests.abuse.attack import ELSEWHERE, HASTE, HERE, PROXY, THERE, HastyHouse, asked, client, dial, rest, sale
 from tests.process import wait_until
 
 MANY = 100
@@ -28,9 +28,9 @@ PATIENCE_SECONDS = 60.0
 
 
 @pytest.fixture(scope="module")
-def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hasty]:
+def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HastyHouse]:
     """A house for all of these tests."""
-    house = Hasty(
+    house = HastyHouse(
         tmp_path_factory.mktemp("abuse"),
         connections_max=str(ALL_MAX),
         connections_per_address_max=str(EACH_MAX),
@@ -40,13 +40,13 @@ def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hasty]:
     house.kill()
 
 
-def held(house: Hasty, source: str = THERE) -> int:
+def held(house: HastyHouse, source: str = THERE) -> int:
     """Return how many connections of an address the process of the house holds."""
     open_now = psutil.Process(house.process.pid).net_connections("tcp4")
     return sum(1 for one in open_now if one.raddr and one.raddr.ip == source)
 
 
-def kept(house: Hasty, source: str = THERE) -> int:
+def kept(house: HastyHouse, source: str = THERE) -> int:
     """Return how many connections the house or the kernel still keeps, including those that wait to be read."""
     all_now = psutil.net_connections("tcp4")
     return sum(
@@ -79,7 +79,7 @@ TRICKLES = {
 }
 
 
-def test_what_trickles_in_ends(hasty: Hasty) -> None:
+def test_what_trickles_in_ends(hasty: HastyHouse) -> None:
     """Connections that send a byte now and then, anywhere in a request, are all closed; bids are taken meanwhile."""
     with sale(hasty), ExitStack() as stack:
         trickling = {}
@@ -93,7 +93,7 @@ def test_what_trickles_in_ends(hasty: Hasty) -> None:
     wait_until(lambda: held(hasty) == 0)
 
 
-def test_a_head_that_does_not_arrive_is_told(hasty: Hasty) -> None:
+def test_a_head_that_does_not_arrive_is_told(hasty: HastyHouse) -> None:
     """A client that stops inside a head is answered 408 in JSON; one that sends nothing is just cut off."""
     head, _, body = asked(hasty, GET + b"X-Half: ").partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
@@ -102,7 +102,7 @@ def test_a_head_that_does_not_arrive_is_told(hasty: Hasty) -> None:
     assert b"" == asked(hasty, b"")
 
 
-def test_silent_connections_end(hasty: Hasty) -> None:
+def test_silent_connections_end(hasty: HastyHouse) -> None:
     """Connections without a request do not stay, and neither do idle ones; bids are taken meanwhile."""
     with sale(hasty), ExitStack() as stack:
         silent = [stack.enter_context(dial(hasty)) for _ in range(MANY)]
@@ -112,7 +112,7 @@ def test_silent_connections_end(hasty: Hasty) -> None:
         assert {b""} == {rest(connection) for connection in [*silent, idle]}
 
 
-def test_a_slow_but_honest_client_is_served(hasty: Hasty) -> None:
+def test_a_slow_but_honest_client_is_served(hasty: HastyHouse) -> None:
     """The time limit is for each head: a connection stays as long as whole requests come over it."""
     with dial(hasty) as connection:
         for _ in range(4):
@@ -127,7 +127,7 @@ def test_a_slow_but_honest_client_is_served(hasty: Hasty) -> None:
     [("/assets/vendor/swagger-ui-bundle.js", b""), ("/openapi.json", b"Connection: close\r\n")],
     ids=["a large one", "a small and last one"],
 )
-def test_who_does_not_read_is_hung_up_on(hasty: Hasty, path: str, more: bytes) -> None:
+def test_who_does_not_read_is_hung_up_on(hasty: HastyHouse, path: str, more: bytes) -> None:
     """An answer of any size is not kept for readers that take nothing of it; bids are taken meanwhile."""
     with sale(hasty), ExitStack() as stack:
         for _ in range(20):
@@ -137,7 +137,7 @@ def test_who_does_not_read_is_hung_up_on(hasty: Hasty, path: str, more: bytes) -
         wait_until(lambda: kept(hasty) == 0)
 
 
-def test_who_reads_next_to_nothing_is_hung_up_on(hasty: Hasty) -> None:
+def test_who_reads_next_to_nothing_is_hung_up_on(hasty: HastyHouse) -> None:
     """A reader that takes a little, enough for the kernel but less than the house asks, is cut off too."""
     with ExitStack() as stack:
         readers = [stack.enter_context(dial(hasty, receive_bytes=4096)) for _ in range(5)]
@@ -160,7 +160,7 @@ def test_who_reads_slowly_gets_everything(tmp_path: Path) -> None:
     The kernel keeps up to 4 MB for a reader, and asks the house for more once a third of that has been taken: here each
     half second. A reader that a busy machine holds up catches up.
     """
-    house = Hasty(tmp_path, test_constants=json.dumps(HASTE | STEADY))
+    house = HastyHouse(tmp_path, test_constants=json.dumps(HASTE | STEADY))
     with dial(house, receive_bytes=65_536) as connection:
         connection.sendall(LARGE * 11 + LARGE.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
         answer, began = bytearray(), time.monotonic()
@@ -174,7 +174,7 @@ def test_who_reads_slowly_gets_everything(tmp_path: Path) -> None:
     assert 12 * int(found[1]) < len(answer) < 12 * (int(found[1]) + 2000)
 
 
-def test_one_address_has_its_share(hasty: Hasty) -> None:
+def test_one_address_has_its_share(hasty: HastyHouse) -> None:
     """Beyond the limit of an address its connection gets an error and ends; others come in, and it does once some end."""
     with sale(hasty), ExitStack() as stack:
         taken = [stack.enter_context(dial(hasty)) for _ in range(EACH_MAX)]
@@ -190,7 +190,7 @@ def test_one_address_has_its_share(hasty: Hasty) -> None:
     assert "too many from one network" in hasty.log()
 
 
-def test_all_together_have_their_share(hasty: Hasty) -> None:
+def test_all_together_have_their_share(hasty: HastyHouse) -> None:
     """Beyond the total limit nobody comes in; a trusted proxy has no separate limit. Open connections go on with the sale."""
     with client(hasty, HERE) as known:
         assert 200 == known.get("/healthz").status_code
@@ -204,15 +204,15 @@ def test_all_together_have_their_share(hasty: Hasty) -> None:
     assert "too many in all" in hasty.log()
 
 
-class Narrow(Hasty):
+class NarrowHouse(HastyHouse):
     """A house that may open few files."""
 
-    program = ("prlimit", "--nofile=400:400", *Hasty.program)
+    program = ("prlimit", "--nofile=400:400", *HastyHouse.program)
 
 
 def test_files_are_left_for_the_database(tmp_path: Path) -> None:
     """However many connections come, some file descriptors are kept from them: bids are still written."""
-    house = Narrow(tmp_path, connections_per_address_max="1000")
+    house = NarrowHouse(tmp_path, connections_per_address_max="1000")
     try:
         with sale(house), ExitStack() as stack:
             for _ in range(450):

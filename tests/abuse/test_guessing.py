@@ -10,7 +10,7 @@ import pytest
 from saleroom.accounts.service.accounts import FAILED_LOGINS_PER_HOUR
 from saleroom.accounts.service.throttle import FREE_FAILURES
 from saleroom.settings import Settings
-from tests.abuse.attack import ELSEWHERE, HERE, PROXY, THERE, Hasty, client, credentials, sale
+from tests.abuse.attack import ELSEWHERE, HERE, PROXY, THERE, HastyHouse, client, credentials, sale
 from tests.process import PASSWORD
 
 FAILURES_MAX = 30
@@ -21,9 +21,9 @@ BOTS = [f"127.0.1.{number}" for number in range(1, 41)]
 
 
 @pytest.fixture(scope="module")
-def guessed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hasty]:
+def guessed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HastyHouse]:
     """A house for all of these tests, where ada and bob have accounts."""
-    house = Hasty(
+    house = HastyHouse(
         tmp_path_factory.mktemp("guessed"),
         failed_logins_per_hour=str(FAILURES_MAX),
         registrations_per_hour=str(REGISTRATIONS_MAX),
@@ -47,7 +47,7 @@ def test_the_default_is_the_one_of_the_settings() -> None:
     assert FAILED_LOGINS_PER_HOUR == Settings.model_fields["failed_logins_per_hour"].default
 
 
-def test_a_list_of_names_is_tried_from_one_address(guessed: Hasty) -> None:
+def test_a_list_of_names_is_tried_from_one_address(guessed: HastyHouse) -> None:
     """An address gets few tries of thousands of passwords; a user known there still logs in, any other from elsewhere."""
     with client(guessed, THERE) as hall, client(guessed, ELSEWHERE) as home, sale(guessed):
         assert 200 == hall.post("/login", **credentials("ada")).status_code
@@ -61,7 +61,7 @@ def test_a_list_of_names_is_tried_from_one_address(guessed: Hasty) -> None:
         assert 200 == home.post("/login", **credentials("bob")).status_code
 
 
-def test_one_name_is_tried_from_many_addresses(guessed: Hasty) -> None:
+def test_one_name_is_tried_from_many_addresses(guessed: HastyHouse) -> None:
     """Each address has five tries and then waits; the owner of the name logs in from another address as usual."""
     with sale(guessed), client(guessed, "127.0.2.1") as owner, ThreadPoolExecutor(4) as pool:
 
@@ -75,7 +75,7 @@ def test_one_name_is_tried_from_many_addresses(guessed: Hasty) -> None:
         assert 200 == owner.post("/login", **credentials("bob")).status_code
 
 
-def test_tries_at_once_do_not_share_a_delay(guessed: Hasty) -> None:
+def test_tries_at_once_do_not_share_a_delay(guessed: HastyHouse) -> None:
     """An address that has to wait gains nothing by sending all tries together: one is checked, the others are refused."""
     with client(guessed, BOTS[20]) as bot, ThreadPoolExecutor(16) as pool:
 
@@ -89,7 +89,7 @@ def test_tries_at_once_do_not_share_a_delay(guessed: Hasty) -> None:
         assert 1 == tried[422]
 
 
-def test_nobody_says_where_they_come_from(guessed: Hasty) -> None:
+def test_nobody_says_where_they_come_from(guessed: HastyHouse) -> None:
     """Only a trusted proxy is believed, and only the last address, which it added itself: a client may write the rest."""
 
     def failures(source: str, said: str) -> list[int]:
@@ -102,7 +102,7 @@ def test_nobody_says_where_they_come_from(guessed: Hasty) -> None:
     assert [422] * 8 == failures(PROXY, "203.0.113.5, 198.51.100.{}")
 
 
-def test_registrations_in_masses(guessed: Hasty) -> None:
+def test_registrations_in_masses(guessed: HastyHouse) -> None:
     """One address makes so many accounts; the next one is told when, others register, and the sale goes on."""
     with client(guessed, THERE) as flood, client(guessed, ELSEWHERE) as home, sale(guessed):
         made = Counter(flood.post("/users", **credentials(f"mass{number}")).status_code for number in range(24))
@@ -111,7 +111,7 @@ def test_registrations_in_masses(guessed: Hasty) -> None:
         assert 201 == home.post("/users", **credentials("newcomer")).status_code
 
 
-def test_tokens_that_are_guessed(guessed: Hasty) -> None:
+def test_tokens_that_are_guessed(guessed: HastyHouse) -> None:
     """Guesses of any form get one answer, which gives nothing away, and do not slow the sale."""
     guesses = [
         "A" * 15 + "=",
@@ -127,7 +127,7 @@ def test_tokens_that_are_guessed(guessed: Hasty) -> None:
     assert 401 == answers[0].status_code
 
 
-def test_an_answer_does_not_tell_who_is_known(guessed: Hasty) -> None:
+def test_an_answer_does_not_tell_who_is_known(guessed: HastyHouse) -> None:
     """A name that nobody has, a wrong password, and a user without one: the same status, body and headers, on both doors."""
     with client(guessed, BOTS[30]) as asking:
         key = {"Authorization": f"Bearer {LOAD_KEY}"}
@@ -147,7 +147,7 @@ def _unmasked(page: str) -> str:
     return head + tail.partition('"')[2] if found else page
 
 
-def test_a_session_is_not_taken_over(guessed: Hasty) -> None:
+def test_a_session_is_not_taken_over(guessed: HastyHouse) -> None:
     """The login replaces a session that an attacker has put into the browser; it never becomes the reader's."""
     with client(guessed, BOTS[31]) as attacker, client(guessed, BOTS[32]) as victim:
         planted = attacker.post("/login", **credentials("bob")).json()["token"]
@@ -162,7 +162,7 @@ def test_a_session_is_not_taken_over(guessed: Hasty) -> None:
         assert "bob" == attacker.get("/me", headers={"Authorization": f"Bearer {planted}"}).json()["username"]
 
 
-def test_every_login_is_in_the_log(guessed: Hasty) -> None:
+def test_every_login_is_in_the_log(guessed: HastyHouse) -> None:
     """The log names user and address of each login, failure and password change, but no unknown name: it may be a password."""
     with client(guessed, BOTS[33]) as asking:
         token = asking.post("/login", **credentials("ada")).json()["token"]

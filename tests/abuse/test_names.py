@@ -11,7 +11,7 @@ import pytest
 
 from tests import wire
 from tests.abuse.attack import credentials
-from tests.process import PASSWORD, Client, Served, saleroom
+from tests.process import PASSWORD, Client, ServeProcess, saleroom
 from tests.tools.watch.watching import Watcher
 
 PLAIN = "Longcase clock"
@@ -55,9 +55,9 @@ REFUSED = [
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServeProcess]:
     """A house with its own broker, for all of these tests."""
-    served = Served(
+    served = ServeProcess(
         tmp_path_factory.mktemp("names"), mqtt_port="0", database=f"sqlite:///{tmp_path_factory.getbasetemp()}/names.db"
     )
     yield served
@@ -65,7 +65,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
-def people(house: Served) -> Iterator[Client]:
+def people(house: ServeProcess) -> Iterator[Client]:
     """A client of the house."""
     visitor = Client(house.url)
     yield visitor
@@ -100,7 +100,7 @@ class Shape(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def browser(house: Served, seller: str) -> Iterator[httpx.Client]:
+def browser(house: ServeProcess, seller: str) -> Iterator[httpx.Client]:
     """The seller's browser, logged in."""
     assert seller
     with httpx.Client(base_url=house.url, headers={"X-Requested-With": "test"}) as window:
@@ -137,7 +137,7 @@ def test_a_name_stays_text(
     assert name == people.get(f"/auctions/{gid}")["name"]
 
 
-def test_the_home_page_and_the_streams(house: Served, people: Client, seller: str) -> None:
+def test_the_home_page_and_the_streams(house: ServeProcess, people: Client, seller: str) -> None:
     """Home, its search, and the stream of a page hold no element that a name has brought along."""
     gid = people.sell(seller, name=HOSTILE[0], description=HOSTILE[1])
     for path in ("/", f"/?q={HOSTILE[2]}", "/?q=<script>alert(1)</script>"):
@@ -172,7 +172,7 @@ def test_usernames_cannot_attack(people: Client, name: str) -> None:
     assert (400, ["username"]) == (answer.status_code, list(answer.json()["message"]))
 
 
-def test_topics_and_terminals(house: Served, people: Client, seller: str, tmp_path: Path) -> None:
+def test_topics_and_terminals(house: ServeProcess, people: Client, seller: str, tmp_path: Path) -> None:
     """A name is in no MQTT topic; a watch shows each event in one line without a control character; users are a line each."""
     device = wire.Device(house.mqtt_port)
     device.send(wire.packet(0x10, wire.text("MQTT") + b"\x04\x02\x00\x3c" + wire.text("abuse")))
@@ -199,7 +199,7 @@ def test_topics_and_terminals(house: Served, people: Client, seller: str, tmp_pa
     assert all(re.fullmatch(r"[a-z0-9._-]+\t[-0-9T:.Z]+", line) for line in listed.splitlines())
 
 
-def test_logs_are_lines(house: Served, people: Client, seller: str) -> None:
+def test_logs_are_lines(house: ServeProcess, people: Client, seller: str) -> None:
     """Neither a name nor a path ends a line of the log or steers the terminal that shows it."""
     people.ask("GET", "/auctions/%1b[2J%0d%0aFAKE")
     people.ask("POST", "/login", body={"username": "a\r\nFAKE \x1b[2J", "password": "x" * 8})

@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from tests import pictures
-from tests.abuse.attack import THERE, Hasty, asked, client, sale
+from tests.abuse.attack import THERE, HastyHouse, asked, client, sale
 from tests.process import Client
 
 PIECE = "a" * 60_000
@@ -18,15 +18,15 @@ GROWTH_BYTES_MAX = 40 * 2**20
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hasty]:
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HastyHouse]:
     """A house for all of these tests."""
-    served = Hasty(tmp_path_factory.mktemp("oversized"))
+    served = HastyHouse(tmp_path_factory.mktemp("oversized"))
     yield served
     served.kill()
 
 
 @pytest.fixture(scope="module")
-def token(house: Hasty) -> str:
+def token(house: HastyHouse) -> str:
     """The token of somebody."""
     people = Client(house.url)
     found = people.enter("somebody")
@@ -92,7 +92,7 @@ WHOLE = {
 
 
 @pytest.mark.parametrize("what", WHOLE)
-def test_what_is_too_much_is_refused(house: Hasty, what: str) -> None:
+def test_what_is_too_much_is_refused(house: HastyHouse, what: str) -> None:
     """Each is refused with the right status, never with an internal error."""
     request, status = WHOLE[what]
     answer = asked(house, request)
@@ -102,7 +102,7 @@ def test_what_is_too_much_is_refused(house: Hasty, what: str) -> None:
 @pytest.mark.parametrize(
     "amount", ["9" * 60_000, "0." + "1" * 60_000, "1e99999", "-" + "9" * 5_000, "1" + "0" * 4_400], ids=len
 )
-def test_amounts_of_many_digits(house: Hasty, token: str, amount: str) -> None:
+def test_amounts_of_many_digits(house: HastyHouse, token: str, amount: str) -> None:
     """An impossible amount is refused at once, as text and as a number."""
     body = f'{{"name": "Clock", "startingPrice": {amount}}}'
     for written in (body, body.replace(amount, f'"{amount}"')):
@@ -111,7 +111,7 @@ def test_amounts_of_many_digits(house: Hasty, token: str, amount: str) -> None:
 
 
 @pytest.mark.usefixtures("token")
-def test_a_form_of_many_parts(house: Hasty) -> None:
+def test_a_form_of_many_parts(house: HastyHouse) -> None:
     """A form with files that has more parts than any form of the house is refused, even from a user who may send it."""
     with client(house, THERE) as browser:
         assert 303 == browser.post("/session", data={"username": "somebody", "password": "correct horse"}).status_code
@@ -154,7 +154,7 @@ BOMBS: dict[str, Callable[[], bytes]] = {
 }
 
 
-def test_pictures_that_unpack(house: Hasty, token: str) -> None:
+def test_pictures_that_unpack(house: HastyHouse, token: str) -> None:
     """Small files that become large are refused or made, in bounded memory and time, and bids are taken meanwhile."""
     process = psutil.Process(house.process.pid)
     before = process.memory_info().rss
@@ -167,7 +167,7 @@ def test_pictures_that_unpack(house: Hasty, token: str) -> None:
             assert process.memory_info().rss - before < GROWTH_BYTES_MAX, what
 
 
-def test_nothing_broke(house: Hasty) -> None:
+def test_nothing_broke(house: HastyHouse) -> None:
     """After all of it the house serves, and has logged no internal error."""
     assert 200 == httpx.get(f"{house.url}/healthz").status_code
     assert "internal error" not in house.log() and "Traceback" not in house.log()

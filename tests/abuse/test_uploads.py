@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from saleroom.bidding.service.photos import PLACES, PLACES_OF_NETWORK, PLACES_OF_USER
-from tests.abuse.attack import ELSEWHERE, HERE, THERE, Hasty, asked, client, dial, rest
+from tests.abuse.attack import ELSEWHERE, HERE, THERE, HastyHouse, asked, client, dial, rest
 from tests.bidding.service.test_decoder import SLEEPS, gone, is_decoder
 from tests.hostile_pictures import jpeg_of_scans
 from tests.pictures import plain
@@ -28,20 +28,20 @@ NEVER_ENDING = (
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hasty]:
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HastyHouse]:
     """A house as patient as any."""
-    served = Hasty(tmp_path_factory.mktemp("uploads"), test_constants="{}")
+    served = HastyHouse(tmp_path_factory.mktemp("uploads"), test_constants="{}")
     yield served
     served.kill()
 
 
 @pytest.fixture(scope="module")
-def tokens(house: Hasty) -> dict[str, str]:
+def tokens(house: HastyHouse) -> dict[str, str]:
     """The tokens of some people."""
     return entered(house, "ada", "bob", "carl")
 
 
-def entered(house: Hasty, *names: str) -> dict[str, str]:
+def entered(house: HastyHouse, *names: str) -> dict[str, str]:
     """Register people and return their tokens."""
     people = Client(house.url)
     try:
@@ -78,7 +78,7 @@ def as_form(token: str, length: int = 19_000_000, path: str = "/sell/photos") ->
 
 
 @contextlib.contextmanager
-def begun(house: Hasty, requests: list[tuple[bytes, str]]) -> Iterator[list[socket.socket]]:
+def begun(house: HastyHouse, requests: list[tuple[bytes, str]]) -> Iterator[list[socket.socket]]:
     """Begin requests from addresses, and never complete them."""
     with contextlib.ExitStack() as open_ones:
         connections = [open_ones.enter_context(dial(house, source)) for _, source in requests]
@@ -96,14 +96,14 @@ def answered(connections: list[socket.socket], count: int) -> list[bytes]:
     return [one.recv(65536) for one in ready]
 
 
-def sends(house: Hasty, token: str, source: str) -> int:
+def sends(house: HastyHouse, token: str, source: str) -> int:
     """Return the status of a photo that is sent whole."""
     with client(house, source) as sender:
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "image/jpeg"}
         return sender.post("/photos", content=PICTURE, headers=headers).status_code
 
 
-def is_quiet(house: Hasty, token: str) -> bool:
+def is_quiet(house: HastyHouse, token: str) -> bool:
     """Whether the places of those who have hung up are free again."""
     deadline = time.monotonic() + 30
     while sends(house, token, THERE) != 201 and time.monotonic() < deadline:
@@ -112,7 +112,7 @@ def is_quiet(house: Hasty, token: str) -> bool:
 
 
 @pytest.mark.parametrize("kind", ["body", "form", "both"])
-def test_one_user_has_a_share(house: Hasty, tokens: dict[str, str], kind: str) -> None:
+def test_one_user_has_a_share(house: HastyHouse, tokens: dict[str, str], kind: str) -> None:
     """Of sixteen photos that one user begins six have a place; the others are told when to come again, and others go on."""
     kinds = [begin for name, begin in (("body", as_body), ("form", as_form)) if kind in (name, "both")]
     ada, bob = tokens["ada"], tokens["bob"]
@@ -126,7 +126,7 @@ def test_one_user_has_a_share(house: Hasty, tokens: dict[str, str], kind: str) -
     assert is_quiet(house, ada)
 
 
-def test_one_network_has_a_share(house: Hasty, tokens: dict[str, str]) -> None:
+def test_one_network_has_a_share(house: HastyHouse, tokens: dict[str, str]) -> None:
     """Several users of one network have ten places; at another address the same people are served."""
     requests = [(as_body(tokens[name]), THERE) for name in ("ada", "bob", "carl") for _ in range(5)]
     with begun(house, requests) as connections:
@@ -136,7 +136,7 @@ def test_one_network_has_a_share(house: Hasty, tokens: dict[str, str]) -> None:
     assert is_quiet(house, tokens["carl"])
 
 
-def test_a_large_form_takes_many_places(house: Hasty, tokens: dict[str, str]) -> None:
+def test_a_large_form_takes_many_places(house: HastyHouse, tokens: dict[str, str]) -> None:
     """A form counts by its length, so that what all forms keep on the disk is bounded; one without a length is the largest."""
     ada = tokens["ada"]
     unsaid = as_form(ada).replace(b"Content-Length: 19000000", b"Transfer-Encoding: chunked").partition(b"\r\n\r\n")[0]
@@ -148,7 +148,7 @@ def test_a_large_form_takes_many_places(house: Hasty, tokens: dict[str, str]) ->
         assert is_quiet(house, ada)
 
 
-def test_strangers_share_a_place_of_one(house: Hasty, tokens: dict[str, str]) -> None:
+def test_strangers_share_a_place_of_one(house: HastyHouse, tokens: dict[str, str]) -> None:
     """Forms of strangers count for their network, and no logged-in user waits for them."""
     with begun(house, [(as_form("", path="/sell"), THERE)] * 8) as connections:
         assert 2 == len(answered(connections, 2))
@@ -159,7 +159,7 @@ def test_strangers_share_a_place_of_one(house: Hasty, tokens: dict[str, str]) ->
 def test_a_trickle_ends(tmp_path: Path, begin: object) -> None:
     """An upload slower than any network is ended long before its five minutes, with an answer that says so."""
     assert callable(begin)
-    served = Hasty(tmp_path, test_constants=json.dumps({"saleroom.http.multipart:PACE_SECONDS": 1.0}))
+    served = HastyHouse(tmp_path, test_constants=json.dumps({"saleroom.http.multipart:PACE_SECONDS": 1.0}))
     try:
         token = entered(served, "ada")["ada"]
         with dial(served) as connection:
@@ -174,7 +174,7 @@ def test_a_trickle_ends(tmp_path: Path, begin: object) -> None:
 
 def test_who_is_slow_but_steady_is_waited_for(tmp_path: Path) -> None:
     """A slow network is not a trickle: an upload that keeps the pace arrives, however often it is checked."""
-    served = Hasty(tmp_path, test_constants=json.dumps({"saleroom.http.multipart:PACE_SECONDS": 0.5}))
+    served = HastyHouse(tmp_path, test_constants=json.dumps({"saleroom.http.multipart:PACE_SECONDS": 0.5}))
     try:
         token = entered(served, "ada")["ada"]
         data = PICTURE + bytes(400_000 - len(PICTURE))
@@ -188,16 +188,16 @@ def test_who_is_slow_but_steady_is_waited_for(tmp_path: Path) -> None:
         served.kill()
 
 
-def decoding_for_ever(folder: Path) -> Hasty:
+def decoding_for_ever(folder: Path) -> HastyHouse:
     """Start a house whose decoder never comes to an end."""
     constants = {
         "saleroom.bidding.service.decoder:_PROGRAM": NEVER_ENDING,
         "saleroom.bidding.service.decoder:SECONDS_MAX": 600.0,
     }
-    return Hasty(folder, test_constants=json.dumps(constants))
+    return HastyHouse(folder, test_constants=json.dumps(constants))
 
 
-def decoder_of(house: Hasty) -> psutil.Process:
+def decoder_of(house: HastyHouse) -> psutil.Process:
     """Return the process that decodes, once there is one."""
     deadline = time.monotonic() + 60
     while not (found := [one for one in psutil.Process(house.process.pid).children() if is_decoder(one)]):
@@ -245,7 +245,7 @@ def test_the_end_of_the_house_waits_for_no_photo(tmp_path: Path) -> None:
         served.kill()
 
 
-def test_an_answer_says_what_to_do(house: Hasty, tokens: dict[str, str]) -> None:
+def test_an_answer_says_what_to_do(house: HastyHouse, tokens: dict[str, str]) -> None:
     """A picture that costs too much is 400 with a fault of `photo` that names the remedy."""
     data = jpeg_of_scans(9_000)
     answer = asked(

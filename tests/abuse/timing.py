@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from tests.abuse.attack import HERE, client, credentials
-from tests.process import Served
+from tests.process import ServeProcess
 
 TRIES = 500
 RESAMPLES = 2000
@@ -23,13 +23,13 @@ LOAD_KEY = "a-key-of-sixteen-characters"
 KINDS = ("unknown user", "wrong password", "user without a password")
 
 
-def processor(house: Served) -> float:
+def processor(house: ServeProcess) -> float:
     """Return the milliseconds that all threads of the house have run (Linux: proc(5), schedstat)."""
     tasks = Path(f"/proc/{house.process.pid}/task").glob("*/schedstat")
     return sum(int(task.read_text().split()[0]) for task in tasks) / 1e6
 
 
-def tries(house: Served, names: dict[str, str], count: int) -> dict[str, list[tuple[float, float]]]:
+def tries(house: ServeProcess, names: dict[str, str], count: int) -> dict[str, list[tuple[float, float]]]:
     """Return the milliseconds of `count` logins of each kind, as a client sees them, and of the house's processor."""
     chance = random.Random(6)
     order = [kind for _ in range(count) for kind in chance.sample(list(names), len(names))]
@@ -55,7 +55,7 @@ def interval(differences: list[float]) -> tuple[float, float]:
 
 def measure(folder: Path, count: int) -> dict[str, list[tuple[float, float]]]:
     """Start a house, and return the milliseconds of each kind of login."""
-    house = Served(folder, mqtt="off", load_key=LOAD_KEY)
+    house = ServeProcess(folder, mqtt="off", load_key=LOAD_KEY)
     try:
         with client(house, HERE) as owner:
             assert 201 == owner.post("/users", **credentials("ada")).status_code

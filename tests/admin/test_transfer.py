@@ -22,7 +22,7 @@ from saleroom.kernel.chain import canonical
 from saleroom.opening import HOUSE
 from saleroom.storage import transfer
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.transfer import Broken
+from saleroom.storage.transfer import BadExport
 from tests.admin import furnished
 from tests.fixtures_database import _postgresql_database
 from tests.process import PROGRAM, environment
@@ -253,7 +253,7 @@ async def test_every_changed_byte_is_refused(database: Database, exported: list[
     for _ in range(40):
         data = bytearray(whole)
         data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
-        with pytest.raises(Broken):
+        with pytest.raises(BadExport):
             await database.write(load, bytes(data))
     await database.write(load, whole)
 
@@ -272,7 +272,7 @@ async def test_what_postgresql_refuses_is_refused(
 ) -> None:
     """A value that PostgreSQL cannot store is a fault of the file, and is not printed."""
     data = b"".join(changed(exported, table, **values))
-    with pytest.raises(Broken, match=rf"before line [0-9]+: the database refuses a row of {table}$"):
+    with pytest.raises(BadExport, match=rf"before line [0-9]+: the database refuses a row of {table}$"):
         await database.write(lambda tx: transfer.load(tx, HOUSE, io.BytesIO(data), lambda _: None))
 
 

@@ -26,7 +26,7 @@ WORDS = ("walnut", "longcase", "clock", "painted", "dial", "brass", "movement", 
 
 
 @dataclass(frozen=True)
-class Known:
+class StormTarget:
     """The port, people, lots and cursor that a storm's requests use."""
 
     port: int
@@ -35,7 +35,7 @@ class Known:
     cursor: str
 
 
-Requests = Callable[[Known, int], Iterator[bytes]]
+Requests = Callable[[StormTarget, int], Iterator[bytes]]
 """The requests of one connection, in order, by the number of the connection."""
 
 
@@ -61,7 +61,7 @@ class Bids:
     me_p99: float
 
 
-def searches(known: Known, number: int) -> Iterator[bytes]:
+def searches(known: StormTarget, number: int) -> Iterator[bytes]:
     """Search for words that match no lot or every lot."""
     chance = random.Random(number)
     while True:
@@ -69,26 +69,26 @@ def searches(known: Known, number: int) -> Iterator[bytes]:
         yield request("GET", f"/auctions?limit=100&q={word.replace(' ', '%20')}")
 
 
-def home_searches(known: Known, number: int) -> Iterator[bytes]:
+def home_searches(known: StormTarget, number: int) -> Iterator[bytes]:
     """Search on the home page."""
     chance = random.Random(number)
     while True:
         yield request("GET", f"/?q={chance.choice(WORDS)}{chance.randrange(100)}")
 
 
-def deep_pages(known: Known, number: int) -> Iterator[bytes]:
+def deep_pages(known: StormTarget, number: int) -> Iterator[bytes]:
     """Turn to a page far down a list by price."""
     while True:
         yield request("GET", f"/auctions?sort=price&limit=100&cursor={known.cursor}")
 
 
-def codes(known: Known, number: int) -> Iterator[bytes]:
+def codes(known: StormTarget, number: int) -> Iterator[bytes]:
     """Ask for the code of a lot, under a short name of the house."""
     while True:
         yield request("GET", f"/lots/{known.gids[number % len(known.gids)]}/qr.svg")
 
 
-def long_codes(known: Known, number: int) -> Iterator[bytes]:
+def long_codes(known: StormTarget, number: int) -> Iterator[bytes]:
     """Ask for codes under long names, a new one each time."""
     while True:
         host = ".".join(secrets.token_hex(25) for _ in range(4))
@@ -96,14 +96,14 @@ def long_codes(known: Known, number: int) -> Iterator[bytes]:
         yield sent.replace(b"Host: 127.0.0.1", f"Host: {host}".encode())
 
 
-def dead_tokens(known: Known, number: int) -> Iterator[bytes]:
+def dead_tokens(known: StormTarget, number: int) -> Iterator[bytes]:
     """Ask for changes with a token that nobody has."""
     while True:
         gid = known.gids[number % len(known.gids)]
         yield request("PUT", f"/auctions/{gid}/watch", "bm90YXRva2VuYXRhbGw=")
 
 
-def toggled(known: Known, number: int) -> Iterator[bytes]:
+def toggled(known: StormTarget, number: int) -> Iterator[bytes]:
     """Put a star on a lot and take it off again, all by one person."""
     while True:
         gid = known.gids[number % len(known.gids)]
@@ -111,14 +111,14 @@ def toggled(known: Known, number: int) -> Iterator[bytes]:
         yield request("DELETE", f"/auctions/{gid}/watch", known.people[0].token)
 
 
-def forged_bids(known: Known, number: int) -> Iterator[bytes]:
+def forged_bids(known: StormTarget, number: int) -> Iterator[bytes]:
     """Bid with made-up tokens on made-up lots."""
     while True:
         gid, token = secrets.token_urlsafe(9), secrets.token_urlsafe(12)
         yield request("POST", f"/auctions/{gid}/bids", token, {"amount": "100"})
 
 
-def faulty_bodies(known: Known, number: int) -> Iterator[bytes]:
+def faulty_bodies(known: StormTarget, number: int) -> Iterator[bytes]:
     """Send large bodies full of faults."""
     body = ("{" + ", ".join(f'"a{n}": 1' for n in range(5500)) + "}").encode()
     while True:
@@ -139,7 +139,7 @@ STORMS = (
 )
 
 
-def furnish(target: Target, lots: int = LOTS) -> Known:
+def furnish(target: Target, lots: int = LOTS) -> StormTarget:
     """Put `lots` with long descriptions up for sale, and return their names for a storm."""
     people = target.enter(SELLERS + 1)
     gids = asyncio.run(_furnish(target.port, people[1:], lots))
@@ -150,7 +150,7 @@ def furnish(target: Target, lots: int = LOTS) -> Known:
                 "/auctions", params={"sort": "price", "limit": 100, **({"cursor": cursor} if cursor else {})}
             )
             cursor = page.json()["next"] or cursor
-    return Known(target.port, tuple(people), tuple(gids), cursor)
+    return StormTarget(target.port, tuple(people), tuple(gids), cursor)
 
 
 async def _furnish(port: int, sellers: list[Person], lots: int) -> list[str]:
@@ -199,7 +199,7 @@ class Line:
         self._writer.close()
 
 
-def measure(target: Target, known: Known, storm: Storm | None) -> Bids:
+def measure(target: Target, known: StormTarget, storm: Storm | None) -> Bids:
     """Return how long bids take during a storm, or alone."""
     people = target.enter(3)
     lots = [target.lot(people[0]) for _ in range(BIDDERS)]
@@ -266,13 +266,13 @@ def _part(took: list[float], part: float) -> float:
     return sorted(took)[min(len(took) - 1, int(part * len(took)))]
 
 
-def _rage(known: Known, storm: Storm, seconds: float) -> None:
+def _rage(known: StormTarget, storm: Storm, seconds: float) -> None:
     """Send the storm's requests, for so many seconds at most."""
     with suppress(KeyboardInterrupt):
         asyncio.run(_storm(known, storm, seconds))
 
 
-async def _storm(known: Known, storm: Storm, seconds: float) -> None:
+async def _storm(known: StormTarget, storm: Storm, seconds: float) -> None:
     async def one(number: int) -> None:
         requests = storm.requests(known, number)
         while True:

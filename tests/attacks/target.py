@@ -18,7 +18,7 @@ import httpx
 import psutil
 from sqlalchemy import make_url
 
-from tests.process import PROGRAM, Served
+from tests.process import PROGRAM, ServeProcess
 
 LOAD_KEY = "a-key-for-attacks-only"
 ON = ("sqlite", "postgresql")
@@ -48,7 +48,7 @@ class Answer:
         return None if found is None else found[1].decode("latin-1")
 
 
-class Raw:
+class RawConnection:
     """One connection, used byte by byte."""
 
     def __init__(self, port: int) -> None:
@@ -109,7 +109,7 @@ class Target:
     """A served house on one database."""
 
     on: str
-    served: Served
+    served: ServeProcess
     database_url: str
     folder: Path
     people: list[Person] = field(default_factory=list)
@@ -131,9 +131,9 @@ class Target:
             sent["Authorization"] = f"Bearer {person.token}"
         return httpx.Client(base_url=self.url, headers=sent, timeout=SECONDS_MAX)
 
-    def raw(self) -> Raw:
+    def raw(self) -> RawConnection:
         """Return a new connection."""
-        return Raw(self.port)
+        return RawConnection(self.port)
 
     def enter(self, many: int = 1) -> list[Person]:
         """Return new users with tokens."""
@@ -227,7 +227,7 @@ def _sqlite(url: str) -> Iterator[Any]:
 def attacked(on: str, database_url: str, folder: Path, program: Path = PROGRAM) -> Iterator[Target]:
     """Serve a house on the database; `program` is the `saleroom` to run."""
 
-    class Program(Served):
+    class Program(ServeProcess):
         pass
 
     Program.program = (program,)

@@ -4,7 +4,7 @@ import time
 from contextlib import ExitStack
 
 from tests.attacks.table import Attack
-from tests.attacks.target import Answer, Raw, Target, request
+from tests.attacks.target import Answer, RawConnection, Target, request
 
 LATER_SECONDS = 0.3
 HELD_BYTES_MAX = 2 * 2**20
@@ -115,7 +115,7 @@ def odd_hosts(target: Target) -> str | None:
     return None
 
 
-def _all(raw: Raw) -> list[Answer]:
+def _all(raw: RawConnection) -> list[Answer]:
     answers = []
     while (answer := raw.answer(1.0)) is not None:
         answers.append(answer)

@@ -47,7 +47,7 @@ def publish(topic: str, payload: bytes, qos: int = 0, number: int = 1) -> bytes:
     return packet(3, qos << 1, text(topic) + (number.to_bytes(2, "big") if qos else b"") + payload)
 
 
-class Raw:
+class RawDevice:
     """A connection of a device that sends what it is told."""
 
     def __init__(self, broker: MqttSettings, first: bytes | None = None) -> None:

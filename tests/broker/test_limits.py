@@ -17,7 +17,7 @@ from saleroom.broker.amqtt_fixes import FixedBroker
 from saleroom.mqtt.connection import acknowledged, connect
 from saleroom.mqtt.topics import MqttSettings
 from tests.broker import raw
-from tests.broker.raw import CONNACK, Raw
+from tests.broker.raw import CONNACK, RawDevice
 from tests.mqtt.equipment import Subscriber, publish, until
 
 Subscribe = Callable[..., Subscriber]
@@ -54,7 +54,7 @@ async def test_a_device_that_floods_is_slowed_down_and_nobody_else(
     monkeypatch.setattr(links, "MESSAGES_AT_ONCE", 20.0)
     monkeypatch.setattr(links, "MESSAGES_PER_SECOND", 0.001)
     service = subscribe(embedded, BIDS, as_service=True)
-    with Raw(embedded) as flooding:
+    with RawDevice(embedded) as flooding:
         flooding.send(*(raw.publish(BIDS, b"flood") for _ in range(500)))
         await until(lambda: len(service.messages) >= 20, "the beginning of the flood")
         for calm in ("calm", "still calm"):
@@ -69,7 +69,7 @@ async def test_what_is_slowed_down_arrives(
     """All that a device sent beyond its allowance is read later, in order."""
     monkeypatch.setattr(links, "MESSAGES_AT_ONCE", 20.0)
     service = subscribe(embedded, BIDS, as_service=True)
-    with Raw(embedded) as eager:
+    with RawDevice(embedded) as eager:
         eager.send(*(raw.publish(BIDS, b"%d" % number) for number in range(100)))
         await until(lambda: len(service.messages) >= 100, "all messages")
     assert [b"%d" % number for number in range(100)] == service.payloads(BIDS)
@@ -82,7 +82,7 @@ async def test_acknowledgements_cost_next_to_nothing(
     monkeypatch.setattr(links, "MESSAGES_AT_ONCE", 20.0)
     monkeypatch.setattr(links, "MESSAGES_PER_SECOND", 0.001)
     service = subscribe(embedded, BIDS, as_service=True)
-    with Raw(embedded) as device:
+    with RawDevice(embedded) as device:
         device.send(*(raw.packet(4, 0, b"\0\1") for _ in range(500)), raw.publish(BIDS, b"a bid"))
         await until(lambda: bool(service.messages), "the bid")
 
@@ -93,7 +93,7 @@ async def test_wildcards_are_dear(
     """A device that subscribes to wildcards again and again is slowed down, as each is matched with every retained message."""
     monkeypatch.setattr(links, "MESSAGES_PER_SECOND", 0.001)
     service = subscribe(embedded, BIDS, as_service=True)
-    with Raw(embedded) as storming:
+    with RawDevice(embedded) as storming:
         storming.send(*(raw.subscribe("+/x", number=number + 1) for number in range(10)), raw.publish(BIDS, b"unread"))
         assert b"\0\12\0" == storming.receive(50)[-3:]
         publish(embedded, BIDS, "calm")
@@ -108,7 +108,7 @@ async def test_who_sends_waits_while_the_broker_has_too_much_to_do(
     account = raw.text(embedded.user or "") + raw.text(embedded.password or "")
     as_service = raw.packet(1, 0, raw.text("MQTT") + b"\x04\xc2\0\0" + raw.text(embedded.client_id) + account)
     subscriber = subscribe(embedded, BIDS, "saleroom/status", as_service=True)
-    with Raw(embedded) as device, Raw(embedded, as_service) as service:
+    with RawDevice(embedded) as device, RawDevice(embedded, as_service) as service:
         assert CONNACK == service.receive(4)
         monkeypatch.setattr(links, "DEVICE_WAITING_MAX", -1)
         device.send(raw.publish(BIDS, b"first"), raw.publish(BIDS, b"that waits"))
@@ -129,9 +129,9 @@ async def test_a_command_has_a_size(embedded: MqttSettings, subscribe: Subscribe
     service = subscribe(embedded, BIDS, as_service=True)
     will = raw.text(BIDS) + raw.text(b"w" * 4097)
     dying = raw.packet(1, 0, raw.text("MQTT") + b"\x04\x06\0\0" + raw.text("dying") + will)
-    with Raw(embedded, dying) as device:
+    with RawDevice(embedded, dying) as device:
         assert CONNACK == device.receive(4)
-    with Raw(embedded) as device:
+    with RawDevice(embedded) as device:
         device.send(raw.publish(BIDS, b"x" * 4097, 1), raw.publish(BIDS, b"x" * 4096, 1, 2))
         assert b"\x40\2\0\1\x40\2\0\2" == device.receive(8)
     await until(lambda: bool(service.messages), "the command")
@@ -143,7 +143,7 @@ async def test_a_device_sends_no_large_packets_and_the_service_may(
 ) -> None:
     """A device's packet over 64 KiB ends its connection; the service's passes."""
     device = subscribe(embedded, "saleroom/auctions/x/state")
-    with Raw(embedded) as rude:
+    with RawDevice(embedded) as rude:
         rude.send(raw.packet(8, 2, b"\0\1" + (raw.text("x" * 1000) + b"\0") * 66))
         assert rude.is_ended()
     large = "y" * 100_000
@@ -154,7 +154,7 @@ async def test_a_device_sends_no_large_packets_and_the_service_may(
 
 async def test_messages_that_are_never_released_end_the_connection(embedded: MqttSettings) -> None:
     """A device that begins messages of QoS 2 and does not release them is cut off before they fill the memory."""
-    with Raw(embedded) as device:
+    with RawDevice(embedded) as device:
         most = links.UNRELEASED_MAX
         device.send(*(raw.publish(BIDS, b"x", 2, number + 1) for number in range(most)))
         assert b"\x50\2" == device.receive(4 * most)[-4:-2]
@@ -175,7 +175,7 @@ async def test_who_reads_too_slowly_for_too_long_is_cut_off(
 ) -> None:
     """A device that reads a little now and then, and never catches up with what it asked for, is cut off."""
     monkeypatch.setattr(links, "BEHIND_SECONDS_MAX", 0.5)
-    with Raw(embedded) as slow, capture_logs() as logs:
+    with RawDevice(embedded) as slow, capture_logs() as logs:
         slow.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)  # or the system would read ahead for it
         slow.send(raw.subscribe("saleroom/#"))
         assert raw.packet(9, 0, b"\0\1\0") == slow.receive(5)
@@ -201,7 +201,7 @@ async def test_who_never_says_who_it_is_is_cut_off(embedded: MqttSettings, monke
     """A connection without a CONNECT is ended, so that idle ones cannot take all the places."""
     monkeypatch.setattr(links, "CONNECT_SECONDS_MAX", 0.3)
     for beginning in (b"", b"\x10", raw.connect()[:-1]):
-        with Raw(embedded, beginning) as idle:
+        with RawDevice(embedded, beginning) as idle:
             assert idle.is_ended()
 
 
@@ -210,7 +210,7 @@ async def test_a_client_that_falls_silent_is_given_up(embedded: MqttSettings, su
     service = subscribe(embedded, BIDS, as_service=True)
     will = raw.text(BIDS) + raw.text("gone")
     mortal = raw.packet(1, 0, raw.text("MQTT") + b"\x04\x06\0\1" + raw.text("mortal") + will)
-    with Raw(embedded, mortal) as client:
+    with RawDevice(embedded, mortal) as client:
         assert CONNACK == client.receive(4)
         for _ in range(4):
             await asyncio.sleep(0.5)
@@ -225,19 +225,19 @@ async def test_a_client_that_falls_silent_is_given_up(embedded: MqttSettings, su
 async def test_there_are_so_many_connections(embedded: MqttSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection beyond the limit is cut off at once; when another has ended there is a place again."""
     monkeypatch.setattr("saleroom.broker.embedded.CONNECTIONS_MAX", 2)
-    with Raw(embedded, raw.connect("one")) as one, Raw(embedded, raw.connect("two")) as two:
+    with RawDevice(embedded, raw.connect("one")) as one, RawDevice(embedded, raw.connect("two")) as two:
         assert [CONNACK, CONNACK] == [one.receive(4), two.receive(4)]
-        with Raw(embedded, raw.connect("third")) as third:
+        with RawDevice(embedded, raw.connect("third")) as third:
             assert third.is_ended()
         one.send(raw.packet(14, 0, b""))
         assert one.is_ended()
-        with Raw(embedded, raw.connect("third")) as third:
+        with RawDevice(embedded, raw.connect("third")) as third:
             assert CONNACK == third.receive(4)
 
 
 async def test_a_device_holds_so_many_subscriptions(embedded: MqttSettings) -> None:
     """A filter beyond the limit, or overlong, is refused; unsubscribing makes room, and a held one can be subscribed again."""
-    with Raw(embedded) as device:
+    with RawDevice(embedded) as device:
         filters = [f"saleroom/replies/{number}" for number in range(100)]
         device.send(raw.subscribe(*filters, number=1))
         assert raw.packet(9, 0, b"\0\1" + b"\0" * 100) == device.receive(104)
@@ -255,14 +255,14 @@ async def test_names_that_no_client_should_have(embedded: MqttSettings, subscrib
     """A very long client id is accepted, an empty one is replaced, and one that is not text ends the connection."""
     service = subscribe(embedded, BIDS, as_service=True)
     for name in ("x" * 65_000, ""):
-        with Raw(embedded, raw.connect(name)) as device:
+        with RawDevice(embedded, raw.connect(name)) as device:
             assert CONNACK == device.receive(4)
             device.send(raw.publish(BIDS, b"of %d" % len(name), 1))
             assert b"\x40\2\0\1" == device.receive(4)
     for bad in (b"a\0b", b"\xff"):
-        with Raw(embedded, raw.packet(1, 0, raw.text("MQTT") + b"\4\2\0\0" + raw.text(bad))) as device:
+        with RawDevice(embedded, raw.packet(1, 0, raw.text("MQTT") + b"\4\2\0\0" + raw.text(bad))) as device:
             assert device.is_ended()
-    with Raw(embedded, raw.connect("", clean=False)) as device:
+    with RawDevice(embedded, raw.connect("", clean=False)) as device:
         assert b"\x20\2\0\2" == device.receive(4)  # [MQTT-3.1.3-8]
         assert device.is_ended()
     await until(lambda: len(service.messages) >= 2, "both bids")
@@ -274,11 +274,11 @@ async def test_of_two_clients_with_one_name_the_later_is_served(
     embedded: MqttSettings, subscribe: Subscribe, clean: bool
 ) -> None:
     """A client with another's id ends that one, starts a new session, and stays, even if it asks for the old session."""
-    with Raw(embedded, raw.connect("same", clean=clean)) as early:
+    with RawDevice(embedded, raw.connect("same", clean=clean)) as early:
         assert CONNACK == early.receive(4)
         early.send(raw.subscribe("saleroom/#"))
         assert raw.packet(9, 0, b"\0\1\0") == early.receive(5)
-        with Raw(embedded, raw.connect("same", clean=clean)) as late:
+        with RawDevice(embedded, raw.connect("same", clean=clean)) as late:
             assert CONNACK == late.receive(4)
             assert early.is_ended()
             late.send(raw.subscribe("saleroom/status"))
@@ -320,7 +320,7 @@ async def test_a_packet_that_nobody_may_send_ends_the_connection_and_leaves_noth
 ) -> None:
     """A malformed packet ends its sender's connection, nothing in it is taken for another packet, and nobody is remembered."""
     service = subscribe(embedded, BIDS, as_service=True)
-    with Raw(embedded) as rude:
+    with RawDevice(embedded) as rude:
         rude.send(raw.subscribe("saleroom/#"))
         assert raw.packet(9, 0, b"\0\1\0") == rude.receive(5)
         rude.send(fault)
@@ -335,7 +335,7 @@ async def test_nothing_is_hidden_behind_a_connect(embedded: MqttSettings, subscr
     """Bytes after the fields of a CONNECT are not taken for a message."""
     service = subscribe(embedded, BIDS, as_service=True)
     fields = raw.text("MQTT") + b"\4\2\0\0" + raw.text("raw")
-    with Raw(embedded, raw.packet(1, 0, fields + raw.publish(BIDS, b"hidden"))) as device:
+    with RawDevice(embedded, raw.packet(1, 0, fields + raw.publish(BIDS, b"hidden"))) as device:
         assert CONNACK == device.receive(4)
         device.send(raw.publish(BIDS, b"said"))
         await until(lambda: bool(service.messages), "what is said")
@@ -345,7 +345,8 @@ async def test_nothing_is_hidden_behind_a_connect(embedded: MqttSettings, subscr
 async def test_who_is_refused_is_forgotten(embedded: MqttSettings) -> None:
     """Nothing is kept of a client with a wrong password; amqtt would remember each of them for good."""
     account = raw.text(embedded.user or "") + raw.text("wrong")
-    with Raw(embedded, raw.packet(1, 0, raw.text("MQTT") + b"\4\xc2\0\0" + raw.text("raw") + account)) as stranger:
+    first = raw.packet(1, 0, raw.text("MQTT") + b"\4\xc2\0\0" + raw.text("raw") + account)
+    with RawDevice(embedded, first) as stranger:
         assert b"\x20\2\0\5" == stranger.receive(4)
         assert stranger.is_ended()
     await until(lambda: "raw" not in remembered(), "the stranger is forgotten")
@@ -358,7 +359,7 @@ async def test_garbage_harms_nobody(
     chance = random.Random(4)
     device = subscribe(embedded, "saleroom/status")
     for number in range(1000):
-        with Raw(embedded, chance.choice([b"", raw.connect(f"fuzz{number}")])) as rude, suppress(ConnectionError):
+        with RawDevice(embedded, chance.choice([b"", raw.connect(f"fuzz{number}")])) as rude, suppress(ConnectionError):
             rude.send(*(raw.garbage(chance, BIDS) for _ in range(5)))
         if not number % 200:
             publish(embedded, "saleroom/status", f"{number}", as_service=True)
@@ -377,7 +378,7 @@ async def test_a_fault_in_amqtt_is_counted(
         raise ZeroDivisionError
 
     monkeypatch.setattr(BrokerProtocolHandler, "handle_pingreq", fail)
-    with Raw(embedded) as client, capture_logs() as logs:
+    with RawDevice(embedded) as client, capture_logs() as logs:
         client.send(raw.packet(12, 0, b""), raw.packet(12, 0, b""), raw.subscribe("a"))
         assert raw.packet(9, 0, b"\0\1\0") == client.receive(5)
         client.send(raw.packet(14, 0, b""))
@@ -391,7 +392,7 @@ async def test_what_clients_do_amiss_is_counted(embedded: MqttSettings, monkeypa
     monkeypatch.setattr("saleroom.logs.TELL_SECONDS", 0.5)
     with capture_logs() as logs:
         for _ in range(3):
-            with Raw(embedded) as rude:
+            with RawDevice(embedded) as rude:
                 rude.send(b"\xf0\0")
                 assert rude.is_ended()
         await until(lambda: 3 == sum(sum(entry.get("reasons", {}).values()) for entry in logs), "all are told")

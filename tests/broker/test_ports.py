@@ -207,7 +207,7 @@ async def test_a_websocket_that_speaks_no_mqtt_is_refused(
     listening: BrokerAddress, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Without the subprotocol `mqtt` there is no connection; text instead of bytes ends it; a plain GET gets instructions."""
-    with raw.Raw(
+    with raw.RawDevice(
         replace(as_service(listening), port=listening.websocket_port or 0), b"\0 no HTTP \r\n\r\n"
     ) as stranger:
         assert b"HTTP" in stranger.receive(4) or stranger.is_ended()
@@ -265,7 +265,7 @@ async def test_a_websocket_that_does_not_read_is_cut_off(
 async def test_stopping_ends_connections_of_which_nothing_is_known() -> None:
     """When the broker stops, even a client that has sent no CONNECT sees the end of its connection."""
     broker = EmbeddedBroker("saleroom/", port=0)
-    with raw.Raw(as_service(broker.start()), b"") as idle:
+    with raw.RawDevice(as_service(broker.start()), b"") as idle:
         await until(lambda: bool(broker._links), "the connection is accepted")
         broker.stop()
         assert idle.is_ended()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import Browser, Page
 
 from tests.fixtures_process import Start, Visit
-from tests.process import Served, wait_until
+from tests.process import ServeProcess, wait_until
 
 SECONDS_MAX = 30.0
 FOLLOW = """path => {
@@ -15,7 +15,7 @@ FOLLOW = """path => {
 }"""
 
 
-def follow(chromium: Browser, house: Served, path: str) -> Page:
+def follow(chromium: Browser, house: ServeProcess, path: str) -> Page:
     """Open a page of the house, and return once it follows `path`."""
     page = chromium.new_context(base_url=house.url).new_page()
     page.goto("/")

@@ -62,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
     except pytest.skip.Exception as missing:
         parser.error(str(missing))
     console = Console(width=None if sys.stdout.isatty() else 160)
-    found: list[Found] = []
+    found: list[TrialResult] = []
     code = 0
     try:
         postgresql = any(where in trial.ON_POSTGRESQL for _, where in planned)
@@ -81,7 +81,7 @@ def main(arguments: list[str] | None = None) -> int:
     return code or int(bool(faults))
 
 
-class Found:
+class TrialResult:
     """The result of one trial in one place; `outcome` is None if the trial could not be finished."""
 
     def __init__(self, name: str, where: str, outcome: Outcome | None, faults: list[str], seconds: float) -> None:
@@ -96,7 +96,7 @@ def _planned(only: str, on: str) -> Iterator[tuple[Trial, str]]:
                 yield one, where
 
 
-def _try(one: Trial, where: str, bids: int, server: Any) -> Found:
+def _try(one: Trial, where: str, bids: int, server: Any) -> TrialResult:
     started = time.monotonic()
     outcome, found = None, []
     with tempfile.TemporaryDirectory(prefix="saleroom-faults-") as folder:
@@ -106,7 +106,7 @@ def _try(one: Trial, where: str, bids: int, server: Any) -> Found:
             found = outcome.faults
         except Exception as error:  # noqa: BLE001  # one that cannot be run is a fault, and the others go on
             found = [f"could not be run: {error}\n{''.join(traceback.format_exception(error))}"]
-    return Found(one.name, where, outcome, found, time.monotonic() - started)
+    return TrialResult(one.name, where, outcome, found, time.monotonic() - started)
 
 
 def _progress(console: Console) -> Progress:
@@ -114,7 +114,7 @@ def _progress(console: Console) -> Progress:
     return Progress(*columns, console=console, transient=True)
 
 
-def _show(console: Console, found: Found) -> None:
+def _show(console: Console, found: TrialResult) -> None:
     console.print(
         f"{'found' if found.faults else 'ok':5} {found.seconds:5.0f} s  {found.name}, {found.where}", highlight=False
     )
@@ -122,7 +122,7 @@ def _show(console: Console, found: Found) -> None:
         console.print(f"      {fault}", markup=False, highlight=False)
 
 
-def _table(found: list[Found]) -> Table:
+def _table(found: list[TrialResult]) -> Table:
     shown = Table("trial", "on", title="What was told of the log, over all subscribers or readers of a trial")
     for heading in HEADINGS:
         shown.add_column(heading, justify="right")
@@ -132,7 +132,7 @@ def _table(found: list[Found]) -> Table:
     return shown
 
 
-def _row(found: Found, outcome: Outcome | None) -> list[str]:
+def _row(found: TrialResult, outcome: Outcome | None) -> list[str]:
     if outcome is None:
         return [found.name, found.where, "could not be run"]
     told, recorded = outcome.told, outcome.recorded

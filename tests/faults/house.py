@@ -14,7 +14,7 @@ import psutil
 
 from tests.faults import mortal
 from tests.mqtt.equipment import free_port, until
-from tests.process import Served
+from tests.process import ServeProcess
 
 SECONDS_MAX = 60.0
 LOAD_KEY = "a-key-for-bidders"
@@ -29,7 +29,7 @@ HASTE = {
 """Shorter waits, so that the relay is at work again when the next fault comes, and not still waiting for a lease to run out."""
 
 
-class _Mortal(Served):
+class _MortalProcess(ServeProcess):
     program = (sys.executable, str(mortal.__file__))
 
 
@@ -51,7 +51,7 @@ class House:
         tested = {"test_armed": str(self._armed), "test_constants": constants, "test_dawdles": str(dawdles)}
         self._settings = {"load_key": LOAD_KEY, **settings, **tested}
         self.several = settings.get("workers", "1") != "1"
-        self._served: Served | None = None
+        self._served: ServeProcess | None = None
         self._lives = 0
         self._ending: datetime | None = None
 
@@ -117,7 +117,7 @@ class House:
         return "\n".join([*self.logs, "" if self._served is None else self._served.log()])
 
     async def _start(self) -> None:
-        started = asyncio.to_thread(_Mortal, self._folder, "--port", str(self.port), **self._settings)
+        started = asyncio.to_thread(_MortalProcess, self._folder, "--port", str(self.port), **self._settings)
         self._served = await started
 
     async def _watch(self) -> None:

@@ -16,14 +16,14 @@ from sqlalchemy import select
 
 from saleroom.bidding.storage.tables import auctions, events
 from saleroom.storage.database import Transaction
-from tests.mqtt.equipment import Received
+from tests.mqtt.equipment import PrintedMessage
 
 Log = Mapping[str, Sequence[bytes]]
 """Each auction's public events in order, as the database has them: gid -> payloads."""
 
 
 @dataclass(frozen=True)
-class Told:
+class SubscriberCounts:
     """One subscriber's messages. `duplicates` are allowed; every count below it must be 0."""
 
     received: int
@@ -41,7 +41,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class BidCounts:
     """The recorded bids. `bids` is their number; every count below it must be 0."""
 
     bids: int
@@ -52,7 +52,7 @@ class Recorded:
 
 
 @dataclass(frozen=True)
-class Closed:
+class EndCounts:
     """The ends of the auctions. `auctions` is their number; every count below it must be 0."""
 
     auctions: int
@@ -68,7 +68,7 @@ class Closed:
     """Bids at or after the end of their auction."""
 
 
-def faults(verdict: Told | Recorded | Closed) -> dict[str, int]:
+def faults(verdict: SubscriberCounts | BidCounts | EndCounts) -> dict[str, int]:
     """Return the counts that must be 0 and are not."""
     harmless = {"received", "duplicates", "bids", "auctions"}
     counted = [field.name for field in fields(verdict) if field.name not in harmless]
@@ -85,7 +85,7 @@ def read_log(tx: Transaction) -> dict[str, list[bytes]]:
     return found
 
 
-def judge_records(log: Log, accepted: Iterable[tuple[str, str, str]]) -> Recorded:
+def judge_records(log: Log, accepted: Iterable[tuple[str, str, str]]) -> BidCounts:
     """Compare the log's bids with those that were acknowledged: gid, bidder, amount."""
     logged = Counter(
         (gid, said["data"]["bidder"], said["data"]["amount"])
@@ -94,7 +94,7 @@ def judge_records(log: Log, accepted: Iterable[tuple[str, str, str]]) -> Recorde
         if (said := json.loads(payload))["type"] == "bid.placed"
     )
     acknowledged = Counter(accepted)
-    return Recorded(logged.total(), (acknowledged - logged).total(), (logged - acknowledged).total())
+    return BidCounts(logged.total(), (acknowledged - logged).total(), (logged - acknowledged).total())
 
 
 def read_order(tx: Transaction) -> list[str]:
@@ -105,12 +105,12 @@ def read_order(tx: Transaction) -> list[str]:
     return [f"{row.gid}/{row.version}" for row in rows]
 
 
-def judge_read(log: Log, order: Sequence[str], ids: Sequence[str], data: Sequence[bytes]) -> Told:
+def judge_read(log: Log, order: Sequence[str], ids: Sequence[str], data: Sequence[bytes]) -> SubscriberCounts:
     """Compare a reader's events with `order`, the ids that it should have; here a repeat is a fault too."""
     payloads = {f"{gid}/{number}": payload for gid, those in log.items() for number, payload in enumerate(those, 1)}
     once = dict.fromkeys(ids)
     altered = sum(payloads.get(name) != payload for name, payload in zip(ids, data, strict=True) if name in payloads)
-    return Told(
+    return SubscriberCounts(
         received=len(ids),
         duplicates=0,
         missing=len(set(order) - once.keys()),
@@ -135,8 +135,8 @@ def read_acknowledged(tx: Transaction, spans: Iterable[tuple[datetime, datetime]
 
 
 def judge_told(
-    log: Log, messages: Iterable[Received], *, states: bool = True, excused: Container[str] = frozenset()
-) -> Told:
+    log: Log, messages: Iterable[PrintedMessage], *, states: bool = True, excused: Container[str] = frozenset()
+) -> SubscriberCounts:
     """Compare a subscriber's messages, in order, with the log.
 
     With `states` False the states are not judged: a killed broker may bring back older ones than it has sent. It may
@@ -164,7 +164,7 @@ def judge_told(
         counted["disordered"] += any(f"{gid}/{number}" not in excused for number in skipped)
         latest[gid] = event["sequence"]
         newest[gid] = max(newest.get(gid, 0), event["sequence"])
-    return Told(
+    return SubscriberCounts(
         received=counted["received"],
         duplicates=counted["received"] - counted["unknown"] - len(seen),
         missing=sum(name not in excused for name in payloads.keys() - seen.keys()),
@@ -188,13 +188,13 @@ def read_rows(tx: Transaction) -> dict[str, Row]:
     }
 
 
-def judge_closes(log: Log, rows: Mapping[str, Row], gids: Iterable[str]) -> Closed:
+def judge_closes(log: Log, rows: Mapping[str, Row], gids: Iterable[str]) -> EndCounts:
     """Compare each auction's close with its bids, its end and its row; `gids` are those that the house has acknowledged."""
     counted: Counter[str] = Counter()
     for gid, payloads in log.items():
         counted.update(_close(rows.get(gid), [json.loads(payload) for payload in payloads]))
     known = set(gids)
-    return Closed(
+    return EndCounts(
         auctions=len(known),
         unknown=len(known ^ log.keys()),
         unclosed=counted["unclosed"],

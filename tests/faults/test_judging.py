@@ -21,7 +21,7 @@ from tests.faults.judging import (
     judge_told,
     tracebacks,
 )
-from tests.mqtt.equipment import Received
+from tests.mqtt.equipment import PrintedMessage
 
 GID = "k3X9mQ2vTa1_"
 OTHER = "another-one"
@@ -38,18 +38,20 @@ LOG = {gid: [event(gid, 1), *(event(gid, number, number) for number in range(2, 
 ORDER = [f"{gid}/{number}" for number in range(1, 6) for gid in (GID, OTHER)]
 ACCEPTED = [(gid, "ben", f"{number}.000") for gid in LOG for number in range(2, 6)]
 
-Messages = list[Received]
+Messages = list[PrintedMessage]
 
 
 def told() -> Messages:
     """The messages of a subscriber if nothing goes wrong: all events, then a state."""
-    messages = [Received(f"saleroom/auctions/{gid}/events", payload, False) for gid in LOG for payload in LOG[gid]]
+    messages = [
+        PrintedMessage(f"saleroom/auctions/{gid}/events", payload, False) for gid in LOG for payload in LOG[gid]
+    ]
     return [*messages, state(GID, 5)]
 
 
-def state(gid: str, version: int, retained: bool = False) -> Received:
+def state(gid: str, version: int, retained: bool = False) -> PrintedMessage:
     """A state of an auction."""
-    return Received(f"saleroom/auctions/{gid}/state", json.dumps({"version": version}).encode(), retained)
+    return PrintedMessage(f"saleroom/auctions/{gid}/state", json.dumps({"version": version}).encode(), retained)
 
 
 def swapped(messages: Messages) -> Messages:

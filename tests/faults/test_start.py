@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.places import Place, place, seal, unseal
-from tests.process import Client, Served, saleroom, wait_until
+from tests.process import Client, ServeProcess, saleroom, wait_until
 
 
 @pytest.fixture
@@ -53,8 +53,8 @@ def test_on_a_database_that_is_read_only(there: Place, tmp_path: Path) -> None:
 
 
 @contextmanager
-def _serving(there: Place, folder: Path) -> Iterator[Served]:
-    served = Served(folder, database=there.url, mqtt="off")
+def _serving(there: Place, folder: Path) -> Iterator[ServeProcess]:
+    served = ServeProcess(folder, database=there.url, mqtt="off")
     try:
         yield served
         assert 0 == served.terminate()

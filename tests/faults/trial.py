@@ -19,11 +19,11 @@ from tests.faults import readers as reading
 from tests.faults.bidding import Storm
 from tests.faults.house import SECONDS_MAX, House
 from tests.faults.judging import (
-    Closed,
+    BidCounts,
+    EndCounts,
     Log,
-    Recorded,
     Row,
-    Told,
+    SubscriberCounts,
     cut_short,
     faults,
     judge_closes,
@@ -117,10 +117,10 @@ class Trial:
 class Outcome:
     """The result of a trial."""
 
-    told: list[Told]
+    told: list[SubscriberCounts]
     """One for each subscriber and reader."""
-    recorded: Recorded
-    closed: Closed
+    recorded: BidCounts
+    closed: EndCounts
     deaths: int
     repeats: int
     """Requests that bidders sent again."""
@@ -130,12 +130,12 @@ class Outcome:
     @property
     def faults(self) -> list[str]:
         """Every other fault, in words; empty if all is well."""
-        verdicts: list[Told | Recorded | Closed] = [*self.told, self.recorded, self.closed]
+        verdicts: list[SubscriberCounts | BidCounts | EndCounts] = [*self.told, self.recorded, self.closed]
         return [f"{n} {name}" for verdict in verdicts for name, n in faults(verdict).items()] + self.violations
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _Contents:
     """The database's contents at the end."""
 
     log: dict[str, list[bytes]]
@@ -196,7 +196,7 @@ async def _weather(trial: Trial, scene: Scene) -> Outcome:
     return Outcome(verdicts, recorded, closed, scene.house.deaths, storm.repeats, found, scene.notes)
 
 
-def _judged(trial: Trial, scene: Scene, kept: _Kept) -> Iterator[Told]:
+def _judged(trial: Trial, scene: Scene, kept: _Contents) -> Iterator[SubscriberCounts]:
     """Yield the verdict on each subscriber and reader."""
     for subscriber in scene.subscribers:
         yield judge_told(kept.log, subscriber.messages, states=trial.states, excused=kept.excused)
@@ -231,7 +231,7 @@ async def _trouble(trial: Trial, scene: Scene) -> None:
     scene.storm.calm.set()
 
 
-async def _delivered(scene: Scene) -> _Kept:
+async def _delivered(scene: Scene) -> _Contents:
     """Wait until nothing is owed and all subscribers and readers are quiet, and return the database's contents."""
     database = Database(scene.database_url)
     try:
@@ -252,7 +252,7 @@ async def _delivered(scene: Scene) -> _Kept:
             await _quiet(partial(_read, reader), due)
         excused = await database.read(read_acknowledged, scene.forgotten)
         broken = await database.read(violations) + await database.read(_unproven)
-        return _Kept(logged, order, excused, await database.read(read_rows), broken)
+        return _Contents(logged, order, excused, await database.read(read_rows), broken)
     finally:
         await database.close()
 

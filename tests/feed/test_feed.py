@@ -324,7 +324,7 @@ async def _woken(follower: Follower) -> list[LoggedEvent]:
     return await follower.next()
 
 
-class Numbered:
+class NumberedTransactions:
     """Transactions that take numbers of the log and end in any order, for a reader that may look at any moment."""
 
     def __init__(self, chance: random.Random) -> None:
@@ -357,7 +357,7 @@ class Numbered:
 @given(st.integers(0, 2**32))
 def test_the_frontier_never_passes_what_will_appear_and_does_not_wait_for_ever(seed: int) -> None:
     """Later commits are above the frontier. Once all transactions are over, two looks bring the frontier to the end."""
-    world = Numbered(random.Random(seed))
+    world = NumberedTransactions(random.Random(seed))
     for _ in range(world.chance.randrange(40)):
         world.step()
     frontier = Frontier(sorted(world.committed), 1000)

@@ -16,15 +16,15 @@ from saleroom.bidding.api.devices import CommandHandler
 from saleroom.bidding.service.desk import Desk
 from saleroom.broker import packets
 from saleroom.broker.links import TcpLink
-from saleroom.broker.packets import Malformed, Packet
+from saleroom.broker.packets import MalformedPacket, Packet
 from saleroom.logs import Tally
 from saleroom.mqtt.topics import DeviceMessage, MqttSettings
 from saleroom.storage.database import Database
 from tests.broker import raw
-from tests.broker.raw import Raw
+from tests.broker.raw import RawDevice
 from tests.fixtures_hypothesis import on_a_database
 from tests.fuzz.mangling import as_bytes, bounded, mangled, mangled_text, nasty
-from tests.process import Served
+from tests.process import ServeProcess
 
 topics = st.sampled_from(
     ["saleroom/auctions/abc/bids", "saleroom/#", "$SYS/#", "+/+", "a" * 2000, "", "/", "saleroom/status"]
@@ -51,7 +51,7 @@ def test_a_packet_is_weighed_or_malformed(data: bytes, is_first: bool) -> None:
     with bounded():
         try:
             cost = packets.check(packet, is_first=is_first)
-        except Malformed as error:
+        except MalformedPacket as error:
             reason, cost = str(error), 1.0
     assert reason.isprintable()
     assert 0 < cost <= 1 + packets.FILTERS_MAX * packets.WILDCARD_COST
@@ -102,23 +102,23 @@ def test_a_stream_is_read_in_whole_packets(data: bytes) -> None:
 
 
 @pytest.fixture(scope="module")
-def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServeProcess]:
     """A house with its embedded broker, in a separate process."""
-    served = Served(tmp_path_factory.mktemp("broker"), mqtt="embedded", mqtt_port="0")
+    served = ServeProcess(tmp_path_factory.mktemp("broker"), mqtt="embedded", mqtt_port="0")
     yield served
     served.kill()
 
 
 @on_a_database(40)
 @given(data=streams, connects=st.booleans())
-def test_the_broker_bears_anything(brokers: Served, data: bytes, connects: bool) -> None:
+def test_the_broker_bears_anything(brokers: ServeProcess, data: bytes, connects: bool) -> None:
     """A client that sends anything is answered or cut off, and the next one connects and is answered as usual."""
     broker = MqttSettings("127.0.0.1", brokers.mqtt_port)
-    with suppress(OSError), Raw(broker, None if connects else b"") as client:
+    with suppress(OSError), RawDevice(broker, None if connects else b"") as client:
         client.send(data)
         client.socket.settimeout(0.01)
         client.receive(1)
-    with Raw(broker) as client:
+    with RawDevice(broker) as client:
         client.send(raw.subscribe("saleroom/status"))
         assert 0x90 == client.receive(1)[0]
     assert "Traceback" not in brokers.log()

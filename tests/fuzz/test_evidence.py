@@ -143,18 +143,18 @@ def exported(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) ->
     return asyncio.run(export())
 
 
-class Enough(Exception):
+class ExportRead(Exception):
     """The export has been read to its end, and the transaction is rolled back."""
 
 
 def load(tx: Transaction, data: bytes) -> None:
     """Read an export, and roll back."""
     transfer.load(tx, HOUSE, io.BytesIO(data), lambda _: None)
-    raise Enough
+    raise ExportRead
 
 
 def outcome(url: str, data: bytes) -> type[Exception]:
-    """Return how reading an export into an empty database ends: Broken or Enough. Raises any other exception."""
+    """Return how reading an export into an empty database ends: BadExport or ExportRead. Raises any other exception."""
 
     async def work() -> None:
         database = Database(url)
@@ -165,7 +165,7 @@ def outcome(url: str, data: bytes) -> type[Exception]:
 
     try:
         asyncio.run(work())
-    except (transfer.Broken, Enough) as ended:
+    except (transfer.BadExport, ExportRead) as ended:
         return type(ended)
     raise AssertionError("it ends by one of them")
 
@@ -183,7 +183,7 @@ def test_an_export_is_read_or_broken(database_url: str, exported: Export, at: in
         lines[number] = canonical(row) + b"\n"
     except (ValueError, TypeError):
         return  # nobody can write it
-    assert outcome(database_url, b"".join(lines)) in ([Enough] if lines == exported else [transfer.Broken])
+    assert outcome(database_url, b"".join(lines)) in ([ExportRead] if lines == exported else [transfer.BadExport])
 
 
 @on_a_database(10)
@@ -192,4 +192,4 @@ def test_a_damaged_export_is_broken(database_url: str, exported: Export, data: s
     """With changed bytes an export is refused, unless the change changes nothing."""
     whole = b"".join(exported)
     sent = data.draw(mangled(st.just(whole)), label="file")
-    assert (Enough if sent == whole else transfer.Broken) is outcome(database_url, sent)
+    assert (ExportRead if sent == whole else transfer.BadExport) is outcome(database_url, sent)

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from saleroom.kernel.terminal import printable
-from saleroom.tools.event_stream import Comment, Message, NotAnEventStream, Parser
+from saleroom.tools.event_stream import Comment, EventStreamParser, Message, NotAnEventStream
 from saleroom.tools.watch import messages, words
 from saleroom.tools.watch.messages import LotEvent, LotState
 from saleroom.tools.watch.sale import Sale
@@ -35,7 +35,7 @@ streams = mangled(st.lists(lines, max_size=20).map(b"".join))
 
 def parsed(chunks: list[bytes]) -> tuple[list[Message | Comment], int | None]:
     """Return all messages of a stream, and when to come back."""
-    parser = Parser()
+    parser = EventStreamParser()
     return [said for chunk in chunks for said in parser.feed(chunk)], parser.retry_ms
 
 
@@ -53,7 +53,7 @@ def test_a_stream_says_the_same_however_it_is_cut(stream: bytes, cuts: list[int]
 
 def test_a_line_without_an_end_is_refused() -> None:
     """An endless line is not a stream of events, and is not kept without a limit."""
-    parser = Parser()
+    parser = EventStreamParser()
     try:
         with bounded():
             for _ in range(40):

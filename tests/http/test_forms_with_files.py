@@ -19,7 +19,7 @@ from saleroom.http import guard, problems
 from saleroom.http.forgery import forgery_token
 from saleroom.http.guard import FIRST_FIELD_BYTES_MAX, Guard
 from saleroom.http.multipart import TEXT_CHARACTERS_MAX, multipart
-from saleroom.http.problems import BodyTimedOut, BodyTooLarge
+from saleroom.http.problems import BodyTimeout, BodyTooLarge
 from saleroom.http.requests import read_body
 from saleroom.kernel.errors import Invalid
 from tests.sealing import known
@@ -210,7 +210,7 @@ async def test_a_form_that_stalls_before_its_token(monkeypatch: pytest.MonkeyPat
         await asyncio.sleep(60)
         raise AssertionError("the wait has no limit")
 
-    with pytest.raises(BodyTimedOut):
+    with pytest.raises(BodyTimeout):
         await guard._first_field(scope(), stalled)
 
 
@@ -330,7 +330,7 @@ async def _takes_too_long(receive: Receive) -> None:
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("saleroom.http.multipart.UPLOAD_SECONDS_MAX", 0.5)
-        with pytest.raises(BodyTimedOut):
+        with pytest.raises(BodyTimeout):
             await multipart(asking(stalls), 10**7)
 
 

@@ -14,7 +14,7 @@ from saleroom.compose import ENDPOINTS
 from saleroom.http import front, problems
 from saleroom.http.endpoints import Access, Endpoint
 from saleroom.http.requests import SAFE_METHODS
-from saleroom.kernel.errors import Invalid, Refused
+from saleroom.kernel.errors import Invalid, Refusal
 from tests.contract import DOCUMENT
 from tests.fixtures_house import House, settings_for
 
@@ -101,17 +101,17 @@ def test_every_error_code_is_documented() -> None:
 def test_errors_stand_under_their_status(endpoint: Endpoint[Any]) -> None:
     """Each error of an endpoint is under its status in the document, also the errors of every request."""
     answers = operation(endpoint)["responses"]
-    expected: set[type[Refused]] = set(endpoint.refusals) | {
+    expected: set[type[Refusal]] = set(endpoint.refusals) | {
         problems.HeadersTooLarge,
         problems.InternalError,
         Invalid,
     }
     if endpoint.method not in SAFE_METHODS:
-        expected.add(problems.ForgeryRefused)
+        expected.add(problems.ForgeryRefusal)
     if endpoint.form is not None:
-        expected |= {problems.NotJson, problems.BodyTooLarge, problems.BodyTimedOut}
+        expected |= {problems.NotJson, problems.BodyTooLarge, problems.BodyTimeout}
     if endpoint.upload is not None:
-        expected |= {problems.BodyTooLarge, problems.BodyTimedOut}
+        expected |= {problems.BodyTooLarge, problems.BodyTimeout}
     if endpoint.access is not Access.OPEN or endpoint.form is not None:
         expected.add(problems.Unavailable)
     for refused in expected:

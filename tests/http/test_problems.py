@@ -10,13 +10,13 @@ from saleroom.accounts.domain.errors import InvalidAuthentication, UnknownUser
 from saleroom.bidding.domain.errors import BidTooLow
 from saleroom.http import problems
 from saleroom.http.problems import body_of, headers_of, status_of, statuses
-from saleroom.kernel.errors import Busy, Fault, Invalid, Refused, TooManyRequests, Unauthenticated
+from saleroom.kernel.errors import Busy, Fault, Invalid, Refusal, TooManyRequests, Unauthenticated
 
 INSIDE = {UnknownUser}
 """Refusals that never reach a client: an error of the command line."""
 
 
-def refusals(kind: type[Refused] = Refused) -> Iterator[type[Refused]]:
+def refusals(kind: type[Refusal] = Refusal) -> Iterator[type[Refusal]]:
     """Yield every kind of refusal in the house."""
     for found in kind.__subclasses__():
         if found.__module__.startswith("saleroom."):
@@ -26,7 +26,7 @@ def refusals(kind: type[Refused] = Refused) -> Iterator[type[Refused]]:
 
 def test_every_refusal_has_a_status() -> None:
     """The map has exactly the errors that can reach a client."""
-    with_codes = {refused for refused in refusals() if "code" in vars(refused) and refused is not Refused}
+    with_codes = {refused for refused in refusals() if "code" in vars(refused) and refused is not Refusal}
     assert with_codes - INSIDE == statuses().keys()
     assert all(500 != status_of(refused) for refused in with_codes - INSIDE - {problems.InternalError})
 
@@ -83,9 +83,9 @@ def test_a_failed_login_is_bare() -> None:
 
 
 @pytest.mark.parametrize("refused", statuses(), ids=lambda refused: refused.code)
-def test_headers_that_a_status_asks_for(refused: type[Refused]) -> None:
+def test_headers_that_a_status_asks_for(refused: type[Refusal]) -> None:
     """401 names the scheme, 405 the methods, 429 and 503 the seconds to wait; 408 and 413 end the connection."""
-    special: dict[type[Refused], Refused] = {
+    special: dict[type[Refusal], Refusal] = {
         Invalid: Invalid({}),
         problems.MethodNotAllowed: problems.MethodNotAllowed("GET, HEAD"),
     }

@@ -13,7 +13,7 @@ from saleroom.bidding.domain.events import SoftClose
 from saleroom.bidding.domain.increments import Tier, ladder_faults
 from saleroom.bidding.domain.photos import refuse_bad_list, size_fault
 from saleroom.bidding.domain.selling import Draft
-from saleroom.kernel.errors import Fault, Invalid, Refused, TooManyRequests
+from saleroom.kernel.errors import Fault, Invalid, Refusal, TooManyRequests
 from saleroom.kernel.money import parse_money
 from tests.bidding.domain.examples import ADA, after, eur, refusal
 from tests.bidding.domain.playing import T0
@@ -29,11 +29,11 @@ def test_a_refusal_says_its_sentence() -> None:
 def test_a_refusal_without_any_words_is_a_fault_of_ours() -> None:
     """A refusal whose class has no docstring cannot be made, so that a missing one is noticed."""
 
-    class Silent(Refused):
+    class SilentRefusal(Refusal):
         __doc__ = None
 
     with pytest.raises(IndexError):
-        Silent()
+        SilentRefusal()
 
 
 def test_faults_are_the_same_where_they_say_the_same() -> None:

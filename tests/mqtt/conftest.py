@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from saleroom.bidding.api.devices import PUBLISHED
+from saleroom.bidding.api.devices import PUBLICATIONS
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import Ask, MqttSettings
 from saleroom.storage.database import Database
@@ -32,7 +32,7 @@ async def relaying(database: Database) -> AsyncIterator[Callable[..., Relay]]:
     relays: list[tuple[Relay, asyncio.Task[None]]] = []
 
     def start(settings: MqttSettings, of: Database = database, inbox: Ask | None = None) -> Relay:
-        relay = Relay(of, PUBLISHED, settings, inbox)
+        relay = Relay(of, PUBLICATIONS, settings, inbox)
         relays.append((relay, asyncio.create_task(relay.run())))
         return relay
 

@@ -18,7 +18,7 @@ from tests.mqtt.equipment import SECONDS_MAX
 V311, V5 = MQTTProtocolVersion.MQTTv311, MQTTProtocolVersion.MQTTv5
 
 
-class Heard(NamedTuple):
+class ReceivedMessage(NamedTuple):
     """A message as it was received."""
 
     topic: str
@@ -33,7 +33,7 @@ class Device:
     def __init__(
         self, settings: MqttSettings, *topics: str, version: MQTTProtocolVersion = V311, name: str = ""
     ) -> None:
-        self.heard: list[Heard] = []
+        self.heard: list[ReceivedMessage] = []
         self.prefix = settings.prefix
         self._changed = threading.Condition()
         self._subscribed: set[int] = set()
@@ -71,7 +71,7 @@ class Device:
         answer: dict[str, Any] = json.loads(self.on(topic)[-1].payload)
         return answer
 
-    def on(self, topic: str) -> list[Heard]:
+    def on(self, topic: str) -> list[ReceivedMessage]:
         """Return the messages of one topic."""
         return [heard for heard in self.heard if heard.topic == topic]
 
@@ -90,7 +90,7 @@ class Device:
     def _on_message(self, _: Client, __: object, message: MQTTMessage) -> None:
         properties = {} if message.properties is None else message.properties.json()  # type: ignore[no-untyped-call]  # paho has no types here
         with self._changed:
-            self.heard.append(Heard(message.topic, bytes(message.payload), message.retain, properties))
+            self.heard.append(ReceivedMessage(message.topic, bytes(message.payload), message.retain, properties))
             self._changed.notify_all()
 
     def _note(self, number: int) -> None:

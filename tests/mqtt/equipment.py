@@ -142,7 +142,7 @@ class Gate:
         writer.close()
 
 
-class Received(NamedTuple):
+class PrintedMessage(NamedTuple):
     """A message as `mosquitto_sub` printed it."""
 
     topic: str
@@ -160,7 +160,7 @@ class Subscriber:
     def __init__(
         self, settings: MqttSettings, *topics: str, as_service: bool = False, options: Sequence[str] = ()
     ) -> None:
-        self.messages: list[Received] = []
+        self.messages: list[PrintedMessage] = []
         self.subscriptions = 0
         self._subscribed = threading.Event()
         # It would buffer its output to a pipe; to a terminal it writes line by line.
@@ -185,7 +185,7 @@ class Subscriber:
                 self._subscribed.set()
             elif line.startswith(b"MESSAGE "):
                 _, retained, topic, payload = line.split(b" ", 3)
-                self.messages.append(Received(topic.decode(), payload, retained == b"1"))
+                self.messages.append(PrintedMessage(topic.decode(), payload, retained == b"1"))
 
     def _lines(self) -> Iterator[bytes]:
         rest = b""

@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from saleroom.mqtt import relay as relay_module
-from saleroom.mqtt.connection import PublishRefused, VersionRefused, acknowledged, connect
+from saleroom.mqtt.connection import PublishRefusal, VersionRefusal, acknowledged, connect
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings, Version
 from tests.mqtt.device import V5, Device
@@ -65,7 +65,7 @@ async def test_a_version_that_is_set_and_refused_is_named(embedded: MqttSettings
     with pytest.raises(aiomqtt.MqttError, match="mqtt_version is 5, try auto") as caught:
         async with connect(replace(embedded, version=Version.V5)):
             pass
-    assert isinstance(caught.value.__cause__, VersionRefused)
+    assert isinstance(caught.value.__cause__, VersionRefusal)
 
 
 async def test_a_broker_that_drops_what_it_does_not_know() -> None:
@@ -155,7 +155,7 @@ async def test_a_message_over_the_brokers_limit_is_refused_and_the_connection_li
     """A message larger than a broker of MQTT 5 takes is not sent, as the broker would end the connection."""
     broker = limited("max_packet_size 1000")
     async with connect(broker.settings) as connection:
-        with pytest.raises(PublishRefused, match="too large"):
+        with pytest.raises(PublishRefusal, match="too large"):
             await acknowledged(connection.send("saleroom/status", b"x" * 1000))
         await acknowledged(connection.send("saleroom/status", b"x" * 900))
 

@@ -11,7 +11,7 @@ from contextlib import closing
 import pytest
 from structlog.testing import capture_logs
 
-from saleroom.bidding.api.devices import PUBLISHED
+from saleroom.bidding.api.devices import PUBLICATIONS
 from saleroom.mqtt import connection, outbox
 from saleroom.mqtt import relay as relay_module
 from saleroom.mqtt.relay import Relay
@@ -219,7 +219,7 @@ async def test_another_process_takes_over_from_one_that_died(
     monkeypatch.setattr(relay_module, "RENEW_SECONDS", 0.2)
     monkeypatch.setattr(relay_module, "STANDBY_SECONDS", 0.1)
     settings = mosquitto.settings
-    first, second = Relay(sales.database, PUBLISHED, settings), Relay(sales.database, PUBLISHED, settings)
+    first, second = Relay(sales.database, PUBLICATIONS, settings), Relay(sales.database, PUBLICATIONS, settings)
     dying = asyncio.create_task(first.run())
     await until(lambda: first.connected, "the first relay's connection")
     going_on = asyncio.create_task(second.run())

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from saleroom.bidding.api.devices import PUBLISHED
+from saleroom.bidding.api.devices import PUBLICATIONS
 from saleroom.bidding.storage import auctions
 from saleroom.bidding.storage.event_log import LOG
 from saleroom.mqtt import outbox, retained
@@ -69,7 +69,7 @@ async def test_which_states_go_out_with_events(sales: Sales, monkeypatch: pytest
     one = {auction.id}
 
     async def states(*, waiting: set[int] = NONE, late: set[int] = NONE, sent: set[int] = NONE) -> set[int]:
-        _, found = await sales.database.read(outbox._owed, PUBLISHED, waiting, late, sent)
+        _, found = await sales.database.read(outbox._owed, PUBLICATIONS, waiting, late, sent)
         return set(found)
 
     assert one == await states()

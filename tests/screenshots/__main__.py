@@ -24,8 +24,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from tests.browser.conftest import ARGUMENTS
 from tests.needs import need
-from tests.process import PASSWORD, Served
-from tests.screenshots.furnished import Furnished
+from tests.process import PASSWORD, ServeProcess
+from tests.screenshots.furnished import FurnishedHouse
 from tests.screenshots.shots import SHOTS, Shot
 
 FOLDER = Path(__file__).parents[2] / "docs" / "screenshots"
@@ -86,14 +86,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 @contextmanager
-def houses(console: Console) -> Iterator[tuple[Furnished, dict[bool, str]]]:
+def houses(console: Console) -> Iterator[tuple[FurnishedHouse, dict[bool, str]]]:
     """Serve two houses, a full one and an empty one; yield their addresses by whether the house is empty."""
     console.print("Furnishing a house")
     with tempfile.TemporaryDirectory(prefix="saleroom-screenshots-") as place:
         for name in ("full", "empty"):
             Path(place, name).mkdir()
-        served = [Served(Path(place, name), mqtt="off") for name in ("full", "empty")]
-        furnished = Furnished(served[0].url)
+        served = [ServeProcess(Path(place, name), mqtt="off") for name in ("full", "empty")]
+        furnished = FurnishedHouse(served[0].url)
         try:
             furnished.furnish()
             yield furnished, {False: served[0].url, True: served[1].url}
@@ -106,7 +106,7 @@ def houses(console: Console) -> Iterator[tuple[Furnished, dict[bool, str]]]:
 class Studio:
     """A browser that takes pictures of pages."""
 
-    def __init__(self, browser: Browser, urls: dict[bool, str], furnished: Furnished, folder: Path) -> None:
+    def __init__(self, browser: Browser, urls: dict[bool, str], furnished: FurnishedHouse, folder: Path) -> None:
         self._browser = browser
         self._urls = urls
         self._furnished = furnished

@@ -25,7 +25,7 @@ AGENTS = (
 """The reader's other devices that are logged in."""
 
 
-class Furnished:
+class FurnishedHouse:
     """A house at `url` with lots in every state; `gids` has them by a word for each."""
 
     def __init__(self, url: str) -> None:

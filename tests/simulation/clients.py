@@ -13,7 +13,7 @@ from saleroom.accounts.service import accounts
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.service import auctions, bidding
 from saleroom.bidding.service.bidding import BidCommand
-from saleroom.kernel.errors import Busy, Refused, Unauthenticated
+from saleroom.kernel.errors import Busy, Refusal, Unauthenticated
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.storage.faults import Unavailable
 from tests.bidding.domain.oracle import SECOND, Amend, Bid
@@ -176,7 +176,7 @@ class Client:
             await asyncio.sleep(0.05 if not lost else PATIENCE + 1)
             return LOST
         answer = await self._chance.choice(serving).serve(request)
-        if isinstance(answer, Exception) and not isinstance(answer, Refused | Unavailable):
+        if isinstance(answer, Exception) and not isinstance(answer, Refusal | Unavailable):
             self._world.judge.fail("no internal error", f"{self._key}: {told(answer)}")
         elif key is not None and not isinstance(answer, Unavailable | Busy):
             self._world.judge.told(key, answer)
@@ -242,4 +242,4 @@ def _digest(what: object) -> bytes:
 
 
 def _said(answer: Any) -> str:
-    return refusal_code(answer) if isinstance(answer, Refused) else str(answer)[:120]
+    return refusal_code(answer) if isinstance(answer, Refusal) else str(answer)[:120]

@@ -19,13 +19,13 @@ from saleroom.bidding.domain.ledger import LedgerEvent, enter, replay
 from saleroom.bidding.domain.views import auction_view, event_from_parts
 from saleroom.bidding.storage import auctions, event_log
 from saleroom.bidding.storage.tables import events
-from saleroom.kernel.errors import Refused
+from saleroom.kernel.errors import Refusal
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import TryAgain, Unavailable
 from tests.bidding.domain.oracle import Row
 from tests.bidding.domain.playing import refusal_code, seen, units
-from tests.simulation.model import Differs, Model
-from tests.simulation.properties import Watched
+from tests.simulation.model import Model, ModelMismatch
+from tests.simulation.properties import AuctionProperties
 
 _encode = msgspec.json.Encoder().encode
 
@@ -42,13 +42,13 @@ class Breach(Exception):
 
 
 @dataclass
-class Known:
+class ReplayedAuction:
     """An auction as its log has told it so far."""
 
     auction: Auction
     types: list[str]
     bids: list[BidPlaced] = field(default_factory=list)
-    watched: Watched = field(default_factory=Watched)
+    watched: AuctionProperties = field(default_factory=AuctionProperties)
 
     def note(self, history: Iterable[Event]) -> None:
         """Take in the new events of the log."""
@@ -74,7 +74,7 @@ class Judge:
         """The same in the order of the log."""
         self.states: dict[str, dict[int, bytes]] = {}
         """The public state of each auction after a transaction, by gid and version."""
-        self.known: dict[str, Known] = {}
+        self.known: dict[str, ReplayedAuction] = {}
         self._begun = begun
         self._last = last
         self._tell = tell
@@ -90,7 +90,7 @@ class Judge:
         """Take note of a transaction that raised and was rolled back."""
         if isinstance(error, TryAgain | Unavailable):
             return
-        if not isinstance(error, Refused):
+        if not isinstance(error, Refusal):
             self.fail("no internal error", f"{use_case} raised {error!r}")
             return
         self._decide(use_case, args, error, now)
@@ -107,7 +107,7 @@ class Judge:
         self.trace(f"{use_case} {_short(args)} -> {_short(answer)}")
         try:
             self.model.decided(use_case, args, answer, now)
-        except Differs as differs:
+        except ModelMismatch as differs:
             self.fail("every decision is the one the rules give in the order of the log", f"{use_case}: {differs}")
 
     def _note(self, use_case: str, args: tuple[Any, ...], answer: Any) -> None:
@@ -145,7 +145,7 @@ class Judge:
         new = event_log.logged(tx, auction.id, after=0 if known is None else known.auction.position)
         history = [_event(one) for one in new]
         if known is None:
-            known = self.known[auction.gid] = Known(replay(auction.id, history[:1]), [history[0].TYPE])
+            known = self.known[auction.gid] = ReplayedAuction(replay(auction.id, history[:1]), [history[0].TYPE])
             self._payload(known.auction, new[0])
             history, new = history[1:], new[1:]
         state = known.auction
@@ -172,7 +172,7 @@ class Judge:
         if one.payload is not None:
             self.payloads[state.gid, state.version] = one.payload
 
-    def _agrees(self, known: Known) -> None:
+    def _agrees(self, known: ReplayedAuction) -> None:
         """The naive model, fed with the same decisions in the same order, has the auction's state."""
         auction = known.auction
         standing = self.model.auctions.get(auction.gid)
@@ -216,9 +216,9 @@ def request_key(use_case: str, args: tuple[Any, ...]) -> str:
 
 
 def _plain(answer: Any) -> Any:
-    return refusal_code(answer) if isinstance(answer, Refused) else answer
+    return refusal_code(answer) if isinstance(answer, Refusal) else answer
 
 
 def _short(value: Any) -> str:
-    text = refusal_code(value) if isinstance(value, Refused) else str(value)
+    text = refusal_code(value) if isinstance(value, Refusal) else str(value)
     return text if len(text) <= 400 else f"{text[:400]}..."

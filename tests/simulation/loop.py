@@ -15,7 +15,7 @@ from contextvars import Context, ContextVar
 from typing import Any
 
 
-class StandsStill(Exception):
+class Deadlock(Exception):
     """Nothing is left to do, now or later, and somebody waits."""
 
 
@@ -142,7 +142,7 @@ class _NextTimer:
 
     def select(self, timeout: float | None) -> tuple[()]:
         if timeout is None:
-            raise StandsStill("nothing is left to do, and somebody waits for it")
+            raise Deadlock("nothing is left to do, and somebody waits for it")
         if timeout > 0:
             self._loop.skip(timeout)
         return ()

@@ -17,7 +17,7 @@ from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.events import SoftClose
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service.bidding import BidCommand
-from saleroom.kernel.errors import Refused
+from saleroom.kernel.errors import Refusal
 from saleroom.kernel.identifiers import IdempotencyKey
 from tests.bidding.domain.oracle import (
     Act,
@@ -31,17 +31,17 @@ from tests.bidding.domain.oracle import (
     Oracle,
     Outage,
     Settle,
-    Soft,
+    SoftCloseRule,
     contradictions,
 )
 from tests.bidding.domain.playing import T0, refusal_code, units
 
 OUTAGE = timedelta(seconds=10)
 MICROSECOND = timedelta(microseconds=1)
-Answer = bytes | Refused | None
+Answer = bytes | Refusal | None
 
 
-class Differs(Exception):
+class ModelMismatch(Exception):
     """The house decided otherwise than the model."""
 
 
@@ -93,7 +93,7 @@ class Model:
     _checked: set[str] = field(default_factory=set)
 
     def decided(self, use_case: str, args: tuple[Any, ...], answer: Any, now: datetime) -> None:
-        """Take in one transaction that was committed, or refused. Raises Differs if it should have gone otherwise."""
+        """Take in one transaction that was committed, or refused. Raises ModelMismatch if it should have gone otherwise."""
         match use_case, args:
             case "place_bids", (commands, *_):
                 self._place_bids(commands, answer, now)
@@ -142,7 +142,9 @@ class Model:
             if before[0] != once.request:
                 expect("idempotency_mismatch", answer, "a key for another request")
             elif before[1] != answer:
-                raise Differs(f"a repeat of {once.key} was answered {said(answer)}, and at first {said(before[1])}")
+                raise ModelMismatch(
+                    f"a repeat of {once.key} was answered {said(answer)}, and at first {said(before[1])}"
+                )
             return
         code = act(person)
         expect(code, answer, f"{'a request' if once is None else once.key}")
@@ -173,7 +175,7 @@ class Model:
             shown = answered["auction"]
             mine = (_wire(standing.oracle.price), len(standing.oracle.rows), standing.oracle.status)
             if mine != (shown["currentBid"], shown["bidCount"], shown["status"]):
-                raise Differs(f"{command.once.key} was told {shown}, and it should be {mine}")
+                raise ModelMismatch(f"{command.once.key} was told {shown}, and it should be {mine}")
 
     def _create(self, person: int, draft: Draft, answer: Answer, now: datetime) -> str | None:
         lot = Lot(
@@ -204,15 +206,15 @@ class Model:
 
 
 def expect(code: str | None, answer: Answer, what: str) -> None:
-    """Raise Differs if `answer` is not what `code` says: a refusal, or None for an acceptance."""
-    got = refusal_code(answer) if isinstance(answer, Refused) else None
+    """Raise ModelMismatch if `answer` is not what `code` says: a refusal, or None for an acceptance."""
+    got = refusal_code(answer) if isinstance(answer, Refusal) else None
     if got != code:
-        raise Differs(f"{what} was {got or 'accepted'}, and should have been {code or 'accepted'}")
+        raise ModelMismatch(f"{what} was {got or 'accepted'}, and should have been {code or 'accepted'}")
 
 
 def said(answer: Answer) -> str:
     """Return an answer for people."""
-    return answer.code if isinstance(answer, Refused) else str(answer)
+    return answer.code if isinstance(answer, Refusal) else str(answer)
 
 
 def micros(instant: datetime) -> int:
@@ -233,8 +235,12 @@ def _term(name: str, value: Any) -> tuple[str, Any]:
     return ours, _soft(value) if isinstance(value, SoftClose) else value
 
 
-def _soft(rule: SoftClose | None) -> Soft | None:
-    return None if rule is None else Soft(rule.window, rule.extension, None if rule.cap is None else micros(rule.cap))
+def _soft(rule: SoftClose | None) -> SoftCloseRule | None:
+    return (
+        None
+        if rule is None
+        else SoftCloseRule(rule.window, rule.extension, None if rule.cap is None else micros(rule.cap))
+    )
 
 
 def _wire(thousandths: int | None) -> str | None:

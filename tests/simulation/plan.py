@@ -12,7 +12,7 @@ from enum import StrEnum
 from random import Random
 from typing import Any
 
-from tests.bidding.domain.oracle import DEFAULT_TIERS, SECOND, Lot, Soft
+from tests.bidding.domain.oracle import DEFAULT_TIERS, SECOND, Lot, SoftCloseRule
 from tests.histories import LEADER, PEOPLE, Relative
 
 BURSTS = 0.4
@@ -195,7 +195,16 @@ def _new_lot(chance: Random, lot: int) -> NewLot:
     starts = chance.choice((None, None, None, -SECOND, 3 * SECOND, 7 * SECOND))
     ends = chance.choice((None, 9, 14, 14, 20, 20, 26, 30))
     ends = None if ends is None else max(starts or 0, 0) + ends * SECOND
-    soft: Soft | None = chance.choice((None, Soft(120, 120), Soft(3, 3), Soft(5, 2), Soft(6, 8), Soft(2, 6)))
+    soft: SoftCloseRule | None = chance.choice(
+        (
+            None,
+            SoftCloseRule(120, 120),
+            SoftCloseRule(3, 3),
+            SoftCloseRule(5, 2),
+            SoftCloseRule(6, 8),
+            SoftCloseRule(2, 6),
+        )
+    )
     if soft is not None and ends is not None and (soft.window == 120 or chance.random() < 0.5):
         soft = replace(soft, cap=ends + chance.choice((0, 1, SECOND, 4 * SECOND, 15 * SECOND)))
     tiers = chance.choice((DEFAULT_TIERS, DEFAULT_TIERS, ((0, 1_000),), ((0, 7_777), (20_000, 100), (90_000, 50_000))))
@@ -265,7 +274,7 @@ def _changes(chance: Random) -> tuple[tuple[str, Any], ...]:
         ("starting", chance.choice((0, 2_000, 50_000))),
         ("reserve", chance.choice((None, 1_000, 90_000))),
         ("buy_now", chance.choice((None, 90_000, 200_000))),
-        ("soft_close", chance.choice((None, Soft(4, 4), Soft(1, 9)))),
+        ("soft_close", chance.choice((None, SoftCloseRule(4, 4), SoftCloseRule(1, 9)))),
         ("starts", chance.choice((None, 0, 4 * SECOND))),
         ("ends", chance.choice((None, 6 * SECOND, 15 * SECOND, -SECOND))),
     )

@@ -21,7 +21,7 @@ from saleroom.bidding.domain.events import (
 
 
 @dataclass
-class Watched:
+class AuctionProperties:
     """One auction as its log tells it: everybody's limits, and the bids that have lifted the price."""
 
     limits: dict[int, tuple[Decimal, int]] = field(default_factory=dict)

@@ -33,7 +33,7 @@ from tests.histories import PEOPLE
 from tests.simulation.broker import PREFIX
 from tests.simulation.clients import Client
 from tests.simulation.judge import Breach
-from tests.simulation.loop import StandsStill, VirtualLoop
+from tests.simulation.loop import Deadlock, VirtualLoop
 from tests.simulation.model import Token
 from tests.simulation.plan import Entry, Fault, Plan
 from tests.simulation.readers import Reader
@@ -76,7 +76,7 @@ def run(plan: Plan, file: File, *, traces: bool = False) -> Result:
                 loop.run_until_complete(loop.create_task(_live(world), context=world.context()))
             except Breach as broken:
                 breach = broken
-            except StandsStill as still:
+            except Deadlock as still:
                 breach = Breach("the house goes on", str(still))
             finally:
                 _bury(world)

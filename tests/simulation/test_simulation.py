@@ -10,7 +10,7 @@ import pytest
 
 from tests.simulation import __main__ as program
 from tests.simulation.judge import Breach
-from tests.simulation.loop import STRAND, StandsStill, Strand, VirtualLoop
+from tests.simulation.loop import STRAND, Deadlock, Strand, VirtualLoop
 from tests.simulation.plan import Plan, plan
 from tests.simulation.run import Result, run
 from tests.simulation.shrinking import shrunk
@@ -82,7 +82,7 @@ def test_time_is_virtual() -> None:
     loop = VirtualLoop()
     loop.run_until_complete(asyncio.sleep(3600))
     assert 3600 == loop.time()
-    with pytest.raises(StandsStill):
+    with pytest.raises(Deadlock):
         loop.run_until_complete(loop.create_future())
     loop.close()
 

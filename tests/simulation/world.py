@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from saleroom import compose
 from saleroom.accounts.service.throttle import RateLimit
-from saleroom.bidding.api.devices import PUBLISHED, RATE_BURST, RATE_PER_SECOND, CommandHandler
+from saleroom.bidding.api.devices import PUBLICATIONS, RATE_BURST, RATE_PER_SECOND, CommandHandler
 from saleroom.bidding.service import reading
 from saleroom.bidding.service.closing import Closer
 from saleroom.bidding.service.desk import Desk
@@ -205,7 +205,7 @@ class Process:
         services: Any = SimpleNamespace(desk=self.desk, database=self.database)
         commands = CommandHandler(services, PREFIX)
         commands._rates = RateLimit(RATE_PER_SECOND, RATE_BURST, world.loop.time)
-        self.relay = Relay(self.database, PUBLISHED, MqttSettings("broker", 1883), commands)
+        self.relay = Relay(self.database, PUBLICATIONS, MqttSettings("broker", 1883), commands)
         self.relay._holder = self.name
         self._tasks: list[asyncio.Task[Any]] = []
 

@@ -18,7 +18,7 @@ CATALOGUES = sorted(FOLDER.glob("*/messages.po"))
 TEMPLATES = sorted((ROOT / "src").glob("**/templates/**/*.html"))
 NAMES = {"Saleroom"}
 """Names that are the same in every language."""
-PLACE = re.compile(r"%\(\w+\)s|%%|%")
+CHAIN_MARK = re.compile(r"%\(\w+\)s|%%|%")
 HOW = "run make messages, then see docs/maintaining/languages.md"
 
 
@@ -55,7 +55,7 @@ def sources(message: Message) -> list[str]:
 
 def places(text: str) -> list[str]:
     """Return the placeholders of a text."""
-    return sorted(set(PLACE.findall(text)))
+    return sorted(set(CHAIN_MARK.findall(text)))
 
 
 def test_there_are_catalogues(messages: Catalog) -> None:

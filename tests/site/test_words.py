@@ -18,7 +18,7 @@ from saleroom.bidding.domain.events import SoftClose
 from saleroom.bidding.web.words import CHANGES, changes, soft_close
 from saleroom.bidding.web.words import WORDS as BIDDING
 from saleroom.http import problems
-from saleroom.kernel.errors import Change, Fault, Invalid, Refused, TooManyRequests
+from saleroom.kernel.errors import Change, Fault, Invalid, Refusal, TooManyRequests
 from saleroom.site.language import Languages, TranslatedFault
 from saleroom.site.words import PLATFORM
 
@@ -32,7 +32,7 @@ MAKERS = {"Fault": 0, "Invalid.one": 1, "fault": 1}
 """The calls that make faults, and which of their arguments is the code."""
 
 
-def refusals(kind: type[Refused] = Refused) -> Iterator[type[Refused]]:
+def refusals(kind: type[Refusal] = Refusal) -> Iterator[type[Refusal]]:
     """Yield every kind of refusal."""
     for one in kind.__subclasses__():
         yield one
@@ -75,7 +75,7 @@ def test_every_sentence_can_be_said(language: object) -> None:
     reader = ENGLISH if language is ENGLISH else GERMAN
     for code, sentences in WORDS.refusals.items():
         assert all(words.endswith(".") for words in sentences), code
-        made = type("Made", (Refused,), {"code": code})("not said")
+        made = type("Made", (Refusal,), {"code": code})("not said")
         assert "%(" not in WORDS.refusal(reader, made)
     numbers = {"least": 1, "most": 9, "limit": 2**20}
     for code in WORDS.faults:
@@ -126,7 +126,7 @@ def test_a_price_that_changed_is_told_with_both() -> None:
 
 def test_what_somebody_wrote_stays_text() -> None:
     """Markup in a fact is shown as text."""
-    made = type("Made", (Refused,), {"code": "made"})("<b>%(x)s</b>", x="<i>")
+    made = type("Made", (Refusal,), {"code": "made"})("<b>%(x)s</b>", x="<i>")
     assert "&lt;b&gt;&lt;i&gt;&lt;/b&gt;" == WORDS.refusal(ENGLISH, made)
 
 

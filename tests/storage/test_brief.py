@@ -106,7 +106,7 @@ async def test_who_leaves_during_the_commit_breaks_nothing(counted: Database) ->
     assert before + 1 == await counted.write(increment_briefly)
 
 
-class Looks:
+class ReadingMethods:
     """A use case as a method."""
 
     @ranked(Rank.LOGIN)
@@ -119,11 +119,17 @@ class Looks:
 def test_wrapped_use_cases_keep_their_marks() -> None:
     """A method, a partial and a wrapper have the marks of the function in them; a plain function has none."""
 
-    @wraps(Looks.look)
+    @wraps(ReadingMethods.look)
     def wrapper(*args: Any) -> int:
-        return Looks.look(*args)
+        return ReadingMethods.look(*args)
 
-    marked = (Looks.look, Looks().look, partial(Looks().look), partial(partial(look)), wrapper)
+    marked = (
+        ReadingMethods.look,
+        ReadingMethods().look,
+        partial(ReadingMethods().look),
+        partial(partial(look)),
+        wrapper,
+    )
     expected = [(True, Rank.LOGIN)] * 3 + [(True, None), (True, Rank.LOGIN)]
     assert expected == [marks(use_case) for use_case in marked]
     assert (False, None) == marks(increment)

@@ -123,7 +123,7 @@ async def test_one_of_many(kept: Database, statements: list[str]) -> None:
     await kept.write(lambda tx: bulk.insert(tx, scratch, rows(600)))
 
     def pick(tx: Transaction, column: Any, values: list[Any]) -> list[int]:
-        looked_up = bulk.Lookup(select(scratch.c.id), column)(tx, values)
+        looked_up = bulk.BulkLookup(select(scratch.c.id), column)(tx, values)
         picked = tx.execute(select(scratch.c.id).where(bulk.among(tx, column, values))).scalars().all()
         assert sorted(picked) == sorted(row[0] for row in looked_up)
         return sorted(picked)

@@ -15,7 +15,7 @@ from saleroom.kernel.errors import Busy
 from saleroom.storage import database as storage
 from saleroom.storage import turns
 from saleroom.storage.database import Database, Transaction, ranked
-from saleroom.storage.faults import Abandoned
+from saleroom.storage.faults import HangUp
 from saleroom.storage.turns import ASKER, Place, Rank, Turns
 
 R = TypeVar("R")
@@ -108,7 +108,7 @@ async def test_bids_and_logins_find_a_place_whatever_strangers_ask(database: Dat
             assert 1 == await reads(database, log_in, Somebody("bidder"))
     for one in strangers:
         one.gone = True
-    assert {"Abandoned", "Busy"} >= set(await ended(flood))
+    assert {"HangUp", "Busy"} >= set(await ended(flood))
 
 
 async def test_few_searches_run_and_few_wait(database: Database) -> None:
@@ -135,7 +135,7 @@ async def test_what_nobody_waits_for_is_stopped(database: Database, monkeypatch:
     await begun(database, Rank.COSTLY, 1)
     somebody.gone = True
     async with asyncio.timeout(20):
-        assert {"Abandoned": 3} == await ended(gone)
+        assert {"HangUp": 3} == await ended(gone)
         assert 1 == await reads(database, search_briefly, Somebody("next"))
         if database.kind == "postgresql":
             ours = text("SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%/* planted */' AND state = 'active'")
@@ -162,7 +162,7 @@ async def test_who_has_left_the_line_is_never_asked_for(database: Database) -> N
     for task in running:
         task.cancel()
     await stays
-    assert {"Abandoned": 1} == await ended([left])
+    assert {"HangUp": 1} == await ended([left])
     assert ["asked"] == asked
 
 
@@ -286,6 +286,6 @@ async def test_who_leaves_a_full_line_makes_room(monkeypatch: pytest.MonkeyPatch
     await asyncio.sleep(0.01)
     gate.leave(holder)
     assert Place(Rank.COSTLY, "late") == await stays
-    with pytest.raises(Abandoned):
+    with pytest.raises(HangUp):
         await line[0]
     await ended(line)

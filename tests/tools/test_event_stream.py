@@ -2,7 +2,7 @@
 
 import pytest
 
-from saleroom.tools.event_stream import LINE_BYTES_MAX, Comment, Message, NotAnEventStream, Parser
+from saleroom.tools.event_stream import LINE_BYTES_MAX, Comment, EventStreamParser, Message, NotAnEventStream
 
 RECORDED = (
     b"retry: 2755\n: time 2026-11-21T19:44:30.701122Z\n\n"
@@ -20,7 +20,7 @@ READ = [
 
 def read(*chunks: bytes) -> list[Message | Comment]:
     """Return the items that a new parser finds in the chunks."""
-    parser = Parser()
+    parser = EventStreamParser()
     return [item for chunk in chunks for item in parser.feed(chunk)]
 
 
@@ -57,14 +57,14 @@ def test_the_standards_corners(stream: bytes, items: list[Message | Comment]) ->
 @pytest.mark.parametrize(("line", "retry"), [(b"retry: 2755\n", 2755), (b"retry: -1\n", None), (b"retry: 1.5\n", None)])
 def test_the_pause_is_what_the_server_asks_for(line: bytes, retry: int | None) -> None:
     """`retry` has only digits; any other value is ignored."""
-    parser = Parser()
+    parser = EventStreamParser()
     list(parser.feed(line))
     assert retry == parser.retry_ms
 
 
 def test_an_endless_line_is_refused() -> None:
     """An endless line is refused before it fills the memory."""
-    parser = Parser()
+    parser = EventStreamParser()
     list(parser.feed(b"x" * LINE_BYTES_MAX))
     with pytest.raises(NotAnEventStream):
         list(parser.feed(b"x"))

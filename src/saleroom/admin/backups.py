@@ -10,7 +10,7 @@ from pathlib import Path
 from sqlalchemy import URL
 
 from saleroom.admin import ledger_check
-from saleroom.kernel.errors import Refused
+from saleroom.kernel.errors import Refusal
 from saleroom.settings import Settings
 from saleroom.storage import backup as storage
 from saleroom.storage.database import parse_url
@@ -23,18 +23,18 @@ Say = Callable[[str], None]
 FAULTS_SHOWN = 5
 
 
-class AnotherTool(Exception):
+class NotSqlite(Exception):
     """Another program backs this database up; the message has its command."""
 
 
 def backup(settings: Settings, file: Path, *, force: bool, say: Say) -> None:
-    """Copy the database to `file` and say what it contains. Raises Refused, AnotherTool.
+    """Copy the database to `file` and say what it contains. Raises Refusal, NotSqlite.
 
-    A copy with broken ledgers is kept although Refused is raised, because the database is no better.
+    A copy with broken ledgers is kept although Refusal is raised, because the database is no better.
     """
     database = _own_file(settings, _dump, file)
     if not database.exists():
-        raise Refused(f"there is no database {database}")
+        raise Refusal(f"there is no database {database}")
     _refuse_same(database, file)
     refuse_place(file, force=force)
     with _faults(file), Progress() as progress, beside(file) as part:
@@ -57,13 +57,13 @@ def backup(settings: Settings, file: Path, *, force: bool, say: Say) -> None:
 
 
 def restore(settings: Settings, file: Path, *, say: Say) -> None:
-    """Replace the database by the backup `file`, and say what it contains. Raises Refused, AnotherTool.
+    """Replace the database by the backup `file`, and say what it contains. Raises Refusal, NotSqlite.
 
     A copy is checked and brought up to date beside the database, and then takes its place in one step.
     """
     database = _own_file(settings, _put_back, file).resolve()  # so that a symbolic link to the database stays one
     if not file.exists():
-        raise Refused(f"there is no file {file}")
+        raise Refusal(f"there is no file {file}")
     _refuse_same(database, file)
     with _faults(file), Progress() as progress:
         if database.exists():
@@ -72,7 +72,7 @@ def restore(settings: Settings, file: Path, *, say: Say) -> None:
             storage.copy(file, part, progress.report)
             revision = storage.check(part, progress.report)
             if revision > newest_revision():
-                raise Refused(f"{file} is of a newer saleroom: its tables are at revision {revision}")
+                raise Refusal(f"{file} is of a newer saleroom: its tables are at revision {revision}")
             with storage.transaction(part) as tx:
                 migrate(tx)
             with storage.transaction(part) as tx:
@@ -92,31 +92,31 @@ def summary_line(found: ledger_check.CheckResult | Heads) -> str:
 
 
 def refuse_faults(faults: list[str], what: str) -> None:
-    """Raise Refused with the first of `faults`, if there are any."""
+    """Raise Refusal with the first of `faults`, if there are any."""
     if faults:
         more = f"; and {len(faults) - FAULTS_SHOWN} more" if len(faults) > FAULTS_SHOWN else ""
-        raise Refused(f"{what}: {'; '.join(faults[:FAULTS_SHOWN])}{more}")
+        raise Refusal(f"{what}: {'; '.join(faults[:FAULTS_SHOWN])}{more}")
 
 
 def refuse_place(file: Path, *, force: bool) -> None:
-    """Raise Refused if `file` cannot be written, or exists and must not be replaced (`force`)."""
+    """Raise Refusal if `file` cannot be written, or exists and must not be replaced (`force`)."""
     if not file.parent.is_dir():
-        raise Refused(f"there is no folder {file.parent}")
+        raise Refusal(f"there is no folder {file.parent}")
     if file.exists() and not force:
-        raise Refused(f"{file} already exists; --force replaces it")
+        raise Refusal(f"{file} already exists; --force replaces it")
 
 
 def sqlite_file(settings: Settings) -> Path | None:
-    """Return the file of a SQLite database, None for PostgreSQL. Raises Refused for an unusable URL."""
+    """Return the file of a SQLite database, None for PostgreSQL. Raises Refusal for an unusable URL."""
     url = _url(settings)
     return Path(url.database or "") if url.get_backend_name() == "sqlite" else None
 
 
 def _own_file(settings: Settings, command: Callable[[URL, Path], str], file: Path) -> Path:
-    """Return the database's file. Raises AnotherTool with the command for PostgreSQL, Refused."""
+    """Return the database's file. Raises NotSqlite with the command for PostgreSQL, Refusal."""
     database = sqlite_file(settings)
     if database is None:
-        raise AnotherTool(f"PostgreSQL has its own tool for this: {command(_url(settings), file)}")
+        raise NotSqlite(f"PostgreSQL has its own tool for this: {command(_url(settings), file)}")
     return database
 
 
@@ -124,7 +124,7 @@ def _url(settings: Settings) -> URL:
     try:
         return parse_url(settings.database)
     except ValueError as error:
-        raise Refused(f"database: {error}") from error
+        raise Refusal(f"database: {error}") from error
 
 
 def _dump(url: URL, file: Path) -> str:
@@ -153,15 +153,15 @@ def _libpq(url: URL) -> str:
 
 def _refuse_same(database: Path, file: Path) -> None:
     if file.exists() and database.exists() and file.samefile(database):
-        raise Refused(f"{file} is the database itself")
+        raise Refusal(f"{file} is the database itself")
 
 
 @contextmanager
 def _faults(file: Path) -> Iterator[None]:
-    """Raise Refused in place of the storage's errors."""
+    """Raise Refusal in place of the storage's errors."""
     try:
         yield
-    except storage.NotOurs as error:
-        raise Refused(f"{file} cannot be used: {error}") from error
-    except storage.InUse as error:
-        raise Refused("the database is in use: stop the service first") from error
+    except storage.ForeignDatabase as error:
+        raise Refusal(f"{file} cannot be used: {error}") from error
+    except storage.DatabaseInUse as error:
+        raise Refusal("the database is in use: stop the service first") from error

@@ -160,7 +160,7 @@ def backup(file: Path, force: bool, config: str | None, database: str | None) ->
 
     try:
         backups.backup(settings, file, force=force, say=click.echo)
-    except backups.AnotherTool as error:
+    except backups.NotSqlite as error:
         raise click.UsageError(str(error)) from None
 
 
@@ -183,7 +183,7 @@ def restore(file: Path, config: str | None, database: str | None) -> None:
 
     try:
         backups.restore(settings, file, say=click.echo)
-    except backups.AnotherTool as error:
+    except backups.NotSqlite as error:
         raise click.UsageError(str(error)) from None
 
 

@@ -52,7 +52,7 @@ class CheckResult(Struct):
     faults: list[str] = field(default_factory=list)
 
 
-class _Fault(Exception):
+class _LedgerFault(Exception):
     """An auction is wrong; the message says how."""
 
 
@@ -63,7 +63,7 @@ def faults_of(tx: Transaction) -> list[str]:
 
 def check(tx: Transaction, report: Report = lambda *_: None) -> CheckResult:
     """Compare all auctions with their ledgers, one after the other. `tx` must not see later writes of others."""
-    result, stored = CheckResult(), _Stored(tx)
+    result, stored = CheckResult(), _StoredRows(tx)
     heads: list[tuple[str, str]] = []
     total = int(tx.execute(select(func.count()).select_from(auctions)).scalar_one())
     for found in _faults(tx, stored, result, heads, lambda done: report("checking the ledgers", done, total)):
@@ -76,7 +76,7 @@ def check(tx: Transaction, report: Report = lambda *_: None) -> CheckResult:
 
 
 def _faults(
-    tx: Transaction, stored: _Stored, result: CheckResult, heads: list[tuple[str, str]], tell: Callable[[int], None]
+    tx: Transaction, stored: _StoredRows, result: CheckResult, heads: list[tuple[str, str]], tell: Callable[[int], None]
 ) -> Iterator[str]:
     after = NUMBER_BELOW_ALL
     while True:
@@ -96,12 +96,12 @@ def _faults(
             yield f"{table.name}: there are rows of an auction number {_shown(number)}, which does not exist"
 
 
-def _auction_faults(tx: Transaction, stored: _Stored, result: CheckResult, row: RowMapping) -> Iterator[str]:
+def _auction_faults(tx: Transaction, stored: _StoredRows, result: CheckResult, row: RowMapping) -> Iterator[str]:
     """Yield the faults of one auction. A broken log is the only fault reported, because everything is compared with it."""
     try:
         auction, log, placed = _replayed(tx, stored, result, row["id"])
         expected = stored.of(auctions, auction_rows.row_of(auction) | {"id": auction.id})
-    except _Fault as fault:
+    except _LedgerFault as fault:
         yield str(fault)
         return
     except (ArithmeticError, ValueError, TypeError) as error:
@@ -118,9 +118,9 @@ def _auction_faults(tx: Transaction, stored: _Stored, result: CheckResult, row: 
 
 
 def _replayed(
-    tx: Transaction, stored: _Stored, result: CheckResult, number: int
+    tx: Transaction, stored: _StoredRows, result: CheckResult, number: int
 ) -> tuple[Auction, list[Event], list[tuple[Auction, BidPlaced]]]:
-    """Return the auction that the log gives, the log, and its bids. Raises _Fault at the first wrong event."""
+    """Return the auction that the log gives, the log, and its bids. Raises _LedgerFault at the first wrong event."""
     auction: Auction | None = None
     log: list[Event] = []
     placed: list[tuple[Auction, BidPlaced]] = []
@@ -130,22 +130,22 @@ def _replayed(
         place = f"event {len(log) + 1}"
         event = _event(row, place)
         if isinstance(event, AuctionCreated) != (auction is None):
-            raise _Fault(f"{place}: {AuctionCreated.TYPE} must be the first event, and no other")
+            raise _LedgerFault(f"{place}: {AuctionCreated.TYPE} must be the first event, and no other")
         auction = begin(number, event) if isinstance(event, AuctionCreated) else _after(auction, event)
         auction, entry = enter(auction, event)
         expected = event_log.row_of(auction, event, entry)
         if canonical(msgspec.json.decode(row["private"])) != canonical(msgspec.json.decode(expected.pop("private"))):
-            raise _Fault(f"{place}: its private part does not fit the event")
+            raise _LedgerFault(f"{place}: its private part does not fit the event")
         for each in stored.differences(row, stored.of(events, expected)):
-            raise _Fault(f"{place}: {each}")
+            raise _LedgerFault(f"{place}: {each}")
         if before is not None and row["id"] <= before:
-            raise _Fault(f"{place}: it was numbered before the event before it")
+            raise _LedgerFault(f"{place}: it was numbered before the event before it")
         before = row["id"]
         log.append(event)
         if isinstance(event, BidPlaced):
             placed.append((auction, event))
     if auction is None:
-        raise _Fault("it has no events")
+        raise _LedgerFault("it has no events")
     return auction, log, placed
 
 
@@ -155,16 +155,16 @@ def _after(auction: Auction | None, event: Event) -> Auction:
 
 
 def _event(row: RowMapping, place: str) -> Event:
-    """Return the event in a row. Raises _Fault if it cannot be read."""
+    """Return the event in a row. Raises _LedgerFault if it cannot be read."""
     try:
         public = {} if row["payload"] is None else msgspec.json.decode(row["payload"])["data"]
         return event_from_parts(row["type"], row["at_read"], public, msgspec.json.decode(row["private"]))
     except (msgspec.MsgspecError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise _Fault(f"{place}: it cannot be read: {type(error).__name__}") from None
+        raise _LedgerFault(f"{place}: it cannot be read: {type(error).__name__}") from None
 
 
 def _bid_faults(
-    tx: Transaction, stored: _Stored, result: CheckResult, number: int, placed: list[tuple[Auction, BidPlaced]]
+    tx: Transaction, stored: _StoredRows, result: CheckResult, number: int, placed: list[tuple[Auction, BidPlaced]]
 ) -> Iterator[str]:
     rows = list(_rows(tx, stored, bids, number))
     result.bids += len(rows)
@@ -193,15 +193,15 @@ def _name_faults(tx: Transaction, log: list[Event]) -> Iterator[str]:
                 yield f"user {number} is {_shown(name)} in its log, and {_shown(known.get(number))} among the users"
 
 
-def _rows(tx: Transaction, stored: _Stored, table: Table, number: int) -> list[RowMapping]:
-    """Return an auction's rows in order. Raises _Fault if one cannot be read."""
+def _rows(tx: Transaction, stored: _StoredRows, table: Table, number: int) -> list[RowMapping]:
+    """Return an auction's rows in order. Raises _LedgerFault if one cannot be read."""
     try:
         return list(tx.execute(stored.of_auction[table.name], {"number": number}).mappings())
     except (ValueError, TypeError) as error:
-        raise _Fault(f"its {table.name} cannot be read: {type(error).__name__}") from None
+        raise _LedgerFault(f"its {table.name} cannot be read: {type(error).__name__}") from None
 
 
-class _Stored:
+class _StoredRows:
     """Rows in the form in which the driver reads and writes them."""
 
     def __init__(self, tx: Transaction) -> None:

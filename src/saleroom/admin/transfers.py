@@ -11,7 +11,7 @@ from alembic.util import CommandError
 
 from saleroom.admin import ledger_check
 from saleroom.admin.backups import Say, refuse_faults, refuse_place, sqlite_file, summary_line
-from saleroom.kernel.errors import Refused
+from saleroom.kernel.errors import Refusal
 from saleroom.opening import HOUSE, run
 from saleroom.settings import Settings
 from saleroom.storage import transfer
@@ -22,14 +22,14 @@ from saleroom.storage.transfer import Heads
 from saleroom.tools.progress import Progress
 
 R = TypeVar("R")
-Look = Callable[[], None]
+StopCheck = Callable[[], None]
 
 
 def export(settings: Settings, file: Path | BinaryIO, *, force: bool, say: Say) -> None:
-    """Write the whole house to a new `file` or a stream, and say what it contains. Raises Refused, OSError."""
+    """Write the whole house to a new `file` or a stream, and say what it contains. Raises Refusal, OSError."""
     database = sqlite_file(settings)
     if database is not None and not database.exists():
-        raise Refused(f"there is no database {database}")
+        raise Refusal(f"there is no database {database}")
     if isinstance(file, Path):
         refuse_place(file, force=force)
         with beside(file) as part:
@@ -42,28 +42,28 @@ def export(settings: Settings, file: Path | BinaryIO, *, force: bool, say: Say) 
 
 
 def import_(settings: Settings, file: Path | BinaryIO, *, say: Say) -> None:
-    """Read a whole house into an empty database, all or nothing, and say what it contains. Raises Refused, OSError."""
+    """Read a whole house into an empty database, all or nothing, and say what it contains. Raises Refusal, OSError."""
     try:
         if isinstance(file, Path):
             if not file.exists():
-                raise Refused(f"there is no file {file}")
+                raise Refusal(f"there is no file {file}")
             with file.open("rb") as source:
                 before, after = _import(settings, source, file.stat().st_size)
         else:
             before, after = _import(settings, file, 0)
-    except (transfer.Broken, CommandError) as error:
-        raise Refused(f"nothing is imported: {error}") from error
+    except (transfer.BadExport, CommandError) as error:
+        raise Refusal(f"nothing is imported: {error}") from error
     _say_both(before, after, "the file", "the database", say)
 
 
 def _export(settings: Settings, target: BinaryIO) -> tuple[Heads, Heads]:
     """Write the house to `target`; return the ledger heads of the database, and of what was written."""
 
-    def write(tx: Transaction, progress: Progress, look: Look) -> tuple[Heads, Heads]:
+    def write(tx: Transaction, progress: Progress, stop_check: StopCheck) -> tuple[Heads, Heads]:
         transfer.freeze(tx)
         reached, newest = current_revision(tx), newest_revision()
         if reached != newest:
-            raise Refused(
+            raise Refusal(
                 f"the tables are at revision {reached}, not at {newest}: bring them there by saleroom migrate"
             )
         before = transfer.heads(tx, HOUSE)
@@ -75,7 +75,7 @@ def _export(settings: Settings, target: BinaryIO) -> tuple[Heads, Heads]:
 
         def line(written: bytes) -> None:
             nonlocal done
-            look()
+            stop_check()
             target.write(written)
             done += 1
             progress.report("exporting", done, total)
@@ -90,9 +90,9 @@ def _export(settings: Settings, target: BinaryIO) -> tuple[Heads, Heads]:
 def _import(settings: Settings, source: BinaryIO, size: int) -> tuple[Heads, Heads]:
     """Read the house in `source`; return its ledger heads, and those of the database."""
 
-    def read(tx: Transaction, progress: Progress, look: Look) -> tuple[Heads, Heads]:
+    def read(tx: Transaction, progress: Progress, stop_check: StopCheck) -> tuple[Heads, Heads]:
         def taken(done: int) -> None:
-            look()
+            stop_check()
             progress.report("importing", done, size)
 
         before = transfer.load(tx, HOUSE, source, taken)
@@ -105,34 +105,35 @@ def _import(settings: Settings, source: BinaryIO, size: int) -> tuple[Heads, Hea
 
 
 async def _once(
-    transact: Callable[[Callable[[Transaction], R]], Awaitable[R]], work: Callable[[Transaction, Progress, Look], R]
+    transact: Callable[[Callable[[Transaction], R]], Awaitable[R]],
+    work: Callable[[Transaction, Progress, StopCheck], R],
 ) -> R:
     """Run `work` in one transaction and never retry it, because a stream cannot be read or written twice.
 
-    `work` runs in a thread, which nobody can end from outside. It therefore calls `look` now and then, which raises once the
-    command is to stop, so that nothing is committed after that.
+    `work` runs in a thread, which nobody can end from outside. It therefore calls `stop_check` now and then, which raises
+    once the command is to stop, so that nothing is committed after that.
     """
     begun = stopped = False
 
-    def look() -> None:
+    def stop_check() -> None:
         if stopped:
             raise InterruptedError("stopped")
 
     def work_once(tx: Transaction) -> R:
         nonlocal begun
         if begun:
-            raise Refused("the connection to the database was lost; nothing is done, try again")
+            raise Refusal("the connection to the database was lost; nothing is done, try again")
         begun = True
         with Progress() as progress:
-            answer = work(tx, progress, look)
-        look()
+            answer = work(tx, progress, stop_check)
+        stop_check()
         return answer
 
     running = asyncio.ensure_future(transact(work_once))
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
-        # Set before the transaction is cancelled, which waits for its thread to call look().
+        # Set before the transaction is cancelled, which waits for its thread to call stop_check().
         stopped = True
         running.cancel()
         await asyncio.wait({running})
@@ -141,8 +142,8 @@ async def _once(
 
 
 def _say_both(before: Heads, after: Heads, source: str, target: str, say: Say) -> None:
-    """Say what both sides contain. Raises Refused if they differ, which would be a bug."""
+    """Say what both sides contain. Raises Refusal if they differ, which would be a bug."""
     say(f"{summary_line(before)} (in {source})")
     say(f"{summary_line(after)} (in {target})")
     if before != after:
-        raise Refused(f"{target} has other ledgers than {source}")
+        raise Refusal(f"{target} has other ledgers than {source}")

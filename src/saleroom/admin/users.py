@@ -9,7 +9,7 @@ from saleroom.accounts.domain.accounts import Account, parse_password, parse_use
 from saleroom.accounts.service.accounts import Accounts
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.storage import accounts as account_rows
-from saleroom.kernel.errors import Fault, Refused
+from saleroom.kernel.errors import Fault, Refusal
 from saleroom.kernel.instants import instant
 from saleroom.opening import run, with_tables
 from saleroom.settings import Settings
@@ -19,21 +19,21 @@ R = TypeVar("R")
 
 
 def add(settings: Settings, name: str, password: str) -> str:
-    """Add a user, even while registration is closed, and return a line that says so. Raises Refused."""
+    """Add a user, even while registration is closed, and return a line that says so. Raises Refusal."""
     username, password = _well_formed(parse_username(name)), _well_formed(parse_password(password))
     account = _with_accounts(settings, lambda accounts: accounts.add(username, password))
     return f"Added {account.username}."
 
 
 def set_password(settings: Settings, name: str, password: str) -> str:
-    """Give a user a new password and return a line that says so. Raises Refused."""
+    """Give a user a new password and return a line that says so. Raises Refusal."""
     username, password = _well_formed(parse_username(name)), _well_formed(parse_password(password))
     _with_accounts(settings, lambda accounts: accounts.set_password(username, password))
     return f"{username} has a new password."
 
 
 def everyone(settings: Settings) -> Sequence[tuple[str, str]]:
-    """Return the name and the time of registration of every user, sorted by name. Raises Refused."""
+    """Return the name and the time of registration of every user, sorted by name. Raises Refusal."""
 
     async def work(database: Database) -> list[Account]:
         await with_tables(database)
@@ -56,5 +56,5 @@ def _with_accounts(settings: Settings, work: Callable[[Accounts], Awaitable[R]])
 
 def _well_formed(value: str | Fault) -> str:
     if isinstance(value, Fault):
-        raise Refused(f"this name or password {value.message}")
+        raise Refusal(f"this name or password {value.message}")
     return value

@@ -9,7 +9,7 @@ import msgspec
 
 from saleroom.admin.backups import sqlite_file, summary_line
 from saleroom.admin.ledger_check import CheckResult, check
-from saleroom.kernel.errors import Refused
+from saleroom.kernel.errors import Refusal
 from saleroom.opening import run
 from saleroom.settings import Settings
 from saleroom.storage import transfer
@@ -21,10 +21,10 @@ FAULTS_CODE = 1
 
 
 def verify(settings: Settings, *, json: bool, say: Callable[[str], None]) -> int:
-    """Say what the database contains and every fault in it; return the exit code. Raises Refused."""
+    """Say what the database contains and every fault in it; return the exit code. Raises Refusal."""
     file = sqlite_file(settings)
     if file is not None and not file.exists():
-        raise Refused(f"there is no database {file}")
+        raise Refusal(f"there is no database {file}")
     result = run(settings, _check)
     if json:
         say(msgspec.json.encode({"ok": not result.faults, **msgspec.structs.asdict(result)}).decode())
@@ -49,7 +49,7 @@ async def _check(database: Database) -> CheckResult:
         transfer.freeze(tx)
         reached, newest = current_revision(tx), newest_revision()
         if reached != newest:
-            raise Refused(
+            raise Refusal(
                 f"the tables are at revision {reached}, not at {newest}: bring them there by saleroom migrate"
             )
         return check(tx, report)

@@ -12,7 +12,7 @@ from amqtt.contexts import Action, BrokerConfig, ListenerConfig
 from amqtt.mqtt.protocol.broker_handler import BrokerProtocolHandler
 from amqtt.session import Session
 
-from saleroom.broker.links import IS_SERVICE, Link, Turns
+from saleroom.broker.links import IS_SERVICE, Link, WriteLock
 from saleroom.broker.packets import FILTER_CHARACTERS_MAX, FILTERS_MAX
 from saleroom.broker.rights import Rights
 from saleroom.logs import Tally
@@ -102,7 +102,7 @@ class FixedBroker(Broker):
         """Clean up after a client, however it ended; amqtt keeps sessions of clients that it refuses."""
         link = cast("Link", reader)
         link.begin(client_session)
-        handler._write_lock = Turns(link)  # noqa: SLF001  # the only place to notice a client that never catches up
+        handler._write_lock = WriteLock(link)  # noqa: SLF001  # the only place to notice a client that never catches up
         try:
             await super()._handle_client_session(reader, writer, client_session, handler, server, listener_name)
         finally:

@@ -17,7 +17,7 @@ from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
 from saleroom.broker import packets
-from saleroom.broker.packets import Malformed, OtherVersion, Packet
+from saleroom.broker.packets import MalformedPacket, OtherVersion, Packet
 from saleroom.logs import Tally
 
 DEVICE_PACKET_BYTES_MAX = 1 << 16
@@ -153,23 +153,23 @@ class Link(ReaderAdapter, WriterAdapter):
             self._end(str(error))
             self.write(_CONNACK_OTHER_VERSION)
             await self.drain()
-        except Malformed as error:
+        except MalformedPacket as error:
             self._end(str(error))
         except (asyncio.IncompleteReadError, OSError, ConnectionClosed):
             self._is_over = True
         return b""
 
     def _weigh(self, packet: Packet) -> None:
-        """Count a packet against the allowance of its sender. Raises Malformed."""
+        """Count a packet against the allowance of its sender. Raises MalformedPacket."""
         cost = packets.check(packet, is_first=self._is_first)
         self._is_first = False
         if self._session is not None and packet.is_qos_2 and len(self._session.inflight_in) >= UNRELEASED_MAX:
-            raise Malformed("too many messages of QoS 2 that are not released")
+            raise MalformedPacket("too many messages of QoS 2 that are not released")
         if not self._is_service():
             self._allowance.spend(cost)
 
     async def _packet_from_client(self) -> tuple[bytes, bytes]:
-        """Return a packet's head and body. Raises Malformed for a size that is invalid or too large."""
+        """Return a packet's head and body. Raises MalformedPacket for a size that is invalid or too large."""
         head, length = bytearray(await self._receive(1)), 0
         for shift in range(0, 7 * _LENGTH_BYTES_MAX, 7):
             head += await self._receive(1)
@@ -177,9 +177,9 @@ class Link(ReaderAdapter, WriterAdapter):
             if not head[-1] & 0x80:
                 break
         else:
-            raise Malformed("a packet without a proper length")
+            raise MalformedPacket("a packet without a proper length")
         if length > (SERVICE_PACKET_BYTES_MAX if self._is_service() else DEVICE_PACKET_BYTES_MAX):
-            raise Malformed("a packet over the size limit")
+            raise MalformedPacket("a packet over the size limit")
         return bytes(head), await self._receive(length)
 
     def _is_service(self) -> bool:
@@ -211,7 +211,7 @@ class Link(ReaderAdapter, WriterAdapter):
         """Return the transport below."""
 
 
-class Turns(asyncio.Lock):
+class WriteLock(asyncio.Lock):
     """The lock by which amqtt sends a client one packet at a time. A client for which it is never free is cut off.
 
     Otherwise the packets that wait for a slow reader would grow without bound.
@@ -277,7 +277,7 @@ class WebSocketLink(Link):
         while len(self._received) < n:
             frame = await self._socket.recv()
             if isinstance(frame, str):  # [MQTT-6.0.0-1]
-                raise Malformed("text where WebSocket frames must be binary")
+                raise MalformedPacket("text where WebSocket frames must be binary")
             self._received += frame
         taken = bytes(self._received[:n])
         del self._received[:n]

@@ -22,11 +22,11 @@ _FIRST = b"\0\4MQTT\4"
 _CLIENT_ID_AT = len(_FIRST) + 3  # behind flags and keep-alive
 
 
-class Malformed(Exception):
+class MalformedPacket(Exception):
     """A packet that no client of MQTT 3.1.1 sends; its text is the reason, and quotes nothing of the packet."""
 
 
-class OtherVersion(Malformed):
+class OtherVersion(MalformedPacket):
     """A CONNECT of MQTT 5, MQTT 3.1 or an unknown version."""
 
 
@@ -44,36 +44,36 @@ class Packet(NamedTuple):
 
 
 def check(packet: Packet, *, is_first: bool) -> float:
-    """Return the cost of a packet for its sender, in messages. Raises Malformed."""
+    """Return the cost of a packet for its sender, in messages. Raises MalformedPacket."""
     kind, flags, body = packet
     if is_first != (kind == CONNECT):  # [MQTT-3.1.0-1], [MQTT-3.1.0-2]
-        raise Malformed("a CONNECT that is not the first packet, or a first packet that is no CONNECT")
+        raise MalformedPacket("a CONNECT that is not the first packet, or a first packet that is no CONNECT")
     if kind == PUBLISH:
         return _check_publish(flags, body)
     if _FLAGS.get(kind) != flags:
-        raise Malformed("a packet that no client may send")
+        raise MalformedPacket("a packet that no client may send")
     if kind == CONNECT and not body.startswith(_FIRST):
         raise OtherVersion("another version than MQTT 3.1.1")
     if kind == CONNECT:
         _text(body, _CLIENT_ID_AT)
     if kind in (PUBACK, PUBREC, PUBREL, PUBCOMP):
         if len(body) != 2:
-            raise Malformed("an acknowledgement of a wrong length")
+            raise MalformedPacket("an acknowledgement of a wrong length")
         return ACKNOWLEDGEMENT_COST
     if kind in (SUBSCRIBE, UNSUBSCRIBE):
         return _check_filters(body, options=kind == SUBSCRIBE)
     if kind in (PINGREQ, DISCONNECT) and body:
-        raise Malformed("a packet that must be empty and is not")
+        raise MalformedPacket("a packet that must be empty and is not")
     return 1.0
 
 
 def _check_publish(flags: int, body: bytes) -> float:
     topic, after = _text(body, 0)
     if not topic or "+" in topic or "#" in topic:  # [MQTT-3.3.2-2], [MQTT-4.7.3-1]
-        raise Malformed("a message without a proper topic")
+        raise MalformedPacket("a message without a proper topic")
     qos = flags >> 1 & 3
     if qos == 3 or (qos and len(body) < after + 2):  # [MQTT-3.3.1-4]
-        raise Malformed("a message with a bad QoS, or without its number")
+        raise MalformedPacket("a message with a bad QoS, or without its number")
     return 1.0
 
 
@@ -85,11 +85,11 @@ def _check_filters(body: bytes, *, options: bool) -> float:
         if options:
             at += 1
             if at > len(body) or body[at - 1] > 2:  # [MQTT-3-8.3-4]
-                raise Malformed("a filter with a bad QoS")
+                raise MalformedPacket("a filter with a bad QoS")
             cost += WILDCARD_COST if "+" in text or "#" in text else 0
         count += 1
     if not count or at != len(body):  # [MQTT-3.8.3-3], [MQTT-3.10.3-2]
-        raise Malformed("no filter, too many at once, or what is none")
+        raise MalformedPacket("no filter, too many at once, or what is none")
     return cost
 
 
@@ -100,7 +100,7 @@ def _text(body: bytes, at: int) -> tuple[str, int]:
     try:
         text = body[start:end].decode()
     except UnicodeDecodeError:
-        raise Malformed("a text that is not UTF-8") from None  # [MQTT-1.5.3-1]
+        raise MalformedPacket("a text that is not UTF-8") from None  # [MQTT-1.5.3-1]
     if start > len(body) or end > len(body) or "\0" in text:  # [MQTT-1.5.3-2]
-        raise Malformed("a text that is cut short, or holds a NUL")
+        raise MalformedPacket("a text that is cut short, or holds a NUL")
     return text, end

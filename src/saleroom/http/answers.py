@@ -9,7 +9,7 @@ from typing import Any
 from saleroom.http import problems
 from saleroom.http.guard import SECURITY_HEADERS
 from saleroom.http.internals import FlowControl, RequestResponseCycle
-from saleroom.kernel.errors import Busy, Refused
+from saleroom.kernel.errors import Busy, Refusal
 
 
 class Flow(FlowControl):
@@ -54,7 +54,7 @@ def refusal(message: str) -> bytes:
     return farewell(Busy(message))
 
 
-def farewell(refused: Refused) -> bytes:
+def farewell(refused: Refusal) -> bytes:
     """Return the answer to a refused request as bytes; the connection ends after it."""
     answer = problems.answer(refused)
     status = HTTPStatus(answer.status_code)

@@ -22,7 +22,7 @@ from saleroom.http.forms import Field, Form, read_fields
 from saleroom.http.guard import IS_JSON
 from saleroom.http.problems import MethodNotAllowed, NotJson, answer
 from saleroom.http.requests import bearer_token, header, joined_header, media_type, read_body
-from saleroom.kernel.errors import Fault, Invalid, Refused, Unauthenticated
+from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
 from saleroom.kernel.identifiers import IdempotencyKey
 
 JSON_TYPES = frozenset({"application/json", "text/json"})
@@ -65,7 +65,7 @@ class Call(Struct, Generic[S], frozen=True):
 
 
 Handler = Callable[[Call[S]], Awaitable[Response]]
-Explain = Callable[[Call[S], Any], Awaitable[Refused]]
+Explain = Callable[[Call[S], Any], Awaitable[Refusal]]
 """Adds facts to a refusal before it is answered."""
 
 
@@ -77,7 +77,7 @@ class PathIdentifier(Struct, frozen=True, kw_only=True):
 
     name: str
     pattern: re.Pattern[str]
-    unknown: type[Refused]
+    unknown: type[Refusal]
     schema: Mapping[str, Any]
     about: str
 
@@ -123,9 +123,9 @@ class Endpoint(Struct, Generic[S], frozen=True, kw_only=True):
     answer: type[Struct | dict[str, Any]] | None = None
     headers: tuple[ResponseHeader, ...] = ()
     unavailable: type[Struct] | None = None
-    errors: tuple[type[Refused], ...] = ()
+    errors: tuple[type[Refusal], ...] = ()
     once: bool = False
-    match: type[Refused] | None = None
+    match: type[Refusal] | None = None
     conditional: bool = False
     bare: bool = False
     stream: bool = False
@@ -133,7 +133,7 @@ class Endpoint(Struct, Generic[S], frozen=True, kw_only=True):
     about: str = ""
 
     @property
-    def refusals(self) -> tuple[type[Refused], ...]:
+    def refusals(self) -> tuple[type[Refusal], ...]:
         """The endpoint's own errors, and those of every endpoint with a token or with something to read."""
         tokens = () if self.access is Access.OPEN else (Unauthenticated,)
         reads = (Invalid,) if self.form is not None or self.query or self.once else ()
@@ -149,7 +149,7 @@ class Resource(Generic[S]):
         endpoints: Sequence[Endpoint[S]],
         cursors: Cursors,
         body_bytes_max: int,
-        explanations: Mapping[type[Refused], Explain[S]],
+        explanations: Mapping[type[Refusal], Explain[S]],
         also_allowed: Sequence[str],
     ) -> None:
         """`also_allowed` are the methods that a page answers at the same path."""
@@ -172,7 +172,7 @@ class Resource(Generic[S]):
                 raise MethodNotAllowed(self._allow)
             call = await self._read(endpoint, Request(scope, receive))
             response = await endpoint.handler(call)
-        except Refused as refused:
+        except Refusal as refused:
             explain = self._explanations.get(type(refused))
             if call is not None and explain is not None:
                 refused = await explain(call, refused)
@@ -253,7 +253,7 @@ def routes(
     *,
     cursors: Cursors,
     body_bytes_max: int,
-    explanations: Mapping[type[Refused], Explain[S]] = MappingProxyType({}),
+    explanations: Mapping[type[Refusal], Explain[S]] = MappingProxyType({}),
 ) -> list[Route]:
     """Return one route per path; each answers all methods of its path.
 

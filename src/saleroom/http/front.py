@@ -19,7 +19,7 @@ from saleroom.http.pacing import Pace
 from saleroom.http.problems import MethodNotAllowed, NotFound
 from saleroom.http.requests import SAFE_METHODS
 from saleroom.http.secret import HouseSecret
-from saleroom.kernel.errors import Invalid, Refused
+from saleroom.kernel.errors import Invalid, Refusal
 from saleroom.logs import Outage
 from saleroom.storage import faults
 from saleroom.storage.turns import ASKER
@@ -29,7 +29,7 @@ log = structlog.get_logger()
 FIRST = ("/bids", "/bid", "/login")
 """Requests to these paths begin at once: bids and logins, of programs and of people."""
 
-PageAnswer = Callable[[Scope, Refused], Response | None]
+PageAnswer = Callable[[Scope, Refusal], Response | None]
 """Renders an error as a page if the address is a page's, otherwise returns None."""
 
 
@@ -61,11 +61,11 @@ class Front:
         try:
             await self._routed(scope, receive, watched)
             return
-        except (ClientDisconnect, faults.Abandoned):
+        except (ClientDisconnect, faults.HangUp):
             return
         except HTTPException as error:
-            refused: Refused = _from_starlette(error)
-        except Refused as error:
+            refused: Refusal = _from_starlette(error)
+        except Refusal as error:
             refused = error
         except faults.Unavailable as error:
             self._outage.failed(str(error))
@@ -83,7 +83,7 @@ class Front:
             raise NotFound
         await self._app(scope, receive, send)
 
-    def answer(self, scope: Scope, refused: Refused) -> Response:
+    def answer(self, scope: Scope, refused: Refusal) -> Response:
         """Return the answer to an error: a page at the addresses of pages, otherwise JSON."""
         return self._page_answer(scope, refused) or problems.answer(refused)
 
@@ -140,7 +140,7 @@ async def _nothing_here(scope: Scope, receive: Receive, send: Send) -> None:
     raise NotFound
 
 
-def _from_starlette(error: HTTPException) -> Refused:
+def _from_starlette(error: HTTPException) -> Refusal:
     if error.status_code == 404:
         return NotFound()
     if error.status_code == 405:

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from saleroom.http import requests
 from saleroom.http.forgery import FORGERY_HEADER, NEW_COOKIE, SECRET, forgery_cookie, is_own_form
 from saleroom.http.multipart import FORM_WITH_FILES, boundary
-from saleroom.http.problems import BodyTimedOut, ForgeryRefused, HeadersTooLarge, Problem
+from saleroom.http.problems import BodyTimeout, ForgeryRefusal, HeadersTooLarge, Problem
 from saleroom.http.requests import HTTPS, SAFE_METHODS, header, media_type, read_body
 from saleroom.http.secret import HouseSecret
 from saleroom.kernel.errors import Invalid
@@ -111,7 +111,7 @@ class Guard:
         await self._app(scope, receive, send)
 
     async def _check(self, scope: Scope, receive: Receive) -> Receive:
-        """Return the `receive` to go on with. Raises HeadersTooLarge, ForgeryRefused, or as `read_body` does."""
+        """Return the `receive` to go on with. Raises HeadersTooLarge, ForgeryRefusal, or as `read_body` does."""
         size = len(scope["raw_path"]) + len(scope["query_string"])
         if size + sum(map(len, chain.from_iterable(scope["headers"]))) > HEADER_BYTES_MAX:
             raise HeadersTooLarge(limit=HEADER_BYTES_MAX)
@@ -119,7 +119,7 @@ class Guard:
             return receive
         bound = forgery_cookie(scope)
         if bound is None:
-            raise ForgeryRefused
+            raise ForgeryRefusal
         sent = header(scope, FORGERY_HEADER)
         if sent is None and media_type(scope) == _FORM:
             body = await read_body(Request(scope, receive), self._form_bytes_max)
@@ -129,32 +129,32 @@ class Guard:
         elif sent is None and media_type(scope) == FORM_WITH_FILES:
             sent, receive = await _first_field(scope, receive)
         if sent is None or not is_own_form(scope, bound, sent, self._shows_again):
-            raise ForgeryRefused
+            raise ForgeryRefusal
         return receive
 
 
 async def _first_field(scope: Scope, receive: Receive) -> tuple[str, Receive]:
     """Return the token in the first part of a form with files, and a `receive` that still gives the whole form.
 
-    Raises ForgeryRefused if the first part is anything else, BodyTimedOut, or ClientDisconnect.
+    Raises ForgeryRefusal if the first part is anything else, BodyTimeout, or ClientDisconnect.
     """
     try:
         delimiter = b"--" + boundary(scope)
         async with asyncio.timeout(requests.BODY_SECONDS_MAX):
             part, read = await _first_part(delimiter, receive)
     except Invalid:
-        raise ForgeryRefused from None
+        raise ForgeryRefusal from None
     except TimeoutError:
-        raise BodyTimedOut from None
+        raise BodyTimeout from None
     head, _, value = part.partition(b"\r\n\r\n")
     before, _, disposition = head.partition(b"\r\n")
     if before != delimiter or _FIRST_FIELD.fullmatch(disposition) is None:
-        raise ForgeryRefused
+        raise ForgeryRefusal
     return value.decode("latin-1"), _replay(read, receive)
 
 
 async def _first_part(delimiter: bytes, receive: Receive) -> tuple[bytes, list[Message]]:
-    """Return a form up to the end of its first part, and the messages read. Raises ForgeryRefused if the part is too long."""
+    """Return a form up to the end of its first part, and the messages read. Raises ForgeryRefusal if the part is too long."""
     read: list[Message] = []
     body = b""
     while len(body) < FIRST_FIELD_BYTES_MAX and (not read or read[-1].get("more_body", False)):
@@ -166,7 +166,7 @@ async def _first_part(delimiter: bytes, receive: Receive) -> tuple[bytes, list[M
         part, end, _ = body[:FIRST_FIELD_BYTES_MAX].partition(b"\r\n" + delimiter)
         if end:
             return part, read
-    raise ForgeryRefused
+    raise ForgeryRefusal
 
 
 def _replay(read: list[Message], receive: Receive) -> Callable[[], Awaitable[Message]]:

@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Receive, Scope
 
 from saleroom.http.internals import MultiPartParser
-from saleroom.http.problems import BodyTimedOut, BodyTooLarge
+from saleroom.http.problems import BodyTimeout, BodyTooLarge
 from saleroom.http.requests import header, refuse_declared
 from saleroom.kernel.errors import Invalid
 
@@ -41,10 +41,10 @@ def boundary(scope: Scope) -> bytes:
 async def multipart(request: Request, bytes_max: int) -> FormData:
     """Return a form with files of at most `bytes_max` together. The caller closes it, and its temporary files with it.
 
-    Raises BodyTooLarge (and reads no further), BodyTimedOut, Invalid if the body is no such form, or ClientDisconnect.
+    Raises BodyTooLarge (and reads no further), BodyTimeout, Invalid if the body is no such form, or ClientDisconnect.
     """
     refuse_declared(request.scope, bytes_max)
-    parser = _Parser(
+    parser = _MultipartParser(
         Headers({"Content-Type": f'{FORM_WITH_FILES}; boundary="{boundary(request.scope).decode()}"'}),
         _pieces(paced(request.receive), bytes_max),
         max_files=FILES_MAX,
@@ -55,7 +55,7 @@ async def multipart(request: Request, bytes_max: int) -> FormData:
         async with asyncio.timeout(UPLOAD_SECONDS_MAX):
             form = await parser.parse()
     except TimeoutError:
-        raise BodyTimedOut from None
+        raise BodyTimeout from None
     except MultiPartException as error:
         raise Invalid.one("body", "malformed_form", "is not a form as a browser sends it") from error
     if not parser.ended:
@@ -67,7 +67,7 @@ async def multipart(request: Request, bytes_max: int) -> FormData:
     return form
 
 
-class _Parser(MultiPartParser):
+class _MultipartParser(MultiPartParser):
     """Starlette's parser. By itself it accepts a form without an end, and leaves an unfinished file open."""
 
     ended = False
@@ -99,7 +99,7 @@ async def _pieces(receive: Receive, bytes_max: int) -> AsyncGenerator[bytes, Non
 
 
 def paced(receive: Receive) -> Receive:
-    """Return a `receive` that raises BodyTimedOut if a client sends less than PACE_BYTES in PACE_SECONDS."""
+    """Return a `receive` that raises BodyTimeout if a client sends less than PACE_BYTES in PACE_SECONDS."""
     loop = asyncio.get_running_loop()
     ends, came = loop.time() + PACE_SECONDS, 0
 
@@ -113,7 +113,7 @@ def paced(receive: Receive) -> Receive:
                     came += len(message.get("body", b""))
             except TimeoutError:
                 if came < PACE_BYTES:
-                    raise BodyTimedOut from None
+                    raise BodyTimeout from None
             if loop.time() >= ends:
                 ends, came = loop.time() + PACE_SECONDS, 0
             if message is not None:

@@ -15,7 +15,7 @@ from saleroom.http.guard import HEADER_BYTES_MAX
 from saleroom.http.problems import sentence_of, status_of
 from saleroom.http.requests import SAFE_METHODS
 from saleroom.http.schemas import CONTACT, Schema, Vocabulary, error_name, reference
-from saleroom.kernel.errors import Invalid, Refused
+from saleroom.kernel.errors import Invalid, Refusal
 
 JSON, HTML, EVENTS, NDJSON = "application/json", "text/html", "text/event-stream", "application/x-ndjson"
 BINARY: Schema = {"type": "string", "format": "binary"}
@@ -170,7 +170,7 @@ def _answers(endpoint: Endpoint[Any]) -> dict[str, Any]:
         good["content"] = {NDJSON: {"schema": {"type": "string"}}}
     if endpoint.conditional:
         answers["304"] = {"description": "It has not changed.", "headers": headers}
-    by_status: dict[int, list[type[Refused]]] = {}
+    by_status: dict[int, list[type[Refusal]]] = {}
     for refused in _refusals(endpoint):
         by_status.setdefault(status_of(refused), []).append(refused)
     for status, refusals in by_status.items():
@@ -184,25 +184,25 @@ def _answers(endpoint: Endpoint[Any]) -> dict[str, Any]:
     return dict(sorted(answers.items()))
 
 
-def _refusals(endpoint: Endpoint[Any]) -> list[type[Refused]]:
+def _refusals(endpoint: Endpoint[Any]) -> list[type[Refusal]]:
     """Return the endpoint's own errors and those of every door. Invalid is among them: unknown parameters are refused."""
     found = [*endpoint.refusals, Invalid, problems.HeadersTooLarge, problems.InternalError]
     if endpoint.tag != "service":
         found.append(problems.Unavailable)
     if endpoint.method not in SAFE_METHODS:
-        found.append(problems.ForgeryRefused)
+        found.append(problems.ForgeryRefusal)
     if endpoint.match is not None:
         found.append(endpoint.match)
     if endpoint.form is not None:
-        found += [problems.NotJson, problems.BodyTooLarge, problems.BodyTimedOut]
+        found += [problems.NotJson, problems.BodyTooLarge, problems.BodyTimeout]
     if endpoint.upload is not None:
-        found += [problems.BodyTooLarge, problems.BodyTimedOut]
+        found += [problems.BodyTooLarge, problems.BodyTimeout]
     if "{" in endpoint.path:
         found.append(problems.NotFound)
     return list(dict.fromkeys(found))
 
 
-def problem(refusals: Sequence[type[Refused]], *, bare: bool = False) -> dict[str, Any]:
+def problem(refusals: Sequence[type[Refusal]], *, bare: bool = False) -> dict[str, Any]:
     """Return the answer that stands for errors of the same status."""
     lines = [f"`{refused.code}`: {sentence_of(refused).removesuffix('.')}." for refused in refusals]
     choices = [reference(error_name(refused, bare=bare and refused is Invalid)) for refused in refusals]
@@ -237,7 +237,7 @@ def _good_headers(endpoint: Endpoint[Any]) -> dict[str, Any]:
 
 
 def page(
-    name: str, summary: str, about: str, parameters: list[dict[str, Any]], *refusals: type[Refused]
+    name: str, summary: str, about: str, parameters: list[dict[str, Any]], *refusals: type[Refusal]
 ) -> dict[str, Any]:
     """Return the operation of a page for people, with the refusals that it can meet."""
     page = {HTML: {"schema": {"type": "string"}}}

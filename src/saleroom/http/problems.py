@@ -12,11 +12,11 @@ import msgspec
 from starlette.responses import Response
 
 from saleroom.kernel import errors
-from saleroom.kernel.errors import Fact, Invalid, Refused
+from saleroom.kernel.errors import Fact, Invalid, Refusal
 from saleroom.kernel.instants import instant
 
 
-class Problem(Refused):
+class Problem(Refusal):
     """A refusal that only HTTP knows, with its status. `headers` go with the answer."""
 
     status: ClassVar[int] = 500
@@ -41,7 +41,7 @@ class MethodNotAllowed(Problem):
         self.headers = {"Allow": allow}
 
 
-class ForgeryRefused(Problem):
+class ForgeryRefusal(Problem):
     """Forgery filter: an API client sends the header 'X-Requested-With' (any value); a page sends its token."""
 
     code = "csrf"
@@ -69,7 +69,7 @@ class NotJson(Problem):
     status = 415
 
 
-class BodyTimedOut(Problem):
+class BodyTimeout(Problem):
     """The body did not arrive in time; send the request again."""
 
     code = "request_timeout"
@@ -90,7 +90,7 @@ class InternalError(Problem):
     status = 500
 
 
-_STATUS_OF_KIND: dict[type[Refused], int] = {
+_STATUS_OF_KIND: dict[type[Refusal], int] = {
     errors.Unreadable: 400,
     errors.Unauthenticated: 401,
     errors.Forbidden: 403,
@@ -116,7 +116,7 @@ _ADVICE: dict[str, str] = {
 RETRY_AFTER_SECONDS = 1
 
 
-def status_of(refused: Refused | type[Refused]) -> int:
+def status_of(refused: Refusal | type[Refusal]) -> int:
     """Return the HTTP status of a refusal or a class of them; 500 for one that is not meant to reach a client."""
     kind = refused if isinstance(refused, type) else type(refused)
     if issubclass(kind, Problem):
@@ -124,19 +124,19 @@ def status_of(refused: Refused | type[Refused]) -> int:
     return next((_STATUS_OF_KIND[base] for base in kind.__mro__ if base in _STATUS_OF_KIND), 500)
 
 
-def statuses() -> dict[type[Refused], int]:
+def statuses() -> dict[type[Refusal], int]:
     """Return every refusal that can reach a client, of all areas that are imported, with its status."""
-    return {kind: status_of(kind) for kind in _with_codes(Refused) if issubclass(kind, (Problem, *_STATUS_OF_KIND))}
+    return {kind: status_of(kind) for kind in _with_codes(Refusal) if issubclass(kind, (Problem, *_STATUS_OF_KIND))}
 
 
-def _with_codes(kind: type[Refused]) -> Iterator[type[Refused]]:
+def _with_codes(kind: type[Refusal]) -> Iterator[type[Refusal]]:
     for derived in kind.__subclasses__():
         if "code" in vars(derived):
             yield derived
         yield from _with_codes(derived)
 
 
-def sentence_of(kind: type[Refused]) -> str:
+def sentence_of(kind: type[Refusal]) -> str:
     """Return the message of a refusal of this kind over HTTP, unless it has a more exact one."""
     return _ADVICE.get(kind.code, kind.sentence())
 
@@ -148,7 +148,7 @@ def member(name: str) -> str:
     return first + "".join(map(str.capitalize, others))
 
 
-def body_of(refused: Refused, *, bare: bool = False) -> dict[str, Any]:
+def body_of(refused: Refusal, *, bare: bool = False) -> dict[str, Any]:
     """Return the JSON object of an error: `message`, `code` and its facts; only `message` if `bare`.
 
     The two errors of a login are bare: their bodies are as the specification shows them.
@@ -169,7 +169,7 @@ def body_of(refused: Refused, *, bare: bool = False) -> dict[str, Any]:
     }
 
 
-def headers_of(refused: Refused) -> dict[str, str]:
+def headers_of(refused: Refusal) -> dict[str, str]:
     """Return the headers that an error's status asks for."""
     headers = dict(refused.headers) if isinstance(refused, Problem) else {}
     status = status_of(refused)
@@ -182,7 +182,7 @@ def headers_of(refused: Refused) -> dict[str, str]:
     return headers
 
 
-def answer(refused: Refused, *, bare: bool = False) -> Response:
+def answer(refused: Refusal, *, bare: bool = False) -> Response:
     """Return the HTTP answer to an error, as JSON."""
     body = msgspec.json.encode(body_of(refused, bare=bare))
     return Response(body, status_of(refused), headers_of(refused), media_type="application/json")

@@ -27,9 +27,9 @@ from saleroom.http.internals import (
     get_local_addr,
     get_remote_addr,
 )
-from saleroom.http.problems import BodyTimedOut, HeadersTooLarge
+from saleroom.http.problems import BodyTimeout, HeadersTooLarge
 from saleroom.http.requests import HAS_ARRIVED, HEADERS
-from saleroom.kernel.errors import Busy, Refused
+from saleroom.kernel.errors import Busy, Refusal
 
 READ_BYTES_MAX = 16 * 1024
 """How much is read from a connection at once, and so how much may wait here behind a request."""
@@ -62,7 +62,7 @@ class Http(asyncio.BufferedProtocol):
 
     cycle: RequestResponseCycle | None = None
     """The request that came last, and its answer."""
-    _refused: Refused | None = None
+    _refused: Refusal | None = None
     """Why a head is refused that the parser lets through."""
     _in_head = False
     _arrived = True
@@ -192,7 +192,7 @@ class Http(asyncio.BufferedProtocol):
         """Give the parser a piece with the end of at most one request; return whether to go on."""
         self._unread += len(piece)
         left = self._left
-        refused: Refused
+        refused: Refusal
         try:
             self._parser.feed_data(piece)
         except httptools.HttpParserUpgrade:
@@ -218,7 +218,7 @@ class Http(asyncio.BufferedProtocol):
     # The methods that the parser calls.
 
     def on_message_begin(self) -> None:
-        """Begin a request. Raises Refused if the one before must be answered first."""
+        """Begin a request. Raises Refusal if the one before must be answered first."""
         if self._owes():
             raise malformed(_NOT_HTTP)
         self._in_head, self._arrived = True, False
@@ -234,11 +234,11 @@ class Http(asyncio.BufferedProtocol):
             self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
-        """Begin to answer. Raises Refused."""
+        """Begin to answer. Raises Refusal."""
         self._method, self._version = self._parser.get_method(), self._parser.get_http_version()
         try:
             self._begin()
-        except Refused as refused:
+        except Refusal as refused:
             self._refused = refused
             raise
 
@@ -265,7 +265,7 @@ class Http(asyncio.BufferedProtocol):
             cycle.message_event.set()
 
     def _begin(self) -> None:
-        """Begin to answer a head, unless it will be read once more. Raises Refused."""
+        """Begin to answer a head, unless it will be read once more. Raises Refusal."""
         headers = dict(reversed(self._headers))
         if self._parser.should_upgrade():
             if self._method == b"CONNECT":
@@ -363,7 +363,7 @@ class Http(asyncio.BufferedProtocol):
         if self._owes():
             self._expect()
         elif self._in_head and not self._transport.is_closing():
-            late = BodyTimedOut("The head of the request did not arrive in time; send the request again.")
+            late = BodyTimeout("The head of the request did not arrive in time; send the request again.")
             self._transport.write(farewell(late))
             self._transport.end()
         else:
@@ -376,7 +376,7 @@ class Http(asyncio.BufferedProtocol):
             self.cycle.disconnected = not self.cycle.response_complete
             self.cycle.message_event.set()
 
-    def _hang_up(self, refused: Refused) -> None:
+    def _hang_up(self, refused: Refusal) -> None:
         """End the connection because of the client's bytes, with an answer if the request has none."""
         if self._transport.is_closing():
             return

@@ -7,7 +7,7 @@ import asyncio
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.types import Receive, Scope
 
-from saleroom.http.problems import BodyTimedOut, BodyTooLarge
+from saleroom.http.problems import BodyTimeout, BodyTooLarge
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 BODY_SECONDS_MAX = 30.0
@@ -81,7 +81,7 @@ def client_address(request: HTTPConnection) -> str:
 
 
 async def read_body(request: Request, bytes_max: int, seconds_max: float | None = None) -> bytes:
-    """Return the body. Raises BodyTooLarge (and reads no further), BodyTimedOut, or ClientDisconnect."""
+    """Return the body. Raises BodyTooLarge (and reads no further), BodyTimeout, or ClientDisconnect."""
     refuse_declared(request.scope, bytes_max)
     if HAS_ARRIVED in request.scope:
         return await _body(request.receive, bytes_max)
@@ -89,7 +89,7 @@ async def read_body(request: Request, bytes_max: int, seconds_max: float | None 
         async with asyncio.timeout(seconds_max or BODY_SECONDS_MAX):
             return await _body(request.receive, bytes_max)
     except TimeoutError:
-        raise BodyTimedOut from None
+        raise BodyTimeout from None
 
 
 def declared_length(scope: Scope) -> int | None:

@@ -12,7 +12,7 @@ from saleroom.http import problems
 from saleroom.http.endpoints import Endpoint
 from saleroom.http.forms import object_schema
 from saleroom.http.responses import FaultView
-from saleroom.kernel.errors import Invalid, Refused, TooManyRequests
+from saleroom.kernel.errors import Invalid, Refusal, TooManyRequests
 from saleroom.kernel.identifiers import GID
 
 Schema = dict[str, Any]
@@ -40,7 +40,7 @@ class Vocabulary(Struct, frozen=True, kw_only=True):
 
     members: Mapping[str, tuple[Schema, str]]
     forms: Mapping[tuple[str, str], Schema] = {}
-    facts: Mapping[type[Refused], Mapping[str, Schema]] = {}
+    facts: Mapping[type[Refusal], Mapping[str, Schema]] = {}
     tags: Mapping[str, str] = {}
 
     def __or__(self, other: Vocabulary) -> Vocabulary:
@@ -106,7 +106,7 @@ def reference(name: str) -> Schema:
     return {"$ref": _REF.format(name=name)}
 
 
-def error_name(refused: type[Refused], *, bare: bool = False) -> str:
+def error_name(refused: type[Refusal], *, bare: bool = False) -> str:
     """Return the name of an error's schema; `bare` is the specification's own shape, with nothing but `message`."""
     name = _RENAMED.get(refused.code, refused.__name__)
     return f"{'Login' if bare else ''}{name.removesuffix('Error')}Error"
@@ -141,7 +141,7 @@ def _fits(form: Schema, one: Schema) -> bool:
     return kind != "null" and form.get("type", kind) == kind
 
 
-def error(refused: type[Refused], vocabulary: Vocabulary, *, bare: bool = False) -> Schema:
+def error(refused: type[Refusal], vocabulary: Vocabulary, *, bare: bool = False) -> Schema:
     """Return the schema of an error's body, as `problems.body_of` makes it."""
     message: Schema = {"type": "string"}
     if refused is Invalid:

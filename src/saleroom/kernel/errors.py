@@ -1,6 +1,6 @@
 """Refusals: why something is not done.
 
-    Refused                  every refusal: a stable code, a sentence, facts to act on
+    Refusal                  every refusal: a stable code, a sentence, facts to act on
     ├── Unreadable           the request cannot be read
     │   └── Invalid          with every fault of every field
     ├── Unauthenticated      no live token
@@ -38,7 +38,7 @@ class Change(Struct, frozen=True):
 Fact = Value | tuple[Change, ...]
 
 
-class Refused(Exception):
+class Refusal(Exception):
     """The request was refused."""
 
     code: ClassVar[str] = "refused"
@@ -76,7 +76,7 @@ class Fault:
         return hash((self.code, self.message))
 
 
-class Unreadable(Refused):
+class Unreadable(Refusal):
     """The request cannot be read."""
 
 
@@ -96,29 +96,29 @@ class Invalid(Unreadable):
         return cls({field: [Fault(code, message)]})
 
 
-class Unauthenticated(Refused):
+class Unauthenticated(Refusal):
     """This needs a valid token: log in, and send the token along."""
 
     code = "unauthenticated"
 
 
-class Forbidden(Refused):
+class Forbidden(Refusal):
     """The user may not do this."""
 
 
-class Unknown(Refused):
+class Unknown(Refusal):
     """There is no such thing."""
 
 
-class Conflict(Refused):
+class Conflict(Refusal):
     """The state of things does not allow this now."""
 
 
-class ConditionFailed(Refused):
+class ConditionFailed(Refusal):
     """A condition that the request names does not hold."""
 
 
-class Mismatch(Refused):
+class Mismatch(Refusal):
     """The request can be read, but it contradicts what the house knows."""
 
 
@@ -128,13 +128,13 @@ class UnknownEvent(Unreadable):
     code = "unknown_event"
 
 
-class TooManyRequests(Refused):
+class TooManyRequests(Refusal):
     """Too many tries; wait a while, then try again."""
 
     code = "too_many_requests"
 
 
-class Busy(Refused):
+class Busy(Refusal):
     """The service is busy; nothing was changed; try again in a moment."""
 
     code = "busy"

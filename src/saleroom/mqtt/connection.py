@@ -49,15 +49,15 @@ _HEAD_BYTES_MAX = 64
 """More than the header and the properties that every message of ours has."""
 
 
-class VersionRefused(aiomqtt.MqttError):
+class VersionRefusal(aiomqtt.MqttError):
     """The broker refuses this version of MQTT, by an answer or by closing the connection."""
 
 
-class PublishRefused(aiomqtt.MqttError):
+class PublishRefusal(aiomqtt.MqttError):
     """The broker refused a message and gave the reason (MQTT 5). The connection lives on."""
 
 
-class SubscriptionRefused(aiomqtt.MqttError):
+class SubscriptionRefusal(aiomqtt.MqttError):
     """The broker does not let the house subscribe. The connection lives on."""
 
 
@@ -114,11 +114,11 @@ class Connection(aiomqtt.Client):
         )
 
     async def listen(self, topic_filter: str, arrived: Callable[[DeviceMessage], None]) -> None:
-        """Subscribe at QoS 1. Raises SubscriptionRefused if the broker does not allow it."""
+        """Subscribe at QoS 1. Raises SubscriptionRefusal if the broker does not allow it."""
         self._arrived = arrived
         for code in await self.subscribe(topic_filter, QOS_AT_LEAST_ONCE):
             if isinstance(code, ReasonCode) and code.is_failure:
-                raise SubscriptionRefused(str(code))
+                raise SubscriptionRefusal(str(code))
 
     def send(
         self,
@@ -133,7 +133,7 @@ class Connection(aiomqtt.Client):
         """Publish at least once; the future is done when the broker has acknowledged.
 
         Messages leave in the order of the calls, but answers leave first. `expires` (seconds)
-        and `correlation` are for MQTT 5 and otherwise left out. The future raises PublishRefused, or aiomqtt.MqttError
+        and `correlation` are for MQTT 5 and otherwise left out. The future raises PublishRefusal, or aiomqtt.MqttError
         when the connection is lost; `acknowledged` adds a deadline.
         """
         properties = None
@@ -141,7 +141,7 @@ class Connection(aiomqtt.Client):
             properties = _common(expires) if correlation is None else _publish_properties(expires, correlation)
         message = _Message(topic, payload, retain, properties, asyncio.get_running_loop().create_future())
         if self._bytes_max is not None and _size(message, correlation) > self._bytes_max:
-            message.acknowledged.set_exception(PublishRefused("Packet too large"))
+            message.acknowledged.set_exception(PublishRefusal("Packet too large"))
         elif self._disconnected.done():
             message.acknowledged.set_exception(aiomqtt.MqttError("the connection to the broker was lost"))
         else:
@@ -199,7 +199,7 @@ class Connection(aiomqtt.Client):
         self._in_flight_max = min(IN_FLIGHT_MAX, getattr(properties, "ReceiveMaximum", IN_FLIGHT_MAX))
         self._bytes_max = getattr(properties, "MaximumPacketSize", None)
         if reason_code.value == _UNSUPPORTED and not self._connected.done():
-            self._connected.set_exception(VersionRefused(f"the broker refuses MQTT {self.version}"))
+            self._connected.set_exception(VersionRefusal(f"the broker refuses MQTT {self.version}"))
         super()._on_connect(client, userdata, flags, reason_code, properties)
 
     def _on_disconnect(
@@ -216,7 +216,7 @@ class Connection(aiomqtt.Client):
 
     def _dropped(self) -> None:
         if not self._connected.done():
-            self._connected.set_exception(VersionRefused("the broker closed the connection before it answered"))
+            self._connected.set_exception(VersionRefusal("the broker closed the connection before it answered"))
             self._connected.exception()  # nothing may be waiting for it
 
     def _on_publish(
@@ -228,7 +228,7 @@ class Connection(aiomqtt.Client):
             super()._on_publish(client, userdata, mid, reason_code, properties)
         elif not message.acknowledged.done():
             if reason_code.is_failure:
-                message.acknowledged.set_exception(PublishRefused(str(reason_code)))
+                message.acknowledged.set_exception(PublishRefusal(str(reason_code)))
             else:
                 message.acknowledged.set_result(None)
         self._fill()
@@ -264,7 +264,7 @@ class Connection(aiomqtt.Client):
             queue.clear()
 
     async def __aenter__(self) -> Self:
-        """Connect. Raises VersionRefused, or aiomqtt.MqttError for any other reason."""
+        """Connect. Raises VersionRefusal, or aiomqtt.MqttError for any other reason."""
         await super().__aenter__()
         self._disconnected.add_done_callback(self.lost)
         return self
@@ -278,7 +278,7 @@ class Connection(aiomqtt.Client):
 async def acknowledged(*messages: asyncio.Future[None]) -> None:
     """Return when the broker has acknowledged all of them. If it does not, messages that still wait are not sent.
 
-    Raises PublishRefused, or aiomqtt.MqttError without an acknowledgement.
+    Raises PublishRefusal, or aiomqtt.MqttError without an acknowledgement.
     """
     try:
         async with asyncio.timeout(ACKNOWLEDGE_SECONDS_MAX):
@@ -302,7 +302,7 @@ async def connect(settings: MqttSettings, first: Version = Version.V5) -> AsyncI
     connection = Connection(settings, first)
     try:
         await connection.__aenter__()
-    except VersionRefused as error:
+    except VersionRefusal as error:
         if settings.version is not Version.AUTO:
             raise aiomqtt.MqttError(f"{error}; mqtt_version is {first}, try auto") from error
         connection = Connection(settings, Version.V311 if first is Version.V5 else Version.V5)
@@ -331,7 +331,7 @@ def _size(message: _Message, correlation: bytes | None) -> int:
     return _HEAD_BYTES_MAX + len(message.topic.encode()) + len(message.payload) + len(correlation or b"")
 
 
-class _Packed(Properties):
+class _PackedProperties(Properties):
     """Properties that are encoded once; paho encodes them for each message, which takes as long as the rest."""
 
     def __init__(self, properties: Properties) -> None:
@@ -345,7 +345,7 @@ class _Packed(Properties):
 
 @cache
 def _common(expires: int | None) -> Properties:
-    return _Packed(_publish_properties(expires, None))
+    return _PackedProperties(_publish_properties(expires, None))
 
 
 def _publish_properties(expires: int | None, correlation: bytes | None) -> Properties:

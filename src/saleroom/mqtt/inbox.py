@@ -7,7 +7,7 @@ import aiomqtt
 import structlog
 
 from saleroom.logs import Tally
-from saleroom.mqtt.connection import Connection, PublishRefused, acknowledged
+from saleroom.mqtt.connection import Connection, PublishRefusal, acknowledged
 from saleroom.mqtt.topics import Ask, DeviceMessage, MqttSettings
 
 HELD_MAX = 4096
@@ -31,7 +31,7 @@ class Inbox:
         self._unanswered = Tally("MQTT commands without an answer")
 
     async def open(self, connection: Connection) -> None:
-        """Listen. Raises SubscriptionRefused, or aiomqtt.MqttError when the connection is lost."""
+        """Listen. Raises SubscriptionRefusal, or aiomqtt.MqttError when the connection is lost."""
         if self._ask is not None:
             ask = self._ask
             self._cleared.clear()
@@ -80,7 +80,7 @@ class Inbox:
                         is_answer=True,
                     )
                 )
-        except PublishRefused as error:
+        except PublishRefusal as error:
             self._unanswered.count(f"the broker refuses the answer: {error}")
         except aiomqtt.MqttError:
             self._unanswered.count("the connection was lost before the answer")
@@ -96,6 +96,6 @@ class Inbox:
         self._cleared[topic] += 1
         try:
             await acknowledged(connection.send(topic, b"", retain=True))
-        except PublishRefused as error:
+        except PublishRefusal as error:
             self._may_clear = False
             _log.warning("MQTT broker does not let the house take away stored commands", topic=topic, reason=str(error))

@@ -28,7 +28,7 @@ State = tuple[str, bytes, bool]
 
 
 @dataclass(frozen=True)
-class Published:
+class Publications:
     """The events and states to publish, as their area reads them.
 
     `states` returns the states of aggregates by their numbers, `running` the numbers of up to `limit` that are not over, the
@@ -44,7 +44,7 @@ class Outbox:
     """Publishes the owed events of the log, and marks each once the broker has acknowledged it."""
 
     def __init__(
-        self, database: Database, published: Published, connection: Connection, settings: MqttSettings
+        self, database: Database, published: Publications, connection: Connection, settings: MqttSettings
     ) -> None:
         self._database = database
         self._published = published
@@ -59,7 +59,7 @@ class Outbox:
         self._swept = -SWEEP_SECONDS
 
     async def send_next(self) -> bool:
-        """Send the next messages; False if none were left. Raises Unavailable, PublishRefused or aiomqtt.MqttError."""
+        """Send the next messages; False if none were left. Raises Unavailable, PublishRefusal or aiomqtt.MqttError."""
         sent = await self._send_changes()
         if not self._lost.done:
             await self._send_states(await self._database.read(self._lost.next))
@@ -127,7 +127,7 @@ class _LostStates:
     The embedded broker forgets its retained messages when the service stops; others may do so.
     """
 
-    def __init__(self, published: Published) -> None:
+    def __init__(self, published: Publications) -> None:
         self._published = published
         self._running = True
         self._before: int | None = None
@@ -149,7 +149,7 @@ class _LostStates:
 
 
 def _owed(
-    tx: Transaction, published: Published, waiting: Collection[int], late: AbstractSet[int], sent: AbstractSet[int]
+    tx: Transaction, published: Publications, waiting: Collection[int], late: AbstractSet[int], sent: AbstractSet[int]
 ) -> tuple[list[OwedEvent], dict[int, State]]:
     """Return the next events in order, and the states that go out after them, by the store's number.
 

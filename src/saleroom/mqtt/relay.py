@@ -15,13 +15,13 @@ import structlog
 from saleroom.mqtt.connection import (
     FAREWELL_SECONDS_MAX,
     Connection,
-    PublishRefused,
-    SubscriptionRefused,
+    PublishRefusal,
+    SubscriptionRefusal,
     connect,
     online,
 )
 from saleroom.mqtt.inbox import Inbox
-from saleroom.mqtt.outbox import Outbox, Published
+from saleroom.mqtt.outbox import Outbox, Publications
 from saleroom.mqtt.topics import Ask, MqttSettings, Version
 from saleroom.storage import leases
 from saleroom.storage.database import Database
@@ -46,7 +46,7 @@ class Relay:
     """
 
     def __init__(
-        self, database: Database, published: Published, settings: MqttSettings, inbox: Ask | None = None
+        self, database: Database, published: Publications, settings: MqttSettings, inbox: Ask | None = None
     ) -> None:
         """The relay sends `published`; `inbox` answers commands from devices. Without it the house takes no commands."""
         self.connected = False
@@ -146,7 +146,7 @@ class Relay:
         """Listen to devices before the status says so; a broker that does not allow it still gets the events."""
         try:
             await self._inbox.open(connection)
-        except SubscriptionRefused as error:
+        except SubscriptionRefusal as error:
             broker, topic = self._settings.url, self._settings.commands_filter
             _log.warning(
                 "MQTT broker does not let the house listen; nobody can bid over MQTT",
@@ -175,7 +175,7 @@ class Relay:
         """Send the next messages and return whether there were any; None after a fault and the wait for it."""
         try:
             sent = await outbox.send_next()
-        except PublishRefused as error:
+        except PublishRefusal as error:
             await self._back_off("MQTT broker refuses events or states; they are kept and tried again", error)
         except Unavailable as error:
             outbox.begin_again()  # it may return as a standby that lacks the last commits

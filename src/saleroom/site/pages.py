@@ -11,7 +11,7 @@ from starlette.types import Scope
 
 from saleroom.http.problems import NotFound, status_of
 from saleroom.http.requests import SAFE_METHODS, bearer_token, header
-from saleroom.kernel.errors import Refused
+from saleroom.kernel.errors import Refusal
 from saleroom.site.assets import PREFIX
 from saleroom.site.language import COOKIE, COOKIE_SECONDS
 from saleroom.site.site import Address, Site, go_to, local
@@ -61,7 +61,7 @@ class Pages:
         """Whether the form at this path is shown again, with all its content, after another login."""
         return any(area.shows_again(path) for area in self._site.areas)
 
-    def answer(self, scope: Scope, refused: Refused) -> Response | None:
+    def answer(self, scope: Scope, refused: Refusal) -> Response | None:
         """Return an error as a page, or None if the address is not a page's and no reader has mistyped it."""
         path = scope["path"]
         is_form = path in self._form_paths and scope["method"] in ("GET", "HEAD")

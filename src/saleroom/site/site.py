@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from saleroom.http.problems import MethodNotAllowed, headers_of, status_of
 from saleroom.http.requests import read_body, session_token
-from saleroom.kernel.errors import Invalid, Refused, Unauthenticated
+from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
 from saleroom.site.assets import Assets
 from saleroom.site.language import Language, Languages
 from saleroom.site.rendering import Renderer
@@ -147,7 +147,7 @@ class Site:
         viewer: Viewer | None,
         context: Mapping[str, Any] = MappingProxyType({}),
         *,
-        refused: Refused | None = None,
+        refused: Refusal | None = None,
         viewer_known: bool = True,
         headers: Mapping[str, str] = MappingProxyType({}),
     ) -> Response:
@@ -184,7 +184,7 @@ class Address:
 
 
 async def fields(request: Request) -> dict[str, str]:
-    """Return the fields of a form. Raises BodyTooLarge, BodyTimedOut, or Invalid if the body is not a form."""
+    """Return the fields of a form. Raises BodyTooLarge, BodyTimeout, or Invalid if the body is not a form."""
     body = await read_body(request, FORM_BYTES_MAX)
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
         return {}

@@ -14,7 +14,7 @@ from decimal import Decimal
 from markupsafe import Markup, escape
 from msgspec import Struct
 
-from saleroom.kernel.errors import Fact, Fault, Invalid, Refused
+from saleroom.kernel.errors import Fact, Fault, Invalid, Refusal
 from saleroom.kernel.instants import instant
 from saleroom.site.language import MONEY_FAULTS, N_, Language, TranslatedFault
 
@@ -40,18 +40,18 @@ class Words(Struct, frozen=True, kw_only=True):
             headings={**self.headings, **other.headings},
         )
 
-    def refusal(self, language: Language, refused: Refused) -> Markup:
+    def refusal(self, language: Language, refused: Refusal) -> Markup:
         """Return sentences on what happened and what to do now."""
         return sentence(language, self.refusals.get(refused.code, (refused.message,)), refused.facts)
 
-    def problem(self, language: Language, refused: Refused) -> tuple[str, str]:
+    def problem(self, language: Language, refused: Refusal) -> tuple[str, str]:
         """Return the heading and the text of a page that shows nothing but a refusal."""
         heading = language.gettext(self.headings.get(refused.code, _HEADING))
         if isinstance(refused, Invalid):
             return heading, " ".join(dict.fromkeys(self.field_faults(language, refused).values()))
         return heading, self.refusal(language, refused)
 
-    def field_faults(self, language: Language, refused: Refused | None) -> dict[str, str]:
+    def field_faults(self, language: Language, refused: Refusal | None) -> dict[str, str]:
         """Return the faults of each field in whole sentences; nothing unless `refused` is Invalid."""
         found = refused.faults if isinstance(refused, Invalid) else {}
         return {

@@ -33,18 +33,18 @@ _LOCK_BYTES = (512, 0x40000000)
 """The bytes that SQLite locks in a database, however large: PENDING, RESERVED and SHARED of its file format."""
 
 
-class NotOurs(Exception):
+class ForeignDatabase(Exception):
     """The file is not a complete SQLite database of this program; the message says why."""
 
 
-class InUse(Exception):
+class DatabaseInUse(Exception):
     """Another process has the database open."""
 
 
 def copy(source: Path, target: Path, tell: Progress) -> None:
     """Copy the database as it is at this instant into the empty file `target`. Readers and writers are not held up.
 
-    Raises NotOurs if `source` is not a SQLite database, OSError if it cannot be read or written, KeyboardInterrupt.
+    Raises ForeignDatabase if `source` is not a SQLite database, OSError if it cannot be read or written, KeyboardInterrupt.
     """
     with _connected(source) as connection:
         size = _number(connection, "page_count") * _number(connection, "page_size")
@@ -53,18 +53,18 @@ def copy(source: Path, target: Path, tell: Progress) -> None:
 
 
 def check(file: Path, tell: Progress) -> str:
-    """Return the revision of an undamaged database of this program. Raises NotOurs."""
+    """Return the revision of an undamaged database of this program. Raises ForeignDatabase."""
     with _connected(file) as connection, _watched(connection, lambda: tell("checking", 0, 0)):
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if FIRST_TABLES - tables:
-            raise NotOurs("it is a SQLite database, but not one of saleroom's")
+            raise ForeignDatabase("it is a SQLite database, but not one of saleroom's")
         for pragma in ("integrity_check", "foreign_key_check"):
             found = connection.execute(f"PRAGMA {pragma}").fetchone()
             if found not in (None, ("ok",)):
-                raise NotOurs(f"it is damaged: {found[0]} ({pragma})")
+                raise ForeignDatabase(f"it is damaged: {found[0]} ({pragma})")
         found = connection.execute("SELECT version_num FROM alembic_version").fetchone()
         if found is None:
-            raise NotOurs("it does not say its revision")
+            raise ForeignDatabase("it does not say its revision")
         return str(found[0])
 
 
@@ -88,7 +88,7 @@ def transaction(file: Path) -> Iterator[Transaction]:
 
 
 def refuse_in_use(database: Path) -> None:
-    """Raise InUse while another process has the database open, and leave it as it is. Raises OSError."""
+    """Raise DatabaseInUse while another process has the database open, and leave it as it is. Raises OSError."""
     with database.open("r+b") as file:
         _lock(file)
 
@@ -99,13 +99,13 @@ def claimed(database: Path) -> Iterator[BinaryIO]:
 
     A process that opens it meanwhile waits, and is refused if the file was replaced: SQLite notices that it was moved.
     A damaged database is claimed as well. Nothing else in this process may open the file: the system releases the lock as
-    soon as any descriptor of it is closed. Raises InUse, OSError.
+    soon as any descriptor of it is closed. Raises DatabaseInUse, OSError.
     """
     folded = _folded(database)
     with database.open("r+b") as file:
         _lock(file)
         if folded and any(Path(f"{database}{suffix}").exists() for suffix in COMPANIONS):
-            raise InUse  # another process opened and closed it between the two lines above
+            raise DatabaseInUse  # another process opened and closed it between the two lines above
         yield file
 
 
@@ -114,14 +114,14 @@ def _lock(file: BinaryIO) -> None:
         fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, *_LOCK_BYTES)
     except OSError as error:
         if error.errno in (errno.EACCES, errno.EAGAIN):
-            raise InUse from error
+            raise DatabaseInUse from error
         raise
 
 
 def replace(database: Path, by: Path, kept: Path) -> bool:
     """Replace `database` with the file `by` in one step, after copying the old database to `kept`.
 
-    Returns whether there was an old one. Raises InUse, FileExistsError for `kept`, OSError; then nothing has changed.
+    Returns whether there was an old one. Raises DatabaseInUse, FileExistsError for `kept`, OSError; then nothing has changed.
     """
     with suppress(FileExistsError):
         os.close(os.open(database, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -155,11 +155,11 @@ def _keep_one(source: BinaryIO, target: Path) -> None:
 
 
 def _folded(database: Path) -> bool:
-    """Merge the journal beside the database into it; False if it is too damaged for that. Raises InUse, OSError."""
+    """Merge the journal beside the database into it; False if it is too damaged for that. Raises DatabaseInUse, OSError."""
     try:
         with _connected(database, "ro") as connection:
             connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except NotOurs:
+    except ForeignDatabase:
         return False  # opening it for writing could already destroy the journal
     except OSError:
         pass  # files that only a writer may create are missing beside it
@@ -170,7 +170,7 @@ def _folded(database: Path) -> bool:
         except sqlite3.DatabaseError as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-                raise InUse from error
+                raise DatabaseInUse from error
             if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
                 return False
             raise OSError(f"{database}: {error}") from error
@@ -178,7 +178,7 @@ def _folded(database: Path) -> bool:
 
 @contextmanager
 def _connected(file: Path, mode: str | None = None) -> Iterator[sqlite3.Connection]:
-    """Open an existing database. Raises NotOurs if it is not a database, OSError for any other fault."""
+    """Open an existing database. Raises ForeignDatabase if it is not a database, OSError for any other fault."""
     # For writing if that is allowed: SQLite then recovers the journal that a killed process has left.
     mode = mode or ("rw" if os.access(file, os.W_OK) else "ro")
     try:
@@ -189,9 +189,9 @@ def _connected(file: Path, mode: str | None = None) -> Iterator[sqlite3.Connecti
         if code == sqlite3.SQLITE_INTERRUPT:
             raise KeyboardInterrupt from error
         if code == sqlite3.SQLITE_NOTADB:
-            raise NotOurs("it is not a SQLite database") from error
+            raise ForeignDatabase("it is not a SQLite database") from error
         if code == sqlite3.SQLITE_CORRUPT:
-            raise NotOurs(f"it is damaged: {error}") from error
+            raise ForeignDatabase(f"it is damaged: {error}") from error
         raise OSError(f"{file}: {error}") from error
 
 

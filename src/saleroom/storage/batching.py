@@ -10,9 +10,9 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 import structlog
 from msgspec import Struct
 
-from saleroom.kernel.errors import Refused
+from saleroom.kernel.errors import Refusal
 from saleroom.storage.database import Database, Transaction, ranked
-from saleroom.storage.faults import Abandoned, Unavailable
+from saleroom.storage.faults import HangUp, Unavailable
 from saleroom.storage.turns import ASKER, Asker, Rank, begin_for_all
 
 log = structlog.get_logger()
@@ -26,7 +26,7 @@ V = TypeVar("V")
 Answers = Sequence[V | Exception]
 
 
-Waiting = tuple[K, Sequence["asyncio.Future[V]"]]
+OpenQuestion = tuple[K, Sequence["asyncio.Future[V]"]]
 """A question, and the futures that wait for its answer."""
 
 
@@ -36,7 +36,7 @@ class Batches(Generic[K, V]):
     def __init__(
         self,
         name: str,
-        take: Callable[[], Sequence[Waiting[K, V]]],
+        take: Callable[[], Sequence[OpenQuestion[K, V]]],
         answer: Callable[[Sequence[K]], Awaitable[Answers[V]]],
     ) -> None:
         """`take` returns the next batch, which is empty if nothing waits; `answer` answers it in one transaction.
@@ -63,7 +63,7 @@ class Batches(Generic[K, V]):
         finally:
             self._serving = None
 
-    async def _settle(self, batch: Sequence[Waiting[K, V]]) -> None:
+    async def _settle(self, batch: Sequence[OpenQuestion[K, V]]) -> None:
         """Answer every question of `batch`. If the transaction breaks, ask them one by one to find the bad one."""
         try:
             answers = await self._answer([question for question, _ in batch])
@@ -80,7 +80,7 @@ class Batches(Generic[K, V]):
         tell(batch, answers)
 
 
-def tell(batch: Sequence[Waiting[K, V]], answers: Answers[V]) -> None:
+def tell(batch: Sequence[OpenQuestion[K, V]], answers: Answers[V]) -> None:
     """Set the answers of `batch` in the futures that still wait."""
     for (_, futures), answer in zip(batch, answers, strict=True):
         for future in futures:
@@ -92,14 +92,14 @@ def tell(batch: Sequence[Waiting[K, V]], answers: Answers[V]) -> None:
                 future.set_result(answer)
 
 
-class _Waiting(Struct, Generic[V]):
+class _Caller(Struct, Generic[V]):
     future: asyncio.Future[V]
     asker: Asker | None
 
     def stays(self) -> bool:
         """Whether anyone still waits for the answer."""
         if not self.future.done() and self.asker is not None and self.asker.gone:
-            self.future.set_exception(Abandoned())
+            self.future.set_exception(HangUp())
         return not self.future.done()
 
 
@@ -120,19 +120,19 @@ class SharedRead(Generic[K, V]):
         self._database = database
         self._answer = answer
         self._batch_max = batch_max
-        self._waiting: dict[K, list[_Waiting[V]]] = {}
+        self._waiting: dict[K, list[_Caller[V]]] = {}
         self._batches = Batches("reads", self._take, self._read)
 
     async def ask(self, question: K) -> V:
         """Return the answer. Raises the refusal of the question, or Unavailable."""
         future: asyncio.Future[V] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(question, []).append(_Waiting(future, ASKER.get()))
+        self._waiting.setdefault(question, []).append(_Caller(future, ASKER.get()))
         self._batches.start()
         return await future
 
-    def _take(self) -> list[Waiting[K, V]]:
+    def _take(self) -> list[OpenQuestion[K, V]]:
         """Return the next questions whose answer anyone still waits for."""
-        batch: list[Waiting[K, V]] = []
+        batch: list[OpenQuestion[K, V]] = []
         while self._waiting and not batch:
             for question in list(islice(self._waiting, self._batch_max)):
                 futures = [one.future for one in self._waiting.pop(question) if one.stays()]
@@ -164,6 +164,6 @@ def _answer_each(tx: Transaction, questions: Sequence[Question]) -> list[Any]:
     for use_case, args, kwargs in questions:
         try:
             answers.append(use_case(tx, *args, **dict(kwargs)))
-        except (Refused, ValueError) as error:
+        except (Refusal, ValueError) as error:
             answers.append(error)
     return answers

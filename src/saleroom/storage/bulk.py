@@ -71,7 +71,7 @@ def update(tx: Transaction, table: Table, rows: Rows) -> None:
         tx.driver_sql(_update_values(table, names, size), values)
 
 
-class Lookup:
+class BulkLookup:
     """Reads rows by any number of keys with one statement, which is built once.
 
     `chosen` has columns with numbers and text, `by` is the column of the keys, and `finish` completes the statement. The

@@ -123,7 +123,7 @@ class Database:
 
         After a deadlock, a serialisation failure or TryAgain everything is rolled back, and it is tried again.
         Raises Unavailable if the database cannot be reached or is busy for too long, and whatever the use case raises. For a
-        client (`turns.ASKER`) it also raises Busy if too many wait, and Abandoned if the client has gone by its turn.
+        client (`turns.ASKER`) it also raises Busy if too many wait, and HangUp if the client has gone by its turn.
         """
         for attempt in range(1, PASSING_TRIES + 1):
             try:
@@ -148,7 +148,7 @@ class Database:
     async def read(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run `use_case` in a transaction that only reads. Raises as `write` does.
 
-        For a client it is stopped after `READ_SECONDS_MAX` (Busy), or once the client has gone (Abandoned).
+        For a client it is stopped after `READ_SECONDS_MAX` (Busy), or once the client has gone (HangUp).
         """
         try:
             answer, _ = await self._run(use_case, args, kwargs, writes=False)

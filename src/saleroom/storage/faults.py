@@ -15,5 +15,5 @@ class TryAgain(Exception):
     """Raised by a use case whose transaction lost a race and would succeed if it ran again."""
 
 
-class Abandoned(Exception):
+class HangUp(Exception):
     """The client hung up before its turn came, or before a read was done."""

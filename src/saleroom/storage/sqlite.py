@@ -52,7 +52,7 @@ class Sqlite:
         """
         try:
             if brief:
-                with contextlib.suppress(_Occupied):
+                with contextlib.suppress(_OtherWriter):
                     return await self._run_here(work, writes=writes)
             return await self._run_in_thread(work, writes=writes)
         except OperationalError as error:
@@ -61,7 +61,7 @@ class Sqlite:
             raise
 
     async def _run_in_thread(self, work: Callable[[Connection], R], *, writes: bool) -> R:
-        reading = _Reading()
+        reading = _ReadConnection()
 
         def transaction() -> R:
             with self._engines[writes, False].begin() as connection:
@@ -96,7 +96,7 @@ class Sqlite:
             return answer
 
     def _begun(self, *, writes: bool) -> Connection:
-        """Return a connection that has begun a transaction. Raises _Occupied if it would have to wait."""
+        """Return a connection that has begun a transaction. Raises _OtherWriter if it would have to wait."""
         connection = None
         try:
             connection = self._engines[writes, True].connect()
@@ -105,7 +105,7 @@ class Sqlite:
             if connection is not None:
                 connection.close()
             if _code(error.orig) == sqlite3.SQLITE_BUSY:
-                raise _Occupied from error
+                raise _OtherWriter from error
             raise
         return connection
 
@@ -117,7 +117,7 @@ class Sqlite:
             engine.dispose()
 
 
-class _Reading:
+class _ReadConnection:
     """The connection on which a thread reads, while it reads."""
 
     def __init__(self) -> None:
@@ -141,7 +141,7 @@ class _Reading:
                 self._connection.interrupt()
 
 
-class _Occupied(Exception):
+class _OtherWriter(Exception):
     """Another process is writing."""
 
 

@@ -56,7 +56,7 @@ _MONEY = re.compile(r"[0-9]{1,17}\.[0-9]{3}")
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
 
 
-class Broken(Exception):
+class BadExport(Exception):
     """The export is incomplete, damaged or from another version; `str` says where and why."""
 
 
@@ -164,7 +164,7 @@ def _written(value: Any) -> Any:
 def load(tx: Transaction, house: HouseTables, file: BinaryIO, tell: Tell) -> Heads:
     """Read a whole export into an empty database; make its tables if there are none.
 
-    All of it is checked. Raises Broken; the caller then rolls back.
+    All of it is checked. Raises BadExport; the caller then rolls back.
     """
     lines = _Lines(file, tell)
     _check_header(lines.next(), newest_revision())
@@ -185,7 +185,7 @@ def load(tx: Transaction, house: HouseTables, file: BinaryIO, tell: Tell) -> Hea
         if area.rebuild is not None:
             area.rebuild(tx, lambda _: tell(lines.bytes))
     if heads(tx, house) != told:
-        raise Broken("the auctions in the database have other heads than those in the file")
+        raise BadExport("the auctions in the database have other heads than those in the file")
     return told
 
 
@@ -196,20 +196,20 @@ def _refuse_rows(tx: Transaction, house: HouseTables) -> None:
         if table not in house.filled_at_start and tx.execute(select(table).limit(1)).first() is not None
     ]
     if full:
-        raise Broken(f"the house is not empty, and must be: there are rows in {', '.join(full)}")
+        raise BadExport(f"the house is not empty, and must be: there are rows in {', '.join(full)}")
 
 
 def _check_header(line: bytes, revision: str | None) -> None:
     header = _object(line, 1)
     if set(header) != {"format", "revision"} or header["format"] != FORMAT:
-        raise Broken(f'line 1: this is no export: it should say {{"format":"{FORMAT}",…}}')
+        raise BadExport(f'line 1: this is no export: it should say {{"format":"{FORMAT}",…}}')
     if header["revision"] != revision:
-        raise Broken(
+        raise BadExport(
             f"line 1: the export is of tables at revision {str(header['revision'])[:20]!r}, ours at {revision}; "
             "import it with the saleroom that wrote it, into a new database, and migrate that"
         )
     if line != _header(revision):
-        raise Broken("line 1: not as an export writes it (RFC 8785)")
+        raise BadExport("line 1: not as an export writes it (RFC 8785)")
 
 
 def _header(revision: str | None) -> bytes:
@@ -227,7 +227,7 @@ class _Lines:
         self._tell, self.bytes = tell, 0
 
     def next(self) -> bytes:
-        """Return the next line and take it as one of a row. Raises Broken at the end of the file."""
+        """Return the next line and take it as one of a row. Raises BadExport at the end of the file."""
         line = self._read()
         self._hashed.update(line)
         return line
@@ -244,18 +244,20 @@ class _Lines:
             yield self.number, found, line
 
     def check_summary(self, counted: dict[str, Any]) -> None:
-        """Raise Broken unless the summary agrees with the lines read, and is the last line."""
+        """Raise BadExport unless the summary agrees with the lines read, and is the last line."""
         expected = canonical({**counted, "sha256": self._hashed.hexdigest()}) + b"\n"
         if self.summary != expected:
-            raise Broken(f"line {self.number}: the summary does not fit what is above it: a line is changed or missing")
+            raise BadExport(
+                f"line {self.number}: the summary does not fit what is above it: a line is changed or missing"
+            )
         if self._file.read(1):
-            raise Broken(f"line {self.number + 1}: there is more after the summary")
+            raise BadExport(f"line {self.number + 1}: there is more after the summary")
 
     def _read(self) -> bytes:
         line = self._file.readline(LINE_BYTES_MAX)
         self.number += 1
         if not line.endswith(b"\n"):
-            raise Broken(f"line {self.number}: the file is cut off, or no export")
+            raise BadExport(f"line {self.number}: the file is cut off, or no export")
         self.bytes += len(line)
         self._tell(self.bytes)
         return line
@@ -270,13 +272,13 @@ def _batches(lines: _Lines, house: HouseTables) -> Iterator[tuple[Table, list[di
     for number, found, line in lines.rows():
         place, named = known.get(str(found["table"]), (-1, None))
         if named is None:
-            raise Broken(f"line {number}: there is no table {str(found['table'])[:40]!r}")
+            raise BadExport(f"line {number}: there is no table {str(found['table'])[:40]!r}")
         row = _read_row(house, named, found.get("row"), number)
         if _line(named, row) != line:
-            raise Broken(f"line {number}: not as an export writes it (RFC 8785, nothing else in the line)")
+            raise BadExport(f"line {number}: not as an export writes it (RFC 8785, nothing else in the line)")
         at = (place, tuple(_bytewise(row[column.name]) for column in named.primary_key))
         if at <= last:
-            raise Broken(f"line {number}: the row is out of order, or there twice")
+            raise BadExport(f"line {number}: the row is out of order, or there twice")
         if batch and (named is not table or len(batch) >= _batch(house, table)):
             yield table, batch
             batch = []
@@ -290,17 +292,17 @@ def _read_row(house: HouseTables, table: Table, row: Any, number: int) -> dict[s
     wanted = {column.name: column for column in columns(table)}
     if not isinstance(row, dict) or set(row) != set(wanted):
         odd = ", ".join(sorted(set(row) ^ set(wanted)))[:200] if isinstance(row, dict) else "row"
-        raise Broken(f"line {number}: a row of {table.name} with other columns than ours: {odd}")
+        raise BadExport(f"line {number}: a row of {table.name} with other columns than ours: {odd}")
     try:
         found = {name: _value(column, row[name]) for name, column in wanted.items()}
     except (ValueError, TypeError):
-        raise Broken(f"line {number}: a value of {table.name} is not of its column's kind") from None
+        raise BadExport(f"line {number}: a value of {table.name} is not of its column's kind") from None
     wrong = None if table not in house.row_rules else house.row_rules[table](found)
     if wrong is not None:
-        raise Broken(f"line {number}: {wrong}")
+        raise BadExport(f"line {number}: {wrong}")
     for column in wanted.values():
         if (fault := _text_fault(house, column, found[column.name])) is not None:
-            raise Broken(f"line {number}: {column.name} of {table.name} {fault.message}")
+            raise BadExport(f"line {number}: {column.name} of {table.name} {fault.message}")
     return found
 
 
@@ -359,7 +361,7 @@ def _object(line: bytes, number: int) -> dict[str, Any]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise Broken(f"line {number}: not a line of an export")
+        raise BadExport(f"line {number}: not a line of an export")
     return found
 
 
@@ -370,7 +372,7 @@ def _insert(tx: Transaction, table: Table, rows: list[dict[str, Any]], number: i
         if isinstance(error, DBAPIError) and error.connection_invalidated:
             raise
         # The driver's message may repeat values, such as digests of passwords.
-        raise Broken(f"before line {number}: the database refuses a row of {table.name}") from None
+        raise BadExport(f"before line {number}: the database refuses a row of {table.name}") from None
 
 
 def _number_on(tx: Transaction, house: HouseTables) -> None:

@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct
 
 from saleroom.kernel.errors import Busy
-from saleroom.storage.faults import Abandoned
+from saleroom.storage.faults import HangUp
 
 R = TypeVar("R")
 
@@ -79,7 +79,7 @@ class Place(Struct, frozen=True):
     key: str
 
 
-class _Waiting(Struct, frozen=True):
+class _Waiter(Struct, frozen=True):
     future: asyncio.Future[None]
     asker: Asker | None
     until: float
@@ -89,7 +89,7 @@ class _Waiting(Struct, frozen=True):
         if self.future.done():
             return False
         if self.asker is not None and self.asker.gone:
-            self.future.set_exception(Abandoned())
+            self.future.set_exception(HangUp())
         elif time.monotonic() > self.until:
             self.future.set_exception(Busy(_TOO_MANY))
         return not self.future.done()
@@ -100,13 +100,13 @@ class _Line:
 
     def __init__(self, waiting_max: float) -> None:
         self._waiting_max = waiting_max
-        self._by_key: dict[str, deque[_Waiting]] = {}
+        self._by_key: dict[str, deque[_Waiter]] = {}
         self._count = 0
 
     def __len__(self) -> int:
         return self._count
 
-    def join(self, key: str, waiting: _Waiting) -> None:
+    def join(self, key: str, waiting: _Waiter) -> None:
         """Wait at the end. Raises Busy if the queue is full and this key has its share of it."""
         if self._count >= self._waiting_max:
             self._forget_who_left()
@@ -116,7 +116,7 @@ class _Line:
         self._by_key.setdefault(key, deque()).append(waiting)
         self._count += 1
 
-    def take(self, may: Callable[[str], bool]) -> tuple[str, _Waiting] | None:
+    def take(self, may: Callable[[str], bool]) -> tuple[str, _Waiter] | None:
         """Return the next one whose key `may` have a turn, with its key; None if nobody waits."""
         for key in [key for key in self._by_key if may(key)]:
             line = self._by_key.pop(key)
@@ -160,7 +160,7 @@ class Turns:
         self._looks = False
 
     async def take(self, rank: Rank, asker: Asker | None) -> Place:
-        """Return a place once it is free; give it back to `leave`. Raises Busy or Abandoned."""
+        """Return a place once it is free; give it back to `leave`. Raises Busy or HangUp."""
         if self._is_next(rank) and self._by_key[Place(rank, "")] < self._share[rank]:
             return self._begin(rank, "")  # the key is not needed
         key = "" if asker is None or rank is Rank.HOUSE else await asker.key()
@@ -169,7 +169,7 @@ class Turns:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
         until = float("inf") if rank is Rank.HOUSE else time.monotonic() + WAIT_SECONDS_MAX
-        self._lines[rank].join(key, _Waiting(future, asker, until))
+        self._lines[rank].join(key, _Waiter(future, asker, until))
         self._look_soon()
         try:
             await future
@@ -247,7 +247,7 @@ class Turns:
 
 
 async def within_limits(asker: Asker, seconds_max: float, work: Coroutine[Any, Any, R]) -> R:
-    """Return the result of `work`; stop it if it takes too long (Busy) or the client has gone (Abandoned).
+    """Return the result of `work`; stop it if it takes too long (Busy) or the client has gone (HangUp).
 
     Short work costs one timer.
     """
@@ -268,6 +268,6 @@ async def within_limits(asker: Asker, seconds_max: float, work: Coroutine[Any, A
     except TimeoutError:
         if not limit.expired():
             raise
-        raise (Abandoned() if asker.gone else Busy(_TOO_LONG)) from None
+        raise (HangUp() if asker.gone else Busy(_TOO_LONG)) from None
     finally:
         timers[0].cancel()

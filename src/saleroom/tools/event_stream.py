@@ -34,7 +34,7 @@ class NotAnEventStream(Exception):
     """A line or an event is longer than LINE_BYTES_MAX."""
 
 
-class Parser:
+class EventStreamParser:
     """Parses one stream from chunks of bytes, wherever they are cut. `retry_ms` is the last valid value of `retry`, or None."""
 
     def __init__(self) -> None:

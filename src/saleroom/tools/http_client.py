@@ -18,7 +18,7 @@ from yarl import URL
 
 from saleroom.tools.connection_errors import why
 from saleroom.tools.errors import NoAnswer
-from saleroom.tools.event_stream import Comment, Message, Parser
+from saleroom.tools.event_stream import Comment, EventStreamParser, Message
 
 SMALL_BYTES_MAX = 1024 * 1024
 """The longest answer that is no list and no ledger."""
@@ -77,7 +77,7 @@ class Response:
         """Return the body. Raises UnfitBody, NoAnswer."""
         return b"".join([chunk async for chunk in self.chunks(bytes_max)])
 
-    async def events(self, parser: Parser) -> AsyncIterator[list[Message | Comment]]:
+    async def events(self, parser: EventStreamParser) -> AsyncIterator[list[Message | Comment]]:
         """Yield what each chunk of a stream of events completes. Raises NotAnEventStream, NoAnswer."""
         with _no_answer():
             async for chunk in self._response.content.iter_any():

@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from saleroom.accounts.storage.tables import auth_tokens, users
 from saleroom.storage.database import Database, Transaction
-from tests.process import Served
+from tests.process import ServeProcess
 
 PASSWORD = f"correct horse {secrets.token_hex(8)}"
 WRONG = f"wrong horse {secrets.token_hex(8)}"
@@ -19,10 +19,10 @@ NEW = f"new horse {secrets.token_hex(8)}"
 
 
 @pytest.fixture(params=["console", "json"])
-def served(request: pytest.FixtureRequest, database_url: str, tmp_path: Path) -> Iterator[Served]:
+def served(request: pytest.FixtureRequest, database_url: str, tmp_path: Path) -> Iterator[ServeProcess]:
     """A house as in production, with every line logged, in either format."""
     logs = {"log_level": "debug", "log_format": str(request.param)}
-    served = Served(tmp_path, "--database", database_url, "--mqtt", "off", **logs)
+    served = ServeProcess(tmp_path, "--database", database_url, "--mqtt", "off", **logs)
     yield served
     served.kill()
 
@@ -70,7 +70,7 @@ def digests(tx: Transaction) -> list[str]:
     ]
 
 
-async def test_no_secret_is_logged(served: Served, database_url: str) -> None:
+async def test_no_secret_is_logged(served: ServeProcess, database_url: str) -> None:
     """No line has a secret or its digest, for a registration, login, logout, change of a password, bid or refusal."""
     hidden = session(served.url)
     assert 0 == served.terminate()

@@ -19,7 +19,7 @@ from saleroom.accounts.storage import accounts as rows
 from saleroom.accounts.storage.tables import auth_tokens
 from saleroom.kernel.errors import Busy, TooManyRequests, Unauthenticated
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.faults import Abandoned, Unavailable
+from saleroom.storage.faults import HangUp, Unavailable
 from tests.bidding.service.people import person
 from tests.fixtures_database import T0, FakeClock, OpenDatabase
 from tests.storage.test_turns import Somebody, asked_by
@@ -253,7 +253,7 @@ async def test_nothing_is_computed_for_who_has_hung_up() -> None:
     asker.gone = True
     go.set()
     await asyncio.gather(stays, *held)
-    assert {Abandoned} == {type(error) for error in await asyncio.gather(*waiting, return_exceptions=True)}
+    assert {HangUp} == {type(error) for error in await asyncio.gather(*waiting, return_exceptions=True)}
     assert ["stays"] == computed
     passwords.close()
 

@@ -11,7 +11,7 @@ from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service.auctions import close, create
 from saleroom.bidding.service.bidding import buy_now, place_bids
 from saleroom.bidding.storage.listing import Filter, Sort, page
-from saleroom.kernel.errors import Invalid, Refused
+from saleroom.kernel.errors import Invalid, Refusal
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import after, eur
@@ -138,7 +138,7 @@ async def test_a_refused_bid_frees_its_key_within_a_batch(database: Database, ad
     assert "100.000" == read(high)["bid"]["amount"]
 
 
-Act = Callable[[Transaction, str, str, IdempotencyKey], bytes | Refused]
+Act = Callable[[Transaction, str, str, IdempotencyKey], bytes | Refusal]
 ACTS: dict[str, Act] = {
     "create": lambda tx, token, gid, once: create(tx, token, DRAFT, once),
     "buy": buy_now,

@@ -20,7 +20,7 @@ from saleroom.accounts.service.accounts import (
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.service.throttle import FREE_FAILURES, Registrations
 from saleroom.accounts.storage import accounts as rows
-from saleroom.kernel.errors import Invalid, Refused, TooManyRequests, Unauthenticated
+from saleroom.kernel.errors import Invalid, Refusal, TooManyRequests, Unauthenticated
 from saleroom.storage.database import Database, Transaction
 from tests.fixtures_database import OpenDatabase
 
@@ -29,7 +29,7 @@ on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 OLD, NEW, OTHER, HERE = "correct horse", "battery staple", "another staple", "192.0.2.1"
 
 
-class Interrupted(Passwords):
+class InterruptedPasswords(Passwords):
     """Real digests. `meanwhile` runs once, after the next verification."""
 
     computed = 0
@@ -45,15 +45,15 @@ class Interrupted(Passwords):
 
 
 @pytest.fixture(scope="module")
-def passwords() -> Iterator[Interrupted]:
+def passwords() -> Iterator[InterruptedPasswords]:
     """The threads for digests, shared by all of these tests."""
-    made = Interrupted()
+    made = InterruptedPasswords()
     yield made
     made.close()
 
 
 @pytest.fixture
-def house(database: Database, passwords: Interrupted) -> Accounts:
+def house(database: Database, passwords: InterruptedPasswords) -> Accounts:
     """The use cases, with registration open."""
     return Accounts(database, passwords, Registrations(1000))
 
@@ -102,7 +102,7 @@ async def test_a_wrong_current_password(house: Accounts, database: Database) -> 
 
 
 @on_sqlite
-async def test_a_stolen_token_guesses_no_faster(house: Accounts, passwords: Interrupted) -> None:
+async def test_a_stolen_token_guesses_no_faster(house: Accounts, passwords: InterruptedPasswords) -> None:
     """Failures here and at the login count together, by name and address. A delayed try computes nothing."""
     await house.add("ada", OLD)
     token = (await house.log_in("ada", OLD, HERE)).value
@@ -119,7 +119,7 @@ async def test_a_stolen_token_guesses_no_faster(house: Accounts, passwords: Inte
 
 
 @on_sqlite
-async def test_a_dead_token_verifies_nothing(house: Accounts, passwords: Interrupted) -> None:
+async def test_a_dead_token_verifies_nothing(house: Accounts, passwords: InterruptedPasswords) -> None:
     """Without a live token the change is refused before any work, whatever the passwords are."""
     before = passwords.computed
     for current, new in ((OLD, NEW), (OLD, OLD)):
@@ -152,7 +152,7 @@ async def test_two_changes_at_once(open_database: OpenDatabase, passwords: Passw
 
 @pytest.mark.parametrize(("asking", "refused"), [(0, WrongPassword), (1, Unauthenticated)])
 async def test_a_change_that_another_overtakes(
-    house: Accounts, passwords: Interrupted, asking: int, refused: type[Refused]
+    house: Accounts, passwords: InterruptedPasswords, asking: int, refused: type[Refusal]
 ) -> None:
     """The verified digest is compared again at the end, so the first change wins. A session ended by it changes nothing."""
     await house.add("ada", OLD)
@@ -163,7 +163,9 @@ async def test_a_change_that_another_overtakes(
     await house.log_in("ada", NEW, HERE)
 
 
-async def test_a_token_that_dies_meanwhile(house: Accounts, passwords: Interrupted, database: Database) -> None:
+async def test_a_token_that_dies_meanwhile(
+    house: Accounts, passwords: InterruptedPasswords, database: Database
+) -> None:
     """If a session ends while its password is verified, the password does not change."""
     await house.add("ada", OLD)
     token = (await house.log_in("ada", OLD, HERE)).value
@@ -173,7 +175,9 @@ async def test_a_token_that_dies_meanwhile(house: Accounts, passwords: Interrupt
     await house.log_in("ada", OLD, HERE)
 
 
-async def test_a_login_that_a_change_overtakes(house: Accounts, passwords: Interrupted, database: Database) -> None:
+async def test_a_login_that_a_change_overtakes(
+    house: Accounts, passwords: InterruptedPasswords, database: Database
+) -> None:
     """If a change overtakes a login with the old password, the login starts no session and does not restore its digest."""
     await house.add("ada", OLD)
     token = (await house.log_in("ada", OLD, HERE)).value
@@ -209,7 +213,9 @@ async def test_a_login_that_commits_last(house: Accounts, database: Database) ->
         await database.read(authenticate, issued.value)
 
 
-async def test_a_digest_that_is_upgraded_meanwhile(house: Accounts, passwords: Interrupted, database: Database) -> None:
+async def test_a_digest_that_is_upgraded_meanwhile(
+    house: Accounts, passwords: InterruptedPasswords, database: Database
+) -> None:
     """If a login upgrades the digest meanwhile, the same password still logs in and can be changed."""
     await house.add("ada", OLD)
     token = (await house.log_in("ada", OLD, HERE)).value

@@ -24,7 +24,7 @@ ROUNDS = 5
 BIDDERS = 8
 
 
-class Asked(Struct):
+class TwinBid(Struct):
     """A bid that was sent twice at once, and both answers."""
 
     bidder: User
@@ -39,7 +39,7 @@ class Asked(Struct):
         return good[0] if good else None
 
 
-async def bid_for_a_while(house: House, gid: str, bidder: User, number: int) -> list[Asked]:
+async def bid_for_a_while(house: House, gid: str, bidder: User, number: int) -> list[TwinBid]:
     """Run one client: read the price and bid around it, sending each bid twice at once."""
     chance = random.Random(number)
     asked = []
@@ -50,17 +50,17 @@ async def bid_for_a_while(house: House, gid: str, bidder: User, number: int) -> 
             body = {chance.choice(("amount", "maximum")): str(least + chance.randint(-1, 30))}
             key = {"Idempotency-Key": f"{gid} {number} {turn}"}
             both = [client.post(f"/auctions/{gid}/bids", json=body, headers=key) for _ in range(2)]
-            asked.append(Asked(bidder, key["Idempotency-Key"], body, await asyncio.gather(*both)))
+            asked.append(TwinBid(bidder, key["Idempotency-Key"], body, await asyncio.gather(*both)))
     return asked
 
 
 @pytest.fixture
-def contested(house: House) -> tuple[Records, list[Asked]]:
+def contested(house: House) -> tuple[Records, list[TwinBid]]:
     """An auction on which 32 clients of 8 bidders have bid at once, and all their bids."""
     gid = house.user("ada").auction()
     bidders = [house.user(f"bidder{number}") for number in range(BIDDERS)]
 
-    async def all_of_them() -> list[list[Asked]]:
+    async def all_of_them() -> list[list[TwinBid]]:
         clients = (bid_for_a_while(house, gid, bidders[number % BIDDERS], number) for number in range(CLIENTS))
         return await asyncio.gather(*clients)
 
@@ -68,7 +68,7 @@ def contested(house: House) -> tuple[Records, list[Asked]]:
     return records(house, gid), asked
 
 
-def test_clients_at_the_same_time(contested: tuple[Records, list[Asked]]) -> None:
+def test_clients_at_the_same_time(contested: tuple[Records, list[TwinBid]]) -> None:
     """The history strictly rises, has every acknowledged bid, and each key had one effect; one order explains it all."""
     stored, asked = contested
     assert {201, 409} == {answer.status_code for one in asked for answer in one.answers}
@@ -93,7 +93,7 @@ def the_history_rises(stored: Records) -> None:
     assert leading.maximum <= stored.auction.maximum
 
 
-def one_effect_per_key(asked: list[Asked]) -> None:
+def one_effect_per_key(asked: list[TwinBid]) -> None:
     """Check that two requests with one key have one answer if both are accepted, and otherwise differ only by a lost lead."""
     twice = 0
     for one in asked:
@@ -107,7 +107,7 @@ def one_effect_per_key(asked: list[Asked]) -> None:
     assert twice >= ROUNDS
 
 
-def in_one_order(stored: Records, accepted: list[Asked]) -> None:
+def in_one_order(stored: Records, accepted: list[TwinBid]) -> None:
     """Place the accepted bids again, one at a time by the rules, and check that this gives the records."""
     first = stored.events[0]
     assert isinstance(first, AuctionCreated)
@@ -128,7 +128,7 @@ def _without_arrival(event: Event) -> Event:
     return structs.replace(event, received_at=None) if isinstance(event, BidPlaced | MaximumRaised) else event
 
 
-def _when(one: Asked) -> tuple[int, bool, Decimal]:
+def _when(one: TwinBid) -> tuple[int, bool, Decimal]:
     """Return the sort key: the version that a bid made. A leader's raise makes none and follows, the lower maximum first."""
     answer = one.accepted
     raised = answer["bid"] is None

@@ -34,7 +34,7 @@ from tests.bidding.domain.oracle import (
     Outage,
     Row,
     Settle,
-    Soft,
+    SoftCloseRule,
 )
 from tests.bidding.domain.playing import T0, at, money, seen, units
 from tests.fixtures_database import FakeClock
@@ -95,7 +95,7 @@ def term(name: str, value: Any) -> Any:
     """Return a term of a `Lot` as its author writes it."""
     if value is None:
         return None
-    if isinstance(value, Soft):
+    if isinstance(value, SoftCloseRule):
         return {"window": value.window, "extension": value.extension, "cap": term("ends", value.cap)}
     return instant(at(value)) if name in ("starts", "ends") else str(money(value))
 

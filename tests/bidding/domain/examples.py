@@ -9,7 +9,7 @@ from saleroom.bidding.domain.auction import Auction, begin
 from saleroom.bidding.domain.bidding import BidRequest, place_bid
 from saleroom.bidding.domain.events import BidPlaced, Event
 from saleroom.bidding.domain.selling import Draft
-from saleroom.kernel.errors import Refused
+from saleroom.kernel.errors import Refusal
 from saleroom.kernel.parties import Party
 from tests.bidding.domain.playing import T0, party
 from tests.histories import PEOPLE
@@ -43,7 +43,7 @@ def said(bid: str) -> tuple[Party, BidRequest]:
 
 
 def place(auction: Auction, *bids: str, now: datetime = T0) -> tuple[Auction, list[Event]]:
-    """Place all `bids` at `now`; return the auction afterwards and its new events. Raises Refused."""
+    """Place all `bids` at `now`; return the auction afterwards and its new events. Raises Refusal."""
     log: list[Event] = []
     for bid in bids:
         events = place_bid(auction, *said(bid), now)
@@ -58,10 +58,10 @@ def shown(event: Event) -> str:
     return f"{event.bidder} {event.amount:f}".replace(".000", "") + (" automatic" if event.automatic else "")
 
 
-def refusal(action: Any, *arguments: Any) -> Refused | None:
+def refusal(action: Any, *arguments: Any) -> Refusal | None:
     """The refusal that a call raises, or None."""
     try:
         action(*arguments)
-    except Refused as refused:
+    except Refusal as refused:
         return refused
     return None

@@ -17,7 +17,7 @@ DEFAULT_TIERS = (
 
 
 @dataclass(frozen=True)
-class Soft:
+class SoftCloseRule:
     """Soft close: `window` and `extension` in seconds."""
 
     window: int
@@ -32,7 +32,7 @@ class Lot:
     starting: int
     reserve: int | None = None
     buy_now: int | None = None
-    soft_close: Soft | None = Soft(120, 120)
+    soft_close: SoftCloseRule | None = SoftCloseRule(120, 120)
     starts: int | None = None
     ends: int | None = None
     tiers: tuple[tuple[int, int], ...] = DEFAULT_TIERS

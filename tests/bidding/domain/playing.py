@@ -12,7 +12,7 @@ from saleroom.bidding.domain.events import BidPlaced, Event, SoftClose
 from saleroom.bidding.domain.increments import Ladder, Tier
 from saleroom.bidding.domain.ledger import enter
 from saleroom.bidding.domain.selling import Draft
-from saleroom.kernel.errors import Invalid, Refused
+from saleroom.kernel.errors import Invalid, Refusal
 from saleroom.kernel.parties import Party
 from tests.bidding.domain.oracle import (
     AUTHOR,
@@ -28,7 +28,7 @@ from tests.bidding.domain.oracle import (
     Outage,
     Row,
     Settle,
-    Soft,
+    SoftCloseRule,
 )
 from tests.histories import PEOPLE, History
 
@@ -93,7 +93,7 @@ def request(bid: Bid) -> BidRequest:
 
 
 def decide(auction: Auction, act: Act, now: datetime) -> list[Event]:
-    """The events of `act`. Raises Refused."""
+    """The events of `act`. Raises Refusal."""
     match act:
         case Bid(who):
             return bidding.place_bid(auction, party(who), request(act), now)
@@ -113,7 +113,7 @@ def decide(auction: Auction, act: Act, now: datetime) -> list[Event]:
             return closing.reopen_after_outage(auction, at(since), now)
 
 
-def refusal_code(refusal: Refused) -> str:
+def refusal_code(refusal: Refusal) -> str:
     """A refusal as the oracle writes it."""
     if not isinstance(refusal, Invalid):
         return refusal.code
@@ -121,7 +121,7 @@ def refusal_code(refusal: Refused) -> str:
 
 
 @dataclass(frozen=True)
-class Taken:
+class PlayedStep:
     """One step that was played: the auction before and after it, and its events or the code of its refusal."""
 
     act: Act
@@ -150,19 +150,19 @@ class Game:
         created = selling.create(gid, party(AUTHOR), draft(lot), T0)
         self.log: list[Event] = [created]
         self.auction, _ = enter(begin(7, created), created)
-        self.taken: list[Taken] = []
+        self.taken: list[PlayedStep] = []
 
     def do(self, act: Act, now: int) -> str | None:
         """Let `act` happen at `now`; return the code of the refusal, or None."""
         before, events, refusal = self.auction, [], None
         try:
             events = decide(before, act, at(now))
-        except Refused as refused:
+        except Refusal as refused:
             refusal = refusal_code(refused)
         for event in events:
             self.auction, _ = enter(self.auction.after(event), event)
         self.log += events
-        self.taken.append(Taken(act, at(now), before, self.auction, tuple(events), refusal))
+        self.taken.append(PlayedStep(act, at(now), before, self.auction, tuple(events), refusal))
         return refusal
 
     def rows(self) -> list[Row]:
@@ -195,7 +195,7 @@ def seen(auction: Auction, rows: list[Row], events: list[str]) -> dict[str, Any]
             starting=units(auction.starting_price),
             reserve=amount(auction.reserve_price),
             buy_now=amount(auction.buy_now_price),
-            soft_close=None if soft is None else Soft(soft.window, soft.extension, instant(soft.cap)),
+            soft_close=None if soft is None else SoftCloseRule(soft.window, soft.extension, instant(soft.cap)),
             starts=instant(auction.starts_at),
             ends=instant(auction.ends_at),
             tiers=tuple((units(tier.start), units(tier.step)) for tier in auction.ladder.tiers),

@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.ledger import replay
 from tests.bidding.domain.examples import refusal
-from tests.bidding.domain.oracle import Lot, Oracle, Soft, contradictions
+from tests.bidding.domain.oracle import Lot, Oracle, SoftCloseRule, contradictions
 from tests.bidding.domain.playing import T0, Game, draft, party, refusal_code, seen
 from tests.histories import History, Step, bids, ends, histories, interludes, ladders, lots
 
@@ -40,7 +40,7 @@ _some = st.none() | st.integers(0, 5)
         starting=st.integers(0, 5),
         reserve=_some,
         buy_now=_some,
-        soft_close=st.none() | st.builds(Soft, st.just(1), st.just(1), _some),
+        soft_close=st.none() | st.builds(SoftCloseRule, st.just(1), st.just(1), _some),
         starts=st.none() | st.integers(-2, 5),
         ends=st.none() | st.integers(-2, 5),
     )

@@ -21,7 +21,7 @@ from saleroom.bidding.domain.events import (
 )
 from saleroom.bidding.domain.increments import fixed
 from saleroom.bidding.domain.selling import cancel
-from saleroom.kernel.errors import Refused
+from saleroom.kernel.errors import Refusal
 from saleroom.kernel.money import LIMIT
 from tests.bidding.domain.examples import ADA, BOB, CY, after, an_auction, eur, place, refusal, said, shown
 from tests.bidding.domain.playing import T0
@@ -198,7 +198,7 @@ def test_refused(example: str) -> None:
     case = REFUSED[example]
     auction, _ = place(an_auction(**case.terms), *case.before)
     refused = refusal(place, auction, case.bid)
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, Refusal)
     minimum = None if case.minimum is None else eur(case.minimum)
     expected = {} if case.code == "own_auction" else {"minimum_bid": minimum}
     assert (case.code, expected) == (refused.code, refused.facts)

@@ -11,7 +11,19 @@ from saleroom.bidding.domain.errors import AuctionOver
 from saleroom.bidding.domain.events import BidPlaced
 from saleroom.bidding.domain.retrace import retrace
 from tests.bidding.domain.examples import refusal
-from tests.bidding.domain.oracle import SECOND, Amend, Announce, Bid, Buy, Cancel, CloseNow, Lot, Oracle, Outage, Soft
+from tests.bidding.domain.oracle import (
+    SECOND,
+    Amend,
+    Announce,
+    Bid,
+    Buy,
+    Cancel,
+    CloseNow,
+    Lot,
+    Oracle,
+    Outage,
+    SoftCloseRule,
+)
 from tests.bidding.domain.playing import Game, at, decide
 from tests.histories import History, histories
 
@@ -37,7 +49,7 @@ def test_events_are_in_order_of_time_whatever_the_clock_says(history: History, b
         (Lot(1_000), Cancel(0)),
         (Lot(1_000), Announce(0, 900 * SECOND)),
         (Lot(1_000), CloseNow(0)),
-        (Lot(1_000, ends=110 * SECOND, soft_close=Soft(60, 300)), Outage(10 * SECOND)),
+        (Lot(1_000, ends=110 * SECOND, soft_close=SoftCloseRule(60, 300)), Outage(10 * SECOND)),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -15,7 +15,7 @@ from saleroom.bidding.domain.events import ShownFile, ShownPhoto, SoftClose
 from saleroom.bidding.domain.ledger import replay
 from saleroom.bidding.domain.preconditions import Precondition, changes
 from saleroom.bidding.domain.selling import amend, announce_end, arrange, cancel, close_now
-from saleroom.kernel.errors import Change, Refused
+from saleroom.kernel.errors import Change, Refusal
 from tests.bidding.domain.examples import ADA, BOB, CY, after, an_auction, eur, place, refusal
 from tests.bidding.domain.playing import T0, play
 from tests.histories import History, histories
@@ -203,7 +203,7 @@ def test_who_has_seen_the_last_offer_is_judged_as_anybody(history: History, seen
         request = BidRequest(limit, None, seen=None if version is None else Precondition(version=version))
         try:
             return place_bid(auction, CY, request, now)
-        except Refused as found:
+        except Refusal as found:
             return found.code
 
     plain, versioned = of(None), of(seen)

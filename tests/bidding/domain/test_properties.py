@@ -18,11 +18,11 @@ from saleroom.bidding.domain.ledger import replay
 from saleroom.kernel.money import LIMIT
 from tests.bidding.domain.examples import refusal
 from tests.bidding.domain.oracle import AUTHOR, Amend, Announce, Bid, Buy
-from tests.bidding.domain.playing import Game, Taken, party, play, request
+from tests.bidding.domain.playing import Game, PlayedStep, party, play, request
 from tests.histories import History, histories
 
 
-def steps(history: History) -> list[Taken]:
+def steps(history: History) -> list[PlayedStep]:
     """The steps of a history, as played."""
     return play(history).taken
 
@@ -49,7 +49,7 @@ def test_p_is_within_m(history: History) -> None:
             assert taken.after.current_bid <= taken.after.maximum
 
 
-def limits(taken: list[Taken]) -> Iterator[tuple[Taken, dict[int, tuple[Decimal, int]]]]:
+def limits(taken: list[PlayedStep]) -> Iterator[tuple[PlayedStep, dict[int, tuple[Decimal, int]]]]:
     """Each step with the highest accepted limit of each bidder so far, and how early they named it."""
     highest: dict[int, tuple[Decimal, int]] = {}
     for turn, step in enumerate(taken):

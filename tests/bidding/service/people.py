@@ -15,7 +15,7 @@ from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service.auctions import create
 from saleroom.bidding.service.bidding import BidCommand, place_bids
 from saleroom.bidding.storage import auctions, event_log
-from saleroom.kernel.errors import Refused
+from saleroom.kernel.errors import Refusal
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import eur, said
@@ -62,12 +62,12 @@ async def bid(database: Database, *commands: BidCommand) -> list[str]:
     return [outcome(answer) for answer in await database.write(place_bids, commands)]
 
 
-def outcome(answer: bytes | Refused) -> str:
+def outcome(answer: bytes | Refusal) -> str:
     """An answer as `accepted` or the code of its refusal."""
-    return answer.code if isinstance(answer, Refused) else "accepted"
+    return answer.code if isinstance(answer, Refusal) else "accepted"
 
 
-def read(answer: bytes | Refused) -> dict[str, Any]:
+def read(answer: bytes | Refusal) -> dict[str, Any]:
     """An accepted answer, decoded from JSON."""
     assert isinstance(answer, bytes), f"refused: {answer}"
     decoded: dict[str, Any] = msgspec.json.decode(answer)

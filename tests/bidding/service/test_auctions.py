@@ -11,7 +11,7 @@ from saleroom.bidding.domain.ledger import replay
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service.auctions import amend, cancel, close, create
 from saleroom.bidding.service.bidding import buy_now
-from saleroom.kernel.errors import Refused, Unauthenticated
+from saleroom.kernel.errors import Refusal, Unauthenticated
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import after, eur
 from tests.bidding.service.people import bid, logged, person, read, sells, stored
@@ -76,7 +76,7 @@ async def test_a_cancelled_auction_stays_in_the_records(database: Database) -> N
     assert ["auction.created", "auction.cancelled"] == [event.TYPE for event in await logged(database, gid)]
     assert ["auction_closed"] == await bid(database, bob.bids(gid, "100"))
     for act in (*ACTS.values(), lambda tx, token, gid: buy_now(tx, bob.token, gid, None)):
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(Refusal) as caught:
             await database.write(act, ada.token, gid)
         assert "auction_closed" == caught.value.code
 
@@ -117,7 +117,7 @@ async def test_buying(database: Database) -> None:
     assert ("closed", "sold", "500.000", None) == (
         *(shown["status"], shown["outcome"], shown["currentBid"], shown["minimumBid"]),
     )
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(Refusal) as caught:
         await database.write(buy_now, cy.token, gid, None)
     assert "auction_closed" == caught.value.code
     assert ["auction_closed"] == await bid(database, cy.bids(gid, "600"))
@@ -145,6 +145,6 @@ async def test_who_may_not_buy(database: Database, who: str, where: str, code: s
     cy = await person(database)
     await bid(database, cy.bids(gids["bid on"], "100"))
     token = people[who].token if who in people else "no token"
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(Refusal) as caught:
         await database.write(buy_now, token, gids.get(where, where), None)
     assert code == caught.value.code

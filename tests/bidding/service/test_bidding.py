@@ -12,7 +12,7 @@ from saleroom.bidding.domain.ledger import replay
 from saleroom.bidding.service.bidding import BidCommand, place_bids
 from saleroom.bidding.storage import bids
 from saleroom.kernel.chain import Chain
-from saleroom.kernel.errors import Refused
+from saleroom.kernel.errors import Refusal
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.storage.database import Database
 from tests.bidding.domain.examples import after
@@ -139,9 +139,9 @@ def _command(people: list[Person], gids: list[str], order: Order) -> BidCommand:
     return BidCommand(token, gids[which], request, once)
 
 
-def _said(answer: bytes | Refused, gids: list[str]) -> Any:
+def _said(answer: bytes | Refusal, gids: list[str]) -> Any:
     """An answer without the members that differ only because the auctions have different gids."""
-    if isinstance(answer, Refused):
+    if isinstance(answer, Refusal):
         return answer.code, answer.facts
     decoded = msgspec.json.decode(answer)
     return decoded | {

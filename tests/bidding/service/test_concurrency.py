@@ -19,11 +19,11 @@ from saleroom.bidding.domain.events import BidPlaced
 from saleroom.bidding.domain.ledger import replay
 from saleroom.bidding.service.bidding import BidCommand, place_bids
 from saleroom.bidding.storage import auctions, bids
-from saleroom.kernel.errors import Refused
+from saleroom.kernel.errors import Refusal
 from saleroom.kernel.parties import Party
 from saleroom.storage.database import Transaction
 from tests.bidding.domain.examples import after
-from tests.bidding.domain.oracle import Lot, Oracle, Soft
+from tests.bidding.domain.oracle import Lot, Oracle, SoftCloseRule
 from tests.bidding.domain.playing import units
 from tests.bidding.service.people import Person, asks, logged, once_of, outcome, person, read, sells, stored
 from tests.fixtures_database import OpenDatabase
@@ -32,26 +32,26 @@ BIDDERS, TURNS = 32, 4
 
 
 @dataclass(frozen=True)
-class Decided:
+class Decision:
     """A bid, its answer, and how many events its auction had after it."""
 
     who: int
     command: BidCommand
-    answer: bytes | Refused
+    answer: bytes | Refusal
     position: int
 
     @property
     def accepted(self) -> bool:
         """Whether it was accepted."""
-        return not isinstance(self.answer, Refused)
+        return not isinstance(self.answer, Refusal)
 
 
-def decide(tx: Transaction, who: int, command: BidCommand) -> Decided:
+def decide(tx: Transaction, who: int, command: BidCommand) -> Decision:
     """Place one bid and note its place in the log, within the same transaction."""
     [answer] = place_bids(tx, [command])
     auction = auctions.get(tx, command.gid)
     assert auction is not None
-    return Decided(who, command, answer, auction.position)
+    return Decision(who, command, answer, auction.position)
 
 
 def wish(random: Random, auction: Auction) -> BidRequest:
@@ -64,13 +64,13 @@ def wish(random: Random, auction: Auction) -> BidRequest:
     return asks(None, amount + random.choice([0, 30_000])) if kind == 1 else asks(amount, amount + 40_000)
 
 
-async def storm(open_database: OpenDatabase, seed: int) -> tuple[list[Person], str, list[Decided]]:
+async def storm(open_database: OpenDatabase, seed: int) -> tuple[list[Person], str, list[Decision]]:
     """Let all people bid a few times at once, half of them in another process."""
     processes = [open_database(), open_database()]
     ada = await person(processes[0])
     people = [await person(processes[0]) for _ in range(BIDDERS)]
     gid = await sells(processes[0], ada, reserve_price="400", ends_at=after(days=36500))
-    decided: list[Decided] = []
+    decided: list[Decision] = []
 
     async def bidder(who: int) -> None:
         random, database = Random(seed * 1000 + who), processes[who % 2]
@@ -91,7 +91,7 @@ async def test_many_at_once_are_as_one_after_the_other(open_database: OpenDataba
     database = open_database()
     log = await logged(database, gid)
     auction = replay((await stored(database, gid)).id, log[:1])
-    lot = Lot(starting=100_000, reserve=400_000, soft_close=Soft(120, 120), ends=36500 * 86_400_000_000)
+    lot = Lot(starting=100_000, reserve=400_000, soft_close=SoftCloseRule(120, 120), ends=36500 * 86_400_000_000)
     oracle = Oracle(lot)
     # A refused bid changed nothing, so its place is behind the last bid that was accepted before it.
     for one in sorted(decided, key=lambda one: (one.position, not one.accepted)):
@@ -103,7 +103,7 @@ async def test_many_at_once_are_as_one_after_the_other(open_database: OpenDataba
             assert log[auction.position : auction.position + len(events)] == events
             auction = auction.after_all(events)
             assert one.position == auction.position
-        except Refused as refused:
+        except Refusal as refused:
             code = refused.code
         assert outcome(one.answer) == code
         amount, maximum = (None if each is None else units(each) for each in (request.amount, request.maximum))

@@ -21,7 +21,7 @@ from saleroom.bidding.service.desk import Desk
 from saleroom.bidding.service.lookup import lock_one
 from saleroom.bidding.service.signing import SigningKey
 from saleroom.bidding.storage import auctions as rows
-from saleroom.kernel.errors import Busy, Refused, Unauthenticated
+from saleroom.kernel.errors import Busy, Refusal, Unauthenticated
 from saleroom.storage import batching
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.turns import Rank
@@ -67,7 +67,7 @@ async def test_waiting_bids_share_transactions(database: Database, sale: Sale, m
     """A lone bid is decided at once; bids that arrive during its transaction share the next one, in order."""
     batches: list[int] = []
 
-    def counted(tx: Transaction, commands: Sequence[BidCommand], _: SigningKey) -> list[bytes | Refused]:
+    def counted(tx: Transaction, commands: Sequence[BidCommand], _: SigningKey) -> list[bytes | Refusal]:
         batches.append(len(commands))
         return place_bids(tx, commands)
 
@@ -100,7 +100,7 @@ async def test_a_batch_that_breaks_is_tried_one_by_one(
 ) -> None:
     """If one bid breaks the whole transaction, only that bid fails, and no other is lost or placed twice."""
 
-    def breaking(tx: Transaction, commands: Sequence[BidCommand], _: SigningKey) -> list[bytes | Refused]:
+    def breaking(tx: Transaction, commands: Sequence[BidCommand], _: SigningKey) -> list[bytes | Refusal]:
         answers = place_bids(tx, commands)
         if any(command.request.amount == Decimal("20.000") for command in commands):
             raise ZeroDivisionError
@@ -121,7 +121,7 @@ async def test_nobody_waits_for_good_where_the_log_fails(
 ) -> None:
     """If the log line about a broken batch fails too, its bids still get an error, and the bids behind are decided."""
 
-    def breaking(tx: Transaction, commands: Sequence[BidCommand], _: SigningKey) -> list[bytes | Refused]:
+    def breaking(tx: Transaction, commands: Sequence[BidCommand], _: SigningKey) -> list[bytes | Refusal]:
         if len(commands) > 1:
             raise ZeroDivisionError
         return place_bids(tx, commands)

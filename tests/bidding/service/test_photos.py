@@ -21,7 +21,7 @@ from saleroom.bidding.service.renditions import Renditions, make
 from saleroom.bidding.storage import photos as storage
 from saleroom.bidding.storage.tables import photo_files
 from saleroom.bidding.storage.tables import photos as rows
-from saleroom.kernel.errors import Busy, Invalid, Refused, TooManyRequests, Unauthenticated
+from saleroom.kernel.errors import Busy, Invalid, Refusal, TooManyRequests, Unauthenticated
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.service.people import Person, bid, once_of, person, read, sells
 from tests.fixtures_database import T0, FakeClock, OpenDatabase
@@ -55,7 +55,7 @@ def ids(found: Sequence[Photo]) -> list[str]:
     return [one.id for one in found]
 
 
-def codes(refused: Refused) -> dict[str, list[str]]:
+def codes(refused: Refusal) -> dict[str, list[str]]:
     """The codes of the faults of each field."""
     assert isinstance(refused, Invalid), refused
     return {field: [fault.code for fault in faults] for field, faults in refused.faults.items()}
@@ -154,7 +154,7 @@ async def test_who_may_change_the_terms_may_change_the_photos(clocked_database: 
     assert ["accepted"] == await bid(clocked_database, bob.bids(gids[1], "100"))
     await clocked_database.write(auctions.cancel, ada.token, gids[2])
     clock.advance(hours=1)
-    expected: list[tuple[str, str, type[Refused]]] = [
+    expected: list[tuple[str, str, type[Refusal]]] = [
         (bob.token, gids[0], NotAuthor),
         (ada.token, gids[1], HasBids),
         (ada.token, gids[2], AuctionOver),
@@ -213,7 +213,7 @@ async def test_a_photo_that_two_lots_want_at_once_is_on_one(
         return_exceptions=True,
     )
     assert [[photo]] == [answer.photos for answer in answers if isinstance(answer, LotPhotos)]
-    assert [{"photos": ["photo_in_use"]}] * 2 == [codes(answer) for answer in answers if isinstance(answer, Refused)]
+    assert [{"photos": ["photo_in_use"]}] * 2 == [codes(answer) for answer in answers if isinstance(answer, Refusal)]
     assert 1 == len(await several[0].read(photos.covers, gids))
 
 

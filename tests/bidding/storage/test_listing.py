@@ -19,7 +19,7 @@ from saleroom.bidding.domain.closing import settle
 from saleroom.bidding.domain.events import Event
 from saleroom.bidding.storage import auctions
 from saleroom.bidding.storage.listing import Filter, Mark, Sort, count, page
-from saleroom.kernel.errors import Refused
+from saleroom.kernel.errors import Refusal
 from saleroom.kernel.money import LIMIT
 from saleroom.kernel.parties import Party
 from saleroom.storage.database import Database, Transaction
@@ -63,7 +63,7 @@ def change(tx: Transaction, gid: str, author: Party, kind: int, n: int) -> None:
     auction = auctions.lock(tx, [gid])[gid]
     try:
         events = CHANGES[kind](auction, author, n)
-    except Refused:
+    except Refusal:
         return
     go_on(tx, auction, events)
 

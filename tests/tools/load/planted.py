@@ -6,7 +6,7 @@ from typing import TypeVar
 from hypothesis import assume
 from msgspec import structs
 
-from saleroom.tools.load.record import Attempt, Bid, Look, LotRecord, Record, Reply
+from saleroom.tools.load.record import Attempt, BidRecord, LotRecord, Observation, Record, Reply
 from saleroom.tools.load.violations import Kind
 from tests.tools.load.simulated import START, STEP
 
@@ -59,10 +59,10 @@ def change_final(lot: LotRecord, **changes: object) -> None:
 
 
 def look_again(record: Record, lot: LotRecord, after: float = 1.0, **changes: object) -> None:
-    """Add a look after all others, in the final state except for `changes`."""
+    """Add an observation after all others, in the final state except for `changes`."""
     assert lot.final is not None
-    last = max(read.received for read in record.looks) + after
-    record.looks.append(Look("gid", last, last + 0.1, structs.replace(lot.final, **changes)))
+    last = max(read.received for read in record.observations) + after
+    record.observations.append(Observation("gid", last, last + 0.1, structs.replace(lot.final, **changes)))
 
 
 @planted(Kind.LOST_BID)
@@ -85,7 +85,7 @@ def a_row_stands_twice(record: Record, lot: LotRecord) -> None:
 @planted(Kind.INVENTED_BID)
 def nobody_placed_it(record: Record, lot: LotRecord) -> None:
     """The history has a bid by one of our bidders that was never placed."""
-    lot.history.append(Bid(10**9, "test.0", 0))
+    lot.history.append(BidRecord(10**9, "test.0", 0))
 
 
 @planted(Kind.NOT_RISING)
@@ -107,7 +107,7 @@ def two_rows_are_alike(record: Record, lot: LotRecord) -> None:
 @planted(Kind.WRONG_PRICE)
 def an_automatic_bid_goes_too_far(record: Record, lot: LotRecord) -> None:
     """The house bids above a maximum."""
-    lot.history.append(Bid(10**9, "test.0", 0, automatic=True))
+    lot.history.append(BidRecord(10**9, "test.0", 0, automatic=True))
 
 
 @planted(Kind.WRONG_PRICE)
@@ -119,21 +119,21 @@ def it_is_recorded_dearer(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.UNKNOWN_STATE)
 def a_state_that_never_was(record: Record, lot: LotRecord) -> None:
-    """A look shows a price that the history does not have."""
-    read = some([read for read in record.looks if read.view.price])[0]
+    """An observation shows a price that the history does not have."""
+    read = some([read for read in record.observations if read.view.price])[0]
     view = structs.replace(read.view, price=(read.view.price or 0) - 1, minimum=None)
-    record.looks[record.looks.index(read)] = structs.replace(read, view=view)
+    record.observations[record.observations.index(read)] = structs.replace(read, view=view)
 
 
 @planted(Kind.UNKNOWN_STATE)
 def a_leader_who_never_led(record: Record, lot: LotRecord) -> None:
-    """A look names another leader."""
+    """An observation names another leader."""
     look_again(record, lot, bidder="somebody")
 
 
 @planted(Kind.PRICE_FELL)
 def an_old_state_is_shown(record: Record, lot: LotRecord) -> None:
-    """A late look shows the state after the first bid, as from a copy that lags."""
+    """A late observation shows the state after the first bid, as from a copy that lags."""
     places = some([n for n in range(1, len(lot.history)) if lot.history[n].amount > lot.history[0].amount])
     assert places
     first = lot.history[0]
@@ -142,7 +142,7 @@ def an_old_state_is_shown(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.PRICE_FELL)
 def a_bid_is_forgotten(record: Record, lot: LotRecord) -> None:
-    """A late look shows one bid too few, at the same price."""
+    """A late observation shows one bid too few, at the same price."""
     look_again(record, lot, count=len(some(lot.history)) - 1)
 
 
@@ -194,9 +194,9 @@ def the_last_bid_is_late(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.LATE_BID)
 def a_bid_is_taken_after_the_close(record: Record, lot: LotRecord) -> None:
-    """A bid is accepted although it was sent after a look had shown the lot closed."""
+    """A bid is accepted although it was sent after an observation had shown the lot closed."""
     attempt = accepted(record)[-1]
-    sent = 100.0 + max(read.received for read in record.looks)
+    sent = 100.0 + max(read.received for read in record.observations)
     attempt.replies = [structs.replace(attempt.accepted[0], sent=sent, received=sent + 1)]
 
 
@@ -208,13 +208,13 @@ def it_never_closes(record: Record, lot: LotRecord) -> None:
 
 @planted(Kind.NOT_CLOSED)
 def it_closes_late(record: Record, lot: LotRecord) -> None:
-    """A look more than five seconds after the end finds it open."""
+    """An observation more than five seconds after the end finds it open."""
     look_again(record, lot, after=6.0, status="open")
 
 
 @planted(Kind.END_MOVED_BACK)
 def the_end_comes_nearer(record: Record, lot: LotRecord) -> None:
-    """A later look shows an earlier end."""
+    """A later observation shows an earlier end."""
     assert lot.final is not None and lot.final.ends is not None
     look_again(record, lot, ends=lot.final.ends - 1)
 
@@ -245,7 +245,7 @@ def the_least_follows_no_price(record: Record, lot: LotRecord) -> None:
 def the_least_is_out_of_date(record: Record, lot: LotRecord) -> None:
     """A late refusal has an outdated minimum."""
     some(lot.history)
-    last = max(read.received for read in record.looks)
+    last = max(read.received for read in record.observations)
     reply = Reply(sent=last + 1, received=last + 2, status=409, code="bid_too_low", minimum=START)
     record.attempts.append(Attempt("gid", "test.0", START - 1, None, "key", [reply]))
 
@@ -299,9 +299,9 @@ def leading_without_leading(record: Record, lot: LotRecord) -> None:
 @planted(Kind.CONTRADICTION)
 def the_least_does_not_follow(record: Record, lot: LotRecord) -> None:
     """An open lot shows a minimum that is not its price plus a step."""
-    read = some([read for read in record.looks if read.view.status == "open"])[0]
+    read = some([read for read in record.observations if read.view.status == "open"])[0]
     view = structs.replace(read.view, minimum=(read.view.minimum or 0) + 1)
-    record.looks[record.looks.index(read)] = structs.replace(read, view=view)
+    record.observations[record.observations.index(read)] = structs.replace(read, view=view)
 
 
 @planted(Kind.MONEY_FORM)

@@ -14,10 +14,10 @@ from saleroom.bidding.domain.errors import AuctionOver, BidTooLow
 from saleroom.bidding.domain.events import BidPlaced, Event, SoftClose
 from saleroom.bidding.domain.increments import fixed
 from saleroom.bidding.domain.selling import Draft
-from saleroom.kernel.errors import Refused
+from saleroom.kernel.errors import Refusal
 from saleroom.kernel.parties import Party
 from saleroom.tools.load.answers import microseconds
-from saleroom.tools.load.record import Attempt, Bid, ClockReading, Look, LotRecord, LotView, Record, Reply
+from saleroom.tools.load.record import Attempt, BidRecord, ClockReading, LotRecord, LotView, Observation, Record, Reply
 from tests.bidding.domain.playing import T0
 
 SELLER = Party(1, "test.seller")
@@ -86,7 +86,7 @@ class _Simulation:
         self.log += events
 
     def _look(self, at: float) -> None:
-        self.record.looks.append(Look("gid", *self._around(at), _seen(self.auction)))
+        self.record.observations.append(Observation("gid", *self._around(at), _seen(self.auction)))
 
     def _around(self, at: float) -> tuple[float, float]:
         """Return when a request decided `at` was sent, and when its answer came."""
@@ -137,7 +137,7 @@ class _Simulation:
             ends = refused.facts["ends_at"]
             assert isinstance(ends, datetime)
             return Reply(sent=sent, received=received, status=409, code=refused.code, ends=microseconds(ends))
-        except Refused as refused:
+        except Refusal as refused:
             return Reply(sent=sent, received=received, status=409, code=refused.code)
         self._happen(events)
         own = [event for event in events if isinstance(event, BidPlaced) and event.bidder_id == bidder.id]
@@ -165,8 +165,8 @@ def _seen(auction: Auction) -> LotView:
     )
 
 
-def _recorded(event: BidPlaced) -> Bid:
-    return Bid(_thousandths(event.amount), event.bidder, microseconds(event.at), event.automatic)
+def _recorded(event: BidPlaced) -> BidRecord:
+    return BidRecord(_thousandths(event.amount), event.bidder, microseconds(event.at), event.automatic)
 
 
 def _thousandths(amount: Decimal) -> int:

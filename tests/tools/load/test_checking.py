@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from saleroom.tools.load.checking import check
-from saleroom.tools.load.record import Attempt, Bid, LotRecord, LotView, Record, Reply
+from saleroom.tools.load.record import Attempt, BidRecord, LotRecord, LotView, Record, Reply
 from saleroom.tools.load.violations import EXAMPLES_MAX, Kind
 from tests.tools.load.planted import PLANTS, Plant
 from tests.tools.load.simulated import START, STEP, simulate
@@ -53,13 +53,13 @@ def test_a_lost_answer_explains_a_bid_once() -> None:
     """A bid whose answer was lost may be in the history, but not twice."""
     view = LotView(None, None, START, 0, "closed", "no_bids", 10**9)
     lot = LotRecord(
-        "gid", START, STEP, [Bid(START, "ada", 1)], structs.replace(view, price=START, bidder="ada", count=1)
+        "gid", START, STEP, [BidRecord(START, "ada", 1)], structs.replace(view, price=START, bidder="ada", count=1)
     )
     record = Record({"ada"}, {"gid": lot})
     record.attempts.append(Attempt("gid", "ada", START, None, "key", [Reply(sent=0, received=1, status=0)]))
     assert Kind.INVENTED_BID not in found(record)
     assert 1 == check(record).unsettled
-    lot.history.append(Bid(START, "ada", 2))
+    lot.history.append(BidRecord(START, "ada", 2))
     assert Kind.INVENTED_BID in found(record)
 
 
@@ -75,7 +75,7 @@ def test_a_lost_answer_explains_a_bid_once() -> None:
 def test_a_refusal_stands_if_its_least_is_more_and_followed_some_price(ask: int, minimum: int, wrong: bool) -> None:
     """A bid is too low only below the minimum, which is the starting price or a price of the history plus a step."""
     final = LotView(START, "ada", None, 1, "closed", "sold", 10**9)
-    lot = LotRecord("gid", START, STEP, [Bid(START, "ada", 1)], final, ["ada"])
+    lot = LotRecord("gid", START, STEP, [BidRecord(START, "ada", 1)], final, ["ada"])
     replies = [
         Reply(sent=0, received=9, status=201, bid=lot.history[0], view=final, leading=True),
         Reply(sent=0, received=9, status=409, code="bid_too_low", minimum=minimum),

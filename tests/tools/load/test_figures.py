@@ -16,7 +16,7 @@ from saleroom.tools.load.client import LoadClient
 from saleroom.tools.load.display import LoadDisplay
 from saleroom.tools.load.figures import Figures, histogram, summary
 from saleroom.tools.load.record import Record
-from saleroom.tools.load.run import LoadOptions, Result
+from saleroom.tools.load.run import LoadOptions, LoadResult
 
 TIMEOUT = NoAnswer("no answer in time", "TimeoutError")
 
@@ -60,7 +60,7 @@ def report_text(processor: float) -> str:
     verdict.strangers, verdict.unsettled = 3, 2
     file = io.StringIO()
     report.show(
-        Result(LoadOptions(url="http://house"), counted, verdict, ["a lot is left"]), Console(file=file, width=100)
+        LoadResult(LoadOptions(url="http://house"), counted, verdict, ["a lot is left"]), Console(file=file, width=100)
     )
     return file.getvalue()
 

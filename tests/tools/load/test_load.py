@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from saleroom.tools.load.violations import Kind
-from tests.process import PROGRAM, Served, environment, saleroom
+from tests.process import PROGRAM, ServeProcess, environment, saleroom
 from tests.tools.load.proxy import BROKEN, BUSY, DROPPED, Lie, LyingHouse
 
 KEY = "a-key-for-load-tests"
@@ -23,14 +23,14 @@ SHORT = ("--seconds", "1", "--bidders", "6", "--lots", "3")
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
+def serve(tmp_path: Path) -> Iterator[Callable[..., ServeProcess]]:
     """Serve houses without a broker: `serve(database=url)`."""
-    houses: list[Served] = []
+    houses: list[ServeProcess] = []
 
-    def start(**more: str) -> Served:
+    def start(**more: str) -> ServeProcess:
         folder = tmp_path / f"house-{len(houses)}"
         folder.mkdir()
-        houses.append(Served(folder, **{"mqtt": "off", "load_key": KEY, **more}))
+        houses.append(ServeProcess(folder, **{"mqtt": "off", "load_key": KEY, **more}))
         return houses[-1]
 
     yield start
@@ -56,7 +56,9 @@ def figures(folder: Path, url: str) -> dict[str, Any]:
     return written
 
 
-def test_a_correct_house_has_no_violation(database_url: str, serve: Callable[..., Served], tmp_path: Path) -> None:
+def test_a_correct_house_has_no_violation(
+    database_url: str, serve: Callable[..., ServeProcess], tmp_path: Path
+) -> None:
     """Against `saleroom serve` on each database, on PostgreSQL with two processes, all lots close and it exits with 0.
 
     Bids are accepted, refused and repeated meanwhile.
@@ -130,7 +132,7 @@ def break_down(method: str, path: str, answer: Any) -> Any:
     return BROKEN if method == "DELETE" or (method == "GET" and path.endswith("/bids")) else answer
 
 
-def test_lies_are_named_and_losses_forgiven(serve: Callable[..., Served], tmp_path: Path) -> None:
+def test_lies_are_named_and_losses_forgiven(serve: Callable[..., ServeProcess], tmp_path: Path) -> None:
     """A house that forgets, lags, has two winners or rounds gets exit code 1. A house that loses answers does not.
 
     Without a history there is no verdict, but one line with the reason and one with the remaining test users.
@@ -164,7 +166,7 @@ def test_lies_are_named_and_losses_forgiven(serve: Callable[..., Served], tmp_pa
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-def test_a_stopped_run_cleans_up(serve: Callable[..., Served], tmp_path: Path, stop: signal.Signals) -> None:
+def test_a_stopped_run_cleans_up(serve: Callable[..., ServeProcess], tmp_path: Path, stop: signal.Signals) -> None:
     """A stopped test cancels lots without bids, logs all its users out, prints what is left, and exits with 1."""
     file = tmp_path / "house.db"
     house = serve(database=f"sqlite:///{file}")
@@ -184,7 +186,7 @@ def test_a_stopped_run_cleans_up(serve: Callable[..., Served], tmp_path: Path, s
         assert {"open": bid_on, "cancelled": 40 - bid_on} == dict(left)
 
 
-def test_an_unusable_house_is_one_line(serve: Callable[..., Served], tmp_path: Path) -> None:
+def test_an_unusable_house_is_one_line(serve: Callable[..., ServeProcess], tmp_path: Path) -> None:
     """A wrong key, a house without the setting, and a missing house give exit code 1 and a line with the remedy."""
     with_key, without = serve(), serve(load_key="")
     for url, reason in (
@@ -197,7 +199,7 @@ def test_an_unusable_house_is_one_line(serve: Callable[..., Served], tmp_path: P
         assert reason in done.stderr and "another-key" not in done.stderr + done.stdout
 
 
-def test_the_key_may_come_from_a_file(serve: Callable[..., Served], tmp_path: Path) -> None:
+def test_the_key_may_come_from_a_file(serve: Callable[..., ServeProcess], tmp_path: Path) -> None:
     """--key-file comes before the environment."""
     (tmp_path / "key.txt").write_text("a-key-that-is-wrong-though\n")
     done = saleroom(tmp_path, "load", serve().url, "--key-file", "key.txt", load_key=KEY)
@@ -242,7 +244,9 @@ def test_help_has_examples_and_exit_codes(tmp_path: Path) -> None:
     assert "--key " not in done.stdout
 
 
-def test_a_terminal_has_live_figures_and_a_prompt_for_the_key(serve: Callable[..., Served], tmp_path: Path) -> None:
+def test_a_terminal_has_live_figures_and_a_prompt_for_the_key(
+    serve: Callable[..., ServeProcess], tmp_path: Path
+) -> None:
     """On a terminal the command prompts for the key without an echo, and keeps redrawing the figures."""
     ours, theirs = os.openpty()
     process = subprocess.Popen(

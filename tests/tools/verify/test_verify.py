@@ -35,7 +35,7 @@ LEDGER = lines_of(
 )
 
 
-class Done(NamedTuple):
+class CommandResult(NamedTuple):
     """The exit code and the output of the command."""
 
     code: int
@@ -43,7 +43,7 @@ class Done(NamedTuple):
     err: str
 
 
-Verify = Callable[..., Done]
+Verify = Callable[..., CommandResult]
 
 
 @pytest.fixture
@@ -53,10 +53,10 @@ def verify(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captur
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("NO_COLOR", "1")
 
-    def run(*arguments: str | Path, stdin: bytes = b"") -> Done:
+    def run(*arguments: str | Path, stdin: bytes = b"") -> CommandResult:
         capfd.readouterr()  # the log of a house in this process so far
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        return Done(main(["verify", *(str(each) for each in arguments)]), *capfd.readouterr())
+        return CommandResult(main(["verify", *(str(each) for each in arguments)]), *capfd.readouterr())
 
     return run
 
@@ -97,7 +97,7 @@ def test_a_broken_file_is_reported_with_its_line(verify: Verify, tmp_path: Path)
     """The message names the first line that breaks and the reason; the exit code is 1."""
     spoilt = [*LEDGER[:2], LEDGER[2].replace(b"120.000", b"121.000"), *LEDGER[3:]]
     reason = "its hash is not that of the event after the one before it"
-    assert Done(1, "", f"saleroom: line 3: {reason}\n") == verify(file(tmp_path, spoilt))
+    assert CommandResult(1, "", f"saleroom: line 3: {reason}\n") == verify(file(tmp_path, spoilt))
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_another_head_is_found(verify: Verify) -> None:
     lot, lines = {"gid": "gid", "version": len(LEDGER), "head": head}, b"".join(LEDGER)
     ndjson = {"Content-Type": "application/x-ndjson"}
 
-    def verify_lot(path: str = "gid", **members: Any) -> Done:
+    def verify_lot(path: str = "gid", **members: Any) -> CommandResult:
         body = json.dumps({**lot, **members}).encode()
         answers = {f"/auctions/{path}": (200, {"Content-Type": "application/json"}, body)}
         with answering({**answers, f"/auctions/{path}/ledger": (200, ndjson, lines)}) as house:

@@ -17,7 +17,7 @@ import pytest
 from tests.fixtures_process import Start, Visit
 from tests.line import Line
 from tests.mqtt.equipment import Mosquitto, free_port
-from tests.process import PROGRAM, Served, environment, saleroom, wait_until
+from tests.process import PROGRAM, ServeProcess, environment, saleroom, wait_until
 from tests.tools.watch.watching import SECONDS_MAX, Floor, Watcher
 
 
@@ -297,7 +297,7 @@ def test_a_closed_pipe_is_no_error(start: Start, visit: Visit, tmp_path: Path) -
 
 def test_a_lot_that_is_over_ends_the_watch(start: Start, visit: Visit, tmp_path: Path) -> None:
     """After the close the watch shows the result and exits with 0."""
-    house: Served = start()
+    house: ServeProcess = start()
     floor = Floor(visit(house), tmp_path)
     gid = floor.sell()
     floor.bid(gid, 1)

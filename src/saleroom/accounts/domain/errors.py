@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saleroom.kernel.errors import Conflict, Forbidden, Mismatch, Refused, Unknown
+from saleroom.kernel.errors import Conflict, Forbidden, Mismatch, Refusal, Unknown
 
 
 class InvalidAuthentication(Mismatch):
@@ -30,7 +30,7 @@ class RegistrationClosed(Forbidden):
     code = "registration_closed"
 
 
-class UnknownUser(Refused):
+class UnknownUser(Refusal):
     """There is no user with this name."""
 
     code = "unknown_user"

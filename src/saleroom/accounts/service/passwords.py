@@ -13,7 +13,7 @@ from argon2 import PasswordHasher, Type
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from saleroom.kernel.errors import Busy
-from saleroom.storage.faults import Abandoned
+from saleroom.storage.faults import HangUp
 from saleroom.storage.turns import ASKER
 
 R = TypeVar("R")
@@ -72,7 +72,7 @@ class Passwords:
 
         def wanted() -> R:
             if asker is not None and asker.gone:
-                raise Abandoned
+                raise HangUp
             return work()
 
         try:

@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from saleroom.accounts.domain.accounts import Account, expiry
 from saleroom.accounts.storage.tables import auth_tokens, users
 from saleroom.kernel.parties import Party
-from saleroom.storage.bulk import Lookup
+from saleroom.storage.bulk import BulkLookup
 from saleroom.storage.database import Transaction, brief, ranked
 from saleroom.storage.turns import Rank
 
@@ -164,7 +164,7 @@ def sweep_tokens(tx: Transaction, now: datetime, limit: int) -> int:
     return tx.execute(delete(auth_tokens).where(auth_tokens.c.id.in_(expired))).rowcount
 
 
-_LIVE_TOKENS = Lookup(
+_LIVE_TOKENS = BulkLookup(
     select(auth_tokens.c.token, auth_tokens.c.user_id, users.c.username)
     .join_from(auth_tokens, users)
     .where(auth_tokens.c.expires_at > bindparam("now")),

@@ -14,7 +14,7 @@ from saleroom.accounts.domain.errors import UnknownSession, WrongPassword
 from saleroom.accounts.service import accounts
 from saleroom.accounts.services import AccountServices
 from saleroom.http.requests import client_address, session_cookie_name, session_token
-from saleroom.kernel.errors import Fault, Invalid, Refused, Unauthenticated
+from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
 from saleroom.kernel.instants import instant
 from saleroom.site.site import Site, fields, go_to, local, login_address, to_log_in
 from saleroom.storage.database import Transaction
@@ -43,7 +43,7 @@ class AccountPages:
         try:
             username, password = _texts(sent, "username", "password")
             return await self._start_session(request, username, password, sent.get("next"))
-        except Refused as refused:
+        except Refusal as refused:
             return await self._form(request, "login.html", sent, refused)
 
     async def register(self, request: Request) -> Response:
@@ -52,11 +52,11 @@ class AccountPages:
         try:
             username, password = _credentials(sent)
             await self._services.accounts.register(username, password, client_address(request))
-        except Refused as refused:
+        except Refusal as refused:
             return await self._form(request, "register.html", sent, refused)
         try:
             return await self._start_session(request, username, password, sent.get("next"))
-        except Refused as refused:
+        except Refusal as refused:
             # The account exists now, so the reader goes on with the form to log in.
             return await self._form(request, "login.html", sent, refused)
 
@@ -85,7 +85,7 @@ class AccountPages:
             await self._services.accounts.change_password(token or "", current, new, client_address(request))
         except Unauthenticated:
             return to_log_in(request)
-        except Refused as refused:
+        except Refusal as refused:
             return await self._password_page(request, refused=refused)
         return await self._password_page(request, changed=True)
 
@@ -121,7 +121,7 @@ class AccountPages:
         return response
 
     async def _password_page(
-        self, request: Request, *, changed: bool = False, refused: Refused | None = None
+        self, request: Request, *, changed: bool = False, refused: Refusal | None = None
     ) -> Response:
         """Return the form with the refusal, or that the password is changed. A password is never sent back."""
         viewer = await self._site.viewer(request)
@@ -154,7 +154,7 @@ class AccountPages:
         return await self._form(request, template, {} if then is None else {"next": then})
 
     async def _form(
-        self, request: Request, template: str, sent: dict[str, str], refused: Refused | None = None
+        self, request: Request, template: str, sent: dict[str, str], refused: Refusal | None = None
     ) -> Response:
         """Return the form with the refusal. A password is never sent back."""
         context = {
@@ -164,7 +164,7 @@ class AccountPages:
         }
         return self._site.page(request, template, await self._site.viewer(request), context, refused=refused)
 
-    def _refusal(self, request: Request, refused: Refused | None) -> dict[str, Any]:
+    def _refusal(self, request: Request, refused: Refusal | None) -> dict[str, Any]:
         """Return the parts of a refusal that the forms show."""
         language, words = self._site.language(request), self._site.words
         return {

@@ -18,7 +18,7 @@ from saleroom.feed.streams import AFTER, STARTED
 from saleroom.http import problems, schemas
 from saleroom.http.forms import object_schema
 from saleroom.http.schemas import CONTACT, Schema, error_name, reference
-from saleroom.kernel.errors import Busy, Refused, TooManyRequests
+from saleroom.kernel.errors import Busy, Refusal, TooManyRequests
 from saleroom.mqtt.inbox import REPLY_SECONDS
 from saleroom.mqtt.outbox import EVENT_SECONDS
 from saleroom.mqtt.topics import KEEPALIVE_SECONDS, OFFLINE, ONLINE, QOS_AT_LEAST_ONCE, MqttSettings
@@ -342,7 +342,7 @@ def _request() -> dict[str, Any]:
     }
 
 
-def _refusals() -> list[type[Refused]]:
+def _refusals() -> list[type[Refusal]]:
     """Return every refusal of a command: those of the same bid over HTTP, and those of MQTT."""
     doors = (TooManyRequests, Busy, problems.Unavailable, problems.InternalError)
     return list(dict.fromkeys((*_PLACE.refusals, *doors)))

@@ -23,10 +23,10 @@ from saleroom.bidding.storage.event_log import LOG
 from saleroom.http import problems
 from saleroom.http.endpoints import digest
 from saleroom.http.forms import Field, Form, checked, string
-from saleroom.kernel.errors import Busy, Fault, Invalid, Refused, TooManyRequests
+from saleroom.kernel.errors import Busy, Fault, Invalid, Refusal, TooManyRequests
 from saleroom.kernel.identifiers import GID, IdempotencyKey
 from saleroom.logs import Outage, Tally
-from saleroom.mqtt.outbox import Published
+from saleroom.mqtt.outbox import Publications
 from saleroom.mqtt.topics import DeviceMessage, Reply
 from saleroom.storage import faults
 
@@ -45,7 +45,7 @@ _BIDS = ("POST", "/auctions/{gid}/bids")
 """The endpoint that the Idempotency-Keys belong to, so that a repeat over HTTP is the same request."""
 _RESPONSE_TOPIC = Fault("response_topic", "must be below replies/ of this house, without + and #, and not too long")
 
-PUBLISHED = Published(LOG, auctions.public_states, auctions.running_numbers)
+PUBLICATIONS = Publications(LOG, auctions.public_states, auctions.running_numbers)
 """The events and states of auctions, as the relay reads them."""
 
 log = structlog.get_logger(__name__)
@@ -113,7 +113,7 @@ class CommandHandler:
             return None
         try:
             body = _CREATED + (await self._decide(arrived))[1:]
-        except Refused as refused:
+        except Refusal as refused:
             body = _refusal(refused)
         except faults.Unavailable as error:
             self._outage.failed(str(error))
@@ -139,7 +139,7 @@ class CommandHandler:
         )
 
     async def _decide(self, arrived: DeviceMessage) -> bytes:
-        """Return the body of HTTP's answer to the bid. Raises Refused or Unavailable."""
+        """Return the body of HTTP's answer to the bid. Raises Refusal or Unavailable."""
         gid = arrived.topic.removeprefix(self._auctions).removesuffix("/bids")
         if GID.fullmatch(gid) is None:
             raise UnknownAuction
@@ -185,5 +185,5 @@ def _drop_reason(arrived: DeviceMessage) -> str | None:
     return "oversized" if len(arrived.payload) > PAYLOAD_BYTES_MAX else None
 
 
-def _refusal(refused: Refused) -> bytes:
+def _refusal(refused: Refusal) -> bytes:
     return _encode({"status": problems.status_of(refused), **problems.body_of(refused)})

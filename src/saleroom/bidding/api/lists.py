@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from saleroom.bidding.storage.listing import NUMBER_MAX, Mark
-from saleroom.bidding.storage.mine import Place
+from saleroom.bidding.storage.mine import RankMark
 from saleroom.http.cursors import CursorKind
 
 _Number = Annotated[int, Meta(ge=0, le=NUMBER_MAX)]
@@ -16,4 +16,4 @@ AUCTIONS = CursorKind("auctions", Mark)
 BIDS = CursorKind("bids", Annotated[int, Meta(ge=0, le=2**31 - 1)])
 BID_ON = CursorKind("auctions with my bids", _Number)
 WATCHED = CursorKind("watched auctions", _Number)
-DEALINGS = CursorKind("dealings", Place)
+DEALINGS = CursorKind("dealings", RankMark)

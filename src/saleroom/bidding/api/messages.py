@@ -31,7 +31,7 @@ from saleroom.feed.streams import STARTED, started
 from saleroom.http import problems, schemas
 from saleroom.http.schemas import GID_PATTERN, INSTANT, MONEY, Schema
 from saleroom.kernel import identifiers
-from saleroom.kernel.errors import Change, Invalid, Refused
+from saleroom.kernel.errors import Change, Invalid, Refusal
 from saleroom.kernel.identifiers import EventId
 from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.kernel.parties import Party
@@ -230,7 +230,7 @@ def accepted_example() -> Any:
 _SIGNER = Signer(Ed25519PrivateKey.from_private_bytes(b"an example's key, of 32 bytes..."))
 
 
-def refused_example(refused: type[Refused]) -> Any:
+def refused_example(refused: type[Refusal]) -> Any:
     """Return the reply to a command that was refused for this reason."""
     auction, _ = _after_first_bid()
     facts: dict[str, Any] = {

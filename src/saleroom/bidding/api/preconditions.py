@@ -11,7 +11,7 @@ from saleroom.bidding.service import reading
 from saleroom.bidding.services import BiddingServices
 from saleroom.http.endpoints import Call, Explain
 from saleroom.http.forms import Field, json_whole
-from saleroom.kernel.errors import Refused
+from saleroom.kernel.errors import Refusal
 from saleroom.kernel.identifiers import VERSION_MAX
 
 SEEN_VERSION = Field(
@@ -50,5 +50,5 @@ async def with_changes(services: BiddingServices, gid: str, refused: AuctionChan
     return type(refused)(refused.message, seen=refused.seen, changes=changes, version=version)
 
 
-EXPLANATIONS: Mapping[type[Refused], Explain[BiddingServices]] = {TermsChanged: _explain, PreconditionFailed: _explain}
+EXPLANATIONS: Mapping[type[Refusal], Explain[BiddingServices]] = {TermsChanged: _explain, PreconditionFailed: _explain}
 """The refusals that name the changes of the auction since it was seen."""

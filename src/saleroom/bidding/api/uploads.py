@@ -31,7 +31,7 @@ TEXT_BYTES_MAX = 256 * 1024
 async def picture(request: Request, house: Photos, token: str, address: str) -> Photo:
     """Return the photo made from the body of a request from this address.
 
-    Before the body is read, raises the refusals of the sender; then BodyTooLarge, BodyTimedOut, ClientDisconnect, or as
+    Before the body is read, raises the refusals of the sender; then BodyTooLarge, BodyTimeout, ClientDisconnect, or as
     `store` does.
     """
     sender = Sender.at(await house.check(token), address)

@@ -20,7 +20,7 @@ from saleroom.bidding.domain.errors import (
 )
 from saleroom.bidding.domain.events import Outcome
 from saleroom.http.schemas import COUNT, GID_PATTERN, INSTANT, MONEY, Schema, Vocabulary, fact
-from saleroom.kernel.errors import Refused
+from saleroom.kernel.errors import Refusal
 
 HASH: Schema = {"pattern": "^[0-9a-f]{64}$"}
 
@@ -107,7 +107,7 @@ _CHANGED: dict[str, Schema] = {
     },
 }
 _HOW_MANY: Schema = {"type": "integer", "minimum": 1, "description": "How many there may be."}
-_FACTS: dict[type[Refused], dict[str, Schema]] = {
+_FACTS: dict[type[Refusal], dict[str, Schema]] = {
     BidTooLow: {"minimumBid": fact(_MEMBERS["minimumBid"])},
     AlreadyLeading: {"minimumBid": fact(_MEMBERS["minimumBid"])},
     BuyNowUnavailable: {"minimumBid": fact(_MEMBERS["minimumBid"])},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saleroom.kernel.errors import Change, ConditionFailed, Conflict, Fact, Forbidden, Refused, Unknown
+from saleroom.kernel.errors import Change, ConditionFailed, Conflict, Fact, Forbidden, Refusal, Unknown
 
 
 class UnknownAuction(Unknown):
@@ -77,7 +77,7 @@ class EndsByItself(Conflict):
     code = "ends_by_itself"
 
 
-class AuctionChanged(Refused):
+class AuctionChanged(Refusal):
     """The auction has changed since you saw it."""
 
     def __init__(

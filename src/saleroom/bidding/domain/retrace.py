@@ -39,7 +39,7 @@ from saleroom.bidding.domain.increments import Ladder, ladder_faults
 from saleroom.bidding.domain.photos import PHOTO_ID, refuse_bad_list
 from saleroom.bidding.domain.reasons import BidReason, reasons
 from saleroom.bidding.domain.selling import Draft
-from saleroom.kernel.errors import Invalid, Refused
+from saleroom.kernel.errors import Invalid, Refusal
 from saleroom.kernel.instants import instant
 from saleroom.kernel.money import LIMIT, STEP, ZERO
 from saleroom.kernel.parties import Party
@@ -114,7 +114,7 @@ def _begun(log: list[Event]) -> Auction:
     draft = Draft(increment=Ladder(first.increment), **{name: getattr(first, name) for name in TERMS})
     try:
         made = selling.create(first.gid, Party(first.author_id, first.author), draft, first.at)
-    except Refused as refusal:
+    except Refusal as refusal:
         raise RuleViolation(0, _refused(refusal)) from None
     _compare(log, 0, [structs.replace(made, seed=first.seed)])
     return begin(0, first)
@@ -124,7 +124,7 @@ def _decide(auction: Auction, log: list[Event], index: int) -> list[Event]:
     """Return the decision of the rules at `index`. Raises RuleViolation if they refuse the request."""
     try:
         made = _decision(auction, log, index)
-    except Refused as refusal:
+    except Refusal as refusal:
         raise RuleViolation(index, _refused(refusal)) from None
     except ArithmeticError:
         raise RuleViolation(index, "its amounts or instants are beyond what the rules can reckon with") from None
@@ -205,17 +205,17 @@ def _unasked(auction: Auction, log: list[Event], index: int, bid: BidPlaced) -> 
     if bid.received_at is None:
         forms = ((None, bid.maximum), (bid.maximum, None), (bid.amount, bid.maximum))
         tries += [partial(bidding.place_bid, auction, bidder, BidRequest(*form), bid.at) for form in forms]
-    said: Refused | list[Event] | None = None
+    said: Refusal | list[Event] | None = None
     for attempt in tries:
         try:
             made = [_without(each, "asked") for each in attempt()]
-        except Refused as refusal:
+        except Refusal as refusal:
             said = said or refusal
             continue
         if made == log[index : index + len(made)]:
             return made
         said = said or made
-    if isinstance(said, Refused):
+    if isinstance(said, Refusal):
         raise said
     return said or []
 
@@ -224,7 +224,7 @@ def _without(event: Event, name: str) -> Event:
     return structs.replace(event, **{name: None}) if hasattr(event, name) else event
 
 
-def _refused(refusal: Refused) -> str:
+def _refused(refusal: Refusal) -> str:
     facts = ", ".join(f"{name.replace('_', ' ')} {_shown(value)}" for name, value in refusal.facts.items())
     return f"the rules refuse it: {refusal}" + (f" ({facts})" if facts else "")
 

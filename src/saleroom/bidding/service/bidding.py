@@ -22,7 +22,7 @@ from saleroom.bidding.service.lookup import known, lock_one
 from saleroom.bidding.service.recording import Step, record, steps
 from saleroom.bidding.service.signing import SigningKey
 from saleroom.bidding.storage import auctions
-from saleroom.kernel.errors import Refused, Unauthenticated
+from saleroom.kernel.errors import Refusal, Unauthenticated
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.kernel.parties import Party
@@ -43,7 +43,7 @@ class BidCommand(Struct, frozen=True):
 
 @ranked(Rank.HOUSE)
 @brief
-def place_bids(tx: Transaction, commands: Sequence[BidCommand], key: SigningKey | None = None) -> list[bytes | Refused]:
+def place_bids(tx: Transaction, commands: Sequence[BidCommand], key: SigningKey | None = None) -> list[bytes | Refusal]:
     """Decide `commands` in order of arrival and return the answer to each: JSON of a `BidAnswer`, or the refusal.
 
     Receipts are signed with `key`; without it the key is read from the database. The number of statements does not
@@ -57,7 +57,7 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand], key: SigningKey 
         tx, ((bidders[d].id, c.once.key) for d, c in zip(digests, commands, strict=True) if c.once and d in bidders)
     )
     key = key or SigningKey()
-    answers: list[bytes | Refused] = []
+    answers: list[bytes | Refusal] = []
     taken: list[Step] = []
     kept: list[AcceptedRequest] = []
     for digest, command in zip(digests, commands, strict=True):
@@ -71,7 +71,7 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand], key: SigningKey 
             auction = known(standing.get(command.gid))
             request = _received(command.request, now)
             made = steps(auction, bidding.place_bid(auction, bidder, request, now))
-        except Refused as refusal:
+        except Refusal as refusal:
             answers.append(refusal)
             continue
         taken += made
@@ -88,7 +88,7 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand], key: SigningKey 
 
 @ranked(Rank.HOUSE)
 @brief
-def dismissed(tx: Transaction, commands: Sequence[BidCommand]) -> list[Refused | None]:
+def dismissed(tx: Transaction, commands: Sequence[BidCommand]) -> list[Refusal | None]:
     """Return the refusal of each bid with a dead token or on an unknown auction, None for others, in two statements."""
     digests = [token_digest(command.token) for command in commands]
     bidders = accounts.parties_by_token(tx, digests, tx.now())

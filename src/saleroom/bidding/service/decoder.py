@@ -19,7 +19,7 @@ import structlog
 from msgspec import Struct
 
 from saleroom.bidding.domain.photos import RATIO_MAX, WIDTHS, is_webp, made_widths
-from saleroom.bidding.service.decoder_process import LENGTH_BYTES, READY, Answer
+from saleroom.bidding.service.decoder_process import LENGTH_BYTES, READY, DecoderAnswer
 from saleroom.bidding.service.renditions import FIELD, TOO_COSTLY, TRUNCATED, Renditions
 from saleroom.kernel.errors import Busy, Fault, Invalid
 
@@ -34,7 +34,7 @@ _ENDED_BY_LIMIT = (-9, -24)
 """SIGKILL and SIGXCPU from the kernel: the house itself kills a process only if it gives up the picture."""
 
 
-class Result(Struct, frozen=True):
+class ProcessResult(Struct, frozen=True):
     """The end of a process: its exit code, whether it began to decode, and its output after that."""
 
     code: int
@@ -66,7 +66,7 @@ class Decoder:
             process.end()
         self._thread.shutdown(cancel_futures=True)
 
-    async def _run(self, data: bytes) -> Result:
+    async def _run(self, data: bytes) -> ProcessResult:
         if self._is_closed:
             raise Busy
         process = _Process()
@@ -93,11 +93,11 @@ class _Process:
         self._process: subprocess.Popen[bytes] | None = None
         self._is_over = False
 
-    def run(self, data: bytes) -> Result:
+    def run(self, data: bytes) -> ProcessResult:
         """Start it and return its answer. Call it in a thread."""
         with self._lock:
             if self._is_over:
-                return Result(0, is_ready=False, answer=b"")
+                return ProcessResult(0, is_ready=False, answer=b"")
             # It gets no settings and no environment, as both may hold passwords of databases and brokers.
             process = self._process = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-B", "-c", _PROGRAM, *sys.path],
@@ -118,9 +118,9 @@ class _Process:
             answer = _read(process.stdout)
             if len(answer) > ANSWER_BYTES_MAX:
                 process.kill()
-                return Result(0, is_ready, answer=b"")
+                return ProcessResult(0, is_ready, answer=b"")
             # Its standard input stays open until here, as the process ends when it is closed.
-            return Result(process.wait(), is_ready, answer)
+            return ProcessResult(process.wait(), is_ready, answer)
 
     def end(self) -> None:
         """Kill it. This may be called in any thread, and more than once."""
@@ -146,7 +146,7 @@ def _read(pipe: IO[bytes]) -> bytes:
     return b"".join(pieces)
 
 
-def _made(result: Result) -> Renditions:
+def _made(result: ProcessResult) -> Renditions:
     """Return the renditions in the answer. Raises Invalid, or Busy if the process did not start."""
     if not result.is_ready:
         log.error("the process that decodes pictures does not start", code=result.code)
@@ -155,9 +155,9 @@ def _made(result: Result) -> Renditions:
         log.warning("a picture took too much to decode", code=result.code)
         raise Invalid({FIELD: [TOO_COSTLY]})
     try:
-        answer = msgspec.msgpack.decode(result.answer, type=Answer)
+        answer = msgspec.msgpack.decode(result.answer, type=DecoderAnswer)
     except msgspec.DecodeError:
-        answer = Answer()
+        answer = DecoderAnswer()
     if answer.fault is not None:
         raise Invalid({FIELD: [Fault(answer.fault.code, answer.fault.message, **answer.fault.facts)]})
     if answer.made is None or not _is_whole(answer.made):

@@ -40,7 +40,7 @@ class FaultRecord(Struct, frozen=True):
     facts: dict[str, Any]
 
 
-class Answer(Struct, frozen=True):
+class DecoderAnswer(Struct, frozen=True):
     """The answer for a picture: `made`, or `fault`."""
 
     made: Renditions | None = None
@@ -60,12 +60,12 @@ def main() -> None:
     os._exit(0)
 
 
-def _answer(data: bytes) -> Answer:
+def _answer(data: bytes) -> DecoderAnswer:
     try:
-        return Answer(made=make(data))
+        return DecoderAnswer(made=make(data))
     except Invalid as invalid:
         fault = invalid.faults[FIELD][0]
-        return Answer(fault=FaultRecord(fault.code, fault.message, fault.facts))
+        return DecoderAnswer(fault=FaultRecord(fault.code, fault.message, fault.facts))
 
 
 def _limit() -> None:

@@ -10,7 +10,7 @@ from itertools import islice
 from saleroom.bidding.service.bidding import BidCommand, dismissed, place_bids
 from saleroom.bidding.service.signing import SigningKey
 from saleroom.kernel.errors import Busy
-from saleroom.storage.batching import Batches, Waiting
+from saleroom.storage.batching import Batches, OpenQuestion
 from saleroom.storage.database import Database
 from saleroom.storage.turns import begin_for_all
 
@@ -39,7 +39,7 @@ class Desk:
         """Receipts are signed with `key`, or without it with the newest key in the database."""
         self._database = database
         self._key = key or SigningKey()
-        self._waiting: dict[str, deque[Waiting[BidCommand, bytes]]] = {}
+        self._waiting: dict[str, deque[OpenQuestion[BidCommand, bytes]]] = {}
         """By auction, in the order of their turns."""
         self._count = 0
         self._by_token: Counter[str] = Counter()
@@ -106,9 +106,9 @@ class Desk:
         if refusal is not None and not answer.done():
             answer.set_exception(refusal)
 
-    def _take(self) -> list[Waiting[BidCommand, bytes]]:
+    def _take(self) -> list[OpenQuestion[BidCommand, bytes]]:
         """Take up to `BATCH_MAX` bids: one of each auction in turn, and again."""
-        batch: list[Waiting[BidCommand, bytes]] = []
+        batch: list[OpenQuestion[BidCommand, bytes]] = []
         while self._waiting and len(batch) < BATCH_MAX:
             gid = next(iter(self._waiting))
             line = self._waiting.pop(gid)

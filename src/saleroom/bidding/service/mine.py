@@ -14,13 +14,13 @@ from saleroom.bidding.domain.views import AuctionView, auction_view
 from saleroom.bidding.service import photos
 from saleroom.bidding.service.reading import Standing, standing
 from saleroom.bidding.storage import auctions, mine, watches
-from saleroom.bidding.storage.mine import Place
+from saleroom.bidding.storage.mine import RankMark
 from saleroom.storage.database import Transaction
 
 LIVE = (Status.OPEN, Status.SCHEDULED)
 OVER = (Status.CLOSED, Status.CANCELLED)
 
-Source = Callable[[Transaction, int, Sequence[Status], int, Place | None], tuple[list[Auction], Place | None]]
+Source = Callable[[Transaction, int, Sequence[Status], int, RankMark | None], tuple[list[Auction], RankMark | None]]
 
 
 class MyLot(Struct, frozen=True):
@@ -36,15 +36,19 @@ class MyLots(Struct, frozen=True):
     """A page of the user's lots, and the place after which the next page begins."""
 
     rows: list[MyLot]
-    next: Place | int | None
+    next: RankMark | int | None
 
 
-def bidding(tx: Transaction, token: str | None, statuses: Sequence[Status], limit: int, after: Place | None) -> MyLots:
+def bidding(
+    tx: Transaction, token: str | None, statuses: Sequence[Status], limit: int, after: RankMark | None
+) -> MyLots:
     """Return a page of the auctions on which the holder of `token` has bid. Raises Unauthenticated."""
     return _dealings(tx, token, mine.bid_on, statuses, limit, after)
 
 
-def selling(tx: Transaction, token: str | None, statuses: Sequence[Status], limit: int, after: Place | None) -> MyLots:
+def selling(
+    tx: Transaction, token: str | None, statuses: Sequence[Status], limit: int, after: RankMark | None
+) -> MyLots:
     """Return a page of the auctions that the holder of `token` offers. Raises Unauthenticated."""
     return _dealings(tx, token, mine.offered, statuses, limit, after)
 
@@ -64,14 +68,14 @@ def count_outbid(tx: Transaction, token: str | None) -> int:
 
 
 def _dealings(
-    tx: Transaction, token: str | None, stored: Source, statuses: Sequence[Status], limit: int, after: Place | None
+    tx: Transaction, token: str | None, stored: Source, statuses: Sequence[Status], limit: int, after: RankMark | None
 ) -> MyLots:
     viewer = authenticate(tx, token)
     found, place = stored(tx, viewer.id, statuses, limit, after)
     return _shown(tx, found, viewer.id, place)
 
 
-def _shown(tx: Transaction, found: Sequence[Auction], user_id: int, place: Place | int | None) -> MyLots:
+def _shown(tx: Transaction, found: Sequence[Auction], user_id: int, place: RankMark | int | None) -> MyLots:
     covers = photos.covers(tx, [one.gid for one in found])
     bid_on = mine.has_bid_on(tx, user_id, [one.id for one in found])
     rows = [_dealing(one, user_id, covers.get(one.gid), has_bid=one.id in bid_on) for one in found]

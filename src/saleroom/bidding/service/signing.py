@@ -20,7 +20,7 @@ from saleroom.bidding.domain.receipts import ALGORITHM, TYPE, Header
 from saleroom.bidding.storage import signing_keys
 from saleroom.bidding.storage.signing_keys import KeyRow
 from saleroom.kernel.chain import canonical
-from saleroom.kernel.errors import Refused
+from saleroom.kernel.errors import Refusal
 from saleroom.storage.database import Transaction
 
 
@@ -50,11 +50,11 @@ class SigningKey:
         self._signer = signer
 
     def signer(self, tx: Transaction) -> Signer:
-        """Return the signer; the database is asked once. Raises Refused if there is no key."""
+        """Return the signer; the database is asked once. Raises Refusal if there is no key."""
         if self._signer is None:
             row = next((row for row in signing_keys.all_keys(tx) if row.private is not None), None)
             if row is None or row.private is None:
-                raise Refused("no key to sign receipts with: give the file that has it as the setting signing_key_file")
+                raise Refusal("no key to sign receipts with: give the file that has it as the setting signing_key_file")
             self._signer = Signer(Ed25519PrivateKey.from_private_bytes(_raw(row.private)))
         return self._signer
 
@@ -62,7 +62,7 @@ class SigningKey:
 def from_file(file: Path) -> Signer:
     """Return the signer with the key in `file`; without a file it makes a key.
 
-    Raises Refused if the file cannot be read or written, or holds no such key.
+    Raises Refusal if the file cannot be read or written, or holds no such key.
     """
     return Signer(_read(file) if file.exists() else _made(file))
 
@@ -95,11 +95,11 @@ def _read(file: Path) -> Ed25519PrivateKey:
     try:
         key = serialization.load_pem_private_key(file.read_bytes(), password=None)
     except OSError as error:
-        raise Refused(f"cannot read signing_key_file {file}: {error.strerror}") from error
+        raise Refusal(f"cannot read signing_key_file {file}: {error.strerror}") from error
     except (ValueError, TypeError):
         key = None
     if not isinstance(key, Ed25519PrivateKey):
-        raise Refused(
+        raise Refusal(
             f"signing_key_file {file} has no Ed25519 key in PEM without a password; remove it to have one made"
         )
     return key
@@ -114,7 +114,7 @@ def _made(file: Path) -> Ed25519PrivateKey:
             out.flush()
             os.fsync(out.fileno())
     except OSError as error:
-        raise Refused(f"cannot write signing_key_file {file}: {error.strerror}") from error
+        raise Refusal(f"cannot write signing_key_file {file}: {error.strerror}") from error
     return key
 
 
@@ -130,4 +130,4 @@ def _raw(text: str) -> bytes:
     try:
         return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except (binascii.Error, ValueError) as error:
-        raise Refused("the key to sign receipts with is damaged") from error
+        raise Refusal("the key to sign receipts with is damaged") from error

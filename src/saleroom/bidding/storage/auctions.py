@@ -19,7 +19,7 @@ from saleroom.bidding.storage.tables import RUNNING, auctions, events
 from saleroom.kernel.chain import Chain
 from saleroom.kernel.parties import Party
 from saleroom.storage import bulk
-from saleroom.storage.bulk import Lookup, among
+from saleroom.storage.bulk import BulkLookup, among
 from saleroom.storage.cache import CacheKey
 from saleroom.storage.database import Note, Transaction
 
@@ -36,10 +36,10 @@ OVER_RANK = 1 << 62
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
-PLACE = (auctions.c.id, auctions.c.position, auctions.c.head, auctions.c.hidden)
+CHAIN_MARK = (auctions.c.id, auctions.c.position, auctions.c.head, auctions.c.hidden)
 """The position and chain of an auction: a cached auction is current if these are equal."""
-Place = tuple[int, int, str, str]
-"""The values of `PLACE`."""
+ChainMark = tuple[int, int, str, str]
+"""The values of `CHAIN_MARK`."""
 
 _encode = msgspec.json.Encoder().encode
 _decode_tiers = msgspec.json.Decoder(tuple[Tier, ...]).decode
@@ -176,18 +176,18 @@ def public_json(tx: Transaction, auction: Auction) -> bytes:
     return shown
 
 
-def at_places(tx: Transaction, places: Sequence[Place]) -> list[Auction]:
-    """Return the auctions at `places` (`PLACE`), which a statement of this transaction has just read, in their order."""
-    found = {auction.id: auction for auction in _resolve(tx, places)}
-    return [found[number] for number, *_ in places]
+def at_marks(tx: Transaction, marks: Sequence[ChainMark]) -> list[Auction]:
+    """Return the auctions at `marks` (`CHAIN_MARK`), which a statement of this transaction has just read, in their order."""
+    found = {auction.id: auction for auction in _resolve(tx, marks)}
+    return [found[number] for number, *_ in marks]
 
 
-def _resolve(tx: Transaction, places: Iterable[Place]) -> list[Auction]:
-    """Return the auctions at these places: from the cache, and the others from their rows."""
+def _resolve(tx: Transaction, marks: Iterable[ChainMark]) -> list[Auction]:
+    """Return the auctions at these marks: from the cache, and the others from their rows."""
     found = []
     news = []
     cached = tx.cache[AUCTIONS].get
-    for number, position, head, hidden in places:
+    for number, position, head, hidden in marks:
         known = cached(number)
         if known is not None and (position, head, hidden) == (known.position, known.chain.head, known.chain.hidden):
             found.append(known)
@@ -286,9 +286,11 @@ _ROWS = (
     # `saleroom verify --database` reports a log that lacks its last event.
     .outerjoin(events, and_(events.c.auction_id == auctions.c.id, events.c.position == auctions.c.position))
 )
-_PLACES = select(*PLACE)
-_BY_GID = Lookup(_PLACES, auctions.c.gid)
-_BY_ID = Lookup(_PLACES, auctions.c.id)
-_LOCK = Lookup(_PLACES, auctions.c.gid, _locking)
-_LOCK_DUE = Lookup(_PLACES.where(auctions.c.due_at <= bindparam("now")), auctions.c.id, _locking)
-_LOCK_LIVE = Lookup(_PLACES.where(auctions.c.status.in_([Status.SCHEDULED, Status.OPEN])), auctions.c.id, _locking)
+_CHAIN_MARKS = select(*CHAIN_MARK)
+_BY_GID = BulkLookup(_CHAIN_MARKS, auctions.c.gid)
+_BY_ID = BulkLookup(_CHAIN_MARKS, auctions.c.id)
+_LOCK = BulkLookup(_CHAIN_MARKS, auctions.c.gid, _locking)
+_LOCK_DUE = BulkLookup(_CHAIN_MARKS.where(auctions.c.due_at <= bindparam("now")), auctions.c.id, _locking)
+_LOCK_LIVE = BulkLookup(
+    _CHAIN_MARKS.where(auctions.c.status.in_([Status.SCHEDULED, Status.OPEN])), auctions.c.id, _locking
+)

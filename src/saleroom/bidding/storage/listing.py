@@ -33,7 +33,7 @@ from sqlalchemy import (
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.storage import search_index
-from saleroom.bidding.storage.auctions import NO_END_RANK, PLACE, at_places
+from saleroom.bidding.storage.auctions import CHAIN_MARK, NO_END_RANK, at_marks
 from saleroom.bidding.storage.tables import auctions, events
 from saleroom.kernel.folding import words
 from saleroom.storage.database import Transaction
@@ -103,7 +103,7 @@ def page(
     if len(rows) > limit:
         final = rows[limit - 1]
         mark = Mark(str(final.list_key), final.id, str(final.list_horizon))
-    return at_places(tx, [row[: len(PLACE)] for row in rows[:limit]]), mark
+    return at_marks(tx, [row[: len(CHAIN_MARK)] for row in rows[:limit]]), mark
 
 
 def count(tx: Transaction, which: Filter, limit: int) -> int:
@@ -122,7 +122,7 @@ def _parts(
 ) -> tuple[ColumnElement[str], list[Select[Any]]]:
     """Return the horizon, and queries that have each auction after the mark once, with its `list_key`."""
     key, horizon = _now(tx, sort)
-    present = select(*PLACE, key.label("list_key")).where(*conditions)
+    present = select(*CHAIN_MARK, key.label("list_key")).where(*conditions)
     if after is None:
         return horizon, [present]
     _check_horizon(tx, after.horizon)
@@ -134,7 +134,7 @@ def _parts(
     # Unchanged auctions keep their place. For the others the log is read, once for each auction: if this were not
     # materialized, it would be read again for every use of the key.
     changed = _changed(tx, after.horizon)
-    then = select(*PLACE, _then(tx, sort, after.horizon).label("list_key"))
+    then = select(*CHAIN_MARK, _then(tx, sort, after.horizon).label("list_key"))
     moved = then.where(changed, *conditions).cte("moved").prefix_with("MATERIALIZED")
     stood = tuple_(moved.c.list_key, moved.c.id) > last
     return horizon, [present.where(~changed, tuple_(key, auctions.c.id) > last), select(moved).where(stood)]

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from sqlalchemy import BigInteger, ColumnElement, and_, case, func, literal, select, tuple_
 
 from saleroom.bidding.domain.auction import Auction, Status
-from saleroom.bidding.storage.auctions import PLACE, at_places
+from saleroom.bidding.storage.auctions import CHAIN_MARK, at_marks
 from saleroom.bidding.storage.listing import NUMBER_MAX
 from saleroom.bidding.storage.tables import auctions, bids
 from saleroom.storage.database import Transaction
@@ -17,7 +17,7 @@ from saleroom.storage.database import Transaction
 _WHOLE = Meta(ge=0, le=NUMBER_MAX)
 
 
-class Place(Struct, frozen=True, array_like=True):
+class RankMark(Struct, frozen=True, array_like=True):
     """The end of a page: whether the reader leads in its last auction, the rank of the end, and the store's number."""
 
     leads: Annotated[int, _WHOLE]
@@ -26,8 +26,8 @@ class Place(Struct, frozen=True, array_like=True):
 
 
 def bid_on(
-    tx: Transaction, user_id: int, statuses: Sequence[Status], limit: int, after: Place | None
-) -> tuple[list[Auction], Place | None]:
+    tx: Transaction, user_id: int, statuses: Sequence[Status], limit: int, after: RankMark | None
+) -> tuple[list[Auction], RankMark | None]:
     """Return up to `limit` auctions on which the user has bid: first those that others lead, then by end.
 
     Running auctions come by their end, soonest first; those that are over, latest first. Also return the place after which
@@ -53,8 +53,8 @@ def has_bid_on(tx: Transaction, user_id: int, auction_ids: Collection[int]) -> s
 
 
 def offered(
-    tx: Transaction, user_id: int, statuses: Sequence[Status], limit: int, after: Place | None
-) -> tuple[list[Auction], Place | None]:
+    tx: Transaction, user_id: int, statuses: Sequence[Status], limit: int, after: RankMark | None
+) -> tuple[list[Auction], RankMark | None]:
     """Return up to `limit` auctions that the user offers, in the same order, and the place as above."""
     which = [auctions.c.author_id == user_id, auctions.c.status.in_(statuses)]
     return _page(tx, which, literal(0, BigInteger()), limit, after)
@@ -65,10 +65,10 @@ def _page(
     which: Sequence[ColumnElement[bool]],
     leads: ColumnElement[int],
     limit: int,
-    after: Place | None,
-) -> tuple[list[Auction], Place | None]:
+    after: RankMark | None,
+) -> tuple[list[Auction], RankMark | None]:
     key = (leads, auctions.c.ending_rank, auctions.c.id)
-    statement = select(*PLACE, leads.label("leads"), auctions.c.ending_rank).where(*which)
+    statement = select(*CHAIN_MARK, leads.label("leads"), auctions.c.ending_rank).where(*which)
     if after is not None:
         last = (literal(number, BigInteger()) for number in (after.leads, after.rank, after.id))
         statement = statement.where(tuple_(*key) > tuple_(*last))
@@ -76,5 +76,5 @@ def _page(
     place = None
     if len(rows) > limit:
         final = rows[limit - 1]
-        place = Place(final.leads, final.ending_rank, final.id)
-    return at_places(tx, [row[: len(PLACE)] for row in rows[:limit]]), place
+        place = RankMark(final.leads, final.ending_rank, final.id)
+    return at_marks(tx, [row[: len(CHAIN_MARK)] for row in rows[:limit]]), place

@@ -24,7 +24,7 @@ class PhotoFile(Struct, frozen=True):
     data: bytes
 
 
-class Kept(Struct, frozen=True):
+class OwnPhoto(Struct, frozen=True):
     """A photo as its owner has it: its number in the store, and the number of the auction that it is on, if any."""
 
     id: int
@@ -67,11 +67,11 @@ def file(tx: Transaction, photo_id: str, width: int) -> PhotoFile | None:
     return None if row is None else PhotoFile(row.digest, row.bytes)
 
 
-def of_owner(tx: Transaction, owner_id: int, ids: Collection[str], *, lock: bool = False) -> dict[str, Kept]:
+def of_owner(tx: Transaction, owner_id: int, ids: Collection[str], *, lock: bool = False) -> dict[str, OwnPhoto]:
     """Return those photos of `ids` that are this user's, by id; with `lock` they are locked until the transaction ends."""
     asked = select(photos).where(among(tx, photos.c.gid, ids), photos.c.owner_id == owner_id).order_by(photos.c.id)
     rows = tx.execute(asked.with_for_update() if lock else asked)
-    return {row.gid: Kept(row.id, _photo(row), row.auction_id) for row in rows}
+    return {row.gid: OwnPhoto(row.id, _photo(row), row.auction_id) for row in rows}
 
 
 def of_auction(tx: Transaction, auction_id: int) -> list[Photo]:
@@ -101,7 +101,7 @@ def covers(tx: Transaction, gids: Collection[str]) -> dict[str, Photo]:
     return {row.lot: _photo(row) for row in tx.execute(first)}
 
 
-def place(tx: Transaction, auction_id: int, kept: Sequence[Kept], now: datetime) -> None:
+def place(tx: Transaction, auction_id: int, kept: Sequence[OwnPhoto], now: datetime) -> None:
     """Put exactly these photos on an auction, in this order; the others of it are on no lot from `now` on."""
     nowhere = {"auction_id": None, "place": None, "unplaced_at": now}
     tx.execute(update(photos).where(photos.c.auction_id == auction_id).values(nowhere))

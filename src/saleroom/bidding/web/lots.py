@@ -26,7 +26,7 @@ from saleroom.http.endpoints import digest
 from saleroom.http.forgery import forgery_token
 from saleroom.http.problems import headers_of, status_of
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Fault, Invalid, Refused, Unauthenticated
+from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
 from saleroom.kernel.identifiers import GID, IdempotencyKey
 from saleroom.kernel.instants import instant
 from saleroom.kernel.money import ZERO, parse_money
@@ -110,7 +110,7 @@ class LotPages:
             assert proposal is not None, "only a confirmed bid is refused like this"
             said = self._site.language(request).gettext(_NOT_BOUGHT if buy else _NOT_BID)
             return await self._again(request, proposal, Precondition(version=changed.seen), said)
-        except Refused as refused:
+        except Refusal as refused:
             return await self._refused(request, refused)
 
     async def _check(self, request: Request, sent: dict[str, str], *, buy: bool) -> Response:
@@ -131,7 +131,7 @@ class LotPages:
         return await self._page(request, proposal=proposal, since=seen.version, message=message, part=part, status=409)
 
     async def _place(self, request: Request, token: str, proposal: Proposal, seen: Precondition) -> bytes:
-        """Place the confirmed bid, if the lot is still as its bidder saw it. Raises Refused."""
+        """Place the confirmed bid, if the lot is still as its bidder saw it. Raises Refusal."""
         gid, services = lot_gid(request), self._services
         bid = BidRequest(proposal.amount, proposal.maximum, received_at=services.database.clock_now(), seen=seen)
         said = {
@@ -154,7 +154,7 @@ class LotPages:
         answer = msgspec.json.decode(body, type=BidAnswer)
         return await self._page(request, answer=answer, part="parts/lot_answer.html")
 
-    async def _refused(self, request: Request, refused: Refused) -> Response:
+    async def _refused(self, request: Request, refused: Refusal) -> Response:
         """Show the bid box again, with the reason. Raises a refusal that is not about the bid."""
         if isinstance(refused, Unauthenticated):
             return to_log_in(request)

@@ -13,7 +13,7 @@ from saleroom.bidding.api.lists import DEALINGS, WATCHED
 from saleroom.bidding.service import lot, mine
 from saleroom.bidding.service.mine import LIVE, OVER, MyLots
 from saleroom.bidding.services import BiddingServices
-from saleroom.bidding.storage.mine import Place
+from saleroom.bidding.storage.mine import RankMark
 from saleroom.bidding.web.lots import lot_gid
 from saleroom.http.cursors import CursorKind, CursorText
 from saleroom.http.requests import session_token
@@ -98,7 +98,7 @@ class MinePages:
         return found
 
 
-def _bidding(tx: Transaction, token: str | None, now: Place | None, over: Place | None) -> Lists:
+def _bidding(tx: Transaction, token: str | None, now: RankMark | None, over: RankMark | None) -> Lists:
     return {
         "outbid": mine.count_outbid(tx, token),
         "now": mine.bidding(tx, token, LIVE, ROWS, now),
@@ -106,7 +106,7 @@ def _bidding(tx: Transaction, token: str | None, now: Place | None, over: Place 
     }
 
 
-def _selling(tx: Transaction, token: str | None, now: Place | None, over: Place | None) -> Lists:
+def _selling(tx: Transaction, token: str | None, now: RankMark | None, over: RankMark | None) -> Lists:
     return {
         "now": mine.selling(tx, token, LIVE, ROWS, now),
         "over": mine.selling(tx, token, OVER, ROWS, over),

@@ -33,9 +33,9 @@ from saleroom.bidding.web.lot_form import FormValues, LotForm
 from saleroom.bidding.web.lots import lot_gid
 from saleroom.http.endpoints import digest
 from saleroom.http.forgery import OF_ANOTHER_SESSION
-from saleroom.http.problems import ForgeryRefused
+from saleroom.http.problems import ForgeryRefusal
 from saleroom.http.requests import client_address, session_token
-from saleroom.kernel.errors import Fault, Invalid, Refused, Unauthenticated
+from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
 from saleroom.kernel.identifiers import GID, IdempotencyKey
 from saleroom.kernel.instants import instant
 from saleroom.site.language import N_, Language, TranslatedFault
@@ -70,7 +70,7 @@ class Feedback(Struct, frozen=True, kw_only=True):
     `elsewhere`: the refusal belongs to another form on the page, which shows it.
     """
 
-    refused: Refused | None = None
+    refused: Refusal | None = None
     bad_photos: Sequence[str] = ()
     elsewhere: bool = False
 
@@ -119,7 +119,7 @@ class SellingPages:
         try:
             seen = Precondition(version=lot_form.version_of(sent.get("version")))
             await self._services.tokens.write(auctions.cancel, session_token(request) or "", gid, seen)
-        except Refused as refused:
+        except Refusal as refused:
             return await self._manage(request, refused)
         return go_to(f"/lots/{gid}")
 
@@ -132,11 +132,11 @@ class SellingPages:
             # The page has named the winner and the price. Both hold for this state only.
             seen = Precondition(version=version, tags=frozenset({f"{version}-{sent.get('head', '')}"}) if now else None)
             await self._services.tokens.write(auctions.close, session_token(request) or "", gid, ends_at, None, seen)
-        except Refused as refused:
+        except Refusal as refused:
             return await self._manage(request, refused, sent.get("endsAt", ""))
         return go_to(f"/lots/{gid}")
 
-    async def _manage(self, request: Request, refused: Refused | None = None, announced: str = "") -> Response:
+    async def _manage(self, request: Request, refused: Refusal | None = None, announced: str = "") -> Response:
         """Return the seller's own lot, with the actions that are possible, and with the latest refusal (`refused`)."""
         gid, language = lot_gid(request), self._site.language(request)
         if isinstance(refused, AuctionChanged):
@@ -172,7 +172,7 @@ class SellingPages:
         if OF_ANOTHER_SESSION in request.scope:
             # The form is shown. Nothing is stored or published before it is sent again.
             if sent.files:
-                raise ForgeryRefused
+                raise ForgeryRefusal
             sent = structs.replace(sent, do="preview" if sent.do == "publish" else sent.do)
         stored, bad = await self._stored(request, sent)
         form = lot_form.with_photos(sent.form, [photo.id for photo in stored])
@@ -189,7 +189,7 @@ class SellingPages:
             # This answer names the changes, so the seller has seen them when the form comes again.
             form = lot_form.at_version(form, offer.view.version)
             return await self._form(request, form, Feedback(refused=told), gid=gid, offer=offer)
-        except Refused as refused:
+        except Refusal as refused:
             if offer is not None and not isinstance(refused, Invalid):
                 return await self._manage(request, refused)
             return await self._form(request, form, Feedback(refused=refused), gid=gid, offer=offer)
@@ -213,7 +213,7 @@ class SellingPages:
         form: LotForm,
         values: FormValues,
         offer: Offer | None,
-        refused: Refused | None = None,
+        refused: Refusal | None = None,
     ) -> Response:
         if offer is None:
             draft = Draft(**values.values)
@@ -310,7 +310,7 @@ class SellingPages:
                 # One byte more than allowed is enough to refuse a file.
                 data = await file.read(self._services.photos.bytes_max + 1)
                 found.append(await uploads.store(request, self._services.photos, token, sent.sender, data))
-            except Refused as refused:
+            except Refusal as refused:
                 why = self._site.words.field_faults(language, refused).get("photo")
                 bad.append(Markup("{}: {}").format(name, why or self._site.words.refusal(language, refused)))
         return found, bad
@@ -383,11 +383,11 @@ def _pictures(tx: Transaction, token: str | None, ids: Sequence[str]) -> list[Ph
     return [] if token is None else photos.own(tx, token, ids)
 
 
-def _managed(tx: Transaction, token: str | None, gid: str) -> tuple[Offer, Refused | None]:
+def _managed(tx: Transaction, token: str | None, gid: str) -> tuple[Offer, Refusal | None]:
     """Return the seller's own lot, and the refusal that prevents a change, if any."""
     offer = selling.offered(tx, token, gid)
     try:
         selling.refuse_unless_amendable(tx, token, gid)
-    except Refused as refused:
+    except Refusal as refused:
         return offer, refused
     return offer, None

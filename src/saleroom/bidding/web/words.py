@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from saleroom.bidding.domain.errors import AuctionChanged
 from saleroom.bidding.domain.events import SoftClose
-from saleroom.kernel.errors import Refused
+from saleroom.kernel.errors import Refusal
 from saleroom.site.language import N_, Language
 from saleroom.site.words import NOT_FROM_A_PAGE, Words, sentence
 
@@ -121,7 +121,7 @@ CHANGES: Mapping[str, tuple[str, ...]] = {
 """The sentences about a change of the terms or photos, by the member that has changed."""
 
 
-def changes(language: Language, refused: Refused | None) -> list[str]:
+def changes(language: Language, refused: Refusal | None) -> list[str]:
     """Return a sentence, as markup, for each change to a lot since the reader saw it."""
     found = refused.facts.get("changes") if isinstance(refused, AuctionChanged) else ()
     assert isinstance(found, tuple), "this fact is always a tuple"

@@ -10,7 +10,7 @@ from random import Random
 
 import structlog
 
-from saleroom.tools.demo.client import DemoClient, Refusal
+from saleroom.tools.demo.client import DemoClient, HouseRefusal
 from saleroom.tools.demo.market import Lot, Market
 from saleroom.tools.errors import ToolError
 
@@ -80,7 +80,7 @@ class DemoBidder:
         """The share of its worth at which the maximum on a lot was set, by gid."""
 
     async def run(self) -> None:
-        """Look at the market, bid and wait, without end. Raises Refusal for a refusal that no bidder should get."""
+        """Look at the market, bid and wait, without end. Raises HouseRefusal for a refusal that no bidder should get."""
         while True:
             await asyncio.sleep(self._chance.expovariate(1 / _PAUSES[self._temperament]) / self._speed)
             wanted = [(lot, limit) for lot in self._market.lots.values() if (limit := self._limit(lot)) is not None]
@@ -90,7 +90,7 @@ class DemoBidder:
             [(lot, limit)] = self._chance.choices(wanted, weights)
             try:
                 await self._bid(lot, limit)
-            except Refusal as refusal:
+            except HouseRefusal as refusal:
                 if refusal.code not in _PASSING:
                     raise
             except ToolError as error:

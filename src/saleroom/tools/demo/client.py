@@ -12,7 +12,7 @@ import msgspec
 
 from saleroom.tools.clock import HouseClock
 from saleroom.tools.errors import NoAnswer, ToolError
-from saleroom.tools.event_stream import Comment, Parser
+from saleroom.tools.event_stream import Comment, EventStreamParser
 from saleroom.tools.http_client import HttpClient
 
 REQUEST_SECONDS_MAX = 30.0
@@ -22,7 +22,7 @@ PAUSE_SECONDS_MAX = 2.0
 RECONNECT_SECONDS = 0.5
 
 
-class Refusal(ToolError):
+class HouseRefusal(ToolError):
     """The house refused a request, for a reason that `code` names."""
 
     def __init__(self, status: int, code: str, text: str) -> None:
@@ -56,7 +56,7 @@ class DemoClient:
     async def ask(self, method: str, path: str, token: str | None = None, body: Any = None) -> Any:
         """Return the JSON of the answer, None if it is empty. `body` is sent as JSON, or if it is bytes, as a WebP picture.
 
-        Raises Refusal, or ToolError if there is no answer.
+        Raises HouseRefusal, or ToolError if there is no answer.
         """
         try:
             answer = await self._http.ask(method, path, token, body)
@@ -68,7 +68,7 @@ class DemoClient:
         except NoAnswer as error:
             raise ToolError(f"{method} {path}: no answer ({error})") from None
         if answer.status >= 400:
-            raise Refusal(answer.status, _code(answer.body), answer.body[:300].decode(errors="replace"))
+            raise HouseRefusal(answer.status, _code(answer.body), answer.body[:300].decode(errors="replace"))
         return msgspec.json.decode(answer.body) if answer.body else None
 
     async def enter(self, name: str, password: str) -> str:
@@ -83,7 +83,7 @@ class DemoClient:
         while True:
             with suppress(NoAnswer):
                 async with self._http.open("GET", f"/events?after={last}", endless=True) as response:
-                    async for items in response.events(Parser()):
+                    async for items in response.events(EventStreamParser()):
                         for item in items:
                             if isinstance(item, Comment):
                                 if self._clock.hear(item.text):

@@ -15,7 +15,7 @@ from rich.markup import escape
 from saleroom.kernel.terminal import plain
 from saleroom.tools.demo.bidders import PEOPLE, DemoBidder
 from saleroom.tools.demo.catalogue import pieces
-from saleroom.tools.demo.client import DemoClient, Refusal
+from saleroom.tools.demo.client import DemoClient, HouseRefusal
 from saleroom.tools.demo.market import Lot, LotResult, Market
 from saleroom.tools.demo.sale import SELLERS, DemoSale
 from saleroom.tools.demo.server import served
@@ -197,7 +197,7 @@ class _Demo:
         bid = {"maximum": f"{max(high, lot.minimum)}"} if generous else {"amount": f"{lot.minimum}"}
         try:
             await client.ask("POST", f"/auctions/{lot.gid}/bids", token, bid)
-        except Refusal as refusal:
+        except HouseRefusal as refusal:
             if refusal.code not in ("bid_too_low", "auction_closed"):
                 raise
 

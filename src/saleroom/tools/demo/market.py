@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from saleroom.tools.demo.client import DemoClient, Refusal
+from saleroom.tools.demo.client import DemoClient, HouseRefusal
 
 
 @dataclass
@@ -123,7 +123,7 @@ class Market:
         """Read a lot whose terms have changed."""
         try:
             await self.add(lot.gid, lot.estimate, ready=lot.ready)
-        except Refusal:
+        except HouseRefusal:
             self.lots.pop(lot.gid, None)
 
 

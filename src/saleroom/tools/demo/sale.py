@@ -13,14 +13,14 @@ from typing import Any
 
 from saleroom.tools.demo.bidders import tidy
 from saleroom.tools.demo.catalogue import VIEWS, Piece
-from saleroom.tools.demo.client import DemoClient, Refusal
+from saleroom.tools.demo.client import DemoClient, HouseRefusal
 from saleroom.tools.demo.market import Market
 
 SELLERS = ("atelier.nord", "castellan", "hollerbach")
 FIRST_SECONDS, EVERY_SECONDS = 45.0, 60.0
 """When the first lot closes, and the time between two closes."""
 AFTER_ALL = 0.0
-"""As the end in Terms: to close after all other lots."""
+"""As the end in `PieceTerms`: to close after all other lots."""
 SOFT_SECONDS, SOFT_SECONDS_MAX = 15, 90
 """The soft close, and how far it can move an end."""
 AT_ONCE = 3
@@ -29,7 +29,7 @@ COMPLETE = 2
 
 
 @dataclass(frozen=True)
-class Terms:
+class PieceTerms:
     """The terms of a lot. It opens and ends in so many seconds; None stands for at once, and for never by itself."""
 
     opens: float | None = None
@@ -38,18 +38,18 @@ class Terms:
     buy_now: bool = False
 
 
-def terms_of(number: int, lots: int) -> Terms:
+def terms_of(number: int, lots: int) -> PieceTerms:
     """Return the terms of one of the first `lots`: most close one after the other, some are special."""
     special = {
-        lots - 1: Terms(ends=86_400.0),
-        lots - 2: Terms(),
-        lots - 3: Terms(opens=80.0, ends=1800.0),
-        lots - 4: Terms(ends=7200.0, buy_now=True),
-        lots - 5: Terms(opens=200.0, ends=2400.0),
+        lots - 1: PieceTerms(ends=86_400.0),
+        lots - 2: PieceTerms(),
+        lots - 3: PieceTerms(opens=80.0, ends=1800.0),
+        lots - 4: PieceTerms(ends=7200.0, buy_now=True),
+        lots - 5: PieceTerms(opens=200.0, ends=2400.0),
     }
     if lots > 2 * len(special) and number in special:
         return special[number]
-    return Terms(ends=FIRST_SECONDS + EVERY_SECONDS * number, reserve=number % 3 == 1, buy_now=number % 5 == 4)
+    return PieceTerms(ends=FIRST_SECONDS + EVERY_SECONDS * number, reserve=number % 3 == 1, buy_now=number % 5 == 4)
 
 
 def views(number: int) -> int:
@@ -101,7 +101,7 @@ class DemoSale:
             photos += [await self._photo(token, piece, view) for view in range(1, len(VIEWS))]
             try:
                 await self._client.ask("PUT", f"/auctions/{gid}/photos", token, {"photos": photos})
-            except Refusal as refusal:
+            except HouseRefusal as refusal:
                 if refusal.code not in ("has_bids", "auction_closed"):
                     raise
             if gid in self._market.lots:
@@ -111,13 +111,13 @@ class DemoSale:
         """Put up one more lot, to close after all others, and return its name."""
         piece = next(self._pieces)
         kind = self._chance.random()
-        terms = Terms(ends=AFTER_ALL, reserve=kind < 0.4, buy_now=0.3 < kind < 0.5)
+        terms = PieceTerms(ends=AFTER_ALL, reserve=kind < 0.4, buy_now=0.3 < kind < 0.5)
         if kind > 0.85:
-            terms = Terms(opens=60.0, ends=AFTER_ALL)
+            terms = PieceTerms(opens=60.0, ends=AFTER_ALL)
         await self.put_up(piece, terms)
         return piece.name
 
-    async def put_up(self, piece: Piece, terms: Terms, photos: int = len(VIEWS)) -> str:
+    async def put_up(self, piece: Piece, terms: PieceTerms, photos: int = len(VIEWS)) -> str:
         """Create a lot with its first `photos`, and return its gid."""
         token = self._sellers[self._chance.choice(SELLERS)]
         ids = [await self._photo(token, piece, view) for view in range(photos)]
@@ -134,7 +134,7 @@ class DemoSale:
         """Upload a picture, and return the photo's id."""
         return str((await self._client.ask("POST", "/photos", token, piece.picture(view)))["id"])
 
-    def _draft(self, piece: Piece, terms: Terms) -> dict[str, Any]:
+    def _draft(self, piece: Piece, terms: PieceTerms) -> dict[str, Any]:
         """Return the body of a request for a lot."""
         low, high = map(Decimal, piece.estimate)
         starting = tidy(low * Decimal(self._chance.randrange(30, 55)) / 100)

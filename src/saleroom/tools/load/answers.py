@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from saleroom.tools.load.record import Bid, LotView
+from saleroom.tools.load.record import BidRecord, LotView
 
 _MONEY = re.compile(r"(?:0|[1-9][0-9]{0,16})\.[0-9]{3}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -36,7 +36,7 @@ class AuctionAnswer(Struct, rename="camel"):
     version: int
 
 
-class BidAnswer(Struct, rename="camel"):
+class HistoryBid(Struct, rename="camel"):
     """A bid."""
 
     amount: Any
@@ -48,7 +48,7 @@ class BidAnswer(Struct, rename="camel"):
 class PlacedAnswer(Struct):
     """The answer to an accepted bid."""
 
-    bid: BidAnswer | None
+    bid: HistoryBid | None
     auction: AuctionAnswer
     leading: bool
 
@@ -65,7 +65,7 @@ class RefusalAnswer(Struct, rename="camel"):
 class HistoryAnswer(Struct):
     """A page of a history, newest first."""
 
-    bids: list[BidAnswer]
+    bids: list[HistoryBid]
     next: str | None
 
 
@@ -123,10 +123,10 @@ def view(answer: AuctionAnswer, malformed: list[str]) -> LotView:
     )
 
 
-def bid(answer: BidAnswer, where: str, malformed: list[str]) -> Bid:
+def bid(answer: HistoryBid, where: str, malformed: list[str]) -> BidRecord:
     """Return a bid in an answer; its amount is -1 if it cannot be read."""
     read = amount(answer.amount, f"{where}: amount", malformed)
-    return Bid(-1 if read is None else read, answer.bidder, microseconds(answer.placed_at), answer.automatic)
+    return BidRecord(-1 if read is None else read, answer.bidder, microseconds(answer.placed_at), answer.automatic)
 
 
 def amount(value: object, where: str, malformed: list[str]) -> int | None:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from saleroom.tools.load import order
-from saleroom.tools.load.record import ACCEPTED, Attempt, Bid, Look, LotRecord, LotView, Record, Reply
+from saleroom.tools.load.record import ACCEPTED, Attempt, BidRecord, LotRecord, LotView, Observation, Record, Reply
 from saleroom.tools.load.violations import Kind, Violations
 
 CLOSING_SECONDS_MAX = 5.0
@@ -37,20 +37,20 @@ def check(record: Record) -> Verdict:
     for example in record.unexpected:
         verdict.violations.add(Kind.UNEXPECTED_ANSWER, example)
     attempts: defaultdict[str, list[Attempt]] = defaultdict(list)
-    looks: defaultdict[str, list[Look]] = defaultdict(list)
+    observations: defaultdict[str, list[Observation]] = defaultdict(list)
     for attempt in record.attempts:
         attempts[attempt.gid].append(attempt)
-    for look in record.looks:
-        looks[look.gid].append(look)
+    for observation in record.observations:
+        observations[observation.gid].append(observation)
     clock = order.clock_offset(record)
     for lot in record.lots.values():
-        judge = _Judge(lot, attempts[lot.gid], looks[lot.gid], record.bidders, verdict)
+        judge = _Judge(lot, attempts[lot.gid], observations[lot.gid], record.bidders, verdict)
         judge.history()
         judge.recorded()
         judge.attempts_one_by_one()
         judge.states()
         judge.end(clock)
-        order.check(lot, attempts[lot.gid], looks[lot.gid], verdict.violations)
+        order.check(lot, attempts[lot.gid], observations[lot.gid], verdict.violations)
     verdict.unsettled = sum(attempt.unsettled for attempt in record.attempts)
     return verdict
 
@@ -59,11 +59,16 @@ class _Judge:
     """The checks of one lot."""
 
     def __init__(
-        self, lot: LotRecord, attempts: Sequence[Attempt], looks: Sequence[Look], ours: set[str], verdict: Verdict
+        self,
+        lot: LotRecord,
+        attempts: Sequence[Attempt],
+        observations: Sequence[Observation],
+        ours: set[str],
+        verdict: Verdict,
     ) -> None:
         self._lot = lot
         self._attempts = attempts
-        self._looks = looks
+        self._observations = observations
         self._ours = ours
         self._verdict = verdict
         self._prices = {bid.amount for bid in lot.history}
@@ -168,7 +173,7 @@ class _Judge:
 
     def states(self) -> None:
         """Check that every state shown is one of the history, and does not contradict itself."""
-        views = [look.view for look in self._looks]
+        views = [observation.view for observation in self._observations]
         views += [reply.view for attempt in self._attempts for reply in attempt.accepted if reply.view is not None]
         for view in views:
             if view.status == "open" and view.minimum != _least(self._lot, view.price):
@@ -193,12 +198,12 @@ class _Judge:
         for bid in lot.history:
             if final.ends is not None and bid.placed >= final.ends:
                 self._add(Kind.LATE_BID, f"{_bid_text(bid)}, {_seconds(bid.placed - final.ends)} after the end")
-        for look in self._looks:
-            view = look.view
+        for observation in self._observations:
+            view = observation.view
             if view.status == "closed" and (view.price, view.bidder) != (final.price, final.bidder):
                 self._add(Kind.SEVERAL_WINNERS, f"{view.bidder} at {money(view.price)}, later {final.bidder}")
             if view.status == "open" and view.ends is not None and clock is not None:
-                overdue = look.sent + clock - view.ends / 1e6
+                overdue = observation.sent + clock - view.ends / 1e6
                 if overdue > CLOSING_SECONDS_MAX:
                     self._add(Kind.NOT_CLOSED, f"still open {overdue:.1f} s after its end")
 
@@ -227,13 +232,13 @@ def _least(lot: LotRecord, price: int | None) -> int:
     return lot.start if price is None else price + lot.step
 
 
-def _tie(before: Bid, after: Bid) -> bool:
+def _tie(before: BidRecord, after: BidRecord) -> bool:
     """Whether a bid met the leader's maximum exactly: both are recorded at that price, the leader's first."""
     same = before.amount == after.amount and before.placed == after.placed and before.bidder != after.bidder
     return same and before.automatic and not after.automatic
 
 
-def _standing(history: Sequence[Bid], count: int) -> tuple[int | None, str | None]:
+def _standing(history: Sequence[BidRecord], count: int) -> tuple[int | None, str | None]:
     """Return price and leader after the first `count` bids; the price is -1 if there is no such state."""
     if count == 0:
         return None, None
@@ -251,11 +256,11 @@ def _allows(attempt: Attempt, amount: int) -> bool:
     return (attempt.amount or 0) <= amount <= attempt.maximum
 
 
-def _identity(bid: Bid) -> tuple[str, int, int]:
+def _identity(bid: BidRecord) -> tuple[str, int, int]:
     return bid.bidder, bid.amount, bid.placed
 
 
-def _bid_text(bid: Bid) -> str:
+def _bid_text(bid: BidRecord) -> str:
     return f"{bid.bidder} at {money(bid.amount)}" + (" (automatic)" if bid.automatic else "")
 
 

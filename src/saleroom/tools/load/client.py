@@ -16,7 +16,7 @@ from saleroom.tools.load import answers
 from saleroom.tools.load.answers import ANSWERS, AuctionAnswer, PlacedAnswer, RefusalAnswer
 from saleroom.tools.load.checking import money
 from saleroom.tools.load.figures import Figures
-from saleroom.tools.load.record import ACCEPTED, LOST, PASSING, Attempt, Look, LotView, Record, Reply
+from saleroom.tools.load.record import ACCEPTED, LOST, PASSING, Attempt, LotView, Observation, Record, Reply
 
 T = TypeVar("T")
 
@@ -102,7 +102,7 @@ class LoadClient:
         if decoded is None:
             return None
         view = answers.view(decoded, self.record.malformed)
-        self.record.looks.append(Look(gid, answer.sent, answer.received, view))
+        self.record.observations.append(Observation(gid, answer.sent, answer.received, view))
         return view
 
     async def bid(self, attempt: Attempt, token: str, waited: float = 0.0) -> Reply:

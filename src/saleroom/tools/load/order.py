@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from saleroom.tools.load.record import Attempt, Look, LotRecord, Record
+from saleroom.tools.load.record import Attempt, LotRecord, Observation, Record
 from saleroom.tools.load.violations import Kind, Violations
 
 
@@ -31,7 +31,7 @@ class Sighting(Struct, frozen=True, kw_only=True, gc=False):
     about: str
 
 
-class _Known(Struct):
+class _LatestState(Struct):
     """The latest state that the lot has certainly reached; `refused` says that the price comes from a refusal."""
 
     price: int = -1
@@ -50,12 +50,14 @@ class _Known(Struct):
         self.over = self.over or seen.over or seen.closed
 
 
-def check(lot: LotRecord, attempts: Sequence[Attempt], looks: Sequence[Look], violations: Violations) -> None:
+def check(
+    lot: LotRecord, attempts: Sequence[Attempt], observations: Sequence[Observation], violations: Violations
+) -> None:
     """Compare every sighting of a lot with the state known when its request was sent."""
-    sightings = [*_looks(looks), *_attempts(lot, attempts)]
+    sightings = [*_observations(observations), *_attempts(lot, attempts)]
     by_end = iter(sorted(sightings, key=lambda seen: seen.end))
     waiting = next(by_end, None)
-    known = _Known()
+    known = _LatestState()
     for seen in sorted(sightings, key=lambda seen: seen.start):
         while waiting is not None and waiting.end <= seen.start:
             known.learn(waiting)
@@ -81,7 +83,7 @@ def clock_offset(record: Record) -> float | None:
     return min(max(low for low, _ in bounds), *(high for _, high in bounds))
 
 
-def _faults(lot: LotRecord, seen: Sighting, known: _Known) -> Iterator[tuple[Kind, str]]:
+def _faults(lot: LotRecord, seen: Sighting, known: _LatestState) -> Iterator[tuple[Kind, str]]:
     if -1 < seen.price < known.price:
         kind = Kind.WRONG_REFUSAL if seen.refusal or known.refused else Kind.PRICE_FELL
         yield kind, f"price {seen.price / 1000:.3f} after {known.price / 1000:.3f} was known"
@@ -98,12 +100,12 @@ def _faults(lot: LotRecord, seen: Sighting, known: _Known) -> Iterator[tuple[Kin
         yield Kind.TAKEN_TOO_LOW, f"accepted after {least / 1000:.3f} was known to be the least"
 
 
-def _looks(looks: Sequence[Look]) -> Iterator[Sighting]:
-    for look in looks:
-        view = look.view
+def _observations(observations: Sequence[Observation]) -> Iterator[Sighting]:
+    for observation in observations:
+        view = observation.view
         yield Sighting(
-            start=look.sent,
-            end=look.received,
+            start=observation.sent,
+            end=observation.received,
             price=view.price or 0,
             count=view.count,
             ends=-1 if view.ends is None else view.ends,

@@ -1,4 +1,4 @@
-"""The record of a load test: every bid with its answers, every look at a lot, and how the lots ended.
+"""The record of a load test: every bid with its answers, every observation of a lot, and how the lots ended.
 
 Money is in thousandths and the house's instants are in microseconds since 1970: exact, small, and quick to compare. The times
 that the client measures (`sent`, `received`) are in seconds of its monotonic clock.
@@ -28,7 +28,7 @@ class LotView(Struct, frozen=True, gc=False):
     version: int = 0
 
 
-class Bid(Struct, frozen=True, gc=False):
+class BidRecord(Struct, frozen=True, gc=False):
     """A bid in an answer or in the history."""
 
     amount: int
@@ -45,7 +45,7 @@ class Reply(Struct, frozen=True, kw_only=True):
     status: int
     code: str = ""
     view: LotView | None = None
-    bid: Bid | None = None
+    bid: BidRecord | None = None
     leading: bool = False
     minimum: int | None = None
     ends: int | None = None
@@ -103,8 +103,8 @@ class Attempt(Struct):
         return reply.code == "auction_closed" or (reply.code == "bid_too_low" and not both)
 
 
-class Look(Struct, frozen=True):
-    """One look at a lot."""
+class Observation(Struct, frozen=True):
+    """A lot as it was seen once."""
 
     gid: str
     sent: float
@@ -118,7 +118,7 @@ class LotRecord(Struct):
     gid: str
     start: int
     step: int
-    history: list[Bid] = []
+    history: list[BidRecord] = []
     final: LotView | None = None
     winners: list[str] = []
     """The bidders to whom the house says that they won."""
@@ -138,7 +138,7 @@ class Record(Struct):
     bidders: set[str] = set()
     lots: dict[str, LotRecord] = {}
     attempts: list[Attempt] = []
-    looks: list[Look] = []
+    observations: list[Observation] = []
     clock_readings: list[ClockReading] = []
     malformed: list[str] = []
     """Prices that are not strings with exactly three decimals, each with its place."""

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from saleroom.kernel import terminal
 from saleroom.tools.load.figures import histogram, summary
-from saleroom.tools.load.run import Result
+from saleroom.tools.load.run import LoadResult
 from saleroom.tools.load.violations import SENTENCES
 
 BAR_WIDTH = 40
@@ -20,7 +20,7 @@ CLIENT_LIMIT = 0.85
 """From this share of its one processor on, the client itself may limit the figures."""
 
 
-def plain(result: Result) -> dict[str, Any]:
+def plain(result: LoadResult) -> dict[str, Any]:
     """Return all figures and violations for JSON."""
     figures, verdict = result.figures, result.verdict
     return {
@@ -49,7 +49,7 @@ def plain(result: Result) -> dict[str, Any]:
     }
 
 
-def show(result: Result, console: Console) -> None:
+def show(result: LoadResult, console: Console) -> None:
     """Print the result for people."""
     figures, verdict = result.figures, result.verdict
     shown = plain(result)
@@ -76,7 +76,7 @@ def show(result: Result, console: Console) -> None:
             console.print(Text(f"    {terminal.plain(example)}"), soft_wrap=True)
 
 
-def _latencies(result: Result) -> Table:
+def _latencies(result: LoadResult) -> Table:
     table = Table("", "p50 ms", "p90 ms", "p99 ms", "max ms", "answers", box=None, header_style="dim")
     for column in table.columns[1:]:
         column.justify = "right"
@@ -87,7 +87,7 @@ def _latencies(result: Result) -> Table:
     return table
 
 
-def _histogram(result: Result) -> Table:
+def _histogram(result: LoadResult) -> Table:
     """Draw a bar for each bucket; the longest is full."""
     table = Table("bids within", "", "", box=None, header_style="dim")
     table.columns[0].justify = table.columns[1].justify = "right"
@@ -99,7 +99,7 @@ def _histogram(result: Result) -> Table:
     return table
 
 
-def _answers(result: Result) -> Table:
+def _answers(result: LoadResult) -> Table:
     table = Table("answer", "count", box=None, header_style="dim")
     table.columns[1].justify = "right"
     for answer, count in sorted(result.figures.answers.items()):
@@ -107,7 +107,7 @@ def _answers(result: Result) -> Table:
     return table
 
 
-def _remarks(result: Result, console: Console) -> None:
+def _remarks(result: LoadResult, console: Console) -> None:
     figures, verdict = result.figures, result.verdict
     remarks = list(result.left)
     if figures.processor >= CLIENT_LIMIT:

@@ -46,7 +46,7 @@ class LoadOptions(Struct, frozen=True, kw_only=True):
     rate: float | None = None
 
 
-class Result(Struct):
+class LoadResult(Struct):
     """The result of a test. `left` has a line for each thing that it leaves in the house."""
 
     options: LoadOptions
@@ -55,14 +55,14 @@ class Result(Struct):
     left: list[str]
 
 
-def load(options: LoadOptions, key: str, display: LoadDisplay) -> Result:
+def load(options: LoadOptions, key: str, display: LoadDisplay) -> LoadResult:
     """Run a load test. Raises ToolError, after a clean-up, if it cannot be done or is stopped by SIGINT or SIGTERM."""
     _allow_files(options.bidders + 64)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(_stoppable(options, key, display))
 
 
-async def _stoppable(options: LoadOptions, key: str, display: LoadDisplay) -> Result:
+async def _stoppable(options: LoadOptions, key: str, display: LoadDisplay) -> LoadResult:
     """Run. The first signal stops the test and cleans up; the second one ends the process at once."""
     loop = asyncio.get_running_loop()
     trial = _Trial(options, key, display)
@@ -99,7 +99,7 @@ class _Trial:
         self._logged_in: list[str] = []
         self.left: list[str] = []
 
-    async def run(self) -> Result:
+    async def run(self) -> LoadResult:
         async with LoadClient(
             self._options.url, self._options.bidders + AT_ONCE, self._record, self._figures
         ) as client:
@@ -110,7 +110,7 @@ class _Trial:
                     # Also after a cancellation: the clean-up is awaited to its end.
                     await self._clean(client)
 
-    async def _all(self, client: LoadClient) -> Result:
+    async def _all(self, client: LoadClient) -> LoadResult:
         floor = await self._prepare(client)
         await self._bid(floor)
         self._display.step("settling bids without an answer")
@@ -119,7 +119,7 @@ class _Trial:
         self._display.step("checking")
         verdict = await asyncio.to_thread(checking.check, self._record)
         self._done = True
-        return Result(self._options, self._figures, verdict, self.left)
+        return LoadResult(self._options, self._figures, verdict, self.left)
 
     async def _prepare(self, client: LoadClient) -> Floor:
         options = self._options

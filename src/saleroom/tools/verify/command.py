@@ -31,7 +31,7 @@ class VerifyOptions(Struct, frozen=True):
     key: str | None
 
 
-class _BidAnswer(Struct):
+class _AnswerReceipt(Struct):
     """The receipt in the answer to a bid."""
 
     receipt: str
@@ -125,7 +125,7 @@ def _receipt(options: VerifyOptions) -> Receipt:
         raw = source.small_file(text)
         text = raw.decode("ascii", "replace").strip()
         with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            text = msgspec.json.decode(raw, type=_BidAnswer).receipt
+            text = msgspec.json.decode(raw, type=_AnswerReceipt).receipt
     return receipts.check(text, _keys(options))
 
 

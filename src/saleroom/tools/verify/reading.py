@@ -42,7 +42,7 @@ class Breakage(Exception):
         self.reason = reason
 
 
-class LedgerEvent(Struct, frozen=True):
+class CheckedEvent(Struct, frozen=True):
     """An event of a ledger, its line, and its public number; a hidden event has the number of the event before it."""
 
     line: int
@@ -55,7 +55,7 @@ class Ledger(Struct):
 
     gid: str = ""
     name: str = ""
-    events: list[LedgerEvent] = field(default_factory=list)
+    events: list[CheckedEvent] = field(default_factory=list)
     hashes: list[str] = field(default_factory=list)
     opened: bool = False
     trace: Trace | None = None
@@ -68,7 +68,7 @@ class Ledger(Struct):
 
 def read(file: BinaryIO, progress: Callable[[int], None] = lambda _: None) -> Ledger:
     """Return the ledger in `file` after checking it; `progress` is called with the bytes read. Raises Breakage."""
-    ledger, size, reader = Ledger(), 0, _Reader()
+    ledger, size, reader = Ledger(), 0, _LedgerReader()
     while raw := file.readline(LINE_BYTES_MAX + 1):
         size += len(raw)
         number = len(ledger.hashes) + 1
@@ -121,7 +121,7 @@ def _check_public(ledger: Ledger) -> None:
         before = event.at
 
 
-class _Reader:
+class _LedgerReader:
     """Checks lines one after the other."""
 
     def __init__(self) -> None:
@@ -137,48 +137,48 @@ class _Reader:
             ledger.gid = ledger.gid or _gid(event)
             hidden = [] if opened is None else self._check_commitment(event, opened)
             public = self._event(ledger.gid, number, event, opened)
-        except _Fault as error:
+        except _LineFault as error:
             raise Breakage(number, str(error)) from None
         if isinstance(public, AuctionCreated):
             ledger.name = ledger.name or public.name
-        ledger.events += [LedgerEvent(number, number - 1, each) for each in hidden]
-        ledger.events.append(LedgerEvent(number, number, public))
+        ledger.events += [CheckedEvent(number, number - 1, each) for each in hidden]
+        ledger.events.append(CheckedEvent(number, number, public))
         ledger.hashes.append(self._head)
 
     def _chain(self, event: dict[str, Any], number: int, *, both: bool) -> None:
         """Check the number and the hash, and that either all lines are opened or none."""
         if not both:
-            raise _Fault("some lines are opened and some are not")
+            raise _LineFault("some lines are opened and some are not")
         if event.get("sequence") != number:
-            raise _Fault(f"its sequence is {event.get('sequence')!r}, but {number} comes next")
+            raise _LineFault(f"its sequence is {event.get('sequence')!r}, but {number} comes next")
         bare = {name: value for name, value in event.items() if name != "hash"}
         if event.get("hash") != link(self._head, bare):
-            raise _Fault("its hash is not that of the event after the one before it")
+            raise _LineFault("its hash is not that of the event after the one before it")
         self._head = event["hash"]
 
     def _check_commitment(self, event: dict[str, Any], opened: dict[str, Any]) -> list[Event]:
         """Return the hidden events, after checking that the commitment covers everything opened."""
         if set(opened) != {"data", "hidden", "salt"} or not isinstance(opened["data"], dict):
-            raise _Fault("what is opened has the members data, hidden and salt")
+            raise _LineFault("what is opened has the members data, hidden and salt")
         if not isinstance(opened["salt"], str) or not _HASH.fullmatch(opened["salt"]):
-            raise _Fault("its salt is not 64 hexadecimal digits")
+            raise _LineFault("its salt is not 64 hexadecimal digits")
         if not isinstance(opened["hidden"], list):
-            raise _Fault("its hidden events are not a list")
+            raise _LineFault("its hidden events are not a list")
         hidden = ZERO
         for each in opened["hidden"]:
             hidden = link(hidden, each)
         if event.get("commitment") != commitment(opened["salt"], opened["data"], hidden):
-            raise _Fault("what is opened is not what the event has committed to")
+            raise _LineFault("what is opened is not what the event has committed to")
         return [_hidden(each) for each in opened["hidden"]]
 
     def _event(self, gid: str, number: int, wire: dict[str, Any], opened: dict[str, Any] | None) -> Event:
         """Return the event of a line, after checking that its members are exactly those that a house writes."""
         kind = _kind(wire)
         if not kind.PUBLIC:
-            raise _Fault(f"{kind.TYPE} is no public event")
+            raise _LineFault(f"{kind.TYPE} is no public event")
         data = wire.get("data")
         if not isinstance(data, dict):
-            raise _Fault("its data is not an object")
+            raise _LineFault("its data is not an object")
         numbers = {"bidderId": self._number(data.get("bidder")), "authorId": self._number(data.get("author"))}
         private = _stand_ins(data) if opened is None else opened["data"]
         event = _converted(kind, wire.get("time"), {**data, **private}, numbers)
@@ -195,26 +195,26 @@ class _Reader:
         return self._numbers.setdefault(name, len(self._numbers) + 1) if isinstance(name, str) else 0
 
 
-class _Fault(Exception):
+class _LineFault(Exception):
     """A line is wrong; the message says how."""
 
 
 def _form(raw: bytes) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """Return the members `event` and `opened` of a line, after checking that it is in canonical form."""
     if not raw.endswith(b"\n"):
-        raise _Fault("it does not end with a line feed: the ledger was cut within it")
+        raise _LineFault("it does not end with a line feed: the ledger was cut within it")
     try:
         line = msgspec.json.decode(raw[:-1])
         form = canonical(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise _Fault("it is not JSON") from None
+        raise _LineFault("it is not JSON") from None
     if form != raw[:-1]:
-        raise _Fault("it is not in canonical form (RFC 8785)")
+        raise _LineFault("it is not in canonical form (RFC 8785)")
     if not isinstance(line, dict) or not {"event"} <= set(line) <= {"event", "opened"}:
-        raise _Fault("it is no line of a ledger: a line has event, and also opened once the auction is over")
+        raise _LineFault("it is no line of a ledger: a line has event, and also opened once the auction is over")
     event, opened = line["event"], line.get("opened")
     if not isinstance(event, dict) or ("opened" in line and not isinstance(opened, dict)):
-        raise _Fault("its members are not objects")
+        raise _LineFault("its members are not objects")
     return event, opened
 
 
@@ -222,21 +222,21 @@ def _gid(event: dict[str, Any]) -> str:
     data = event.get("data")
     gid = data.get("gid") if isinstance(data, dict) else None
     if not isinstance(gid, str):
-        raise _Fault(f"an auction begins with {AuctionCreated.TYPE}, which has its gid")
+        raise _LineFault(f"an auction begins with {AuctionCreated.TYPE}, which has its gid")
     return gid
 
 
 def _kind(wire: dict[str, Any]) -> type[Event]:
     kind = EVENTS.get(wire["type"]) if isinstance(wire.get("type"), str) else None
     if kind is None:
-        raise _Fault(f"its type {wire.get('type')!r} is not known; a newer saleroom may know it")
+        raise _LineFault(f"its type {wire.get('type')!r} is not known; a newer saleroom may know it")
     return kind
 
 
 def _hidden(wire: Any) -> Event:
     """Return a hidden event, after checking that it is written as a house writes it."""
     if not isinstance(wire, dict) or wire.get("type") != MaximumRaised.TYPE or not isinstance(wire.get("data"), dict):
-        raise _Fault(f"a hidden event is {MaximumRaised.TYPE}")
+        raise _LineFault(f"a hidden event is {MaximumRaised.TYPE}")
     event = _converted(MaximumRaised, wire.get("time"), wire["data"], {})
     _same(wire, hidden_event(MaximumRaised, event.at, sealed_part(MaximumRaised, event_parts(event)[1])))
     return event
@@ -248,9 +248,9 @@ def _converted(kind: type[Event], time: Any, members: dict[str, Any], numbers: d
         event = event_from_parts(kind.TYPE, at, members, {**numbers, "seed": ""})
         check_form(0, event)
     except RuleViolation as error:
-        raise _Fault(error.reason) from None
+        raise _LineFault(error.reason) from None
     except (msgspec.ValidationError, ValueError, OverflowError, TypeError) as error:
-        raise _Fault(f"it is no {kind.TYPE}: {error}") from None
+        raise _LineFault(f"it is no {kind.TYPE}: {error}") from None
     return event
 
 
@@ -260,7 +260,7 @@ def _stand_ins(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _same(wire: dict[str, Any], rebuilt: dict[str, Any]) -> None:
-    """Raise _Fault if the event is not as a house writes it.
+    """Raise _LineFault if the event is not as a house writes it.
 
     A member that a later version of the house added may be absent if it is null, because old hashes stay valid.
     """
@@ -271,7 +271,7 @@ def _same(wire: dict[str, Any], rebuilt: dict[str, Any]) -> None:
         _same(data, expected)
     names = [name for name in sorted({**wire, **rebuilt}) if not _agree(wire, rebuilt, name) and name != "data"]
     if names:
-        raise _Fault(f"its member {names[0]!r} is not as a house writes it, or should not be there")
+        raise _LineFault(f"its member {names[0]!r} is not as a house writes it, or should not be there")
 
 
 def _agree(wire: dict[str, Any], rebuilt: dict[str, Any], name: str) -> bool:

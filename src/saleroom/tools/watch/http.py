@@ -11,7 +11,7 @@ from urllib.parse import quote
 import msgspec
 
 from saleroom.tools.errors import NoAnswer, ToolError, not_a_house
-from saleroom.tools.event_stream import Comment, Message, NotAnEventStream, Parser
+from saleroom.tools.event_stream import Comment, EventStreamParser, Message, NotAnEventStream
 from saleroom.tools.http_client import HttpClient, Response, UnfitBody
 from saleroom.tools.watch import messages
 from saleroom.tools.watch.channel import Pauses, WatchOptions, tls_context
@@ -102,7 +102,7 @@ class HttpWatch:
 
     async def _read(self, response: Response) -> bool:
         """Read a stream to its end; return whether the lot is over."""
-        parser = Parser()
+        parser = EventStreamParser()
         async for items in response.events(parser):
             self._pauses.reset()
             for item in items:
