@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from saleroom.bidding.domain import signatures
 from saleroom.kernel.chain import canonical
 from saleroom.opening import HOUSE
 from saleroom.storage import transfer
 from saleroom.storage.database import Database, Transaction
 from saleroom.tools.errors import ToolError, WrongUsage
-from saleroom.tools.verify import display, receipts, source
+from saleroom.tools.verify import display, source
 from saleroom.tools.verify.reading import Breakage, Ledger
 from tests.admin import furnished
 from tests.fixtures_hypothesis import on_a_database
@@ -88,8 +89,8 @@ def test_a_receipt_stands_or_is_refuted(raw: bytes) -> None:
     text = raw.decode("latin-1")
     with bounded():
         try:
-            receipt = receipts.check(text, signed.KEYS)
-        except receipts.InvalidReceipt:
+            receipt = signatures.check(text, signed.KEYS)
+        except signatures.InvalidReceipt:
             return
     assert RECEIPT == text
     assert receipt.bidder == "cyd"
@@ -103,8 +104,8 @@ def test_keys_are_read_or_refused(raw: bytes) -> None:
     """Any published keys are keys or a refusal; with any of them a receipt is opened or refuted."""
     with bounded():
         try:
-            receipts.check(RECEIPT, source.keys_of(raw, "here"))
-        except (ToolError, receipts.InvalidReceipt):
+            signatures.check(RECEIPT, source.keys_of(raw, "here"))
+        except (ToolError, signatures.InvalidReceipt):
             return
 
 

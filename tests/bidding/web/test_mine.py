@@ -99,11 +99,11 @@ def test_each_standing_says_what_to_do_next(come: Come, clocked_house: House) ->
         ada.json("POST", f"/auctions/{gid}/close", json={})
     shown = {e.text for e in come(clocked_house, grace).page("/mine").all("div", class_="my-lot-story")}
     assert {
-        "Longcase clock Outbid hedy leads. Bid €31.00 or more",
-        "Longcase clock You lead Your limit is €77.00. The reserve is not met yet.",
-        "Longcase clock Won ada sells it to you for €20.00.",
-        "Longcase clock Lost Sold to hedy for €30.00.",
-        "Longcase clock Not sold The reserve was not met.",
+        "Longcase clock Outbid hedy leads. Bid €31.00 or more Your receipts",
+        "Longcase clock You lead Your limit is €77.00. The reserve is not met yet. Your receipts",
+        "Longcase clock Won ada sells it to you for €20.00. Your receipts",
+        "Longcase clock Lost Sold to hedy for €30.00. Your receipts",
+        "Longcase clock Not sold The reserve was not met. Your receipts",
     } == shown
     assert "77" not in come(clocked_house, hedy).page("/mine").main
 

@@ -8,9 +8,10 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from saleroom.bidding.domain.closing import settle
+from saleroom.bidding.domain.signatures import InvalidReceipt, Key, Keys, check
 from saleroom.bidding.service.signing import Signer, _base64
 from saleroom.kernel.chain import canonical
-from saleroom.tools.verify.receipts import InvalidReceipt, Key, Keys, check, find
+from saleroom.tools.verify.receipts import find
 from tests.bidding.domain.examples import after
 from tests.bidding.domain.test_retrace import Story
 from tests.tools.verify.ledgers import Json, forged, lines_of, verified

@@ -14,6 +14,7 @@ from saleroom.bidding.web.lots import LotPages
 from saleroom.bidding.web.mine import MinePages
 from saleroom.bidding.web.photos import PhotoFiles
 from saleroom.bidding.web.qr_codes import QrCodes
+from saleroom.bidding.web.receipts import ReceiptPages
 from saleroom.bidding.web.screen import ScreenPages
 from saleroom.bidding.web.selling import SellingPages
 from saleroom.site.site import Address, AreaPages, Site
@@ -37,6 +38,7 @@ def area_pages(services: BiddingServices) -> AreaPages:
 def _routes(site: Site, services: BiddingServices) -> list[Route]:
     lots, live, screen = LotPages(site, services), LivePages(site, services), ScreenPages(site)
     selling, mine = SellingPages(site, services), MinePages(site, services)
+    receipts = ReceiptPages(site, services)
     return [
         Route("/", Address(GET=HomePage(site, services).show)),
         Route("/lots/{gid}", Address(GET=lots.show)),
@@ -50,6 +52,8 @@ def _routes(site: Site, services: BiddingServices) -> list[Route]:
         Route("/lots/{gid}/screen", Address(GET=screen.show)),
         Route("/lots/{gid}/screen/next", Address(GET=screen.next)),
         Route("/lots/{gid}/qr.svg", Address(GET=QrCodes(site, services).show)),
+        Route("/lots/{gid}/receipts", Address(GET=receipts.show, POST=receipts.check)),
+        Route("/lots/{gid}/receipts/{number}.txt", Address(GET=receipts.file)),
         Route("/lots/{gid}/watch", Address(POST=mine.watch)),
         Route("/lots/{gid}/unwatch", Address(POST=mine.unwatch)),
         Route("/sell", Address(GET=selling.form, POST=selling.submit)),

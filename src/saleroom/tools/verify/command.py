@@ -13,12 +13,12 @@ import msgspec
 from msgspec import Struct
 
 from saleroom.bidding.domain.receipts import Receipt
+from saleroom.bidding.domain.signatures import FORM, InvalidReceipt, Keys, check
 from saleroom.kernel.terminal import plain
 from saleroom.tools.errors import ToolError, WrongUsage
 from saleroom.tools.progress import Progress
 from saleroom.tools.verify import display, receipts, source
 from saleroom.tools.verify.reading import Breakage, Ledger, read
-from saleroom.tools.verify.receipts import FORM, InvalidReceipt, Keys
 from saleroom.tools.verify.source import AuctionAddress
 
 
@@ -126,7 +126,7 @@ def _receipt(options: VerifyOptions) -> Receipt:
         text = raw.decode("ascii", "replace").strip()
         with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             text = msgspec.json.decode(raw, type=_AnswerReceipt).receipt
-    return receipts.check(text, _keys(options))
+    return check(text, _keys(options))
 
 
 def _keys(options: VerifyOptions) -> Keys:

@@ -1,63 +1,11 @@
-"""Receipts: the signature is checked by the house's public key, the signed bid by the ledger (docs/ledger.md).
-
-A receipt is a JSON Web Signature in compact form (RFC 7515) with Ed25519 (RFC 8037).
-"""
+"""Receipts: the signed bid is found in the ledger (docs/ledger.md)."""
 
 from __future__ import annotations
 
-import base64
-import binascii
-import re
-from typing import TypeVar
-
-import msgspec
-from msgspec import Struct
-
 from saleroom.bidding.domain.events import BidPlaced, MaximumRaised
-from saleroom.bidding.domain.receipts import ALGORITHM, TYPE, Header, Receipt
+from saleroom.bidding.domain.receipts import Receipt
+from saleroom.bidding.domain.signatures import InvalidReceipt
 from saleroom.tools.verify.reading import Ledger
-
-_T = TypeVar("_T", bound=Struct)
-
-FORM = re.compile(r"[A-Za-z0-9_-]{1,4096}\.[A-Za-z0-9_-]{1,16384}\.[A-Za-z0-9_-]{86}")
-"""Three parts of base64url, of which the last one is a signature of 64 bytes."""
-
-
-class InvalidReceipt(Exception):
-    """The receipt proves nothing; the message says why."""
-
-
-class Key(Struct, frozen=True):
-    """A public key as a JSON Web Key (RFC 8037, 2)."""
-
-    kty: str
-    crv: str
-    x: str
-    kid: str
-
-
-class Keys(Struct, frozen=True):
-    """The keys of a house, as in `/.well-known/saleroom.json`."""
-
-    keys: list[Key]
-
-
-def check(text: str, keys: Keys) -> Receipt:
-    """Return the receipt in `text`, after checking that one of `keys` has signed it. Raises InvalidReceipt."""
-    if not FORM.fullmatch(text):
-        raise InvalidReceipt("this is no receipt: a receipt is three parts of base64url with dots between them")
-    header, payload, signature = (_bytes(part) for part in text.split("."))
-    head = _read(header, Header)
-    if (head.alg, head.typ) != (ALGORITHM, TYPE):
-        raise InvalidReceipt(f"this is no receipt: its header does not say alg {ALGORITHM} and typ {TYPE}")
-    key = next((key for key in keys.keys if (key.kid, key.kty, key.crv) == (head.kid, "OKP", "Ed25519")), None)
-    if key is None:
-        raise InvalidReceipt(
-            f"it is signed with the key {head.kid!r}, which the house does not have: is this its house?"
-        )
-    if not _signed(_bytes(key.x), signature, text.rpartition(".")[0].encode()):
-        raise InvalidReceipt("its signature is not that of the house: it was changed or forged")
-    return _read(payload, Receipt)
 
 
 def find(receipt: Receipt, ledger: Ledger) -> str:
@@ -98,34 +46,3 @@ def _raise(receipt: Receipt, ledger: Ledger) -> str:
         if isinstance(placed.event, MaximumRaised) and near and told == asked:
             return f"the maximum of {receipt.maximum} by {receipt.bidder} stands hidden after event {placed.sequence}"
     raise InvalidReceipt(f"the raise that was signed for is not in the ledger after event {receipt.sequence}")
-
-
-def _signed(public: bytes, signature: bytes, signed: bytes) -> bool:
-    from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-    try:
-        Ed25519PublicKey.from_public_bytes(public).verify(signature, signed)
-    except ValueError:
-        raise InvalidReceipt("the key is no Ed25519 key") from None
-    except InvalidSignature:
-        return False
-    return True
-
-
-def _read(raw: bytes, kind: type[_T]) -> _T:
-    try:
-        return msgspec.json.decode(raw, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidReceipt(f"this is no receipt: {error}") from None
-
-
-def _bytes(text: str) -> bytes:
-    """Return the bytes of base64url without padding. Unused bits must be 0, so that one text stands for one value."""
-    try:
-        raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
-        raw = b""
-    if not raw or base64.urlsafe_b64encode(raw).rstrip(b"=").decode() != text:
-        raise InvalidReceipt("a part of it is not base64url (RFC 7515)")
-    return raw

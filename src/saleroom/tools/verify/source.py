@@ -9,9 +9,9 @@ from urllib.parse import SplitResult, urlsplit
 import msgspec
 from msgspec import Struct
 
+from saleroom.bidding.domain.signatures import Keys
 from saleroom.tools.errors import ToolError, WrongUsage
 from saleroom.tools.http_client import SMALL_BYTES_MAX
-from saleroom.tools.verify.receipts import Keys
 
 KEYS_PATH = "/.well-known/saleroom.json"
 _AUCTION = re.compile(r"(?P<base>.*)/(?:auctions|lots)/(?P<gid>[A-Za-z0-9_-]{1,64})(?:/ledger|/bids|/screen)?/?")

@@ -1,0 +1,80 @@
+"""The receipts of a bidder for an auction: found again in its log, signed again, and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from msgspec import Struct, structs
+
+from saleroom.accounts.service.accounts import authenticate
+from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.receipt_book import ReceiptBook
+from saleroom.bidding.domain.receipts import Receipt
+from saleroom.bidding.domain.signatures import InvalidReceipt, Key, Keys, check
+from saleroom.bidding.service.lookup import get_one
+from saleroom.bidding.service.signing import SigningKey
+from saleroom.bidding.storage import bids, event_log, signing_keys
+from saleroom.storage.database import Database, Transaction
+
+PAGE = 500
+"""The most events that are read in one transaction."""
+
+
+class Verdict(StrEnum):
+    """What a check of a receipt found."""
+
+    STANDS = "stands"
+    UNSIGNED = "unsigned"
+    OTHER_LOT = "other_lot"
+    MISSING = "missing"
+
+
+class SignedReceipt(Struct, frozen=True):
+    """A receipt and its text; `number` counts its bidder's receipts for the auction from 1."""
+
+    number: int
+    receipt: Receipt
+    text: str
+
+
+def bidder(tx: Transaction, token: str | None, gid: str) -> tuple[Auction, str | None]:
+    """Return the auction, and the name of the holder of `token` if they have bid on it.
+
+    Raises Unauthenticated or UnknownAuction.
+    """
+    viewer, auction = authenticate(tx, token), get_one(tx, gid)
+    return auction, None if bids.highest_limit(tx, auction.id, viewer.id) is None else viewer.username
+
+
+async def find(database: Database, auction: Auction, name: str) -> list[Receipt]:
+    """Return the receipts of the bidder `name`, the oldest first. Raises Unavailable."""
+    book = ReceiptBook(auction.gid, name)
+    for after in range(0, auction.position, PAGE):
+        until = min(after + PAGE, auction.position)
+        book.read(await database.read(event_log.logged, auction.id, after, until))
+    return book.receipts
+
+
+def sign(tx: Transaction, key: SigningKey, numbered: Sequence[tuple[int, Receipt]]) -> list[SignedReceipt]:
+    """Sign receipts with the key of the house: with the same key, the text is the same. Raises Refused without a key."""
+    signer = key.signer(tx)
+    return [SignedReceipt(number, receipt, signer.sign(receipt.payload())) for number, receipt in numbered]
+
+
+async def verdict(database: Database, auction: Auction, text: str) -> tuple[Verdict, Receipt | None]:
+    """Check the receipt in `text` against the keys of the house and the log of `auction`. Raises Unavailable."""
+    rows = await database.read(signing_keys.all_keys)
+    try:
+        receipt = check(text, Keys([Key("OKP", "Ed25519", row.public, row.kid) for row in rows]))
+    except InvalidReceipt:
+        return Verdict.UNSIGNED, None
+    if receipt.gid != auction.gid:
+        return Verdict.OTHER_LOT, receipt
+    stands = any(_same(receipt, one) for one in await find(database, auction, receipt.bidder))
+    return Verdict.STANDS if stands else Verdict.MISSING, receipt
+
+
+def _same(receipt: Receipt, found: Receipt) -> bool:
+    """Whether they are the same; what was `asked` beside a raise is not in the log."""
+    return receipt == (structs.replace(found, asked=receipt.asked) if found.amount is None else found)
