@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import pytest
@@ -38,6 +37,3 @@ def test_a_bidder_finds_keeps_and_checks_a_receipt(
     if scripts:
         assert {} == broken_rules(page)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    for scheme in ("light", "dark") if "SHOTS" in os.environ else ():
-        page.emulate_media(color_scheme=scheme)
-        page.screenshot(path=f"/tmp/proof/receipts-{size['width']}-{scheme}.png", full_page=True)
