@@ -9,7 +9,7 @@ from saleroom.bidding.domain.ledger import LedgerEvent, enter
 from saleroom.bidding.domain.receipt_book import ReceiptBook
 from saleroom.bidding.domain.receipts import Receipt, receipt_of
 from tests.bidding.domain.oracle import Bid, Buy
-from tests.bidding.domain.playing import Taken, party, play, request
+from tests.bidding.domain.playing import PlayedStep, party, play, request
 from tests.histories import PEOPLE, History, histories
 
 
@@ -25,7 +25,7 @@ def test_every_receipt_is_found_again(history: History) -> None:
         assert [one for one in given_out if one.bidder == name] == book.receipts
 
 
-def _issued(events: list[Event], taken: list[Taken]) -> tuple[list[LedgerEvent], list[Receipt]]:
+def _issued(events: list[Event], taken: list[PlayedStep]) -> tuple[list[LedgerEvent], list[Receipt]]:
     """Return the log as it is stored, and every receipt in order; each request was received when it was decided."""
     first = events[0]
     assert isinstance(first, AuctionCreated)
