@@ -7,14 +7,16 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import httpx
 import psutil
+
+from tests.forking import Program
 
 START_SECONDS_MAX = 60.0
 STOP_SECONDS_MAX = 30.0
@@ -45,43 +47,41 @@ def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
 
 def saleroom(folder: Path, *arguments: str, stdin: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
     """Run one command to its end."""
-    return subprocess.run(
-        [PROGRAM, *arguments],
-        cwd=folder,
-        env=environment(**settings),
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=START_SECONDS_MAX,
-        check=False,
-    )
+    with ExitStack() as stack:
+        typed, output, errors = (stack.enter_context(tempfile.TemporaryFile("w+")) for _ in range(3))
+        typed.write(stdin)
+        typed.seek(0)
+        program = Program([str(PROGRAM), *arguments], folder, environment(**settings), output, errors, typed)
+        try:
+            code = program.wait(START_SECONDS_MAX)
+        finally:
+            program.kill()
+        output.seek(0)
+        errors.seek(0)
+        return subprocess.CompletedProcess(arguments, code, output.read(), errors.read())
 
 
 class ServeProcess:
     """A running `saleroom serve` on a free port; it serves when this returns."""
 
-    program: Sequence[str | Path] = (PROGRAM,)
+    program: Path = PROGRAM
 
     def __init__(self, folder: Path, *arguments: str, **settings: str) -> None:
-        self.output = ""
-        """Its output so far."""
-        self._log = folder / f"stderr-{time.monotonic_ns()}.txt"
-        with self._log.open("wb") as log:
-            self.process = subprocess.Popen(
-                [*self.program, "serve", "--port", "0", *arguments],
-                cwd=folder,
-                env=environment(**settings),
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-            )
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+        number = time.monotonic_ns()
+        self._output, self._log = folder / f"stdout-{number}.txt", folder / f"stderr-{number}.txt"
+        command = [str(self.program), "serve", "--port", "0", *arguments]
+        with self._output.open("wb") as output, self._log.open("wb") as log:
+            self.process = Program(command, folder, environment(**settings), output, log)
         try:
             self._until(lambda: "\n  mqtt " in self.output and self._answers(), "it serves")
         except BaseException:
             self.kill()
             raise
+
+    @property
+    def output(self) -> str:
+        """Its output so far."""
+        return self._output.read_text()
 
     @property
     def url(self) -> str:
@@ -112,11 +112,7 @@ class ServeProcess:
 
     def wait(self) -> int:
         """Wait for its end and return the exit code."""
-        code = self.process.wait(STOP_SECONDS_MAX)
-        self._reader.join()
-        assert self.process.stdout is not None, "it is a pipe"
-        self.process.stdout.close()
-        return code
+        return self.process.wait(STOP_SECONDS_MAX)
 
     def kill(self) -> None:
         """End it and its worker processes, if they still run, without a chance to say anything."""
@@ -126,11 +122,6 @@ class ServeProcess:
             for worker in workers:
                 worker.kill()
         self.wait()
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None, "it is a pipe"
-        for line in self.process.stdout:
-            self.output += line
 
     def _answers(self) -> bool:
         connection = http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=START_SECONDS_MAX)

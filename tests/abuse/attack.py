@@ -5,10 +5,9 @@ import json
 import socket
 import ssl
 import statistics
-import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -37,7 +36,7 @@ HASTE = {
 class HastyHouse(ServeProcess):
     """A house without patience; a setting is given as for any other."""
 
-    program: Sequence[str | Path] = (sys.executable, str(mortal.__file__))
+    program = Path(mortal.__file__)
 
     def __init__(self, folder: Path, *arguments: str, **settings: str) -> None:
         told = {"test_constants": json.dumps(HASTE), "test_armed": str(folder / "armed")}

@@ -207,7 +207,7 @@ def test_all_together_have_their_share(hasty: HastyHouse) -> None:
 class NarrowHouse(HastyHouse):
     """A house that may open few files."""
 
-    program = ("prlimit", "--nofile=400:400", *HastyHouse.program)
+    program = Path(__file__).with_name("narrow.py")
 
 
 def test_files_are_left_for_the_database(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import http.server
 import json
 import secrets
+import signal
 import sqlite3
 import subprocess
 import threading
@@ -148,7 +149,7 @@ def end_during_scans(target: Target) -> str | None:
     thread.start()
     time.sleep(0.7)
     began = time.monotonic()
-    target.served.process.terminate()
+    target.served.process.send_signal(signal.SIGTERM)
     target.served.process.wait()
     seconds = time.monotonic() - began
     thread.join()
@@ -176,7 +177,7 @@ def _upload(target: Target, token: str, data: bytes) -> httpx.Response:
 def bomb_for_watchers(target: Target) -> str | None:
     """A house that answers `saleroom watch` with a few kilobytes that unpack to gigabytes does not fill its memory."""
     with _bombing() as url:
-        program = [target.served.program[0], "watch", url]
+        program = [str(target.served.program), "watch", url]
         process = subprocess.Popen(program, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         most, deadline = 0, time.monotonic() + WATCH_SECONDS
         while process.poll() is None and time.monotonic() < deadline and most <= WATCH_BYTES_MAX:
@@ -239,7 +240,7 @@ def escapes_in_names(target: Target) -> str | None:
     folder.mkdir()
 
     def run(database: str, *arguments: str) -> bytes:
-        program, settings = target.served.program[0], environment(database=f"sqlite:///{folder}/{database}.db")
+        program, settings = target.served.program, environment(database=f"sqlite:///{folder}/{database}.db")
         typed = b"correct horse\ncorrect horse\n"
         done = subprocess.run(
             [program, *arguments], input=typed, cwd=folder, env=settings, capture_output=True, check=False

@@ -230,7 +230,7 @@ def attacked(on: str, database_url: str, folder: Path, program: Path = PROGRAM) 
     class Program(ServeProcess):
         pass
 
-    Program.program = (program,)
+    Program.program = program
     settings = {
         "database": database_url,
         "load_key": LOAD_KEY,

@@ -4,7 +4,6 @@ import asyncio
 import json
 import random
 import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -30,7 +29,7 @@ HASTE = {
 
 
 class _MortalProcess(ServeProcess):
-    program = (sys.executable, str(mortal.__file__))
+    program = Path(mortal.__file__)
 
 
 class House:

@@ -2,7 +2,6 @@
 
 import signal
 import sqlite3
-import subprocess
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -10,6 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from tests.forking import Program
 from tests.process import PROGRAM, Client, environment
 
 SECONDS_MAX = 90.0
@@ -23,9 +23,7 @@ class Watcher:
         number = next(_numbers)
         self._out, self._err = folder / f"out-{number}", folder / f"err-{number}"
         with self._out.open("wb") as out, self._err.open("wb") as err:
-            self.process = subprocess.Popen(
-                [PROGRAM, "watch", *arguments], cwd=folder, env=environment(), stdout=out, stderr=err
-            )
+            self.process = Program([str(PROGRAM), "watch", *arguments], folder, environment(), out, err)
 
     @property
     def lines(self) -> list[str]:
