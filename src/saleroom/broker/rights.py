@@ -13,6 +13,7 @@ from amqtt.plugins.base import BaseAuthPlugin, BaseTopicPlugin
 from amqtt.session import Session
 
 from saleroom.broker.links import IS_SERVICE
+from saleroom.kernel.identifiers import GID
 
 COMMAND_BYTES_MAX = 4096
 
@@ -31,7 +32,7 @@ class Rights(BaseAuthPlugin, BaseTopicPlugin):
     def __init__(self, context: BaseContext) -> None:
         super().__init__(context)
         self._config: Rights.Config = self.config
-        self._bids = re.compile(re.escape(self._config.prefix) + r"auctions/[A-Za-z0-9_-]{1,64}/bids")
+        self._bids = re.compile(rf"{re.escape(self._config.prefix)}auctions/{GID.pattern}/bids")
         self._replies = f"{self._config.prefix}replies/"
 
     async def authenticate(self, *, session: Session) -> bool:

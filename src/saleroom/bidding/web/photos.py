@@ -8,11 +8,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.bidding.domain.errors import UnknownPhoto
+from saleroom.bidding.domain.photos import PHOTO_ID
 from saleroom.bidding.service import photos
 from saleroom.bidding.services import BiddingServices
 from saleroom.site.assets import FOREVER, is_known
 
-_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _WIDTH = re.compile(r"[1-9][0-9]{0,4}")
 
 
@@ -25,7 +25,7 @@ class PhotoFiles:
     async def show(self, request: Request) -> Response:
         """GET and HEAD: a photo in one of its widths; the file never changes. Raises UnknownPhoto."""
         photo_id, width = request.path_params["id"], request.path_params["width"]
-        if _ID.fullmatch(photo_id) is None or _WIDTH.fullmatch(width) is None:
+        if PHOTO_ID.fullmatch(photo_id) is None or _WIDTH.fullmatch(width) is None:
             raise UnknownPhoto
         found = await self._services.database.read(photos.file, photo_id, int(width))
         headers = {"ETag": f'"{found.digest[:32]}"', "Cache-Control": FOREVER}

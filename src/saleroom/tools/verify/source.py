@@ -10,11 +10,12 @@ import msgspec
 from msgspec import Struct
 
 from saleroom.bidding.domain.signatures import Keys
+from saleroom.kernel.identifiers import GID
 from saleroom.tools.errors import ToolError, WrongUsage
 from saleroom.tools.http_client import SMALL_BYTES_MAX
 
 KEYS_PATH = "/.well-known/saleroom.json"
-_AUCTION = re.compile(r"(?P<base>.*)/(?:auctions|lots)/(?P<gid>[A-Za-z0-9_-]{1,64})(?:/ledger|/bids|/screen)?/?")
+_AUCTION = re.compile(rf"(?P<base>.*)/(?:auctions|lots)/(?P<gid>{GID.pattern})(?:/ledger|/bids|/screen)?/?")
 
 
 class AuctionAddress(Struct, frozen=True):

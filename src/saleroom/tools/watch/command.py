@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from saleroom.kernel.identifiers import GID, GID_BYTES
 from saleroom.tools.errors import WrongUsage
 from saleroom.tools.watch.channel import WatchOptions
 from saleroom.tools.watch.display import Lines, LiveView, OutputClosed, display
@@ -19,9 +20,8 @@ from saleroom.tools.watch.mqtt import MqttWatch
 from saleroom.tools.watch.sale import Sale
 
 _FORM = "write http://host:port, https://host, or mqtt://user:password@host:port"
-GID_LENGTH = 12
+GID_LENGTH = GID_BYTES * 4 // 3
 """A gid may begin with hyphens like an option; its length tells it from a misspelt option."""
-_GID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def read_options(
@@ -39,7 +39,7 @@ def read_options(
     if gid is not None and gid.startswith("--") and len(gid) != GID_LENGTH:
         raise WrongUsage(f"no such option: {gid}")
     by_mqtt = parts.scheme.startswith("mqtt")
-    if gid is not None and not _GID.fullmatch(gid):
+    if gid is not None and not GID.fullmatch(gid):
         raise WrongUsage(f"{gid!r} is no gid: those are letters, digits, - and _")
     if not by_mqtt and parts.username is not None:
         raise WrongUsage("leave user and password out of the URL: a house takes neither")

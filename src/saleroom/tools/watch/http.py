@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable
 from typing import TypeVar
 from urllib.parse import quote
 
 import msgspec
 
+from saleroom.kernel.errors import Fault
+from saleroom.kernel.identifiers import GID, parse_event_id
 from saleroom.tools.errors import NoAnswer, ToolError, not_a_house
 from saleroom.tools.event_stream import Comment, EventStreamParser, Message, NotAnEventStream
 from saleroom.tools.http_client import HttpClient, Response, UnfitBody
@@ -23,8 +24,6 @@ REQUEST_SECONDS_MAX = 120.0
 """The bound of a request that is no stream, even if its answer comes byte by byte."""
 LOTS_PAGES_MAX = 20
 """Pages of 100 lots read at the start. A later lot is asked for when an event about it comes."""
-_GID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_EVENT_ID = re.compile(rf"0|{_GID.pattern}/[0-9]{{1,10}}")
 _OPEN_LOTS = "/auctions?status=open&limit=100"
 
 
@@ -120,11 +119,11 @@ class HttpWatch:
     async def _take(self, message: Message) -> bool:
         """Take an event in; return whether it is the last event of the one lot. A message with a name is about the stream."""
         # The id goes into a header and the gid into an address when the house is asked again.
-        if message.id and _EVENT_ID.fullmatch(message.id) is None:
+        if message.id and isinstance(parse_event_id(message.id), Fault):
             raise not_a_house(self._options.url)
         if message.data and not message.name:
             event = messages.read_event(message.data)
-            if _GID.fullmatch(event.gid) is None:
+            if GID.fullmatch(event.gid) is None:
                 raise not_a_house(self._options.url)
             if self._options.states and self._looked and event.gid not in self._sale.lots:
                 await self._look(event.gid)
