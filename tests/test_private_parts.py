@@ -1,0 +1,78 @@
+"""The private parts of libraries that the house uses: a new version that moves them is noticed here first.
+
+Those of uvicorn and Starlette under `http/` are in `tests/http/test_internals.py`.
+"""
+
+import inspect
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import aiomqtt
+import asyncpg
+import pytest
+from amqtt.broker import Broker
+from packaging.requirements import Requirement
+
+from saleroom import serving
+from saleroom.broker import amqtt_fixes
+from saleroom.mqtt import connection
+from saleroom.storage import postgresql
+
+PYPROJECT = Path(__file__).parent.parent / "pyproject.toml"
+
+
+async def test_aiomqtt_has_the_parts_that_the_connection_uses() -> None:
+    """`Connection` overrides and uses private parts that the installed aiomqtt has, and names all that it overrides."""
+    client = aiomqtt.Client("localhost")
+    missing = [part for part in connection.PRIVATE_PARTS + connection.PRIVATE_METHODS if not hasattr(client, part)]
+    assert [] == missing, (
+        f"aiomqtt {version('aiomqtt')} has moved these; adapt mqtt/connection.py, then raise its bound"
+    )
+    overridden = {name for name in vars(connection.Connection) if _is_private(name) and hasattr(aiomqtt.Client, name)}
+    assert set(connection.PRIVATE_METHODS) == overridden
+
+
+@pytest.mark.parametrize(("kind", "parts"), amqtt_fixes.PRIVATE_PARTS.items())
+def test_amqtt_has_the_parts_that_the_fixes_use(kind: type[Any], parts: tuple[str, ...]) -> None:
+    """`amqtt_fixes` overrides and uses private parts that the installed amqtt has, and names all that it overrides."""
+    source = inspect.getsource(inspect.getmodule(kind) or kind) + "".join(
+        inspect.getsource(base) for base in kind.__mro__[:-1]
+    )
+    missing = [part for part in parts if part not in source]
+    assert [] == missing, f"amqtt {version('amqtt')} has moved these; adapt broker/amqtt_fixes.py, then raise its bound"
+    if kind is Broker:
+        own = {name for name in vars(amqtt_fixes.FixedBroker) if _is_private(name) and hasattr(Broker, name)}
+        assert own <= set(parts)
+
+
+def test_asyncpg_has_the_part_that_leads_to_its_socket() -> None:
+    """The connections of the installed asyncpg have the private part that `postgresql` uses."""
+    assert hasattr(asyncpg.Connection, postgresql.PRIVATE_PART), (
+        f"asyncpg {version('asyncpg')} has moved it; adapt storage/postgresql.py, then raise its bound"
+    )
+
+
+@pytest.mark.parametrize(("kind", "parts"), serving.INNER_PARTS.items())
+def test_uvicorn_has_the_parts_that_serving_uses(kind: type[Any], parts: tuple[str, ...]) -> None:
+    """`serving` overrides and uses inner parts that the installed uvicorn has, and names all that it overrides."""
+    source = inspect.getsource(kind)
+    missing = [part for part in parts if not hasattr(kind, part) and f"self.{part}" not in source]
+    assert [] == missing, f"uvicorn {version('uvicorn')} has moved these; adapt serving.py, then raise its bound"
+    derived = [one for one in vars(serving).values() if isinstance(one, type) and kind in one.__bases__]
+    overridden = {name for one in derived for name in vars(one) if hasattr(kind, name) and not name.startswith("__")}
+    assert overridden, "nothing is overridden"
+    assert overridden <= set(parts)
+
+
+@pytest.mark.parametrize("name", ["aiomqtt", "amqtt", "asyncpg", "starlette", "uvicorn"])
+def test_a_library_whose_private_parts_are_used_is_bounded(name: str) -> None:
+    """pyproject.toml takes the installed version of the library, and no version that nobody has tried yet."""
+    needed = map(Requirement, tomllib.loads(PYPROJECT.read_text())["project"]["dependencies"])
+    (bound,) = (one.specifier for one in needed if one.name == name)
+    assert (True, False) == (bound.contains(version(name)), bound.contains("999")), f"bound {name} in pyproject.toml"
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
