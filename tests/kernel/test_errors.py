@@ -55,7 +55,7 @@ def test_what_is_invalid_says_all_its_faults() -> None:
 
 
 FORMAT = 'must be an amount such as "12.50": digits, at most one point, nothing else'
-STARTING, RESERVE = "must be at least the startingPrice", "must be at least the reservePrice"
+STARTING, RESERVE = "must be at least the starting price", "must be at least the reserve price"
 NARROW = "must be no more than 8 times as wide as high, or as high as wide"
 Said = tuple[str, str, dict[str, Any]]
 
@@ -122,12 +122,12 @@ SAID: list[tuple[str, Callable[[], Any], list[Said]]] = [
     (
         "end",
         _draft(ends_at=T0, starts_at=T0),
-        [("not_in_future", "must be in the future", {}), ("not_after_start", "must be after startsAt", {})],
+        [("not_in_future", "must be in the future", {}), ("not_after_start", "must be after the start", {})],
     ),
     (
         "cap",
         _draft(ends_at=after(9), soft_close=SoftClose(1, 1, after(8))),
-        [("cap_before_end", "its cap must not be before endsAt", {})],
+        [("cap_before_end", "its cap must not be before the end", {})],
     ),
 ]
 

@@ -12,7 +12,7 @@ import msgspec
 from starlette.responses import Response
 
 from saleroom.kernel import errors
-from saleroom.kernel.errors import Fact, Invalid, Refusal
+from saleroom.kernel.errors import Contradiction, Fact, Fault, Invalid, Refusal
 from saleroom.kernel.instants import instant
 
 
@@ -105,6 +105,9 @@ _STATUS_OF_KIND: dict[type[Refusal], int] = {
 
 _ADVICE: dict[str, str] = {
     "unauthenticated": "This needs a valid token: log in with POST /login and send 'Authorization: Bearer TOKEN'.",
+    "already_leading": (
+        "You lead already; to raise your limit send a 'maximum' above your present one, without 'amount'."
+    ),
     "precondition_failed": (
         "The auction is not at the version that If-Match names; nothing was done; read it again, then decide."
     ),
@@ -148,6 +151,13 @@ def member(name: str) -> str:
     return first + "".join(map(str.capitalize, others))
 
 
+def faults_of(invalid: Invalid) -> Mapping[str, list[Fault]]:
+    """Return the faults by the names that the fields have in a request."""
+    if not isinstance(invalid, Contradiction):
+        return invalid.faults
+    return {member(field): faults for field, faults in invalid.faults.items()}
+
+
 def body_of(refused: Refusal, *, bare: bool = False) -> dict[str, Any]:
     """Return the JSON object of an error: `message`, `code` and its facts; only `message` if `bare`.
 
@@ -156,7 +166,7 @@ def body_of(refused: Refusal, *, bare: bool = False) -> dict[str, Any]:
     if isinstance(refused, Invalid):
         message: Any = {
             field: [{"code": fault.code, "message": fault.message} for fault in faults]
-            for field, faults in refused.faults.items()
+            for field, faults in faults_of(refused).items()
         }
     else:
         message = sentence_of(type(refused)) if refused.message == refused.sentence() else refused.message

@@ -2,7 +2,8 @@
 
     Refusal                  every refusal: a stable code, a sentence, facts to act on
     ├── Unreadable           the request cannot be read
-    │   └── Invalid          with every fault of every field
+    │   └── Invalid          with every fault of every field of the request
+    │       └── Contradiction    the fields by their names in the domain
     ├── Unauthenticated      no live token
     ├── Forbidden            the user may not do this
     ├── Unknown              there is no such thing
@@ -96,6 +97,10 @@ class Invalid(Unreadable):
         return cls({field: [Fault(code, message)]})
 
 
+class Contradiction(Invalid):
+    """The request contradicts itself or the state of things; its fields have their names in the domain, as facts have."""
+
+
 class Unauthenticated(Refusal):
     """This needs a valid token: log in, and send the token along."""
 
@@ -123,7 +128,7 @@ class Mismatch(Refusal):
 
 
 class UnknownEvent(Unreadable):
-    """This event is not in the log; follow again without an id, and read what is followed anew."""
+    """This event is not in the log; read again what you follow, and follow it without an id."""
 
     code = "unknown_event"
 

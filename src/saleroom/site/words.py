@@ -14,6 +14,7 @@ from decimal import Decimal
 from markupsafe import Markup, escape
 from msgspec import Struct
 
+from saleroom.http.problems import faults_of
 from saleroom.kernel.errors import Fact, Fault, Invalid, Refusal
 from saleroom.kernel.instants import instant
 from saleroom.site.language import MONEY_FAULTS, N_, Language, TranslatedFault
@@ -53,7 +54,7 @@ class Words(Struct, frozen=True, kw_only=True):
 
     def field_faults(self, language: Language, refused: Refusal | None) -> dict[str, str]:
         """Return the faults of each field in whole sentences; nothing unless `refused` is Invalid."""
-        found = refused.faults if isinstance(refused, Invalid) else {}
+        found = faults_of(refused) if isinstance(refused, Invalid) else {}
         return {
             field: " ".join(dict.fromkeys(self.fault(language, one) for one in faults))
             for field, faults in found.items()

@@ -4,6 +4,7 @@ Each history is played once per database, and answers and records are compared w
 checked on what a stranger could see: the requests, their answers, and the auction after each.
 """
 
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from itertools import pairwise
@@ -133,7 +134,10 @@ def refusal_of(answer: httpx.Response | None) -> str | None:
     body = answer.json()
     if body["code"] != "validation":
         return str(body["code"])
-    return "validation " + " ".join(sorted(f"{name}/{f['code']}" for name, fs in body["message"].items() for f in fs))
+    by_term = {re.sub("([A-Z])", r"_\1", name).lower(): faults for name, faults in body["message"].items()}
+    return "validation " + " ".join(
+        sorted(f"{name}/{fault['code']}" for name, faults in by_term.items() for fault in faults)
+    )
 
 
 def told(stored: Records) -> dict[str, Any]:

@@ -328,7 +328,7 @@ def test_nobody_bids_under_two_names() -> None:
         ),
         (
             lambda e: structs.replace(e, reserve_price=eur("1")),
-            "the rules refuse it: reservePrice: must be at least the startingPrice",
+            "the rules refuse it: reserve_price: must be at least the starting price",
         ),
         (lambda e: structs.replace(e, status="scheduled"), "its status is 'scheduled', but by the rules 'open'"),
     ],

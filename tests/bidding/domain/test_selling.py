@@ -63,34 +63,34 @@ def _capped(seconds: float) -> SoftClose:
 # Terms that contradict each other or the clock (the starting price is 100): the faults, all at once.
 CONTRADICTIONS: list[tuple[dict[str, Any], list[str]]] = [
     ({"reserve_price": "100"}, []),
-    ({"reserve_price": "99.999"}, ["reservePrice/below_starting_price"]),
+    ({"reserve_price": "99.999"}, ["reserve_price/below_starting_price"]),
     ({"buy_now_price": "100"}, []),
-    ({"buy_now_price": "99.999"}, ["buyNowPrice/below_starting_price"]),
+    ({"buy_now_price": "99.999"}, ["buy_now_price/below_starting_price"]),
     ({"reserve_price": "200", "buy_now_price": "200"}, []),
-    ({"reserve_price": "200", "buy_now_price": "199.999"}, ["buyNowPrice/below_reserve_price"]),
+    ({"reserve_price": "200", "buy_now_price": "199.999"}, ["buy_now_price/below_reserve_price"]),
     (
         {"reserve_price": "98", "buy_now_price": "97"},
         [
-            "buyNowPrice/below_reserve_price",
-            "buyNowPrice/below_starting_price",
-            "reservePrice/below_starting_price",
+            "buy_now_price/below_reserve_price",
+            "buy_now_price/below_starting_price",
+            "reserve_price/below_starting_price",
         ],
     ),
     ({"ends_at": after(microseconds=1)}, []),
-    ({"ends_at": T0}, ["endsAt/not_in_future"]),
-    ({"ends_at": after(-1)}, ["endsAt/not_in_future"]),
+    ({"ends_at": T0}, ["ends_at/not_in_future"]),
+    ({"ends_at": after(-1)}, ["ends_at/not_in_future"]),
     ({"starts_at": START, "ends_at": after(600, microseconds=1)}, []),
-    ({"starts_at": START, "ends_at": START}, ["endsAt/not_after_start"]),
-    ({"starts_at": START, "ends_at": after(599)}, ["endsAt/not_after_start"]),
-    ({"starts_at": START, "ends_at": after(-1)}, ["endsAt/not_after_start", "endsAt/not_in_future"]),
+    ({"starts_at": START, "ends_at": START}, ["ends_at/not_after_start"]),
+    ({"starts_at": START, "ends_at": after(599)}, ["ends_at/not_after_start"]),
+    ({"starts_at": START, "ends_at": after(-1)}, ["ends_at/not_after_start", "ends_at/not_in_future"]),
     ({"ends_at": END, "soft_close": _capped(3600)}, []),
-    ({"ends_at": END, "soft_close": _capped(3599.999999)}, ["softClose/cap_before_end"]),
+    ({"ends_at": END, "soft_close": _capped(3599.999999)}, ["soft_close/cap_before_end"]),
     ({"soft_close": _capped(-1)}, []),
     (
         {"reserve_price": "1", "ends_at": T0, "starts_at": START, "soft_close": _capped(-1)},
         [
-            *("endsAt/not_after_start", "endsAt/not_in_future", "reservePrice/below_starting_price"),
-            "softClose/cap_before_end",
+            *("ends_at/not_after_start", "ends_at/not_in_future", "reserve_price/below_starting_price"),
+            "soft_close/cap_before_end",
         ],
     ),
 ]
@@ -192,10 +192,10 @@ def test_announcing_the_end() -> None:
 @pytest.mark.parametrize(
     ("terms", "ends", "faults"),
     [
-        ({}, T0, "endsAt/not_in_future"),
-        ({}, after(-1), "endsAt/not_in_future"),
-        ({"starts_at": START}, START, "endsAt/not_after_start"),
-        ({"soft_close": _capped(60)}, after(61), "softClose/cap_before_end"),
+        ({}, T0, "ends_at/not_in_future"),
+        ({}, after(-1), "ends_at/not_in_future"),
+        ({"starts_at": START}, START, "ends_at/not_after_start"),
+        ({"soft_close": _capped(60)}, after(61), "soft_close/cap_before_end"),
     ],
 )
 def test_an_end_that_contradicts(terms: dict[str, Any], ends: datetime, faults: str) -> None:

@@ -23,7 +23,7 @@ from saleroom.accounts.domain.errors import (
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.service.throttle import FailedLogins, Registrations
 from saleroom.accounts.storage import accounts
-from saleroom.kernel.errors import Invalid, Unauthenticated
+from saleroom.kernel.errors import Contradiction, Unauthenticated
 from saleroom.kernel.networks import network
 from saleroom.storage.database import Database, Transaction, brief, ranked
 from saleroom.storage.faults import TryAgain
@@ -105,12 +105,12 @@ class Accounts:
         """Replace the password of the token's user, and end all their other sessions.
 
         A wrong `current` counts as a failed login. Otherwise a thief of a token could guess the password at any speed.
-        Raises Unauthenticated, Invalid, WrongPassword, TooManyRequests or Busy.
+        Raises Unauthenticated, Contradiction, WrongPassword, TooManyRequests or Busy.
         """
         username = (await self._database.read(authenticate, token)).username
         if new == current:
             # Otherwise a user who thinks the password has leaked would believe that the leaked one no longer works.
-            raise Invalid.one("newPassword", "same_password", "must differ from the current password")
+            raise Contradiction.one("new_password", "same_password", "must differ from the current password")
         digest, changed = "", False
         try:
             with self._failed_logins.attempt(username, address):

@@ -36,7 +36,7 @@ class BidTooLow(Conflict):
 
 
 class AlreadyLeading(Conflict):
-    """You lead already; to raise your limit send a 'maximum' above your present one, without 'amount'."""
+    """You lead already; to raise your limit, give a higher maximum and no amount."""
 
     code = "already_leading"
 

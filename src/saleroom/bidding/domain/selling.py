@@ -31,7 +31,7 @@ from saleroom.bidding.domain.events import (
 )
 from saleroom.bidding.domain.increments import DEFAULT_LADDER, Ladder
 from saleroom.bidding.domain.preconditions import Precondition, refuse_if_changed
-from saleroom.kernel.errors import Fault, Invalid
+from saleroom.kernel.errors import Contradiction, Fault
 from saleroom.kernel.parties import Party
 
 DEFAULT_SOFT_CLOSE = SoftClose(window=120, extension=120)
@@ -57,7 +57,7 @@ class Draft(Struct, frozen=True, kw_only=True):
 def create(gid: str, author: Party, draft: Draft, now: datetime, seed: str = "") -> AuctionCreated:
     """Return the event that begins an auction. `gid` and `seed` (64 hexadecimal digits) are random.
 
-    Raises Invalid if the terms contradict each other or the clock.
+    Raises Contradiction if the terms contradict each other or the clock.
     """
     _refuse_contradictions(draft, now)
     scheduled = draft.starts_at is not None and draft.starts_at > now
@@ -91,7 +91,7 @@ def amend(
     """Return what `changes` (some of `TERMS`, by name) make of an auction before its first bid.
 
     Without a change in effect there is no event. Raises NotAuthor, AuctionOver, HasBids, PreconditionFailed, TermsChanged,
-    AuctionStarted or Invalid.
+    AuctionStarted or Contradiction.
     """
     now = auction.not_before(now)
     opening, auction = _before_first_bid(auction, author, now, seen)
@@ -133,7 +133,7 @@ def announce_end(
 ) -> list[Event]:
     """Return the announcement of the end of an auction that had none.
 
-    Raises NotAuthor, AuctionOver, EndsByItself, PreconditionFailed, TermsChanged, or Invalid if `ends_at` contradicts
+    Raises NotAuthor, AuctionOver, EndsByItself, PreconditionFailed, TermsChanged, or Contradiction if `ends_at` contradicts
     the clock, start or cap.
     """
     now = auction.not_before(now)
@@ -198,26 +198,26 @@ def _amended(auction: Auction, changes: dict[str, Any], now: datetime) -> Auctio
 
 
 def _refuse_contradictions(draft: Draft, now: datetime) -> None:
-    """Raise Invalid with every contradiction. The end of a running auction is ahead, otherwise the auction would be over."""
+    """Raise Contradiction with every fault. The end of a running auction is ahead, otherwise the auction would be over."""
     faults: dict[str, list[Fault]] = {}
 
     def fault(field: str, code: str, message: str) -> None:
         faults.setdefault(field, []).append(Fault(code, message))
 
     if draft.reserve_price is not None and draft.reserve_price < draft.starting_price:
-        fault("reservePrice", "below_starting_price", "must be at least the startingPrice")
+        fault("reserve_price", "below_starting_price", "must be at least the starting price")
     if draft.buy_now_price is not None:
         if draft.buy_now_price < draft.starting_price:
-            fault("buyNowPrice", "below_starting_price", "must be at least the startingPrice")
+            fault("buy_now_price", "below_starting_price", "must be at least the starting price")
         if draft.reserve_price is not None and draft.buy_now_price < draft.reserve_price:
-            fault("buyNowPrice", "below_reserve_price", "must be at least the reservePrice")
+            fault("buy_now_price", "below_reserve_price", "must be at least the reserve price")
     if draft.ends_at is not None:
         if draft.ends_at <= now:
-            fault("endsAt", "not_in_future", "must be in the future")
+            fault("ends_at", "not_in_future", "must be in the future")
         if draft.starts_at is not None and draft.ends_at <= draft.starts_at:
-            fault("endsAt", "not_after_start", "must be after startsAt")
+            fault("ends_at", "not_after_start", "must be after the start")
         cap = None if draft.soft_close is None else draft.soft_close.cap
         if cap is not None and cap < draft.ends_at:
-            fault("softClose", "cap_before_end", "its cap must not be before endsAt")
+            fault("soft_close", "cap_before_end", "its cap must not be before the end")
     if faults:
-        raise Invalid(faults)
+        raise Contradiction(faults)
