@@ -24,7 +24,7 @@ from uvicorn.supervisors import Multiprocess
 GRACEFUL_SECONDS_MAX = 20
 KEEP_ALIVE_SECONDS = 75
 PARENT_SECONDS = 1.0
-START_SECONDS_MAX = 60.0
+START_SECONDS_MAX = 300.0
 UNREAD_SECONDS_MAX = 60
 """How long the kernel keeps sent data without an acknowledgement, or data that the client does not read."""
 FILES_RESERVED = 800

@@ -228,7 +228,9 @@ async def test_a_page_reads_the_sale_over_websocket(sample: Sample, sales: Sales
                 break
 
 
-async def test_a_house_with_the_settings_of_the_readme(sample: Sample, start: Start, visit: Visit) -> None:
+async def test_a_house_with_the_settings_of_the_readme(
+    sample: Sample, start: Start, visit: Visit, subscribe: Subscribe
+) -> None:
     """With the README's settings for `saleroom serve`, its `mosquitto_sub` shows the status, and a device's bid gets 201."""
     readme = (SAMPLE / "README.md").read_text()
     [block] = re.findall(r"```toml\n(.*?)```", readme, re.DOTALL)
@@ -242,6 +244,8 @@ async def test_a_house_with_the_settings_of_the_readme(sample: Sample, start: St
         mqtt_ca_file=str(sample.folder / "authority.pem"),
         mqtt_password=house_account.password or "",
     )
+    witness = subscribe(house_account, "saleroom/status", as_service=True)
+    await until(lambda: [ONLINE] == witness.payloads("saleroom/status")[-1:], "the house is connected")
     [line] = [line for line in commands(readme) if line.startswith("mosquitto_sub")]
     line = line.replace("broker.example", "127.0.0.1").replace("8883", str(sample.port)) + " -C 1 -W 15"
     shown = subprocess.run(["sh", "-c", line], cwd=sample.folder, capture_output=True, text=True, check=True)
