@@ -15,7 +15,7 @@ from saleroom.bidding.domain.closing import settle
 from saleroom.bidding.domain.events import EVENTS, Event, SoftClose
 from saleroom.bidding.domain.increments import DEFAULT_LADDER, fixed
 from saleroom.bidding.domain.selling import cancel, close_now
-from saleroom.bidding.domain.views import auction_view, cloud_event, event_from_parts, event_parts
+from saleroom.bidding.domain.views import BidView, auction_view, cloud_event, event_from_parts, event_parts, leader_first
 from saleroom.kernel.instants import instant
 from saleroom.kernel.money import LIMIT
 from tests.bidding.domain.examples import ADA, CY, after, an_auction, eur, place
@@ -230,3 +230,15 @@ def test_the_wire_form_is_a_cloud_event() -> None:
             "receivedAt": None,
         },
     } == cloud_event("gid", auction.version, bid, public)
+
+
+def test_the_leader_stands_first() -> None:
+    """Bids are shown from the highest down; of two equal ones the earlier stands first, as it leads."""
+    newest = [
+        BidView(amount=amount, bidder=bidder, received_at=None, placed_at="", automatic=False)
+        for bidder, amount in (("cy", "150.000"), ("bo", "150.000"), ("cy", "99.000"), ("bo", "12.500"))
+    ]
+    shown = leader_first(newest)
+    assert [("bo", "150.000"), ("cy", "150.000"), ("cy", "99.000"), ("bo", "12.500")] == [
+        (bid.bidder, bid.amount) for bid in shown
+    ]

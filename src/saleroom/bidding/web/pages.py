@@ -6,6 +6,7 @@ from pathlib import Path
 
 from starlette.routing import Route
 
+from saleroom.bidding.domain.views import leader_first
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web import words
 from saleroom.bidding.web.home import HomePage
@@ -31,7 +32,7 @@ def area_pages(services: BiddingServices) -> AreaPages:
         menu="parts/lots_menu.html",
         tabs="parts/mine_tabs.html",
         shows_again=_shows_again,
-        filters={"soft_close": words.soft_close},
+        filters={"leader_first": lambda _, bids: leader_first(bids), "soft_close": words.soft_close},
     )
 
 
