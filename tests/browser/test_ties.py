@@ -10,9 +10,7 @@ from tests.browser.people import Visitor
 from tests.fixtures_house import House, User
 
 
-def test_of_equal_bids_the_earlier_one_leads(
-    enter: Callable[..., Visitor], sqlite_house: House, seller: User
-) -> None:
+def test_of_equal_bids_the_earlier_one_leads(enter: Callable[..., Visitor], sqlite_house: House, seller: User) -> None:
     """The later bidder reads that an equal bid was earlier. The leader stands on top of the history and the hall's screen."""
     gid = seller.auction()
     sqlite_house.user("linus").bid(gid, maximum="150")

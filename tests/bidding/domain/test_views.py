@@ -15,7 +15,14 @@ from saleroom.bidding.domain.closing import settle
 from saleroom.bidding.domain.events import EVENTS, Event, SoftClose
 from saleroom.bidding.domain.increments import DEFAULT_LADDER, fixed
 from saleroom.bidding.domain.selling import cancel, close_now
-from saleroom.bidding.domain.views import BidView, auction_view, cloud_event, event_from_parts, event_parts, leader_first
+from saleroom.bidding.domain.views import (
+    BidView,
+    auction_view,
+    cloud_event,
+    event_from_parts,
+    event_parts,
+    leader_first,
+)
 from saleroom.kernel.instants import instant
 from saleroom.kernel.money import LIMIT
 from tests.bidding.domain.examples import ADA, CY, after, an_auction, eur, place

@@ -5,7 +5,7 @@ Money is a string with three decimals; instants are RFC 3339 in UTC with microse
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
@@ -113,12 +113,12 @@ def auction_view(auction: Auction, *, own: bool = False) -> AuctionView:
     )
 
 
-def leader_first(bids: Iterable[BidView]) -> list[BidView]:
+def leader_first(bids: Sequence[BidView]) -> list[BidView]:
     """Return bids from the highest to the lowest, of equal ones the earlier first: it leads (docs/rules.md, rule 4c).
 
     `bids` come newest first, as in the history, where the later of two equal bids stands above the one that leads.
     """
-    return sorted(reversed(list(bids)), key=lambda bid: Decimal(bid.amount), reverse=True)
+    return sorted(bids[::-1], key=lambda bid: -Decimal(bid.amount))
 
 
 def event_parts(event: Event) -> tuple[dict[str, Any], dict[str, Any]]:
