@@ -118,7 +118,8 @@ def leader_first(bids: Sequence[BidView]) -> list[BidView]:
 
     `bids` come newest first, as in the history, where the later of two equal bids stands above the one that leads.
     """
-    return sorted(bids[::-1], key=lambda bid: -Decimal(bid.amount))
+    oldest_first = bids[::-1]  # and equal ones stay so, as sorting is stable
+    return sorted(oldest_first, key=lambda bid: -Decimal(bid.amount))
 
 
 def event_parts(event: Event) -> tuple[dict[str, Any], dict[str, Any]]:
