@@ -244,7 +244,7 @@ async def test_a_house_with_the_settings_of_the_readme(
         mqtt_ca_file=str(sample.folder / "authority.pem"),
         mqtt_password=house_account.password or "",
     )
-    witness = subscribe(house_account, "saleroom/status", as_service=True)
+    witness = subscribe(sample.account("gate-1"), "saleroom/status", as_service=True)
     await until(lambda: [ONLINE] == witness.payloads("saleroom/status")[-1:], "the house is connected")
     [line] = [line for line in commands(readme) if line.startswith("mosquitto_sub")]
     line = line.replace("broker.example", "127.0.0.1").replace("8883", str(sample.port)) + " -C 1 -W 15"
