@@ -82,19 +82,83 @@ def test_every_history_makes_a_good_ledger(history: History) -> None:
 
 @pytest.mark.parametrize("ledger", [closed, running])
 def test_lines_that_are_gone_doubled_or_swapped_are_found(ledger: Callable[[], list[bytes]]) -> None:
-    """No line can be dropped, doubled or moved."""
+    """No line can be dropped, doubled or moved, and the message says in plain words which of these happened."""
     lines = ledger()
     for index in range(len(lines)):
-        last = index == len(lines) - 1
-        if not (last and ledger is running):
-            assert broken(lines[:index] + lines[index + 1 :]) is not None
-        assert broken(lines[: index + 1] + lines[index:]) == (
-            index + 2,
-            f"its sequence is {index + 1}, but {index + 2} comes next",
-        )
-        if not last:
-            swapped = [*lines[:index], lines[index + 1], lines[index], *lines[index + 2 :]]
-            assert broken(swapped) == (index + 1, f"its sequence is {index + 2}, but {index + 1} comes next")
+        number, last = index + 1, index == len(lines) - 1
+        gone = lines[:index] + lines[number:]
+        if last:
+            assert ledger is running or said(gone) == (number, f"the ledger was cut after line {index}")
+        else:
+            why = f"line {number} does not belong here, as a line is missing before it"
+            assert (number, why) == said(gone)
+        assert (number + 1, f"line {number + 1} was added") == said(lines[:number] + lines[index:])
+        for other in range(index + 1, len(lines)):
+            swapped = [*lines]
+            swapped[index], swapped[other] = swapped[other], swapped[index]
+            assert (number, f"lines {number} and {other + 1} were exchanged") == said(swapped)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"time":"2026', b'"time":"2027'),
+        (b'"salt":"', b'"salt":"\\u0030'),
+        (b'"hidden":[', b'"hidden":[0,'),
+        (b'"event":', b'"event": '),
+        (b'"specversion":', b'"specversion"'),
+    ],
+)
+def test_a_changed_line_is_named(old: bytes, new: bytes) -> None:
+    """Whatever was changed in a line, the message says that this line was changed."""
+    lines = closed()
+    for index, line in enumerate(lines[1:], 1):
+        spoilt = line.replace(old, new.replace(b"[0,", b"[0") if b'"hidden":[]' in line else new, 1)
+        assert (index + 1, f"line {index + 1} was changed") == said([*lines[:index], spoilt, *lines[index + 1 :]])
+
+
+def test_a_forger_who_swaps_a_hash_is_told() -> None:
+    """A hash alone that was changed is a changed line too; lines of another ledger are lines that were added."""
+    lines = closed()
+    wire = msgspec.json.decode(lines[2])
+    wire["event"]["hash"] = "0" * 64
+    spoilt = msgspec.json.encode(wire, order="sorted") + b"\n"
+    assert (3, "line 3 was changed, in its hash") == said([*lines[:2], spoilt, *lines[3:]])
+    assert (3, "line 3 was added") == said([*lines[:2], spoilt, *lines[2:]])
+    assert (3, "line 3 was added") == said(
+        [*lines[:2], lines_of(Story().bids("dee 100").log, opened=True)[1], *lines[2:]]
+    )
+
+
+@pytest.mark.parametrize(
+    ("raw", "what"),
+    [
+        (b"<!doctype html>\n<html></html>", "this is a web page, not a ledger"),
+        (b"\n  <html>", "this is a web page, not a ledger"),
+        (
+            b'{"message": "There is no such auction.", "code": "unknown_auction"}',
+            "this is the answer of a house that refused",
+        ),
+        (b'{\n "message": {"name": []}\n}\n', "this is the answer of a house that refused"),
+        (b'{"gid": "a", "head": "0", "version": 1}', "this is an auction, not its ledger"),
+        (b'{"bid": null, "receipt": "a.b.c"}', "this is the answer to a bid, not a ledger"),
+        (b'{"keys": []}', "this is the list of a house's keys, not a ledger"),
+        (b'{"a": 1}', "this is JSON, but not a ledger"),
+        (b"[]\n", "this is JSON, but not a ledger"),
+        (b"aaaa.bbbb." + b"c" * 86 + b"\n", "this is a receipt, not a ledger"),
+    ],
+)
+def test_another_file_is_named(raw: bytes, what: str) -> None:
+    """A file that is something else, such as a saved 404, is said to be that."""
+    found = broken(raw)
+    assert found is not None
+    assert (1, True) == (found[0], found[1].startswith(what)), found
+
+
+def said(lines: list[bytes]) -> tuple[int, str] | None:
+    """Return the line at which a ledger breaks, and the plain words about it, without the exact reason after them."""
+    found = broken(lines)
+    return None if found is None else (found[0], found[1].partition(":")[0])
 
 
 def test_a_ledger_that_was_cut_is_found() -> None:
@@ -125,7 +189,7 @@ def test_a_ledger_that_was_cut_is_found() -> None:
             "it is no line of a ledger: a line has event, and also opened once the auction is over",
         ),
         (lambda line: b'{"event":[]}\n', "its members are not objects"),
-        (lambda line: b'{"event":{}}\n', "its sequence is None, but 1 comes next"),
+        (lambda line: b'{"event":{}}\n', "line 1 was changed: its sequence is None, but 1 comes next"),
         (lambda line: b"[" * 100_000 + b"\n", "it is not JSON"),
         (lambda line: b'{"event":{"sequence":1e400}}\n', "it is not JSON"),
         (lambda line: b"\xff\xfe\n", "it is not JSON"),

@@ -97,7 +97,7 @@ def test_a_broken_file_is_reported_with_its_line(verify: Verify, tmp_path: Path)
     """The message names the first line that breaks and the reason; the exit code is 1."""
     spoilt = [*LEDGER[:2], LEDGER[2].replace(b"120.000", b"121.000"), *LEDGER[3:]]
     reason = "its hash is not that of the event after the one before it"
-    assert CommandResult(1, "", f"saleroom: line 3: {reason}\n") == verify(file(tmp_path, spoilt))
+    assert CommandResult(1, "", f"saleroom: line 3 was changed: {reason}\n") == verify(file(tmp_path, spoilt))
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def run(options: VerifyOptions, *, json: bool) -> int:
         with Progress() as progress:
             ledger, notes = _verified(options, lambda size: progress.report(f"read {size / 1e6:,.1f} MB"))
     except Breakage as error:
-        return _failed(json, error.line, error.reason)
+        return _failed(json, error.line, error.reason, str(error))
     except InvalidReceipt as error:
         return _failed(json, None, f"the receipt: {error}")
     except ToolError as error:
@@ -72,10 +72,11 @@ def run(options: VerifyOptions, *, json: bool) -> int:
     return 0
 
 
-def _failed(json: bool, line: int | None, reason: str) -> int:
+def _failed(json: bool, line: int | None, reason: str, said: str | None = None) -> int:
+    """Print the failure as JSON if that is asked for. Raises ToolError with what to say to people: `said`, or the reason."""
     if json:
         _print(display.failure_as_json(line, reason))
-    raise ToolError(plain(reason if line is None else f"line {line}: {reason}"))
+    raise ToolError(plain(said or reason))
 
 
 def _print(raw: bytes) -> None:

@@ -25,19 +25,24 @@ from saleroom.bidding.domain.ledger import commitment, hidden_event
 from saleroom.bidding.domain.retrace import RuleViolation, Trace, check_form, retrace
 from saleroom.bidding.domain.views import cloud_event, event_from_parts, event_parts, sealed_part
 from saleroom.kernel.chain import ZERO, canonical, link
+from saleroom.tools.verify import damage
 
 LINE_BYTES_MAX = 64 * 1024 * 1024
 """A line has every raise of the leader's own maximum since the line before, and can therefore be long."""
 LEDGER_BYTES_MAX = 1024 * 1024 * 1024
 _HASH = re.compile(r"[0-9a-f]{64}")
 _LAST = (AuctionClosed, AuctionCancelled)
+_SAYS_WHERE = re.compile(r"lines? [0-9]|the ledger was cut|this is ")
 
 
 class Breakage(Exception):
-    """A ledger breaks at `line`, counted from 1, for a `reason`, which may quote the ledger and is not fit for a terminal."""
+    """A ledger breaks at `line`, counted from 1, for a `reason`, which may quote the ledger and is not fit for a terminal.
+
+    Its text names the line, unless the reason already says where the damage is.
+    """
 
     def __init__(self, line: int, reason: str) -> None:
-        super().__init__(f"line {line}: {reason}")
+        super().__init__(reason if _SAYS_WHERE.match(reason) else f"line {line}: {reason}")
         self.line = line
         self.reason = reason
 
@@ -74,7 +79,15 @@ def read(file: BinaryIO, progress: Callable[[int], None] = lambda _: None) -> Le
         number = len(ledger.hashes) + 1
         if len(raw) > LINE_BYTES_MAX or size > LEDGER_BYTES_MAX:
             raise Breakage(number, "it is larger than any ledger: is this the file?")
-        reader.take(ledger, number, raw)
+        try:
+            reader.take(ledger, number, raw)
+        except _FormFault as fault:
+            changed = f"line {number} was changed: {fault}" if raw.endswith(b"\n") else str(fault)
+            raise Breakage(number, changed if number > 1 else damage.wrong_file(raw, file) or str(fault)) from None
+        except _ChainFault as fault:
+            raise Breakage(number, f"{damage.told(number, reader.head, fault.event, file)}: {fault}") from None
+        except _LineFault as fault:
+            raise Breakage(number, str(fault)) from None
         progress(size)
     if not ledger.hashes:
         raise Breakage(1, "the ledger is empty")
@@ -91,11 +104,14 @@ def _conclude(ledger: Ledger) -> None:
             ledger.trace = retrace(entry.event for entry in ledger.events)
         except RuleViolation as error:
             beyond = error.index == len(ledger.events)
-            raise Breakage(last.line + 1 if beyond else ledger.events[error.index].line, error.reason) from None
+            if beyond:
+                raise Breakage(last.line + 1, f"the ledger was cut after line {last.line}: {error.reason}") from None
+            raise Breakage(ledger.events[error.index].line, error.reason) from None
         if not over:
             raise Breakage(
                 last.line + 1,
-                "the ledger ends here, but it is opened, so its auction is over, and its last event is missing",
+                f"the ledger was cut after line {last.line}: it is opened, so its auction is over, "
+                "but its last event is missing",
             )
         return
     if over:
@@ -125,38 +141,35 @@ class _LedgerReader:
     """Checks lines one after the other."""
 
     def __init__(self) -> None:
-        self._head = ZERO
+        self.head = ZERO
         self._numbers: dict[str, int] = {}
 
     def take(self, ledger: Ledger, number: int, raw: bytes) -> None:
-        """Add line `number` to `ledger`. Raises Breakage."""
-        try:
-            event, opened = _form(raw)
-            ledger.opened = ledger.opened or (number == 1 and opened is not None)
-            self._chain(event, number, both=ledger.opened == (opened is not None))
-            ledger.gid = ledger.gid or _gid(event)
-            hidden = [] if opened is None else self._check_commitment(event, opened)
-            public = self._event(ledger.gid, number, event, opened)
-        except _LineFault as error:
-            raise Breakage(number, str(error)) from None
+        """Add line `number` to `ledger`. Raises _LineFault."""
+        event, opened = _form(raw)
+        ledger.opened = ledger.opened or (number == 1 and opened is not None)
+        self._chain(event, number, both=ledger.opened == (opened is not None))
+        ledger.gid = ledger.gid or _gid(event)
+        hidden = [] if opened is None else self._check_commitment(event, opened, number)
+        public = self._event(ledger.gid, number, event, opened)
         if isinstance(public, AuctionCreated):
             ledger.name = ledger.name or public.name
         ledger.events += [CheckedEvent(number, number - 1, each) for each in hidden]
         ledger.events.append(CheckedEvent(number, number, public))
-        ledger.hashes.append(self._head)
+        ledger.hashes.append(self.head)
 
     def _chain(self, event: dict[str, Any], number: int, *, both: bool) -> None:
         """Check the number and the hash, and that either all lines are opened or none."""
         if not both:
             raise _LineFault("some lines are opened and some are not")
         if event.get("sequence") != number:
-            raise _LineFault(f"its sequence is {event.get('sequence')!r}, but {number} comes next")
+            raise _ChainFault(f"its sequence is {event.get('sequence')!r}, but {number} comes next", event)
         bare = {name: value for name, value in event.items() if name != "hash"}
-        if event.get("hash") != link(self._head, bare):
-            raise _LineFault("its hash is not that of the event after the one before it")
-        self._head = event["hash"]
+        if event.get("hash") != link(self.head, bare):
+            raise _ChainFault("its hash is not that of the event after the one before it", event)
+        self.head = event["hash"]
 
-    def _check_commitment(self, event: dict[str, Any], opened: dict[str, Any]) -> list[Event]:
+    def _check_commitment(self, event: dict[str, Any], opened: dict[str, Any], number: int) -> list[Event]:
         """Return the hidden events, after checking that the commitment covers everything opened."""
         if set(opened) != {"data", "hidden", "salt"} or not isinstance(opened["data"], dict):
             raise _LineFault("what is opened has the members data, hidden and salt")
@@ -168,7 +181,7 @@ class _LedgerReader:
         for each in opened["hidden"]:
             hidden = link(hidden, each)
         if event.get("commitment") != commitment(opened["salt"], opened["data"], hidden):
-            raise _LineFault("what is opened is not what the event has committed to")
+            raise _LineFault(f"line {number} was changed: what is opened is not what the event has committed to")
         return [_hidden(each) for each in opened["hidden"]]
 
     def _event(self, gid: str, number: int, wire: dict[str, Any], opened: dict[str, Any] | None) -> Event:
@@ -199,22 +212,34 @@ class _LineFault(Exception):
     """A line is wrong; the message says how."""
 
 
+class _FormFault(_LineFault):
+    """A line has not the form of one."""
+
+
+class _ChainFault(_LineFault):
+    """The `event` of a line does not continue the chain."""
+
+    def __init__(self, reason: str, event: dict[str, Any]) -> None:
+        super().__init__(reason)
+        self.event = event
+
+
 def _form(raw: bytes) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """Return the members `event` and `opened` of a line, after checking that it is in canonical form."""
     if not raw.endswith(b"\n"):
-        raise _LineFault("it does not end with a line feed: the ledger was cut within it")
+        raise _FormFault("it does not end with a line feed: the ledger was cut within it")
     try:
         line = msgspec.json.decode(raw[:-1])
         form = canonical(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise _LineFault("it is not JSON") from None
+        raise _FormFault("it is not JSON") from None
     if form != raw[:-1]:
-        raise _LineFault("it is not in canonical form (RFC 8785)")
+        raise _FormFault("it is not in canonical form (RFC 8785)")
     if not isinstance(line, dict) or not {"event"} <= set(line) <= {"event", "opened"}:
-        raise _LineFault("it is no line of a ledger: a line has event, and also opened once the auction is over")
+        raise _FormFault("it is no line of a ledger: a line has event, and also opened once the auction is over")
     event, opened = line["event"], line.get("opened")
     if not isinstance(event, dict) or ("opened" in line and not isinstance(opened, dict)):
-        raise _LineFault("its members are not objects")
+        raise _FormFault("its members are not objects")
     return event, opened
 
 
