@@ -18,7 +18,9 @@ _CLOSED: dict[str, Any] = msgspec.json.decode(api_document(test_users=True))
 for _schema in _CLOSED["components"]["schemas"].values():
     if "properties" in _schema:
         _schema.setdefault("additionalProperties", False)
-PAGES = re.compile(r"/(?:(?:lots|language)/.*|(?:mine|sell)(?:/.*)?|live|docs|register|session|session/end)?")
+PAGES = re.compile(
+    r"/(?:(?:lots|language)/.*|(?:mine|sell)(?:/.*)?|live|docs|imprint|privacy|rules|register|session|session/end)?"
+)
 """The addresses of people's pages; they are not the API's (docs/pages.md, "Addresses")."""
 SECURITY_HEADERS = {
     "x-content-type-options": "nosniff",

@@ -29,6 +29,8 @@ ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 SOURCE = ROOT / "src" / "saleroom"
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+OF_A_HOUSE = re.compile(r"(?:imprint|impressum|privacy|after-sale)(?:\.de)?\.md")
+"""The texts that an owner writes (docs/settings.md, "The folder of the house")."""
 NOT_YET = "not yet:"
 RUN_BY_TEST_README = ("house=", "gid=")
 """Marks of the commands that tests/test_readme.py runs."""
@@ -198,7 +200,8 @@ def references() -> list[tuple[str, str, str]]:
     for file in [ROOT / "Makefile", *(file for file in files if file.suffix in (".py", ".html", ".po"))]:
         text = " ".join(re.sub(r"^ *# ", "", file.read_text("utf-8"), flags=re.MULTILINE).split())
         for name, section in re.findall(r"(?<![\w/.-])([\w/.-]+\.md)\b(?:, \\?\"([^\"\\]+)\\?\")?", text):
-            found.append((named(file), name, section))
+            if not OF_A_HOUSE.fullmatch(name):
+                found.append((named(file), name, section))
     return found
 
 

@@ -58,6 +58,7 @@ from saleroom.kernel.errors import Refusal
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings, Version
 from saleroom.settings import Settings
+from saleroom.site import house_profile
 from saleroom.site import operations as site_operations
 from saleroom.site.pages import Pages
 from saleroom.site.site import AreaPages, Site
@@ -136,7 +137,8 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
 
     areas = page_areas(of_accounts, bidding, registration_open=registrations is not None)
     public_url, currency = settings.public_url, settings.currency
-    site = Site(areas, database, authenticate, currency=currency, https=https, public_url=public_url)
+    profile = house_profile.read(settings.house_name, settings.house_folder)
+    site = Site(areas, database, authenticate, currency=currency, https=https, public_url=public_url, profile=profile)
     pages = Pages(site, (endpoint.path for endpoint in ENDPOINTS))
     app = front.build(
         pages.routes(),
@@ -256,6 +258,7 @@ def serve(settings: Settings) -> int:
     Raises Refusal or OSError, with a message for people, if the house cannot start.
     """
     logs.configure(settings.log_level, settings.log_format)
+    house_profile.read(settings.house_name, settings.house_folder)
     opening.run(settings, partial(_prepare, key_file=settings.signing_key_file))
     listener = serving.listen(settings.host, settings.port)
     settings = settings.model_copy(update={"port": listener.getsockname()[1]})

@@ -28,6 +28,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
+from saleroom.kernel.texts import hidden_fault, shown_fault
 from saleroom.mqtt.topics import MqttSettings
 from saleroom.storage.database import parse_url
 
@@ -53,6 +54,10 @@ def _by_commas(value: object) -> object:
 
 def _lowered(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
+
+
+def _trimmed(value: object) -> object:
+    return value.strip() if isinstance(value, str) else value
 
 
 Number = Annotated[int, BeforeValidator(_no_truth)]
@@ -121,6 +126,12 @@ class Settings(BaseModel):
     )
     currency: str = Field(
         "EUR", description="Currency of all amounts, by its ISO 4217 code, such as USD; pages show it."
+    )
+    house_name: Annotated[str, BeforeValidator(_trimmed)] = Field(
+        "Saleroom", min_length=1, max_length=60, description="Name of the house, on every page."
+    )
+    house_folder: Path | None = Field(
+        None, description="Folder with the house's logo, imprint, privacy page, terms of sale and text after a sale."
     )
     outage_reopens: bool = Field(True, description="Whether auctions that ended during an outage get time again.")
     followers_max: Number = Field(
@@ -217,6 +228,13 @@ class Settings(BaseModel):
         if not is_currency(value.upper()):
             raise ValueError("write the ISO 4217 code of a currency, such as EUR, USD or GBP")
         return value.upper()
+
+    @field_validator("house_name")
+    @classmethod
+    def _shown_in_full(cls, value: str) -> str:
+        if hidden_fault(value, lines=False) or shown_fault(value):
+            raise ValueError("write a name without control characters")
+        return value
 
     @field_validator("load_key")
     @classmethod

@@ -57,9 +57,10 @@ class Assets:
         self._urls: dict[str, str] = {}
         for folder in folders:
             for file in _files(folder):
-                self._add(file, file.relative_to(folder).as_posix())
+                self.add(file, file.relative_to(folder).as_posix())
 
-    def _add(self, file: Path, name: str) -> None:
+    def add(self, file: Path, name: str) -> None:
+        """Add a file by its path below the public folder."""
         assert name not in self._urls, f"two folders have a file {name}"
         media_type = _media_type(name)
         representations = _representations(file, media_type)

@@ -12,11 +12,13 @@ from starlette.types import Scope
 from saleroom.http.problems import NotFound, status_of
 from saleroom.http.requests import SAFE_METHODS, bearer_token, header
 from saleroom.kernel.errors import Refusal
+from saleroom.site import house_profile
 from saleroom.site.assets import PREFIX
-from saleroom.site.language import COOKIE, COOKIE_SECONDS
+from saleroom.site.language import COOKIE, COOKIE_SECONDS, N_
 from saleroom.site.site import Address, Site, go_to, local
 
 _PATHS = frozenset({"/docs"})
+_HEADINGS = {"imprint": N_("Imprint"), "privacy": N_("Privacy"), "rules": N_("Terms of sale")}
 _BELOW = ("/language/", "/mine/")
 
 
@@ -26,7 +28,8 @@ class Pages:
     def __init__(self, site: Site, api_paths: Iterable[str]) -> None:
         self._site = site
         self._api_words = {path.split("/")[1] for path in api_paths}
-        self._paths = _PATHS.union(*(area.paths for area in site.areas))
+        self._texts = [name for name in house_profile.PAGES if name in site.profile.texts]
+        self._paths = _PATHS.union((f"/{name}" for name in self._texts), *(area.paths for area in site.areas))
         self._below = (*_BELOW, *(prefix for area in site.areas for prefix in area.below))
         self._form_paths = frozenset[str]().union(*(area.form_paths for area in site.areas))
 
@@ -35,6 +38,7 @@ class Pages:
         return [
             *(route for area in self._site.areas for route in area.routes(self._site)),
             Route("/docs", Address(GET=self.docs)),
+            *(Route(f"/{name}", Address(GET=self.house_text)) for name in self._texts),
             Route("/language/{tag}", Address(GET=self.choose_language)),
             Route(f"{PREFIX}{{file:path}}", Address(GET=self._site.assets.answer)),
         ]
@@ -42,6 +46,16 @@ class Pages:
     async def docs(self, request: Request) -> Response:
         """GET /docs: the viewer of `/openapi.json`."""
         return self._site.page(request, "docs.html", await self._site.viewer(request))
+
+    async def house_text(self, request: Request) -> Response:
+        """GET /imprint, /privacy and /rules: a text of the house, in the reader's language if it is there."""
+        name = request.url.path[1:]
+        language = self._site.language(request)
+        context = {
+            "text": self._site.profile.text(name, language.catalogue),
+            "heading": language.gettext(_HEADINGS[name]),
+        }
+        return self._site.page(request, "house_text.html", await self._site.viewer(request), context)
 
     async def choose_language(self, request: Request) -> Response:
         """GET /language/{tag}?next=/path: keep the language in a cookie, and lead back. Raises NotFound.

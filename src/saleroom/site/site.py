@@ -19,6 +19,7 @@ from saleroom.http.problems import MethodNotAllowed, headers_of, status_of
 from saleroom.http.requests import read_body, session_token
 from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
 from saleroom.site.assets import Assets
+from saleroom.site.house_profile import HouseProfile
 from saleroom.site.language import Language, Languages
 from saleroom.site.rendering import Renderer
 from saleroom.site.words import PLATFORM, Words
@@ -29,6 +30,7 @@ R = TypeVar("R")
 Handler = Callable[[Request], Awaitable[Response]]
 
 FOLDER = Path(__file__).parent
+_PLAIN = HouseProfile()
 DEFAULT_ORIGIN = "http://127.0.0.1:9000"
 FORM_BYTES_MAX = 16 * 1024
 """Five times the longest password in the longest characters, twice. Parsing a form holds up all other requests."""
@@ -84,8 +86,10 @@ class Site:
         currency: str = "EUR",
         https: bool = False,
         public_url: str | None = None,
+        profile: HouseProfile = _PLAIN,
     ) -> None:
         self.areas = areas
+        self.profile = profile
         self.database = database
         self.https = https
         self.words = PLATFORM
@@ -93,9 +97,13 @@ class Site:
             self.words |= area.words
         folders = [FOLDER, *(area.folder for area in areas)]
         self.assets = Assets(*(folder / "static" for folder in folders))
+        if profile.logo is not None:
+            self.assets.add(profile.logo, f"house/{profile.logo.name}")
         self.languages = Languages(currency)
         names: dict[str, Any] = {
             "asset": self.assets.url,
+            "house": profile,
+            "logo": self.assets.url("logo.svg" if profile.logo is None else f"house/{profile.logo.name}"),
             "languages": tuple(self.languages),
             "menus": [area.menu for area in areas if area.menu],
             "tabs": [area.tabs for area in areas if area.tabs],

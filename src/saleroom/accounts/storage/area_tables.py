@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from saleroom.accounts.domain.accounts import parse_username
-from saleroom.accounts.storage.tables import auth_tokens, idempotency, users
+from saleroom.accounts.domain.contacts import parse_contact
+from saleroom.accounts.storage.tables import auth_tokens, contacts, idempotency, users
 from saleroom.kernel.errors import Fault
 from saleroom.storage.areas import AreaTables
 
@@ -15,10 +16,16 @@ def _username_fault(value: str) -> Fault | None:
     return None if found == value else Fault("username_format", "must be in lower case")
 
 
+def _contact_fault(value: str) -> Fault | None:
+    found = parse_contact(value)
+    return found if isinstance(found, Fault) else None
+
+
 TABLES = AreaTables(
-    tables=(users, auth_tokens, idempotency),
+    tables=(users, auth_tokens, contacts, idempotency),
     text_rules={
         users.c.username: _username_fault,
+        contacts.c.contact: _contact_fault,
         idempotency.c.key: lambda _: None,  # any header that a client sent; it is shown to nobody
     },
 )

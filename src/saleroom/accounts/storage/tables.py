@@ -9,6 +9,7 @@ from sqlalchemy import (
     LargeBinary,
     String,
     Table,
+    Text,
     UniqueConstraint,
 )
 
@@ -35,6 +36,15 @@ auth_tokens = Table(
     Column("agent", String),
 )
 """`agent` is the name of the device that logged in, if it gave one."""
+
+
+contacts = Table(
+    "contacts",
+    metadata,
+    Column("user_id", BigInteger, ForeignKey("users.id"), primary_key=True, autoincrement=False),
+    Column("contact", Text, nullable=False),
+)
+"""How a user wants to be reached after a sale: for the other side of a sale alone."""
 
 
 idempotency = Table(

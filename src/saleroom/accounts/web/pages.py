@@ -8,6 +8,7 @@ from starlette.routing import Route
 
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.web.accounts import AccountPages
+from saleroom.accounts.web.contacts import ContactPages
 from saleroom.accounts.web.words import WORDS
 from saleroom.site.site import Address, AreaPages, Site
 
@@ -27,7 +28,7 @@ def area_pages(services: AccountServices, *, registration_open: bool = True) -> 
 
 
 def _routes(site: Site, services: AccountServices) -> list[Route]:
-    accounts = AccountPages(site, services)
+    accounts, contacts = AccountPages(site, services), ContactPages(site, services)
     return [
         Route("/login", accounts.login_form, methods=["GET"]),
         Route("/session", Address(POST=accounts.log_in)),
@@ -37,5 +38,6 @@ def _routes(site: Site, services: AccountServices) -> list[Route]:
         Route("/mine/sessions/end", Address(POST=accounts.end_session)),
         Route("/mine/sessions/end-all", Address(POST=accounts.end_all)),
         Route("/mine/password", Address(GET=accounts.password_form, POST=accounts.change_password)),
+        Route("/mine/contact", Address(GET=contacts.form, POST=contacts.save)),
         Route("/.well-known/change-password", Address(GET=accounts.password_place)),
     ]

@@ -24,6 +24,7 @@ WORDS = Words(
             N_("A username is made of 3 to 32 letters a to z, digits, dots, underscores and hyphens."),
         ),
         "password_length": (N_("A password has %(least)s to %(most)s characters."),),
+        "contact_length": (N_("A contact has %(most)s characters at most."),),
         "same_password": (N_("This is your current password already. Choose another one."),),
         "wrong_password": _WRONG_PASSWORD,
     },

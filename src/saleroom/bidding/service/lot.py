@@ -7,9 +7,10 @@ from decimal import Decimal
 from msgspec import Struct
 
 from saleroom.accounts.domain.accounts import Account
+from saleroom.accounts.service import contacts
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain.auction import Auction
-from saleroom.bidding.domain.events import SoftClose
+from saleroom.bidding.domain.events import Outcome, SoftClose
 from saleroom.bidding.domain.photos import Photo
 from saleroom.bidding.domain.views import AuctionView, BidView, auction_view
 from saleroom.bidding.service import photos, watching
@@ -19,11 +20,19 @@ from saleroom.bidding.storage import bids
 from saleroom.storage.database import Transaction
 
 
+class Deal(Struct, frozen=True, kw_only=True):
+    """What a sale shows to its winner and its seller alone: the contact of the other one, and the reader's own."""
+
+    contact: str
+    own_contact: str
+
+
 class LotDetails(Struct, frozen=True, kw_only=True):
     """A lot as its reader sees it.
 
     `terms_version` is the version of the last change to its terms or photos. `standing` and `limit` (the reader's highest
-    maximum) are None if the reader has not bid. `own`: the reader is its author. The next page of bids starts before `older`.
+    maximum) are None if the reader has not bid. `own`: the reader is its author. `deal` is None unless
+    a sale joins the reader to another. The next page of bids starts before `older`.
     """
 
     auction: AuctionView
@@ -36,6 +45,7 @@ class LotDetails(Struct, frozen=True, kw_only=True):
     watched: bool
     standing: Standing | None
     limit: Decimal | None
+    deal: Deal | None
 
 
 def show(tx: Transaction, token: str | None, gid: str, limit: int, before: int | None) -> LotDetails:
@@ -56,7 +66,17 @@ def show(tx: Transaction, token: str | None, gid: str, limit: int, before: int |
         watched=watching.is_watched(tx, token, gid),
         standing=None if viewer is None or highest is None else standing(found, viewer.id),
         limit=highest,
+        deal=None if viewer is None else _deal(tx, found, viewer),
     )
+
+
+def _deal(tx: Transaction, sold: Auction, viewer: Account) -> Deal | None:
+    """Return what a sale shows to this reader; None before the sale, and for everybody but its winner and its seller."""
+    if sold.outcome is not Outcome.SOLD or sold.leader is None or viewer.id not in (sold.leader.id, sold.author.id):
+        return None
+    other = sold.author if viewer.id == sold.leader.id else sold.leader
+    own_contact, contact = contacts.of_two(tx, viewer.id, other.id)
+    return Deal(contact=contact, own_contact=own_contact)
 
 
 def _limit(tx: Transaction, auction: Auction, viewer: Account) -> Decimal | None:
