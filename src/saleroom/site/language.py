@@ -153,7 +153,7 @@ class Languages:
 
     def __init__(self, currency: str, folder: Path = FOLDER) -> None:
         """Read the catalogues below `folder`."""
-        self._currency = currency
+        self.currency = currency
         found = {file.parent.name.replace("_", "-"): _catalogue(file) for file in sorted(folder.glob("*/messages.po"))}
         self._catalogues: Mapping[str, NullTranslations] = {SOURCE: NullTranslations()} | found
         self._made: dict[tuple[str, str], Language] = {}
@@ -202,7 +202,7 @@ class Languages:
         name = next((name for part in tags if (name := normalize_locale(part.replace("-", "_")))), SOURCE)
         made = self._made.get((catalogue, name))
         if made is None:
-            made = Language(catalogue, Locale.parse(name), self._catalogues[catalogue], self._currency)
+            made = Language(catalogue, Locale.parse(name), self._catalogues[catalogue], self.currency)
             self._made[catalogue, name] = made
         return made
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.ledger import LedgerEvent, LedgerWriter
+from saleroom.bidding.service import reading
 from saleroom.bidding.storage import event_log
-from saleroom.kernel.errors import Busy
 from saleroom.storage.database import Database, Transaction
 
 PAGE = 500
 """The most events that are read in one transaction."""
-BUSY_SECONDS = 0.5
-
 Read = Callable[[Transaction, int, int, int], Sequence[LedgerEvent]]
 
 
@@ -27,14 +24,5 @@ async def lines(database: Database, auction: Auction) -> AsyncIterator[bytes]:
     read: Read = event_log.logged if auction.over else event_log.published
     end = auction.position if auction.over else auction.version
     for after in range(0, end, PAGE):
-        page = await _page(database, read, auction.id, after, min(after + PAGE, end))
+        page = await reading.patiently(database, read, auction.id, after, min(after + PAGE, end))
         yield b"".join(writer.of(page))
-
-
-async def _page(database: Database, read: Read, auction_id: int, after: int, until: int) -> Sequence[LedgerEvent]:
-    """Return a part of the log. If the house is busy it waits, as earlier parts have already been sent."""
-    while True:
-        try:
-            return await database.read(read, auction_id, after, until)
-        except Busy:
-            await asyncio.sleep(BUSY_SECONDS)

@@ -16,6 +16,7 @@ from saleroom.bidding.web.mine import MinePages
 from saleroom.bidding.web.photos import PhotoFiles
 from saleroom.bidding.web.qr_codes import QrCodes
 from saleroom.bidding.web.receipts import ReceiptPages
+from saleroom.bidding.web.results import ResultFiles
 from saleroom.bidding.web.screen import ScreenPages
 from saleroom.bidding.web.selling import SellingPages
 from saleroom.site.site import Address, AreaPages, Site
@@ -27,7 +28,7 @@ def area_pages(services: BiddingServices) -> AreaPages:
         folder=Path(__file__).parent,
         routes=lambda site: _routes(site, services),
         words=words.WORDS,
-        paths=frozenset({"/", "/live", "/sell", "/mine"}),
+        paths=frozenset({"/", "/live", "/results.csv", "/sell", "/mine"}),
         below=("/lots/", "/sell/"),
         menu="parts/lots_menu.html",
         tabs="parts/mine_tabs.html",
@@ -39,7 +40,7 @@ def area_pages(services: BiddingServices) -> AreaPages:
 def _routes(site: Site, services: BiddingServices) -> list[Route]:
     lots, live, screen = LotPages(site, services), LivePages(site, services), ScreenPages(site)
     selling, mine = SellingPages(site, services), MinePages(site, services)
-    receipts = ReceiptPages(site, services)
+    receipts, files = ReceiptPages(site, services), ResultFiles(site, services)
     return [
         Route("/", Address(GET=HomePage(site, services).show)),
         Route("/lots/{gid}", Address(GET=lots.show)),
@@ -64,6 +65,8 @@ def _routes(site: Site, services: BiddingServices) -> list[Route]:
         Route("/sell/{gid}/close", Address(POST=selling.close)),
         Route("/mine", Address(GET=mine.bidding)),
         Route("/mine/selling", Address(GET=mine.selling)),
+        Route("/mine/selling/results.csv", Address(GET=files.of_seller)),
+        Route("/results.csv", Address(GET=files.of_house)),
         Route("/mine/watching", Address(GET=mine.watching)),
         Route("/photos/{id}/{width}.webp", Address(GET=PhotoFiles(services).show)),
     ]

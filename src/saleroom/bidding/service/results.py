@@ -1,0 +1,30 @@
+"""The results of the lots that are over, the latest first, read page by page."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.service import reading
+from saleroom.bidding.storage import listing
+from saleroom.bidding.storage.listing import Filter, Mark, Sort
+from saleroom.storage.database import Database, Transaction
+
+PAGE = 200
+"""The most lots that are read in one transaction."""
+RESULTS_MAX = 50_000
+"""The most lots of one file."""
+
+
+async def pages(database: Database, author: str | None) -> AsyncIterator[list[Auction]]:
+    """Yield the lots that are over, of one seller or of all, some at a time. Raises Unavailable."""
+    which, mark = Filter(over=True, author=author), None
+    for _ in range(RESULTS_MAX // PAGE):
+        found, mark = await reading.patiently(database, _page, which, mark)
+        yield found
+        if mark is None:
+            return
+
+
+def _page(tx: Transaction, which: Filter, after: Mark | None) -> tuple[list[Auction], Mark | None]:
+    return reading.searched(tx, lambda tx: listing.page(tx, which, Sort.ENDING, PAGE, after))

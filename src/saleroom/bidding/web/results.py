@@ -1,0 +1,104 @@
+"""Results as CSV (RFC 4180, in UTF-8): those of the house for anyone, and a seller's own."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+from decimal import Decimal
+
+from babel import Locale
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.events import Outcome
+from saleroom.bidding.service import results
+from saleroom.bidding.services import BiddingServices
+from saleroom.kernel.instants import instant
+from saleroom.site import amounts
+from saleroom.site.site import Site, to_log_in
+
+COLUMNS = ("name", "seller", "outcome", "price", "currency", "bids", "buyer", "ended", "address")
+OWN_COLUMNS = (*COLUMNS, "startingPrice", "reservePrice")
+_FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # noqa: RUF001  # spreadsheets take the wide forms, too
+_BYTE_ORDER_MARK = "\ufeff"
+"""Without it, spreadsheets do not take a file for UTF-8."""
+_DOTS = Locale("en")
+
+
+class ResultFiles:
+    """The files of results."""
+
+    def __init__(self, site: Site, services: BiddingServices) -> None:
+        self._site = site
+        self._services = services
+
+    async def of_house(self, request: Request) -> Response:
+        """GET /results.csv: the lots of the house that are over, the latest first."""
+        return await self._file(request, None, COLUMNS)
+
+    async def of_seller(self, request: Request) -> Response:
+        """GET /mine/selling/results.csv: the reader's own lots that are over, with the prices that only their seller knows."""
+        viewer = await self._site.viewer(request)
+        return to_log_in(request) if viewer is None else await self._file(request, viewer.username, OWN_COLUMNS)
+
+    async def _file(self, request: Request, author: str | None, columns: Sequence[str]) -> Response:
+        pages = results.pages(self._services.database, author)
+        # The first page is read before the answer begins, so that a busy house can still say so.
+        first = await anext(pages)
+        headers = {"Content-Disposition": 'attachment; filename="results.csv"', "Cache-Control": "private, no-cache"}
+        lines = self._lines(first, pages, columns, self._site.origin(request))
+        return StreamingResponse(lines, media_type="text/csv; charset=utf-8; header=present", headers=headers)
+
+    async def _lines(
+        self, first: list[Auction], pages: AsyncIterator[list[Auction]], columns: Sequence[str], origin: str
+    ) -> AsyncIterator[bytes]:
+        yield _written([columns], _BYTE_ORDER_MARK)
+        yield self._rows(first, columns, origin)
+        async for page in pages:
+            yield self._rows(page, columns, origin)
+
+    def _rows(self, page: list[Auction], columns: Sequence[str], origin: str) -> bytes:
+        rows = (result(one, origin, self._site.languages.currency) for one in page)
+        return _written([[row[column] for column in columns] for row in rows])
+
+
+def result(a: Auction, origin: str, currency: str) -> dict[str, str]:
+    """Return the result of a lot that is over, by column. A price that nobody paid is empty."""
+    sold = a.outcome is Outcome.SOLD
+    return {
+        "name": _harmless(a.name),
+        "seller": _harmless(a.author.name),
+        "outcome": str(a.outcome or a.status),
+        "price": _amount(a.current_bid, currency) if sold else "",
+        "currency": currency,
+        "bids": str(a.bid_count),
+        "buyer": _harmless(a.leader.name) if sold and a.leader is not None else "",
+        "ended": _instant(a.closed_at),
+        "address": f"{origin}/lots/{a.gid}",
+        "startingPrice": _amount(a.starting_price, currency),
+        "reservePrice": _amount(a.reserve_price, currency),
+    }
+
+
+def _harmless(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula: with an apostrophe before it if it begins like one."""
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) or text.startswith(_FORMULA) else text
+
+
+def _amount(amount: Decimal | None, currency: str) -> str:
+    """Return an amount with a dot, and with the currency's own decimals or more."""
+    return "" if amount is None else amounts.write_bare(amount, currency, _DOTS)
+
+
+def _instant(at: datetime | None) -> str:
+    return "" if at is None else instant(at)
+
+
+def _written(rows: Sequence[Sequence[str]], before: str = "") -> bytes:
+    out = io.StringIO(before)
+    out.seek(0, io.SEEK_END)
+    csv.writer(out, lineterminator="\r\n").writerows(rows)
+    return out.getvalue().encode()
