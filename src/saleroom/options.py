@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
@@ -52,6 +53,18 @@ def setting(name: str, metavar: str) -> Callable[[Any], Any]:
 
 database = setting("database", "URL")
 config = click.option("--config", metavar="FILE", help="TOML file with settings; docs/settings.md lists them.")
+
+
+def house(command: Callable[..., Any]) -> Any:
+    """Give a command the options for its house, and their settings in place of the options."""
+
+    @database
+    @config
+    @wraps(command)
+    def with_settings(config: str | None, database: str | None, **given: Any) -> Any:
+        return command(settings=read_settings(config, database=database), **given)
+
+    return with_settings
 
 
 def read_settings(config: str | None, **flags: str | None) -> Settings:

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import rich_click as click
 
 from saleroom import options
 from saleroom.kernel.terminal import plain
 from saleroom.options import EXIT_CODES
+
+if TYPE_CHECKING:
+    from saleroom.settings import Settings
 
 PASSWORD_BYTES_MAX = 4096
 """The longest line read as a password; the house has its own bound."""
@@ -27,12 +30,11 @@ _force = click.option("--force", is_flag=True, help="Replace an existing file.")
 
 
 @click.command(cls=options.Command, epilog=EXIT_CODES)
-@options.database
 @click.option(
     "--to", "revision", default="head", metavar="REVISION", help="Revision to go to. Default: head, the newest."
 )
-@options.config
-def migrate(revision: str, config: str | None, database: str | None) -> None:
+@options.house
+def migrate(settings: Settings, revision: str) -> None:
     """Bring the database's tables to a revision.
 
     Examples:
@@ -43,7 +45,6 @@ def migrate(revision: str, config: str | None, database: str | None) -> None:
 
     serve brings them to the newest by itself. An older revision drops the data that it has no room for.
     """
-    settings = options.read_settings(config, database=database)
     from saleroom import opening
 
     click.echo(opening.migrate(settings, revision))
@@ -65,9 +66,8 @@ def users() -> None:
 
 @users.command("add", cls=options.Command, epilog=EXIT_CODES)
 @click.argument("name")
-@options.database
-@options.config
-def add_user(name: str, config: str | None, database: str | None) -> None:
+@options.house
+def add_user(settings: Settings, name: str) -> None:
     """Add a user, even while registration is closed.
 
     Examples:
@@ -77,7 +77,6 @@ def add_user(name: str, config: str | None, database: str | None) -> None:
 
     On a terminal the command asks for the password; otherwise the password is the first line of standard input.
     """
-    settings = options.read_settings(config, database=database)
     password = _password()
     from saleroom.admin import users as accounts
 
@@ -85,9 +84,8 @@ def add_user(name: str, config: str | None, database: str | None) -> None:
 
 
 @users.command("list", cls=options.Command, epilog=EXIT_CODES)
-@options.database
-@options.config
-def list_users(config: str | None, database: str | None) -> None:
+@options.house
+def list_users(settings: Settings) -> None:
     """List all users.
 
     Examples:
@@ -97,7 +95,6 @@ def list_users(config: str | None, database: str | None) -> None:
 
     One line for each: the name, a tab, and the time of registration (UTC).
     """
-    settings = options.read_settings(config, database=database)
     from saleroom.admin import users as accounts
 
     for name, created_at in accounts.everyone(settings):
@@ -106,9 +103,8 @@ def list_users(config: str | None, database: str | None) -> None:
 
 @users.command("password", cls=options.Command, epilog=EXIT_CODES)
 @click.argument("name")
-@options.database
-@options.config
-def set_password(name: str, config: str | None, database: str | None) -> None:
+@options.house
+def set_password(settings: Settings, name: str) -> None:
     """Set a user's password.
 
     Examples:
@@ -118,7 +114,6 @@ def set_password(name: str, config: str | None, database: str | None) -> None:
 
     On a terminal the command asks for the password; otherwise the password is the first line of standard input.
     """
-    settings = options.read_settings(config, database=database)
     password = _password()
     from saleroom.admin import users as accounts
 
@@ -142,9 +137,8 @@ def _password() -> str:
 @click.command(cls=options.Command, epilog=EXIT_CODES)
 @_file
 @_force
-@options.database
-@options.config
-def backup(file: Path, force: bool, config: str | None, database: str | None) -> None:
+@options.house
+def backup(settings: Settings, file: Path, force: bool) -> None:
     """Copy the database to a file, while the house serves.
 
     Examples:
@@ -155,7 +149,6 @@ def backup(file: Path, force: bool, config: str | None, database: str | None) ->
     The copy is checked: it is complete, and its ledgers verify. Only its owner can read the file. On PostgreSQL the
     command names the tool of PostgreSQL that does this.
     """
-    settings = options.read_settings(config, database=database)
     from saleroom.admin import backups
 
     try:
@@ -166,9 +159,8 @@ def backup(file: Path, force: bool, config: str | None, database: str | None) ->
 
 @click.command(cls=options.Command, epilog=EXIT_CODES)
 @_file
-@options.database
-@options.config
-def restore(file: Path, config: str | None, database: str | None) -> None:
+@options.house
+def restore(settings: Settings, file: Path) -> None:
     """Replace the database by a backup; the service must be stopped.
 
     Examples:
@@ -178,7 +170,6 @@ def restore(file: Path, config: str | None, database: str | None) -> None:
 
     The backup is checked and brought up to date first. The old database is kept beside it, under a name with the date.
     """
-    settings = options.read_settings(config, database=database)
     from saleroom.admin import backups
 
     try:
@@ -190,9 +181,8 @@ def restore(file: Path, config: str | None, database: str | None) -> None:
 @click.command("export", cls=options.Command, epilog=EXIT_CODES)
 @_file_or_stream
 @_force
-@options.database
-@options.config
-def export_house(file: Path, force: bool, config: str | None, database: str | None) -> None:
+@options.house
+def export_house(settings: Settings, file: Path, force: bool) -> None:
     """Write the whole house as lines of JSON, the same from SQLite and PostgreSQL.
 
     Examples:
@@ -202,7 +192,6 @@ def export_house(file: Path, force: bool, config: str | None, database: str | No
 
     The file has digests of passwords and tokens, and private data: only its owner can read it.
     """
-    settings = options.read_settings(config, database=database)
     from saleroom.admin import transfers
 
     target = _or_stream(file, sys.stdout.buffer)
@@ -211,9 +200,8 @@ def export_house(file: Path, force: bool, config: str | None, database: str | No
 
 @click.command("import", cls=options.Command, epilog=EXIT_CODES)
 @_file_or_stream
-@options.database
-@options.config
-def import_house(file: Path, config: str | None, database: str | None) -> None:
+@options.house
+def import_house(settings: Settings, file: Path) -> None:
     """Read an exported house into an empty database: all of it or nothing.
 
     Examples:
@@ -223,7 +211,6 @@ def import_house(file: Path, config: str | None, database: str | None) -> None:
 
     The tables are created first. All data is checked, and every ledger verified, before the import is committed.
     """
-    settings = options.read_settings(config, database=database)
     from saleroom.admin import transfers
 
     transfers.import_(settings, _or_stream(file, sys.stdin.buffer), say=click.echo)

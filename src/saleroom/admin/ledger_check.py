@@ -33,9 +33,6 @@ PAGE = 200
 NUMBER_BELOW_ALL = -(1 << 63)
 FAULTS_MAX = 1000
 """A longer list helps nobody."""
-NOT_COVERED = {"events": {"id", "written_by", "delivered_at", "cleared_at"}, "bids": {"id"}, "auctions": set[str]()}
-"""Columns that no ledger covers: numbers of which only the order is checked, and deliveries."""
-
 SECRET = frozenset({"seed", "maximum", "reserve_price"})
 
 Report = Callable[[str, int, int], None]

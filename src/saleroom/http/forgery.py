@@ -16,7 +16,6 @@ from saleroom.http.requests import HTTPS, cookie, session_of
 from saleroom.http.secret import HouseSecret, Purpose
 from saleroom.storage import faults
 
-FORGERY_FIELD = "csrfToken"
 FORGERY_HEADER = b"x-csrf-token"
 OF_ANOTHER_SESSION = "saleroom.of_another_session"
 """In the scope of a form that was made for another session: it may be shown again, and must change nothing."""

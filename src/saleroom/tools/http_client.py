@@ -101,7 +101,7 @@ class HttpClient:
         tls: ssl.SSLContext | None = None,
         follow_redirects: bool = True,
     ) -> None:
-        self._url = url.rstrip("/")
+        self.url = url.rstrip("/")
         self._name = name
         self._endless = aiohttp.ClientTimeout(sock_connect=connect_seconds_max, sock_read=SILENCE_SECONDS_MAX)
         self._timeout = aiohttp.ClientTimeout(
@@ -143,7 +143,7 @@ class HttpClient:
         with _no_answer():
             response = await self._session.request(
                 method,
-                URL(f"{self._url}{path}", encoded=True),  # joined by hand: a house may serve below a path of its host
+                URL(f"{self.url}{path}", encoded=True),  # joined by hand: a house may serve below a path of its host
                 headers=headers,
                 data=data,
                 allow_redirects=self._follow_redirects,
@@ -152,7 +152,7 @@ class HttpClient:
         async with response:
             yield Response(response)
 
-    async def ask(
+    async def send(
         self,
         method: str,
         path: str,

@@ -210,7 +210,7 @@ def test_the_key_may_come_from_a_file(serve: Callable[..., ServeProcess], tmp_pa
     ("arguments", "reason"),
     [
         ((), "Missing argument 'URL'"),
-        (("ftp://house",), "ftp://house is no address of a house"),
+        (("ftp://house",), "no address of a house"),
         (("http://",), "no address"),
         (("http://ada:pw@house",), "leave user and password out"),
         (("http://house", "--bidders", "0"), "--bidders"),

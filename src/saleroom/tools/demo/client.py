@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 
@@ -30,24 +30,14 @@ class HouseRefusal(ToolError):
         self.code = code
 
 
-class DemoClient:
+class DemoClient(HttpClient):
     """A client of the house at `url`."""
 
     def __init__(self, url: str) -> None:
-        self.url = url
+        super().__init__(url, "saleroom demo", total_seconds_max=REQUEST_SECONDS_MAX)
         self.clock_set = asyncio.Event()
         """Set once the house has sent its time."""
         self._clock = HouseClock()
-        self._http = HttpClient(url, "saleroom demo", total_seconds_max=REQUEST_SECONDS_MAX)
-
-    async def __aenter__(self) -> Self:
-        """Prepare the connections."""
-        await self._http.__aenter__()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        """Close all connections."""
-        await self._http.__aexit__()
 
     def now(self) -> datetime:
         """Return the time by the house's clock."""
@@ -59,12 +49,12 @@ class DemoClient:
         Raises HouseRefusal, or ToolError if there is no answer.
         """
         try:
-            answer = await self._http.ask(method, path, token, body)
+            answer = await self.send(method, path, token, body)
             for _ in range(TRIES_MAX):
                 if answer.status not in (429, 503):
                     break
                 await asyncio.sleep(min(PAUSE_SECONDS_MAX, answer.retry_after or 1.0))
-                answer = await self._http.ask(method, path, token, body)
+                answer = await self.send(method, path, token, body)
         except NoAnswer as error:
             raise ToolError(f"{method} {path}: no answer ({error})") from None
         if answer.status >= 400:
@@ -82,7 +72,7 @@ class DemoClient:
         last = "0"
         while True:
             with suppress(NoAnswer):
-                async with self._http.open("GET", f"/events?after={last}", endless=True) as response:
+                async with self.open("GET", f"/events?after={last}", endless=True) as response:
                     async for items in response.events(EventStreamParser()):
                         for item in items:
                             if isinstance(item, Comment):

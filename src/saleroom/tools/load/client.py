@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import suppress
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -37,11 +37,11 @@ class TimedAnswer(Struct, frozen=True):
     retry_after: float | None = None
 
 
-class LoadClient:
+class LoadClient(HttpClient):
     """The connections of all bidders. Answers go into `record`, counts and latencies into `figures`."""
 
     def __init__(self, url: str, connections: int, record: Record, figures: Figures) -> None:
-        self._http = HttpClient(
+        super().__init__(
             url,
             "saleroom load",
             total_seconds_max=REQUEST_SECONDS_MAX,
@@ -52,15 +52,6 @@ class LoadClient:
         self.record = record
         self.figures = figures
 
-    async def __aenter__(self) -> Self:
-        """Prepare the connections."""
-        await self._http.__aenter__()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        """Close all connections."""
-        await self._http.__aexit__()
-
     async def ask(
         self, method: str, path: str, token: str | None = None, body: Any = None, key: str | None = None
     ) -> TimedAnswer:
@@ -68,7 +59,7 @@ class LoadClient:
         self.figures.in_flight += 1
         sent = time.monotonic()
         try:
-            answer = await self._http.ask(method, path, token, body, key)
+            answer = await self.send(method, path, token, body, key)
             return TimedAnswer(sent, time.monotonic(), answer.status, answer.body, None, answer.retry_after)
         except NoAnswer as error:
             return TimedAnswer(sent, time.monotonic(), LOST, b"", error)

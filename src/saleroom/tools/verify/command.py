@@ -15,6 +15,7 @@ from msgspec import Struct
 from saleroom.bidding.domain.receipts import Receipt
 from saleroom.bidding.domain.signatures import FORM, InvalidReceipt, Keys, check
 from saleroom.kernel.terminal import plain
+from saleroom.tools.arguments import split
 from saleroom.tools.errors import ToolError, WrongUsage
 from saleroom.tools.progress import Progress
 from saleroom.tools.verify import display, receipts, source
@@ -45,7 +46,7 @@ def read_options(target: str, receipt: str | None, key: str | None) -> VerifyOpt
     if key is not None and receipt is None:
         raise WrongUsage("--key is for a --receipt, and there is none")
     if key is not None and source.is_url(key):
-        source.split(key)
+        split(key, source.FORM)
     return VerifyOptions(target if auction is None else None, auction, receipt, key)
 
 

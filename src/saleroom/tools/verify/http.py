@@ -12,10 +12,11 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 import msgspec
 from msgspec import Struct
 
+from saleroom.tools.arguments import split
 from saleroom.tools.errors import NoAnswer, ToolError, not_a_house
 from saleroom.tools.http_client import SMALL_BYTES_MAX, HttpClient, Response, UnfitBody
 from saleroom.tools.verify.reading import LEDGER_BYTES_MAX
-from saleroom.tools.verify.source import KEYS_PATH, AuctionAddress, split
+from saleroom.tools.verify.source import FORM, KEYS_PATH, AuctionAddress
 
 T = TypeVar("T")
 
@@ -49,7 +50,7 @@ def fetch_lot(address: AuctionAddress, progress: Callable[[int], None]) -> tuple
 
 def fetch_keys(url: str) -> bytes:
     """Return the keys of a house as it sends them; `url` is its address, or that of the keys. Raises ToolError, WrongUsage."""
-    parts = split(url)
+    parts = split(url, FORM)
     path = parts.path if parts.path.endswith(".json") else f"{parts.path.rstrip('/')}{KEYS_PATH}"
     return _run(lambda client: _small(client, f"{parts.scheme}://{parts.netloc}{path}"))
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 from msgspec import Struct
 
 from saleroom.bidding.domain.signatures import Keys
 from saleroom.kernel.identifiers import GID
+from saleroom.tools.arguments import split
 from saleroom.tools.errors import ToolError, WrongUsage
 from saleroom.tools.http_client import SMALL_BYTES_MAX
 
+FORM = "write http://host:port/... or https://host/..."
 KEYS_PATH = "/.well-known/saleroom.json"
 _AUCTION = re.compile(rf"(?P<base>.*)/(?:auctions|lots)/(?P<gid>{GID.pattern})(?:/ledger|/bids|/screen)?/?")
 
@@ -32,28 +33,11 @@ def is_url(text: str) -> bool:
 
 def auction_address(url: str) -> AuctionAddress:
     """Return the auction that a URL names: of its page, of the API, or of its ledger. Raises WrongUsage."""
-    parts = split(url)
+    parts = split(url, FORM)
     match = _AUCTION.fullmatch(parts.path)
     if match is None:
         raise WrongUsage("this is no address of an auction: write https://host/auctions/GID, or that of its page")
     return AuctionAddress(f"{parts.scheme}://{parts.netloc}{match['base']}", match["gid"])
-
-
-def split(url: str) -> SplitResult:
-    """Split an address. Raises WrongUsage, which never quotes an account."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-        (parts.hostname or "").encode("idna")
-    except ValueError:
-        raise WrongUsage(
-            "the address has no valid host and port; write http://host:port/... or https://host/..."
-        ) from None
-    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        raise WrongUsage("this is no address of a house; write http://host:port/... or https://host/...")
-    if parts.username is not None:
-        raise WrongUsage("leave user and password out of the address: a house takes neither")
-    return parts
 
 
 def small_file(file: str) -> bytes:

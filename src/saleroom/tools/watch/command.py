@@ -8,10 +8,10 @@ import re
 import signal
 import sys
 from contextlib import suppress
-from pathlib import Path
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import unquote
 
 from saleroom.kernel.identifiers import GID, GID_BYTES
+from saleroom.tools.arguments import first_line, split
 from saleroom.tools.errors import WrongUsage
 from saleroom.tools.watch.channel import WatchOptions
 from saleroom.tools.watch.display import Lines, LiveView, OutputClosed, display
@@ -35,14 +35,14 @@ def read_options(
     password_file: str | None = None,
 ) -> WatchOptions:
     """Return the options that the arguments stand for. Raises WrongUsage."""
-    parts = _split(url)
+    parts = split(url, _FORM, ("http", "https", "mqtt", "mqtts"))
+    if parts.query or parts.fragment or (parts.scheme.startswith("mqtt") and parts.path.strip("/")):
+        raise WrongUsage(f"the address has more than host and path; {_FORM}")
     if gid is not None and gid.startswith("--") and len(gid) != GID_LENGTH:
         raise WrongUsage(f"no such option: {gid}")
     by_mqtt = parts.scheme.startswith("mqtt")
     if gid is not None and not GID.fullmatch(gid):
         raise WrongUsage(f"{gid!r} is no gid: those are letters, digits, - and _")
-    if not by_mqtt and parts.username is not None:
-        raise WrongUsage("leave user and password out of the URL: a house takes neither")
     if not by_mqtt and (prefix is not None or password_file is not None):
         raise WrongUsage("--prefix and --password-file are for mqtt:// and mqtts:// only")
     if by_mqtt and after is not None:
@@ -52,7 +52,7 @@ def read_options(
     prefix = "saleroom/" if prefix is None else prefix
     if not prefix.endswith("/") or re.search(r"[+#\0]", prefix):
         raise WrongUsage("a prefix ends with / and holds no +, # or NUL")
-    password = _decoded(parts.password) if password_file is None else _password(password_file)
+    password = _decoded(parts.password) if password_file is None else first_line(password_file, "password")
     return WatchOptions(
         url=f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}",
         gid=gid,
@@ -95,34 +95,8 @@ async def watch(options: WatchOptions, shown: Lines | LiveView) -> None:
             await asyncio.gather(*duties, return_exceptions=True)
 
 
-def _split(url: str) -> SplitResult:
-    """Split a URL. The library's own errors may quote the password, so they are not passed on."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-        (parts.hostname or "").encode("idna")
-    except ValueError:
-        raise WrongUsage(f"the URL has no valid host and port; {_FORM}") from None
-    if parts.scheme not in ("http", "https", "mqtt", "mqtts") or not parts.hostname or port == 0:
-        raise WrongUsage(f"this is no address of a house or a broker; {_FORM}")
-    if parts.query or parts.fragment or (parts.scheme.startswith("mqtt") and parts.path.strip("/")):
-        raise WrongUsage(f"the URL has more than the address; {_FORM}")
-    return parts
-
-
 def _decoded(text: str | None) -> str | None:
     try:
         return unquote(text, errors="strict") if text else None
     except UnicodeDecodeError:
         raise WrongUsage("user and password in the URL must be percent-encoded UTF-8") from None
-
-
-def _password(file: str) -> str:
-    try:
-        lines = Path(file).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not UTF-8"
-        raise WrongUsage(f"cannot read the password in {file}: {reason}") from None
-    if not lines or not lines[0]:
-        raise WrongUsage(f"there is no password in the first line of {file}")
-    return lines[0]

@@ -1,0 +1,36 @@
+"""Arguments that several tools take: the address of a house or a broker, and a secret in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from urllib.parse import SplitResult, urlsplit
+
+from saleroom.tools.errors import WrongUsage
+
+
+def split(url: str, form: str, schemes: Collection[str] = ("http", "https")) -> SplitResult:
+    """Split an address; `form` says how one is written. Raises WrongUsage, which never quotes an account."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+        (parts.hostname or "").encode("idna")
+    except ValueError:
+        raise WrongUsage(f"the address has no valid host and port; {form}") from None
+    if parts.scheme not in schemes or not parts.hostname or port == 0:
+        raise WrongUsage(f"this is no address of {'a house' if len(schemes) == 2 else 'a house or a broker'}; {form}")
+    if parts.username is not None and parts.scheme.startswith("http"):
+        raise WrongUsage("leave user and password out of the address: a house takes neither")
+    return parts
+
+
+def first_line(file: str, name: str) -> str:
+    """Return the secret in the first line of a file. Raises WrongUsage, with the secret's `name`."""
+    try:
+        lines = Path(file).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8"
+        raise WrongUsage(f"cannot read the {name} in {file}: {reason}") from None
+    if not lines or not lines[0].strip():
+        raise WrongUsage(f"there is no {name} in the first line of {file}")
+    return lines[0]
