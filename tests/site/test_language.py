@@ -152,6 +152,21 @@ def test_money_comes_back_as_it_went(thousandths: int, locale: str, currency: st
         ("de", "1 234,50", "1234.500"),
         ("de", "1\u00a0234\u00a0567", "1234567.000"),
         ("de-AT", "€\u00a01.234,50", "1234.500"),
+        ("de", "300,-", "300.000"),
+        ("de", "300,--", "300.000"),
+        ("de", "300,\u2013 ", "300.000"),
+        ("de", "300,\u2014", "300.000"),
+        ("de", "300,\u2212", "300.000"),
+        ("de", "300.-", "300.000"),
+        ("de", "€ 300", "300.000"),
+        ("de", "300 €", "300.000"),
+        ("de", "€ 1.300,-", "1300.000"),
+        ("de", "1300,-- EUR", "1300.000"),
+        ("de", "300,-\u00a0€", "300.000"),
+        ("de", "0,-", "0.000"),
+        ("de-AT", "€ 300,--", "300.000"),
+        ("de-CH", "1\u2019300.-", "1300.000"),
+        ("en", "300.-", "300.000"),
         ("de-CH", "1\u2019234.50", "1234.500"),
         ("de-CH", "1'234.50", "1234.500"),
         ("de-CH", "12.50 €", "12.500"),
@@ -179,6 +194,16 @@ def test_money_is_read_as_people_write_it(tag: str, text: str, amount: str) -> N
         ("de", "1.23.456", "money_format", "1.234,50"),
         ("de", "12.34.567", "money_format", "1.234,50"),
         ("de", "1'234", "money_format", "1.234,50"),
+        ("de", "300-", "money_format", "1.234,50"),
+        ("de", "300,", "money_format", "1.234,50"),
+        ("de", "300,---", "money_format", "1.234,50"),
+        ("de", "300,5-", "money_format", "1.234,50"),
+        ("de", "300,-5", "money_format", "1.234,50"),
+        ("de", "3,-00", "money_format", "1.234,50"),
+        ("de", "300,- 20,-", "money_format", "1.234,50"),
+        ("de", "1,300.-", "money_format", "1300"),
+        ("de", "-300,-", "money_negative", "unter null"),
+        ("en", "300,-", "money_format", "300"),
         ("en", "1,234 567", "money_format", "1,234.50"),
         ("en", "12.", "money_format", "1,234.50"),
         ("en", ".5", "money_format", "1,234.50"),
@@ -207,7 +232,10 @@ def test_what_is_not_clear_is_refused(tag: str, text: str, code: str, says: str)
     assert says in found.message
 
 
-@given(text=st.text(max_size=30) | st.text("0123456789.,' €EUR-\u00a0", max_size=30), tag=st.sampled_from(("en", "de")))
+@given(
+    text=st.text(max_size=30) | st.text("0123456789.,' €EUR-\u00a0\u2013", max_size=30),
+    tag=st.sampled_from(("en", "de")),
+)
 def test_nothing_but_an_amount_is_read(text: str, tag: str) -> None:
     """Any text is read either as the exact amount of its digits, within the bounds, or as a fault with a message."""
     found = language(tag).parse_money(text)

@@ -27,6 +27,8 @@ _MARKS = re.compile("[\u061c\u200e\u200f]")
 """Marks of direction, which some languages put around an amount."""
 _TOUCHING = re.compile(r"(?<=[^\W\d])(?=\d)|(?<=\d)(?=[^\W\d])")
 """A currency's letters next to digits. CLDR puts a space there (UTS 35, "currencySpacing")."""
+_DASHES = "--?|[\u2010-\u2015\u2212]"
+"""Dashes in place of the decimals, as in `300,-` and `300.--`: a whole amount."""
 _EXAMPLE = Decimal("1234.5")
 
 
@@ -53,12 +55,13 @@ def example(currency: str, locale: Locale) -> str:
 def read(text: str, currency: str, locale: Locale) -> Decimal | Fault:
     """Return the amount of `text` in this language, with or without the currency; otherwise the fault in it.
 
-    Thousands are all grouped or not grouped at all. Another language's notation is refused, never guessed.
+    Thousands are all grouped or not grouped at all. Dashes may stand in place of the decimals. Another language's notation
+    is refused, never guessed.
     """
     number = _number(text, currency, locale) if len(text) <= TEXT_MAX else ""
     groups = "|".join(_grouped(mark, *locale.decimal_formats[None].grouping) for mark in _marks(locale))
     decimal = re.escape(get_decimal_symbol(locale))
-    match = re.fullmatch(f"(-?)((?:{groups})|[0-9]+)(?:{decimal}([0-9]+))?", number)
+    match = re.fullmatch(f"(-?)((?:{groups})|[0-9]+)(?:{decimal}([0-9]+)|(?:{decimal}|[.])(?:{_DASHES}))?", number)
     if match is None:
         # This makes the fault that the rules of money have for text that is not an amount.
         return parse_money("")
