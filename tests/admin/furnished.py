@@ -11,7 +11,8 @@ from sqlalchemy import func, insert, select
 from saleroom.accounts.service import accounts
 from saleroom.accounts.storage.tables import auth_tokens
 from saleroom.admin import ledger_check
-from saleroom.bidding.service import auctions, photos, watching
+from saleroom.bidding.domain.drafts import DraftForm
+from saleroom.bidding.service import auctions, drafts, photos, watching
 from saleroom.bidding.service.bidding import buy_now
 from saleroom.bidding.service.closing import settle_due
 from saleroom.bidding.service.renditions import make
@@ -50,6 +51,8 @@ async def furnish_it(url: str) -> str:
         photo = await database.write(photos.keep, ada.token, make(plain()))
         await database.write(photos.keep, ada.token, make(plain()))
         await database.write(photos.arrange, ada.token, running, [photo.id])
+        written = DraftForm({"name": HOSTILE + "\x00\x7f", "startingPrice": "1"}, [("0", "5")], [photo.id])
+        await database.write(drafts.save, ada.token, "draft", written)
         await database.write(watching.watch, cyd.token, running)
         await bid(database, ben.bids(running, "up to 300", key="once"), cyd.bids(running, "150"))
         await bid(database, ben.bids(running, "up to 400"))

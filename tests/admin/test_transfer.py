@@ -197,6 +197,10 @@ BROKEN: dict[str, tuple[Callable[[list[bytes]], list[bytes]], str]] = {
         lambda lines: changed(lines, "auth_tokens", agent="curl\n8"),
         "agent of auth_tokens must not",
     ),
+    "a draft that is no form": (
+        lambda lines: changed(lines, "drafts", content="{}"),
+        "the content of a draft is not a form",
+    ),
     "a photo that is a path": (lambda lines: changed(lines, "photos", gid="../x"), "gid of photos must be"),
     "a column that steers a terminal": (
         lambda lines: changed(lines, "users", **{"a\x1b[2J": 1}),

@@ -101,7 +101,7 @@ def test_a_lot_with_two_photos_is_on_sale(browse: Browse, seller: User, files: l
     expect(page.locator(".photos .status")).to_have_text("2 of 12 photos")
     expected = sources(page)
     go_on(page)
-    expect(page.locator(".preview-photos img")).to_have_count(2)
+    expect(page.locator("#lot-photos .views img")).to_have_count(2)
     expect(page.get_by_role("heading", name="Longcase clock")).to_be_visible()
     gid = publish(page)
     expect(page.get_by_role("heading", name="It is on sale. Share this address")).to_be_visible()
@@ -109,6 +109,69 @@ def test_a_lot_with_two_photos_is_on_sale(browse: Browse, seller: User, files: l
     assert expected == photos_of(seller, gid)
     page.reload()
     assert all(page.evaluate("[...document.querySelectorAll('.gallery img')].map(one => one.naturalWidth > 0)"))
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_back_from_the_preview_nothing_is_lost(browse: Browse, files: list[Path], scripts: bool) -> None:
+    """The browser's Back leads from the preview to the form with name, price, end and photos, and Forward to the preview."""
+    page = browse(java_script_enabled=scripts, timezone_id="America/New_York")
+    fill_in(page)
+    page.locator("#endsAt").fill("2031-07-01T20:00")
+    page.get_by_label("Add photos").set_input_files(files[:2])
+    if scripts:
+        expect(thumbs(page)).to_have_count(2)
+    go_on(page)
+    expect(page.locator("#lot-photos .views img")).to_have_count(2)
+    page.go_back()
+    expect(page.get_by_label("Name of the lot")).to_have_value("Longcase clock")
+    expect(page.get_by_label("Starting price")).to_have_value("100")
+    expect(page.locator("#endsAt")).to_have_value("2031-07-01T20:00")
+    expect(thumbs(page)).to_have_count(2)
+    page.get_by_label("Name of the lot").fill("Bracket clock")
+    go_on(page)
+    expect(page.get_by_role("heading", name="Bracket clock")).to_be_visible()
+    page.go_back()
+    page.go_forward()
+    expect(page.get_by_role("heading", name="Bracket clock")).to_be_visible()
+    page.get_by_role("button", name="Change something").click()
+    expect(page.get_by_label("Name of the lot")).to_have_value("Bracket clock")
+
+
+def test_a_form_is_saved_while_it_is_written(browse: Browse, files: list[Path]) -> None:
+    """A form that was left without any button is a draft with its texts and photos, which a new form offers."""
+    page = browse()
+    fill_in(page)
+    page.get_by_label("Add photos").set_input_files(files[:1])
+    expect(page.get_by_text("Saved as a draft.")).to_be_visible()
+    expect(thumbs(page)).to_have_count(1)
+    page.get_by_label("Starting price").fill("250")
+    page.goto("/sell")
+    page.get_by_text("You have another draft").click()
+    page.get_by_role("link", name="Longcase clock").click()
+    expect(page.get_by_label("Starting price")).to_have_value("250")
+    expect(thumbs(page)).to_have_count(1)
+    page.goto("/mine/selling")
+    page.get_by_text("Delete", exact=True).click()
+    page.get_by_role("button", name="Yes, delete this draft").click()
+    expect(page.get_by_role("link", name="Longcase clock")).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [390, 1366])
+def test_the_preview_shows_the_lot_as_it_will_be(browse: Browse, files: list[Path], width: int) -> None:
+    """Each part of the lot has the same size and order in the preview as on the lot, and the buttons are in view."""
+    page = browse(viewport={"width": width, "height": 650})
+    fill_in(page)
+    page.get_by_label("Description").fill("Oak, about 1780.")
+    page.get_by_label("Add photos").set_input_files(files[:2])
+    expect(thumbs(page)).to_have_count(2)
+    go_on(page)
+    page.wait_for_url("**/preview")
+    expect(page.get_by_role("button", name="Put it on sale")).to_be_in_viewport()
+    sizes = """() => ["#name", "#lot-photos", "#lot-panel"].map(one => document.querySelector(one).getBoundingClientRect())
+        .map(box => [Math.round(box.x), Math.round(box.width)])"""
+    expected = page.evaluate(sizes)
+    publish(page)
+    assert expected == page.evaluate(sizes)
 
 
 def test_photos_are_dropped(browse: Browse, seller: User) -> None:
@@ -134,7 +197,7 @@ def test_a_bad_file_is_refused_by_name_and_the_others_stay(browse: Browse, files
     page.get_by_role("button", name="Dismiss").click()
     expect(page.locator(".refused")).to_have_count(0)
     go_on(page)
-    expect(page.locator(".preview-photos img")).to_have_count(2)
+    expect(page.locator("#lot-photos .views img")).to_have_count(2)
 
 
 def test_no_more_than_twelve_go_up(browse: Browse) -> None:
@@ -174,7 +237,7 @@ def test_the_form_works_without_scripts(browse: Browse, seller: User, files: lis
     page.get_by_label("Add photos").set_input_files(files[:2])
     expect(page.get_by_text("In UTC.").first).to_be_visible()
     go_on(page)
-    expect(page.locator(".preview-photos img")).to_have_count(2)
+    expect(page.locator("#lot-photos .views img")).to_have_count(2)
     assert 2 == len(photos_of(seller, publish(page)))
 
 
@@ -198,8 +261,8 @@ def test_a_form_sent_by_enter_asks_for_the_preview(browse: Browse, files: list[P
     expect(thumbs(page)).to_have_count(1)
     fill_in(page)
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="The terms in plain words")).to_be_visible()
-    expect(page.locator(".preview-photos img")).to_have_count(1)
+    expect(page.get_by_role("heading", name="Your terms in plain words")).to_be_visible()
+    expect(page.locator("#lot-photos .views img")).to_have_count(1)
 
 
 def test_faults_are_told_and_reached_by_the_keyboard(browse: Browse) -> None:
@@ -266,7 +329,7 @@ def test_axe_finds_nothing_and_a_phone_needs_no_sideways_scrolling(
     judge()
     page.get_by_label("Reserve price").fill("")
     go_on(page)
-    expect(page.locator(".preview")).to_be_visible()
+    expect(page.locator(".preview-bar")).to_be_visible()
     judge()
     page.goto(f"/sell/{seller.auction()}")
     judge()

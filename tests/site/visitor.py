@@ -13,7 +13,7 @@ from tests.site.markup import Element, Page
 
 
 class Visitor:
-    """A visitor who is logged in as `user`, or a stranger. It follows no redirect."""
+    """A visitor who is logged in as `user`, or a stranger. Only `page` and `sent` follow redirects."""
 
     def __init__(self, house: House, user: User | None = None, **headers: str) -> None:
         cookies = {} if user is None else {"saleroom_session": user.token}
@@ -21,7 +21,13 @@ class Visitor:
 
     def page(self, path: str) -> Page:
         """Open a page."""
-        return Page(self.http.get(path))
+        answer = self.http.get(path)
+        return self.page(answer.headers["location"]) if answer.status_code == 303 else Page(answer)
+
+    def sent(self, page: Page, action: str, do: str = "", files: Any = (), **changes: Any) -> Page:
+        """Send a form as `send` does, and return the page that the answer shows or leads to."""
+        answer = self.send(page, action, do, files, **changes)
+        return self.page(answer.headers["location"]) if answer.status_code == 303 else Page(answer)
 
     def send(self, page: Page, action: str, do: str = "", files: Any = (), **changes: Any) -> httpx.Response:
         """Send the form of `page` to `action`, by its button `do`, with `changes` to the values of its fields.

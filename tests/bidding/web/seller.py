@@ -18,7 +18,7 @@ Come = Callable[..., Visitor]
 def preview(visitor: Visitor, **written: Any) -> Page:
     """Fill in the form with a name, a price and the fields `written`, and return its preview."""
     form = visitor.page("/sell")
-    return Page(visitor.send(form, "/sell", "preview", **{"name": "Clock", "startingPrice": "100"} | written))
+    return visitor.sent(form, "/sell", "preview", **{"name": "Clock", "startingPrice": "100"} | written)
 
 
 def publish(visitor: Visitor, shown: Page) -> str:

@@ -18,8 +18,8 @@ def test_a_lot_is_amended_by_the_form_that_made_it(come: Come, seller: User) -> 
     path = f"/sell/{lot['gid']}"
     form = visitor.page(path)
     first, second = (e["value"] for e in form.all("input", name="photo"))
-    form = Page(visitor.send(form, path, f"later {first}", startingPrice="120"))
-    shown = Page(visitor.send(form, path, "preview", description="Oak, about 1780", buyNowPrice="900"))
+    form = visitor.sent(form, path, f"later {first}", startingPrice="120")
+    shown = visitor.sent(form, path, "preview", description="Oak, about 1780", buyNowPrice="900")
     assert "Until the first bid, anybody can buy it at once for €900.00." in shown.main
     assert lot == seller.json("GET", f"/auctions/{lot['gid']}"), "a preview has changed the lot"
     answer = visitor.send(shown, path, "publish")
@@ -42,7 +42,7 @@ def test_what_a_form_cannot_show_stays(come: Come, seller: User) -> None:
     )
     before = seller.json("GET", f"/auctions/{gid}")
     visitor = come()
-    shown = Page(visitor.send(visitor.page(f"/sell/{gid}"), f"/sell/{gid}", "preview"))
+    shown = visitor.sent(visitor.page(f"/sell/{gid}"), f"/sell/{gid}", "preview")
     assert 303 == visitor.send(shown, f"/sell/{gid}", "publish").status_code
     assert before == seller.json("GET", f"/auctions/{gid}")
 
@@ -52,7 +52,7 @@ def test_after_the_first_bid_the_page_says_why_not(come: Come, seller: User, hou
     visitor = come()
     gid = sold(visitor, seller)["gid"]
     form = visitor.page(f"/sell/{gid}")
-    shown = Page(visitor.send(form, f"/sell/{gid}", "preview", name="Other"))
+    shown = visitor.sent(form, f"/sell/{gid}", "preview", name="Other")
     house.user("grace").bid(gid, amount="100")
     why = "There are bids on this lot, so it can no longer be changed or cancelled."
     for answer in (
@@ -110,7 +110,7 @@ def test_an_end_is_announced(come: Come, seller: User) -> None:
     gid = sold(visitor, seller, ending="open")["gid"]
     page = visitor.page(f"/sell/{gid}")
     for wrong in ("2020-01-01T10:00", "", HOSTILE):
-        refused = Page(visitor.send(page, f"/sell/{gid}/close", "announce", endsAt=wrong))
+        refused = visitor.sent(page, f"/sell/{gid}/close", "announce", endsAt=wrong)
         assert 400 == refused.status
         assert refused.one("small", id="announced-fault").text
         assert wrong == refused.one("input", id="announced")["value"]
@@ -125,6 +125,6 @@ def test_who_is_logged_out_while_amending_loses_nothing(come: Come, seller: User
     gid = sold(visitor, seller)["gid"]
     form = visitor.page(f"/sell/{gid}")
     visitor.http.cookies.delete("saleroom_session")
-    back = Page(visitor.send(form, f"/sell/{gid}", "preview", name="Other", files=[("a.jpg", picture())]))
+    back = visitor.sent(form, f"/sell/{gid}", "preview", name="Other", files=[("a.jpg", picture())])
     assert (401, "Other") == (back.status, back.one("input", name="name")["value"])
     assert "Clock" == seller.json("GET", f"/auctions/{gid}")["name"]

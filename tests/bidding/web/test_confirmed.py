@@ -17,7 +17,7 @@ FRAGMENT = {"HX-Request": "true"}
 
 def confirmation(visitor: Visitor, gid: str, kind: str, **written: str) -> Page:
     """Ask for a bid or a purchase, and return the page that asks for its confirmation."""
-    return Page(visitor.send(visitor.page(f"/lots/{gid}"), f"/lots/{gid}/{kind}", **written))
+    return visitor.sent(visitor.page(f"/lots/{gid}"), f"/lots/{gid}/{kind}", **written)
 
 
 def told(page: Page) -> list[str]:
@@ -60,11 +60,9 @@ def test_a_limit_is_not_for_another_lot(buyer: Visitor, seller: User, come: Come
     bait = {"name": "Empty <box>", "startingPrice": "900", "files": [("a.jpg", picture())]}
     assert (
         303
-        == visitor.send(
-            Page(visitor.send(form, f"/sell/{gid}", "preview", **bait)), f"/sell/{gid}", "publish"
-        ).status_code
+        == visitor.send(visitor.sent(form, f"/sell/{gid}", "preview", **bait), f"/sell/{gid}", "publish").status_code
     )
-    again = Page(buyer.send(asked, f"/lots/{gid}/bid"))
+    again = buyer.sent(asked, f"/lots/{gid}/bid")
     assert 409 == again.status
     assert "This lot was changed after you saw it. No bid was placed." in again.main
     assert [
@@ -98,7 +96,7 @@ def test_the_first_step_tells_what_has_changed_since_the_page(buyer: Visitor, se
         "The description has changed.",
         "The buy-now price was €50.00 and is now €60.00.",
     ]
-    question = Page(buyer.send(page, f"/lots/{gid}/{kind}"))
+    question = buyer.sent(page, f"/lots/{gid}/{kind}")
     assert (200, expected) == (question.status, told(question))
     assert "Read what is new before you go on." in question.main
     buyer.http.headers.update(FRAGMENT)
@@ -124,7 +122,7 @@ def test_a_confirmation_is_its_bidders_own(buyer: Visitor, seller: User, house: 
     buyer.http.cookies.set("saleroom_session", hedy.token)
     for path, page in questions.items():
         assert 403 == buyer.send(page, path).status_code
-    assert 200 == buyer.send(shown, "/sell", "publish").status_code
+    assert 200 == buyer.sent(shown, "/sell", "publish").status
     assert before == hedy.json("GET", "/me/auctions")["auctions"]
     assert 0 == seller.json("GET", f"/auctions/{gid}")["bidCount"]
 
@@ -159,7 +157,7 @@ def test_two_tabs_of_a_seller(come: Come, seller: User) -> None:
     visitor = come()
     gid = sold(visitor, seller)["gid"]
     path, form = f"/sell/{gid}", visitor.page(f"/sell/{gid}")
-    shown = Page(visitor.send(form, path, "preview", description="second"))
+    shown = visitor.sent(form, path, "preview", description="second")
     seller.patch(f"/auctions/{gid}", json={"startingPrice": "77", "buyNowPrice": "500"})
     for answer in (visitor.send(shown, path, "publish"), visitor.send(form, path, "preview", description="second")):
         back = Page(answer)
@@ -171,8 +169,8 @@ def test_two_tabs_of_a_seller(come: Come, seller: User) -> None:
         ] == told(back)
         assert "second" == back.one("textarea", name="description").text
     assert "" == seller.json("GET", f"/auctions/{gid}")["description"]
-    back = Page(visitor.send(form, path, "preview", description="second"))
-    again = Page(visitor.send(back, path, "preview"))
+    back = visitor.sent(form, path, "preview", description="second")
+    again = visitor.sent(back, path, "preview")
     assert 303 == visitor.send(again, path, "publish").status_code
     saved = seller.json("GET", f"/auctions/{gid}")
     assert ("second", "100.000", None) == (saved["description"], saved["startingPrice"], saved["buyNowPrice"])
@@ -201,7 +199,7 @@ def test_what_a_seller_confirmed_is_for_the_lot_as_it_was(
     page = visitor.page(f"/sell/{gid}")
     assert "Nobody has bid, so it ends unsold." in page.main
     spoil(house, seller, gid)
-    back = Page(visitor.send(page, f"/sell/{gid}/{act}", do, **written))
+    back = visitor.sent(page, f"/sell/{gid}/{act}", do, **written)
     assert ("open", None) == tuple(seller.json("GET", f"/auctions/{gid}")[name] for name in ("status", "endsAt"))
     if do == "now":
         assert (412, True) == (back.status, "Something has happened on this lot after you saw it" in back.main)
@@ -218,7 +216,7 @@ def test_a_preview_in_one_language_is_not_published_in_another(come: Come, selle
     shown = preview(visitor, startingPrice="1.500")
     assert "1.500,00" in shown.main
     visitor.http.headers["Accept-Language"] = "en"
-    again = Page(visitor.send(shown, "/sell", "publish"))
+    again = visitor.sent(shown, "/sell", "publish")
     assert 409 == again.status
     assert "What you sent differs from the preview. Check it again." in again.main
     assert "The first bid is €1.50 or more." in again.main
@@ -232,7 +230,7 @@ def test_changes_are_told_in_german(seller: User, come: Come, house: House) -> N
     gid = seller.auction(buyNowPrice="50", startingPrice="10")
     question = confirmation(buyer, gid, "buy")
     seller.patch(f"/auctions/{gid}", json={"buyNowPrice": "99999"})
-    again = Page(buyer.send(question, f"/lots/{gid}/buy"))
+    again = buyer.sent(question, f"/lots/{gid}/buy")
     assert "Es wurde nichts gekauft." in again.main
     assert ["Der Sofortkaufpreis war 50,00 € und ist jetzt 99.999,00 €."] == [
         t.replace("\u00a0", " ") for t in told(again)

@@ -218,7 +218,7 @@ def test_the_star_by_itself(come: Come, house: House) -> None:
     visitor = come(house, house.newcomer())
     page = visitor.page(f"/lots/{gid}")
     visitor.http.headers["HX-Request"] = "true"
-    turned = Page(visitor.send(page, f"/lots/{gid}/watch"))
+    turned = visitor.sent(page, f"/lots/{gid}/watch")
     assert ("true", f"/lots/{gid}/unwatch") == (star(turned)["aria-pressed"], turned.one("form")["action"])
     assert f"/lots/{gid}" == turned.one("input", name="next")["value"]
     visitor.http.cookies.delete("saleroom_session")

@@ -26,7 +26,7 @@ def test_photos_come_with_the_form(come: Come, seller: User) -> None:
 def test_photos_are_moved_and_removed(come: Come) -> None:
     """The buttons at a photo move it earlier or later, or remove it; the first cannot go earlier, the last not later."""
     visitor = come()
-    form = Page(visitor.send(visitor.page("/sell"), "/sell", "rows", files=[(f"{n}.jpg", picture()) for n in "abc"]))
+    form = visitor.sent(visitor.page("/sell"), "/sell", "rows", files=[(f"{n}.jpg", picture()) for n in "abc"])
     a, b, c = (e["value"] for e in form.all("input", name="photo"))
     for do, expected in [
         (f"later {a}", [b, a, c]),
@@ -35,7 +35,7 @@ def test_photos_are_moved_and_removed(come: Come) -> None:
         (f"later {a}", [b, c, a]),
         (f"remove {c}", [b, a]),
     ]:
-        form = Page(visitor.send(form, "/sell", do))
+        form = visitor.sent(form, "/sell", do)
         assert expected == [e["value"] for e in form.all("input", name="photo")]
 
 

@@ -107,17 +107,20 @@ def test_more_rows_keep_what_is_written(come: Come) -> None:
     visitor = come()
     form = visitor.page("/sell")
     rows = {"tierFrom": ["0", "50"], "tierStep": ["1", "5"]}
-    again = Page(visitor.send(form, "/sell", "rows", name="Half a lot", increment="ladder", **rows))
+    again = visitor.sent(form, "/sell", "rows", name="Half a lot", increment="ladder", **rows)
     assert ["0", "50", "", ""] == [e["value"] for e in again.all("input", name="tierFrom")]
     assert ("Half a lot", "") == tuple(again.one("input", name=name)["value"] for name in ("name", "startingPrice"))
 
 
 def test_a_lot_without_an_end_and_without_a_soft_close(come: Come, seller: User) -> None:
-    """The preview tells that the lot stays open until its seller closes it, and that no bid moves its end; the lot does so."""
+    """The preview tells that the lot stays open until its seller ends the auction, and nothing of an end that it has not."""
     visitor = come()
     shown = preview(visitor, ending="open", softClose="off")
-    assert "It stays open until you close it." in shown.main
-    assert "The end is fixed, even if somebody bids in the last second." in shown.main
+    assert "It stays open until you end the auction. You can also announce an end." in shown.main
+    assert "The end is fixed" not in shown.main
+    late = preview(visitor, ending="open").main
+    assert "Once you have announced an end: A bid in the last 2 minutes" in late
+    assert 1 == late.count("in the last 2 minutes")
     lot = seller.json("GET", f"/auctions/{publish(visitor, shown)}")
     assert (None, "open") == (lot["endsAt"], lot["status"])
 
@@ -233,9 +236,7 @@ def test_hostile_text_in_every_field_stays_text(come: Come) -> None:
     visitor = come()
     form = visitor.page("/sell")
     for field in TEXT_FIELDS:
-        page = Page(
-            visitor.send(form, "/sell", "preview", **{"name": "Clock", "startingPrice": "1"} | {field: HOSTILE})
-        )
+        page = visitor.sent(form, "/sell", "preview", **{"name": "Clock", "startingPrice": "1"} | {field: HOSTILE})
         assert all("src" in e.attributes for e in page.all("script"))
         assert [] == [e for e in page.all("img") if "onerror" in e.attributes]
         assert "49" not in page.main
@@ -251,17 +252,17 @@ def test_hostile_text_is_published_as_text(come: Come, seller: User) -> None:
 def test_a_session_that_ends_meanwhile_loses_nothing(come: Come, seller: User, house: House) -> None:
     """A user who is logged out while writing gets the form back with everything, photos too, and a way to log in again."""
     visitor = come(house.log_in(seller.name))
-    form = Page(visitor.send(visitor.page("/sell"), "/sell", "rows", files=[("a.jpg", picture())], name="Half done"))
+    form = visitor.sent(visitor.page("/sell"), "/sell", "rows", files=[("a.jpg", picture())], name="Half done")
     ids = [e["value"] for e in form.all("input", name="photo")]
     ended = visitor.http.cookies["saleroom_session"]
     house.anyone.delete("/logout", headers={"Authorization": f"Bearer {ended}"})
-    back = Page(visitor.send(form, "/sell", "preview", startingPrice="100"))
+    back = visitor.sent(form, "/sell", "preview", startingPrice="100")
     assert 401 == back.status
     assert "Nothing in it is lost" in back.one("p", role="alert").text
     assert ids == [e["value"] for e in back.all("input", name="photo")]
     visitor.http.cookies.delete("saleroom_session")
     visitor.http.cookies["saleroom_session"] = seller.token
-    shown = Page(visitor.send(back, "/sell", "preview"))
+    shown = visitor.sent(back, "/sell", "preview")
     assert ids == [one["id"] for one in seller.json("GET", f"/auctions/{publish(visitor, shown)}/photos")["photos"]]
 
 
@@ -272,7 +273,7 @@ def test_a_form_of_another_session_changes_nothing(come: Come, seller: User, hou
     visitor.http.cookies.delete("saleroom_session")
     visitor.http.cookies["saleroom_session"] = seller.token
     before = seller.json("GET", "/me/auctions")["auctions"]
-    again = Page(visitor.send(shown, "/sell", "publish"))
+    again = visitor.sent(shown, "/sell", "publish")
     assert 200 == again.status and before == seller.json("GET", "/me/auctions")["auctions"]
     assert publish(visitor, again) == seller.json("GET", "/me/auctions")["auctions"][0]["gid"]
     form = visitor.page("/sell")
@@ -294,7 +295,7 @@ def test_preview_leads_back_to_the_form_as_it_was(come: Come) -> None:
     """The button to change something leads back to the form, with every field as it was written."""
     visitor = come()
     shown = preview(visitor, reservePrice="120", description="Oak\n\nand brass", ending="open", window="7")
-    form = Page(visitor.send(shown, "/sell", "edit"))
+    form = visitor.sent(shown, "/sell", "edit")
     assert "Oak\n\nand brass" == form.one("textarea").raw.removeprefix("\n")
     assert ["120", "7"] == [form.one("input", name=name)["value"] for name in ("reservePrice", "window")]
     assert "checked" in form.one("input", name="ending", value="open").attributes

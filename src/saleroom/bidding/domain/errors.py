@@ -101,9 +101,15 @@ class PreconditionFailed(AuctionChanged, ConditionFailed):
 
 
 class TooManyPhotos(Conflict):
-    """Too many of your photos are on no lot; put some on a lot, or wait a day: then those left over are gone."""
+    """Too many of your photos are on no lot; put some on a lot, delete drafts, or wait a day: then those left over are gone."""
 
     code = "too_many_photos"
+
+
+class TooManyDrafts(Conflict):
+    """You have as many drafts as one user may; publish one or delete one."""
+
+    code = "too_many_drafts"
 
 
 class TooManyAuctions(Conflict):

@@ -13,7 +13,7 @@ from saleroom.accounts.storage import accounts, idempotency
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.closing import reopen_after_outage, settle
 from saleroom.bidding.domain.events import SOFT_CLOSE_SECONDS_MAX
-from saleroom.bidding.service import photos
+from saleroom.bidding.service import drafts, photos
 from saleroom.bidding.service.recording import Step, record, steps
 from saleroom.bidding.storage import auctions
 from saleroom.storage import heartbeats
@@ -147,6 +147,8 @@ class Closer:
                     self._swept_at = loop.time()
                     # A few at a time, as bids wait for each transaction.
                     while await self._database.write(sweep) >= SWEPT_AT_ONCE:
+                        pass
+                    while await self._database.write(drafts.sweep) == drafts.SWEPT_AT_ONCE:
                         pass
                     while await self._database.write(photos.sweep) == photos.SWEPT_AT_ONCE:
                         pass

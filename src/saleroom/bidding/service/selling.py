@@ -16,8 +16,9 @@ from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.domain.views import AuctionView, auction_view
 from saleroom.bidding.service import auctions as use_cases
-from saleroom.bidding.service import photos
+from saleroom.bidding.service import drafts, photos
 from saleroom.bidding.service.lookup import get_one
+from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.storage.database import Transaction
 
 
@@ -34,6 +35,21 @@ def preview(tx: Transaction, token: str | None, draft: Draft, photo_ids: Sequenc
     account = authenticate(tx, token)
     event = selling.create("preview", account.party, draft, tx.now())
     return _offer(begin(0, event), photos.own(tx, token or "", photo_ids))
+
+
+def publish(
+    tx: Transaction,
+    token: str,
+    draft_gid: str,
+    draft: Draft,
+    asked: IdempotencyKey | None,
+    photo_ids: Sequence[str],
+    most: int,
+) -> bytes:
+    """Create an auction and delete its draft, both or neither. Returns and raises as `service.auctions.create`."""
+    made = use_cases.create(tx, token, draft, asked, tuple(photo_ids), most)
+    drafts.remove(tx, token, draft_gid)
+    return made
 
 
 def preview_amended(
@@ -73,9 +89,13 @@ def amend(
     photo_ids: Sequence[str],
     seen: Precondition | None = None,
 ) -> None:
-    """Change a lot's terms and its photos, both or neither. Raises as `service.auctions.amend` and `photos.arrange`."""
+    """Change a lot's terms and its photos, both or neither, and delete the draft of these changes.
+
+    Raises as `service.auctions.amend` and `photos.arrange`.
+    """
     use_cases.amend(tx, token, gid, changes, seen)
     photos.arrange(tx, token, gid, photo_ids)
+    drafts.remove(tx, token, gid)
 
 
 def _offer(auction: Auction, pictures: list[Photo]) -> Offer:

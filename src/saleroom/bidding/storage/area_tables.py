@@ -7,8 +7,20 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from saleroom.bidding.domain.photos import is_webp
+from saleroom.bidding.storage.drafts import is_content
 from saleroom.bidding.storage.search_index import INDEX, drop_index, make_index
-from saleroom.bidding.storage.tables import auctions, bids, events, photo_files, photos, signing_keys, texts, watches
+from saleroom.bidding.storage.tables import (
+    auctions,
+    bids,
+    draft_photos,
+    drafts,
+    events,
+    photo_files,
+    photos,
+    signing_keys,
+    texts,
+    watches,
+)
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.identifiers import GID
 from saleroom.kernel.texts import control_fault
@@ -27,13 +39,17 @@ def _file_fault(row: Mapping[str, Any]) -> str | None:
     return "the file of a photo is not WebP, or not what its digest says"
 
 
+def _draft_fault(row: Mapping[str, Any]) -> str | None:
+    return None if is_content(row["content"]) else "the content of a draft is not a form"
+
+
 def _rebuild(tx: Transaction, tell: Callable[[int], object]) -> None:
     drop_index(tx)
     make_index(tx, tell)
 
 
 TABLES = AreaTables(
-    tables=(auctions, texts, bids, events, signing_keys, photos, photo_files, watches),
+    tables=(auctions, texts, bids, events, signing_keys, photos, photo_files, watches, drafts, draft_photos),
     not_exported=(texts,),
     filled_at_start=(signing_keys,),
     large_rows=(photo_files,),
@@ -41,9 +57,12 @@ TABLES = AreaTables(
     text_rules={
         auctions.c.gid: _gid_fault,
         photos.c.gid: _gid_fault,
+        drafts.c.gid: _gid_fault,
+        # Any text of a form, which is checked when the lot is put on sale; JSON escapes control characters.
+        drafts.c.content: lambda value: None,
         auctions.c.description: lambda value: control_fault(value, lines=True),
     },
-    row_rules={photo_files: _file_fault},
+    row_rules={photo_files: _file_fault, drafts: _draft_fault},
     rebuild=_rebuild,
     index_prefix=INDEX,
 )

@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Row, delete, func, insert, select, update
+from sqlalchemy import Row, delete, exists, func, insert, select, update
 
 from saleroom.bidding.domain.photos import Photo, made_widths
-from saleroom.bidding.storage.tables import auctions, photo_files, photos
+from saleroom.bidding.storage.tables import auctions, draft_photos, photo_files, photos
 from saleroom.storage import bulk
 from saleroom.storage.bulk import among
 from saleroom.storage.database import Transaction
@@ -113,14 +113,18 @@ def place(tx: Transaction, auction_id: int, kept: Sequence[OwnPhoto], now: datet
 
 
 def sweep(tx: Transaction, before: datetime, limit: int) -> int:
-    """Delete up to `limit` photos that have been on no lot since `before`, and return how many there were."""
-    stale = select(photos.c.id).where(photos.c.auction_id.is_(None), photos.c.unplaced_at <= before).limit(limit)
+    """Delete up to `limit` photos that have been on no lot since `before` and are in no draft, and return how many."""
+    in_draft = exists().where(draft_photos.c.photo_id == photos.c.id)
+    stale = select(photos.c.id).where(photos.c.auction_id.is_(None), photos.c.unplaced_at <= before, ~in_draft)
     # Skip a photo that another transaction is putting on a lot.
-    ids = tx.execute(stale.with_for_update(skip_locked=True)).scalars().all()
+    found = tx.execute(stale.limit(limit).with_for_update(skip_locked=True)).scalars().all()
+    # Now that they are locked no draft takes one; one may have done so just before.
+    taken = select(draft_photos.c.photo_id).where(among(tx, draft_photos.c.photo_id, found))
+    ids = set(found).difference(tx.execute(taken).scalars()) if found else found
     if ids:
         tx.execute(delete(photo_files).where(among(tx, photo_files.c.photo_id, ids)))
         tx.execute(delete(photos).where(among(tx, photos.c.id, ids)))
-    return len(ids)
+    return len(found)
 
 
 def _photo(row: Row[Any]) -> Photo:

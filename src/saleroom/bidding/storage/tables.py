@@ -176,3 +176,29 @@ watches = Table(
     Index("ix_watches_user_id", "user_id", "id"),
 )
 """The lots that each user watches; numbered, so that a list of them has its own order."""
+
+
+drafts = Table(
+    "drafts",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("gid", String, nullable=False),
+    Column("owner_id", BigInteger, ForeignKey(users.c.id), nullable=False),
+    Column("content", Text, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("saved_at", Instant, nullable=False),
+    UniqueConstraint("owner_id", "gid"),
+    Index("ix_drafts_saved_at", "saved_at"),
+)
+"""Forms of lots as their sellers left them: `content` is JSON (`domain/drafts.py`), without the photos."""
+
+
+draft_photos = Table(
+    "draft_photos",
+    metadata,
+    Column("draft_id", BigInteger, ForeignKey(drafts.c.id), primary_key=True),
+    Column("place", Integer, primary_key=True),
+    Column("photo_id", BigInteger, ForeignKey(photos.c.id), nullable=False),
+    Index("ix_draft_photos_photo_id", "photo_id"),
+)
+"""The photos of drafts in their order. They are kept as long as the draft."""

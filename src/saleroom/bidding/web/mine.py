@@ -10,10 +10,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.bidding.api.lists import DEALINGS, WATCHED
-from saleroom.bidding.service import lot, mine
+from saleroom.bidding.service import drafts, lot, mine
 from saleroom.bidding.service.mine import LIVE, OVER, MyLots
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.mine import RankMark
+from saleroom.bidding.web.drafts import draft_rows
 from saleroom.bidding.web.lots import lot_gid
 from saleroom.http.cursors import CursorKind, CursorText
 from saleroom.http.requests import session_token
@@ -108,6 +109,7 @@ def _bidding(tx: Transaction, token: str | None, now: RankMark | None, over: Ran
 
 def _selling(tx: Transaction, token: str | None, now: RankMark | None, over: RankMark | None) -> Lists:
     return {
+        "drafts": draft_rows(drafts.newest(tx, token)) if now is None and over is None else [],
         "now": mine.selling(tx, token, LIVE, ROWS, now),
         "over": mine.selling(tx, token, OVER, ROWS, over),
     }

@@ -9,6 +9,7 @@ from starlette.routing import Route
 from saleroom.bidding.domain.views import leader_first
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web import words
+from saleroom.bidding.web.drafts import DraftPages
 from saleroom.bidding.web.home import HomePage
 from saleroom.bidding.web.live import LivePages
 from saleroom.bidding.web.lots import LotPages
@@ -39,8 +40,9 @@ def area_pages(services: BiddingServices) -> AreaPages:
 
 def _routes(site: Site, services: BiddingServices) -> list[Route]:
     lots, live, screen = LotPages(site, services), LivePages(site, services), ScreenPages(site)
-    selling, mine = SellingPages(site, services), MinePages(site, services)
     receipts, files = ReceiptPages(site, services), ResultFiles(site, services)
+    drafts, mine = DraftPages(site, services), MinePages(site, services)
+    selling = SellingPages(site, services, drafts)
     return [
         Route("/", Address(GET=HomePage(site, services).show)),
         Route("/lots/{gid}", Address(GET=lots.show)),
@@ -60,7 +62,11 @@ def _routes(site: Site, services: BiddingServices) -> list[Route]:
         Route("/lots/{gid}/unwatch", Address(POST=mine.unwatch)),
         Route("/sell", Address(GET=selling.form, POST=selling.submit)),
         Route("/sell/photos", Address(POST=selling.upload)),
+        Route("/sell/drafts/{draft}", Address(GET=selling.draft, POST=drafts.keep)),
+        Route("/sell/drafts/{draft}/preview", Address(GET=selling.preview)),
+        Route("/sell/drafts/{draft}/delete", Address(POST=drafts.delete)),
         Route("/sell/{gid}", Address(GET=selling.manage, POST=selling.save)),
+        Route("/sell/{gid}/preview", Address(GET=selling.preview)),
         Route("/sell/{gid}/cancel", Address(POST=selling.cancel)),
         Route("/sell/{gid}/close", Address(POST=selling.close)),
         Route("/mine", Address(GET=mine.bidding)),

@@ -49,7 +49,13 @@ WORDS = Words(
             N_("This lot closes by itself."),
         ),
         "too_many_photos": (
-            N_("You have too many photos without a lot. Add them to a lot, or wait a day: then they are deleted."),
+            N_(
+                "You have too many photos without a lot. Put a draft on sale or delete one, or wait a day: then photos "
+                "that are in no draft are deleted."
+            ),
+        ),
+        "too_many_drafts": (
+            N_("You have too many drafts, so this form is not saved as one. Put one on sale or delete one."),
         ),
         "too_many_auctions": (
             N_("You have reached the limit of lots on sale, or of lots listed within a day. Wait until some are over."),

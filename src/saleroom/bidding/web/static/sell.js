@@ -20,6 +20,42 @@ document.addEventListener("change", (event) => { if (event.target.type === "radi
 fold();
 document.getElementById("summary")?.focus();
 
+// The form is saved as a draft while it is written, so that nothing is lost by leaving the page.
+const KEEP_AFTER = 1500;
+const written = document.querySelector("form[data-keep]");
+let keepSoon = () => {};
+if (written) {
+  const told = written.querySelector(".kept-words");
+  const content = () => { const body = new FormData(written); body.delete("files"); return body; };
+  const text = (body) => new URLSearchParams(body).toString();
+  let [kept, timer, underWay, leaves] = [text(content()), 0, null, false];
+
+  function keep() {
+    clearTimeout(timer);
+    const body = content();
+    if (leaves || text(body) === kept) return;
+    underWay?.abort();
+    underWay = new AbortController();
+    fetch(written.dataset.keep, { method: "POST", body, keepalive: true, redirect: "manual", signal: underWay.signal })
+      .then((answer) => {
+        if (answer.ok) kept = text(body);
+        const word = { 401: "ended", 403: "ended", 409: "full" }[answer.status] ?? "failed";
+        told.textContent = written.dataset[answer.ok ? "kept" : word];
+      }, (error) => { if (error.name !== "AbortError" && !leaves) told.textContent = written.dataset.failed; });
+  }
+  keepSoon = () => { clearTimeout(timer); timer = setTimeout(keep, KEEP_AFTER); };
+  written.addEventListener("input", keepSoon);
+  document.addEventListener("visibilitychange", () => { if (document.hidden) keep(); });
+  addEventListener("pagehide", keep);
+  addEventListener("pageshow", () => { leaves = false; });
+  // The form itself is saved when it is sent; an older state must not come after it.
+  addEventListener("submit", () => {
+    leaves = true;
+    clearTimeout(timer);
+    underWay?.abort();
+  });
+}
+
 const photos = document.querySelector(".photos");
 if (photos) {
   const list = photos.querySelector(".thumbs");
@@ -31,7 +67,7 @@ if (photos) {
   let underWay = 0;
 
   const count = () => list.querySelectorAll("input[name=photo]").length;
-  const tell = () => { status.textContent = words("count", { count: count(), most }); };
+  const tell = () => { status.textContent = words("count", { count: count(), most }); keepSoon(); };
 
   function refuse(place, sentence) {
     const row = document.getElementById("photo-refused").content.firstElementChild.cloneNode(true);
@@ -125,6 +161,7 @@ if (photos) {
   input.form.addEventListener("submit", (event) => {
     if (!underWay && !waiting.length) return;
     event.preventDefault();
+    event.stopImmediatePropagation();
     status.textContent = list.querySelector(".sending progress")?.getAttribute("aria-label") ?? "";
   });
   if (count()) tell();

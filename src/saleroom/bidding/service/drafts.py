@@ -1,0 +1,45 @@
+"""Drafts: saved, found, listed, deleted, each for their owner only."""
+
+from __future__ import annotations
+
+from saleroom.accounts.service.accounts import authenticate
+from saleroom.accounts.storage import accounts
+from saleroom.bidding.domain.drafts import DRAFT_LIFETIME, DRAFTS_MAX, DraftForm, SavedDraft
+from saleroom.bidding.domain.errors import TooManyDrafts
+from saleroom.bidding.domain.photos import PER_LOT_MAX
+from saleroom.bidding.storage import drafts, photos
+from saleroom.storage.database import Transaction
+
+SWEPT_AT_ONCE = 100
+
+
+def save(tx: Transaction, token: str, gid: str, form: DraftForm) -> None:
+    """Save a draft with those photos of the form that are the user's. Raises Unauthenticated or TooManyDrafts."""
+    account = authenticate(tx, token)
+    # Two requests of one user wait for each other here, so that only one of them takes the last place.
+    accounts.lock_user(tx, account.id)
+    if not drafts.exists(tx, account.id, gid) and drafts.count(tx, account.id) >= DRAFTS_MAX:
+        raise TooManyDrafts(limit=DRAFTS_MAX)
+    found = photos.of_owner(tx, account.id, form.photos, lock=True)
+    kept = [found[one].id for one in dict.fromkeys(form.photos) if one in found]
+    drafts.save(tx, account.id, gid, form, kept[:PER_LOT_MAX], tx.now())
+
+
+def find(tx: Transaction, token: str | None, gid: str) -> SavedDraft | None:
+    """Return a draft of the user, if there is one. Raises Unauthenticated."""
+    return drafts.find(tx, authenticate(tx, token).id, gid)
+
+
+def newest(tx: Transaction, token: str | None) -> list[SavedDraft]:
+    """Return the user's drafts without their photos, the last one written first. Raises Unauthenticated."""
+    return drafts.newest(tx, authenticate(tx, token).id, DRAFTS_MAX)
+
+
+def remove(tx: Transaction, token: str, gid: str) -> None:
+    """Delete a draft, if it exists. Its photos are kept for as long as others that are on no lot. Raises Unauthenticated."""
+    drafts.remove(tx, authenticate(tx, token).id, gid)
+
+
+def sweep(tx: Transaction) -> int:
+    """Delete some of the drafts that nobody has written for a month, and return how many."""
+    return drafts.sweep(tx, tx.now() - DRAFT_LIFETIME, SWEPT_AT_ONCE)
