@@ -20,11 +20,11 @@ from sqlalchemy.pool import NullPool
 from saleroom.accounts.domain.accounts import expiry
 from saleroom.accounts.service import accounts
 from saleroom.accounts.storage import tables as account_tables
+from saleroom.areas import TABLES
 from saleroom.bidding.domain.increments import fixed
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service import auctions
 from saleroom.bidding.storage import tables
-from saleroom.opening import HOUSE
 from saleroom.storage.database import Database, Transaction, parse_url
 from saleroom.storage.migrations import migrate
 
@@ -139,7 +139,7 @@ def _contents(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
     """Return all rows of all tables, in an order that foreign keys allow."""
     return {
         table.name: [tuple(row) for row in connection.execute(select(table).order_by(*table.primary_key.columns))]
-        for table in HOUSE.tables
+        for table in TABLES.tables
     }
 
 
@@ -147,7 +147,7 @@ async def _copy(url: str, contents: dict[str, list[tuple[Any, ...]]]) -> None:
     connection = await asyncpg.connect(url)
     try:
         for name, rows in contents.items():
-            columns = [column.name for table in HOUSE.tables if table.name == name for column in table.columns]
+            columns = [column.name for table in TABLES.tables if table.name == name for column in table.columns]
             await connection.execute(f"DELETE FROM {name}")  # rows of migrations, such as the secret of the house
             await connection.copy_records_to_table(name, records=rows, columns=columns)
             if rows and "id" in columns:

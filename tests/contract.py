@@ -9,11 +9,11 @@ from jsonschema import Draft202012Validator, FormatChecker
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from saleroom.compose import VOCABULARY, api_document
+from saleroom.compose import api_document, vocabulary
 from saleroom.http import problems, schemas
 
-DOCUMENT: dict[str, Any] = msgspec.json.decode(api_document(test_users=True))
-_CLOSED: dict[str, Any] = msgspec.json.decode(api_document(test_users=True))
+DOCUMENT: dict[str, Any] = msgspec.json.decode(api_document())
+_CLOSED: dict[str, Any] = msgspec.json.decode(api_document())
 """The document with every object closed, so that an answer may hold only the members it names."""
 for _schema in _CLOSED["components"]["schemas"].values():
     if "properties" in _schema:
@@ -107,7 +107,7 @@ def _at_any(method: str, status: int) -> Any:
         allow = {"Allow": {"required": True}}
         return {
             "headers": allow,
-            "content": {"application/json": {"schema": schemas.error(problems.MethodNotAllowed, VOCABULARY)}},
+            "content": {"application/json": {"schema": schemas.error(problems.MethodNotAllowed, vocabulary())}},
         }
     if (method not in ("GET", "HEAD", "OPTIONS") and status == 403) or status == 431:
         error = {403: "ForgeryRefusedError", 431: "HeadersTooLargeError"}[status]

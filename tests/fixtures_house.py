@@ -7,7 +7,7 @@ import asyncio
 import shutil
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -20,6 +20,8 @@ import uvloop
 
 from saleroom import compose, serving
 from saleroom.accounts.service import accounts, passwords
+from saleroom.area import Area
+from saleroom.areas import AREAS
 from saleroom.bidding.service.closing import settle_due
 from saleroom.http.protocol import Http
 from saleroom.settings import Settings
@@ -88,7 +90,8 @@ class House:
 
     headers: ClassVar = {"X-Requested-With": "tests"}
 
-    def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
+    def __init__(self, settings: Settings, clock: Clock | None = None, areas: Sequence[Area[Settings]] = AREAS) -> None:
+        self.areas = areas
         self.settings = settings
         self.clock = clock
         self.contract = Contract()
@@ -175,7 +178,7 @@ class House:
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._database = Database(self.settings.database, clock=self.clock)
-        application = compose.application(self.settings, compose._broker(self.settings), self._database)
+        application = compose.application(self.settings, compose._broker(self.settings), self._database, self.areas)
         self._server = uvicorn.Server(serving._config(application, Http, 1, ()))
         task = asyncio.create_task(self._server.serve(sockets=[self._socket]))
         while not self._server.started and not task.done():

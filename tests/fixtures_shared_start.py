@@ -11,7 +11,7 @@ from jinja2 import BytecodeCache, Environment
 from jinja2.bccache import Bucket
 
 from saleroom import compose
-from saleroom.bidding.api import asyncapi
+from saleroom.mqtt import asyncapi
 from saleroom.site import assets, language, rendering
 
 

@@ -4,12 +4,19 @@ from typing import Any
 
 from starlette.routing import Route
 
-from saleroom.compose import page_areas
+from saleroom.accounts.web import pages as account_pages
+from saleroom.bidding.web import pages as bidding_pages
 from saleroom.site.pages import Pages
-from saleroom.site.site import Site
+from saleroom.site.site import AreaPages, Site
+
+
+def page_areas() -> list[AreaPages]:
+    """Return the pages of each area, over no house."""
+    nothing: Any = None
+    return [bidding_pages.area_pages(nothing), account_pages.area_pages(nothing)]
 
 
 def page_routes() -> list[Route]:
     """Return the routes of all pages."""
     nothing: Any = None
-    return Pages(Site(page_areas(nothing, nothing), nothing, nothing), ()).routes()
+    return Pages(Site(page_areas(), nothing, nothing, account_pages.LOGIN), ()).routes()

@@ -192,11 +192,12 @@ def test_no_repr_shows_a_secret() -> None:
 
 def test_the_docs_list_every_setting_with_its_default_and_help() -> None:
     """The table in docs/settings.md is the table of settings."""
-    table = [line for line in DOCS.read_text().splitlines() if line.startswith("| `")]
+    before_values = DOCS.read_text().partition("\n## ")[0]
+    table = [line for line in before_values.splitlines() if line.startswith("| `")]
     expected = [
         f"| `{name}` | `{shown_default(name)}` | {field.description} |" for name, field in Settings.model_fields.items()
     ]
-    assert expected == table
+    assert sorted(expected) == sorted(table)
 
 
 def test_the_docs_example_file_is_accepted(tmp_path: Path) -> None:

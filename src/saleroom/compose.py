@@ -1,4 +1,4 @@
-"""The only wiring: settings become parts, parts become the application, the application is served."""
+"""The wiring: areas and settings become parts, parts become the application, the application is served."""
 
 from __future__ import annotations
 
@@ -6,55 +6,34 @@ import asyncio
 import json
 import os
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
-from pathlib import Path
+from functools import partial, reduce
+from operator import or_
 from typing import Any
 
 import structlog
 from pydantic import SecretStr
-from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from saleroom import logs, opening, serving
-from saleroom.accounts import api as accounts_api
-from saleroom.accounts.api.test_users import ENDPOINTS as TEST_USERS
-from saleroom.accounts.api.vocabulary import VOCABULARY as ACCOUNTS
-from saleroom.accounts.service.accounts import Accounts, authenticate
-from saleroom.accounts.service.passwords import Passwords
-from saleroom.accounts.service.throttle import FailedLogins, Registrations
-from saleroom.accounts.service.tokens import Tokens
-from saleroom.accounts.services import AccountServices
-from saleroom.accounts.web import operations as account_operations
-from saleroom.accounts.web import pages as account_pages
-from saleroom.bidding import api as bidding_api
-from saleroom.bidding.api import asyncapi
-from saleroom.bidding.api.devices import PUBLICATIONS, CommandHandler
-from saleroom.bidding.api.preconditions import EXPLANATIONS
-from saleroom.bidding.api.vocabulary import VOCABULARY as BIDDING
-from saleroom.bidding.service import reading, signing
-from saleroom.bidding.service.closing import Closer
-from saleroom.bidding.service.desk import Desk
-from saleroom.bidding.service.photos import Photos
-from saleroom.bidding.service.signing import SigningKey
-from saleroom.bidding.services import BiddingServices
-from saleroom.bidding.storage.auctions import CHANGED
-from saleroom.bidding.storage.event_log import LOG
-from saleroom.bidding.web import operations as bidding_operations
-from saleroom.bidding.web import pages as bidding_pages
+from saleroom.accounts.service.accounts import authenticate, token_owners
+from saleroom.accounts.web.pages import LOGIN
+from saleroom.area import Area, Platform, Task
+from saleroom.areas import AREAS
 from saleroom.broker.embedded import BrokerAddress, EmbeddedBroker, reached_at
-from saleroom.feed.feed import Feed
-from saleroom.http import endpoints, front, openapi, schemas
+from saleroom.http import front, openapi, schemas
 from saleroom.http.connections import CONNECTIONS, Connections
 from saleroom.http.cors import with_cors
 from saleroom.http.cursors import Cursors
-from saleroom.http.endpoints import Endpoint
+from saleroom.http.endpoints import Endpoint, Rows
 from saleroom.http.guard import SecurityHeaders
 from saleroom.http.health import HEALTH, HealthServices
 from saleroom.http.protocol import Http
+from saleroom.http.schemas import Vocabulary
 from saleroom.http.secret import HouseSecret
 from saleroom.kernel.errors import Refusal
+from saleroom.mqtt import asyncapi
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings, Version
 from saleroom.settings import Settings
@@ -62,90 +41,86 @@ from saleroom.site import house_profile
 from saleroom.site import operations as site_operations
 from saleroom.site.pages import Pages
 from saleroom.site.site import AreaPages, Site
-from saleroom.storage.batching import SharedRead, SharedReads
 from saleroom.storage.database import Database, parse_url, shown_url
-from saleroom.storage.notices import Notices
+from saleroom.storage.tokens import Tokens
 
 log = structlog.get_logger()
 
-ENDPOINTS: tuple[Endpoint[Any], ...] = (
-    *accounts_api.ENDPOINTS,
-    *bidding_api.ENDPOINTS,
-    *bidding_api.STREAMS,
-    *HEALTH,
-    *TEST_USERS,
-)
+ENDPOINTS: tuple[Endpoint[Any], ...] = (*(row for area in AREAS for row in area.endpoints), *HEALTH)
 """The table of routes: every endpoint of the API."""
-VOCABULARY = ACCOUNTS | BIDDING | schemas.VOCABULARY
 RESTART_SECONDS = 1.0
 _WORKER_SETTINGS = "SALEROOM_INTERNAL_SETTINGS"
 
 
-def offered(*, test_users: bool) -> tuple[Endpoint[Any], ...]:
-    """Return the endpoints of a house. Without `test_users` the address that makes test users is unknown."""
-    return ENDPOINTS if test_users else tuple(one for one in ENDPOINTS if one not in TEST_USERS)
+def vocabulary(areas: Sequence[Area[Settings]] = AREAS) -> Vocabulary:
+    """Return the words of the API's document."""
+    return reduce(or_, (*(area.vocabulary for area in areas), schemas.VOCABULARY))
 
 
-def api_document(*, test_users: bool) -> bytes:
-    """Return the OpenAPI document of a house, with or without the endpoint that makes test users."""
-    pages = {**bidding_operations.OPERATIONS, **account_operations.OPERATIONS, **site_operations.OPERATIONS}
-    return openapi.document(offered(test_users=test_users), VOCABULARY, pages)
+def api_document(endpoints: Sequence[Endpoint[Any]] = ENDPOINTS, areas: Sequence[Area[Settings]] = AREAS) -> bytes:
+    """Return the OpenAPI document of a house with these endpoints."""
+    pages = reduce(or_, (dict(area.operations) for area in areas), dict(site_operations.OPERATIONS))
+    return openapi.document(endpoints, vocabulary(areas), pages)
 
 
-def application(settings: Settings, broker: MqttSettings | None = None, database: Database | None = None) -> ASGIApp:
-    """Return the ASGI application of one process: the house, its doors, its closer and its relay.
+def application(
+    settings: Settings,
+    broker: MqttSettings | None = None,
+    database: Database | None = None,
+    areas: Sequence[Area[Settings]] = AREAS,
+) -> ASGIApp:
+    """Return the ASGI application of one process: the platform, and the parts of all areas.
 
     `broker` None leaves MQTT off. Tests may pass a `database` with a clock that they set.
     """
     database = database or opening.database(settings)
-    passwords = Passwords()
-    registrations = Registrations(settings.registrations_per_hour) if settings.registration == "open" else None
-    https = (settings.public_url or "").startswith("https://")
-    closer = Closer(database, reopens=settings.outage_reopens)
-    load_key = _secret(settings.load_key)
-    secret, key, tokens = HouseSecret(), SigningKey(), Tokens(database)
-    of_accounts = AccountServices(
-        database=database,
-        accounts=Accounts(database, passwords, registrations, FailedLogins(settings.failed_logins_per_hour)),
-        tokens=tokens,
-        load_key=load_key,
-    )
-    bidding = _bidding(settings, database, key, tokens, Cursors(secret))
-    relay = None if broker is None else Relay(database, PUBLICATIONS, broker, CommandHandler(bidding, broker.prefix))
-    owed = SharedRead(database, LOG.owed_counts)
+    https = _is_https(settings)
+    secret, tokens = HouseSecret(), Tokens(database, token_owners)
+    platform = Platform(database=database, tokens=tokens, cursors=Cursors(secret), broker=broker)
+    parts = [area.open(settings, platform) for area in areas]
+    rows: list[Rows[Any]] = [one for part in parts for one in part.rows]
+    relay = next((part.relay for part in parts if part.relay is not None), None)
+    documents = tuple(declare for area in areas for declare in area.messages)
+
+    async def nothing_owed() -> int:
+        await database.check()
+        return 0
+
+    endpoints = (*(row for one in rows for row in one.endpoints), *HEALTH)
     health = HealthServices(
         broker=lambda: "off" if relay is None else relay.status,
-        owed=lambda: owed.ask("owed"),
-        openapi=api_document(test_users=load_key is not None),
-        asyncapi=asyncapi.document(settings.mqtt_prefix, _brokers(settings, broker)),
+        owed=next((part.owed for part in parts if part.owed is not None), nothing_owed),
+        openapi=api_document(endpoints, areas),
+        asyncapi=asyncapi.document(settings.mqtt_prefix, _brokers(settings, broker), documents),
     )
 
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[dict[str, Connections]]:
-        parts = _parts(settings, database, closer, bidding.feed, relay) | {"secret": partial(secret.run, database)}
-        # Auctions that fell due while no process served are settled before the first request, and an outage is noticed.
-        await _take_key(database, settings.signing_key_file, key)
         await secret.begin(database)
-        await closer.begin()
+        tasks: dict[str, Task] = {"secret": partial(secret.run, database)}
+        for part in parts:
+            tasks |= await part.begin()
         try:
-            async with _running(parts, relay):
+            async with _running(tasks, relay):
                 yield {CONNECTIONS: _connections(settings)}
         finally:
-            passwords.close()
-            bidding.photos.close()
+            for part in parts:
+                part.close()
             await database.close()
 
-    areas = page_areas(of_accounts, bidding, registration_open=registrations is not None)
-    public_url, currency = settings.public_url, settings.currency
-    profile = house_profile.read(settings.house_name, settings.house_folder)
-    site = Site(areas, database, authenticate, currency=currency, https=https, public_url=public_url, profile=profile)
-    pages = Pages(site, (endpoint.path for endpoint in ENDPOINTS))
+    pages = _pages(settings, [part.pages for part in parts], database, (row.path for row in endpoints))
+    routes = pages.routes()
     app = front.build(
-        pages.routes(),
-        _resources(settings, of_accounts, bidding, health),
+        routes,
+        [
+            route
+            for one in (*rows, Rows(health, HEALTH))
+            for route in one.routes(routes, platform.cursors, settings.body_bytes_max)
+        ],
         page_answer=pages.answer,
         shows_again=pages.shows_again,
         whose=tokens.owner,
+        urgent=tuple(path for area in areas for path in area.urgent),
         lifespan=lifespan,
         form_bytes_max=settings.body_bytes_max,
         secret=secret,
@@ -154,42 +129,23 @@ def application(settings: Settings, broker: MqttSettings | None = None, database
     return SecurityHeaders(with_cors(app, settings.cors_origins), https=https)
 
 
-def _bidding(
-    settings: Settings, database: Database, key: SigningKey, tokens: Tokens, cursors: Cursors
-) -> BiddingServices:
-    return BiddingServices(
-        database=database,
-        tokens=tokens,
-        desk=Desk(database, key),
-        signing_key=key,
-        auction_views=SharedRead(database, reading.shown),
-        shared_reads=SharedReads(database),
-        photos=Photos(database, settings.photo_bytes_max),
-        feed=Feed(database, LOG, settings.followers_max),
-        cursors=cursors,
-        auctions_per_user_max=settings.auctions_per_user_max,
+def _pages(settings: Settings, areas: Sequence[AreaPages], database: Database, api_paths: Iterable[str]) -> Pages:
+    site = Site(
+        areas[::-1],  # the menu begins with the last area, so that the user comes at its end
+        database,
+        authenticate,
+        LOGIN,
+        currency=settings.currency,
+        https=_is_https(settings),
+        public_url=settings.public_url,
+        profile=house_profile.read(settings.house_name, settings.house_folder),
     )
+    return Pages(site, api_paths)
 
 
-def page_areas(
-    accounts: AccountServices, bidding: BiddingServices, *, registration_open: bool = True
-) -> list[AreaPages]:
-    """Return the pages of each area, in the order of the menu."""
-    return [bidding_pages.area_pages(bidding), account_pages.area_pages(accounts, registration_open=registration_open)]
-
-
-def _resources(
-    settings: Settings, accounts: AccountServices, bidding: BiddingServices, health: HealthServices
-) -> list[Route]:
-    """Return the routes of the API, each with the services of its area."""
-    routes = partial(endpoints.routes, cursors=bidding.cursors, body_bytes_max=settings.body_bytes_max)
-    return [
-        *routes(accounts, accounts_api.ENDPOINTS),
-        *routes(accounts, () if accounts.load_key is None else TEST_USERS),
-        *routes(bidding, bidding_api.ENDPOINTS, explanations=EXPLANATIONS),
-        *routes(bidding.feed, bidding_api.STREAMS),
-        *routes(health, HEALTH),
-    ]
+def _is_https(settings: Settings) -> bool:
+    """Return whether people reach the house by https."""
+    return (settings.public_url or "").startswith("https://")
 
 
 def _connections(settings: Settings) -> Connections:
@@ -200,46 +156,11 @@ def _connections(settings: Settings) -> Connections:
     )
 
 
-async def _prepare(database: Database, key_file: Path | None) -> None:
-    """Bring the tables up to date, and make the key if its file is missing, before several processes read it."""
+async def _prepare(database: Database, settings: Settings) -> None:
+    """Bring the tables up to date, and do what each area wants done before several processes begin."""
     await opening.with_tables(database)
-    await _take_key(database, key_file, SigningKey())
-
-
-async def _take_key(database: Database, file: Path | None, key: SigningKey) -> None:
-    """Sign receipts with the key in `file`, if the setting names one."""
-    if file is None:
-        return
-    signer = signing.from_file(file)
-    key.use(signer)
-    # Most starts find the key stored already and write nothing, as the database may be read-only for now.
-    if not await database.read(signing.is_alone, signer):
-        await database.write(signing.make_alone, signer)
-
-
-def _parts(
-    settings: Settings, database: Database, closer: Closer, feed: Feed, relay: Relay | None
-) -> dict[str, Callable[[], Awaitable[None]]]:
-    """Return the parts that run beside the requests, by name; each hears of commits from here on."""
-    parts: dict[str, Callable[[], Awaitable[None]]] = {"closer": closer.run, "feed": feed.run}
-    if relay is not None:
-        parts["relay"] = relay.run
-
-    def look() -> None:
-        """Let the feed and the relay look at the log."""
-        feed.wake()
-        if relay is not None:
-            relay.wake()
-
-    database.after_commit(CHANGED, closer.expect)
-    database.after_commit(LOG.appended, lambda _: look())
-    if relay is not None:
-        feed.after_rewind.append(relay.begin_again)
-    if database.kind == "postgresql" and settings.database_pooler == "none":
-        notices = Notices(database, look)
-        database.after_commit(LOG.appended, lambda _: notices.announce())
-        parts["notices"] = notices.run
-    return parts
+    for area in AREAS:
+        await area.prepare(settings, database)
 
 
 def worker() -> ASGIApp:
@@ -259,7 +180,7 @@ def serve(settings: Settings) -> int:
     """
     logs.configure(settings.log_level, settings.log_format)
     house_profile.read(settings.house_name, settings.house_folder)
-    opening.run(settings, partial(_prepare, key_file=settings.signing_key_file))
+    opening.run(settings, partial(_prepare, settings=settings))
     listener = serving.listen(settings.host, settings.port)
     settings = settings.model_copy(update={"port": listener.getsockname()[1]})
     embedded = _embedded(settings) if settings.mqtt == "embedded" else None
@@ -364,20 +285,20 @@ def _secret(value: SecretStr | None) -> str | None:
 
 
 @asynccontextmanager
-async def _running(parts: dict[str, Callable[[], Awaitable[None]]], relay: Relay | None) -> AsyncIterator[None]:
-    """Run the parts beside the requests; at the end the relay sends the owed events, and the others stop at once."""
-    tasks = [asyncio.create_task(_kept_running(name, run)) for name, run in parts.items()]
+async def _running(tasks: Mapping[str, Task], relay: Relay | None) -> AsyncIterator[None]:
+    """Run the tasks beside the requests; at the end the relay sends the owed events, and the others stop at once."""
+    running = [asyncio.create_task(_kept_running(name, run)) for name, run in tasks.items()]
     try:
         yield
     finally:
         if relay is not None:
             await relay.stop()
-        for task in tasks:
+        for task in running:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*running, return_exceptions=True)
 
 
-async def _kept_running(name: str, run: Callable[[], Awaitable[None]]) -> None:
+async def _kept_running(name: str, run: Task) -> None:
     """Run a part as long as the house serves. If it fails, log the bug and start it again."""
     while True:
         try:

@@ -8,18 +8,11 @@ from typing import TypeVar
 
 from alembic.util import CommandError
 
-from saleroom.accounts.storage import area_tables as account_tables
-from saleroom.bidding.storage import area_tables as bidding_tables
 from saleroom.kernel.errors import Refusal
 from saleroom.settings import Settings
-from saleroom.storage import tables as platform_tables
-from saleroom.storage.areas import HouseTables
 from saleroom.storage.database import Database, shown_url
 from saleroom.storage.faults import Unavailable
 from saleroom.storage.migrations import migrate as migrate_tables
-
-HOUSE = HouseTables((platform_tables.TABLES, account_tables.TABLES, bidding_tables.TABLES))
-"""The tables of all areas."""
 
 R = TypeVar("R")
 

@@ -11,13 +11,13 @@ from sqlalchemy import func, insert, select
 from saleroom.accounts.service import accounts
 from saleroom.accounts.storage.tables import auth_tokens
 from saleroom.admin import ledger_check
+from saleroom.areas import TABLES
 from saleroom.bidding.domain.drafts import DraftForm
 from saleroom.bidding.service import auctions, drafts, photos, watching
 from saleroom.bidding.service.bidding import buy_now
 from saleroom.bidding.service.closing import settle_due
 from saleroom.bidding.service.renditions import make
 from saleroom.bidding.storage.tables import signing_keys
-from saleroom.opening import HOUSE
 from saleroom.storage import heartbeats, leases
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import eur
@@ -103,7 +103,7 @@ def counted(url: str) -> dict[str, int]:
     """Return the number of rows of each table."""
 
     def count(tx: Transaction) -> dict[str, int]:
-        return {table.name: tx.execute(select(func.count()).select_from(table)).scalar_one() for table in HOUSE.tables}
+        return {table.name: tx.execute(select(func.count()).select_from(table)).scalar_one() for table in TABLES.tables}
 
     return asked(url, count)
 

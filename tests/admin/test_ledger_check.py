@@ -15,12 +15,12 @@ from sqlalchemy.exc import IntegrityError
 from saleroom.accounts.storage.tables import users
 from saleroom.admin import ledger_check
 from saleroom.admin.ledger_check import check, faults_of
+from saleroom.areas import TABLES
 from saleroom.bidding.domain.events import SoftClose
 from saleroom.bidding.service.auctions import cancel
 from saleroom.bidding.service.bidding import buy_now
 from saleroom.bidding.service.closing import settle_due
 from saleroom.bidding.storage.tables import auctions, bids, events, texts
-from saleroom.opening import HOUSE
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.migrations import migrate
 from saleroom.storage.transfer import freeze, heads
@@ -122,7 +122,7 @@ async def test_an_unchanged_house_has_no_faults(house: Database) -> None:
     assert [] == checked.faults
     rows = {table.name: len(await house.read(_all, table)) for table in COVERED}
     assert rows == {"auctions": checked.auctions, "events": checked.events, "bids": checked.bids}
-    assert checked.digest == (await house.read(heads, HOUSE)).digest
+    assert checked.digest == (await house.read(heads, TABLES)).digest
 
 
 def _all(tx: Transaction, table: Table) -> list[dict[str, Any]]:

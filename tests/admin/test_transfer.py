@@ -17,9 +17,9 @@ from sqlalchemy import func, inspect, select
 
 from saleroom.accounts.storage.tables import users
 from saleroom.admin import transfers
+from saleroom.areas import TABLES
 from saleroom.cli import main
 from saleroom.kernel.chain import canonical
-from saleroom.opening import HOUSE
 from saleroom.storage import transfer
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.transfer import BadExport
@@ -93,7 +93,7 @@ def test_what_an_export_holds(exported: list[bytes]) -> None:
     prices = {row["row"]["starting_price"] for row in rows if row["table"] == "auctions"}
     assert (furnished.HOSTILE in named, "99999999999999999.999" in prices) == (True, True)
     assert all(isinstance(row["row"]["ending_rank"], str) for row in rows if row["table"] == "auctions")
-    assert set() == {row["table"] for row in rows} ^ {table.name for table in HOUSE.tables} - {"leases", "texts"}
+    assert set() == {row["table"] for row in rows} ^ {table.name for table in TABLES.tables} - {"leases", "texts"}
     assert not any("written_by" in row["row"] for row in rows)
     summary = json.loads(exported[-1])
     heads = sorted(f"{row['row']['gid']} {row['row']['head']}\n" for row in rows if row["table"] == "auctions")
@@ -104,7 +104,7 @@ def test_what_an_export_holds(exported: list[bytes]) -> None:
 def test_left_out_columns_are_documented() -> None:
     """docs/backup.md names each table and each column that an export leaves out."""
     text = (ROOT / "docs" / "backup.md").read_text()
-    left_out = {table.name for table in HOUSE.tables if table not in HOUSE.exported}
+    left_out = {table.name for table in TABLES.tables if table not in TABLES.exported}
     assert [] == [name for name in left_out | transfer.COLUMNS_LEFT_OUT if name not in text]
 
 
@@ -252,7 +252,7 @@ async def test_every_changed_byte_is_refused(database: Database, exported: list[
     whole, chance = b"".join(exported), random.Random(6)
 
     def load(tx: Transaction, data: bytes) -> None:
-        transfer.load(tx, HOUSE, io.BytesIO(data), lambda _: None)
+        transfer.load(tx, TABLES, io.BytesIO(data), lambda _: None)
 
     for _ in range(40):
         data = bytearray(whole)
@@ -277,7 +277,7 @@ async def test_what_postgresql_refuses_is_refused(
     """A value that PostgreSQL cannot store is a fault of the file, and is not printed."""
     data = b"".join(changed(exported, table, **values))
     with pytest.raises(BadExport, match=rf"before line [0-9]+: the database refuses a row of {table}$"):
-        await database.write(lambda tx: transfer.load(tx, HOUSE, io.BytesIO(data), lambda _: None))
+        await database.write(lambda tx: transfer.load(tx, TABLES, io.BytesIO(data), lambda _: None))
 
 
 def test_an_import_needs_an_empty_house(database_url: str, exported: list[bytes], tmp_path: Path, capfd: Say) -> None:
@@ -307,7 +307,7 @@ async def test_an_export_is_of_one_instant(database: Database, database_url: str
 
         def work(tx: Transaction) -> None:
             transfer.freeze(tx)
-            transfer.export(tx, HOUSE, write)
+            transfer.export(tx, TABLES, write)
 
         await database.read(work)
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from saleroom.areas import TABLES
 from saleroom.bidding.domain import signatures
 from saleroom.kernel.chain import canonical
-from saleroom.opening import HOUSE
 from saleroom.storage import transfer
 from saleroom.storage.database import Database, Transaction
 from saleroom.tools.errors import ToolError, WrongUsage
@@ -137,7 +137,7 @@ def exported(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
     async def export() -> Export:
         database, lines = Database(f"sqlite:///{file}"), Export()
-        await database.read(transfer.export, HOUSE, lines.append)
+        await database.read(transfer.export, TABLES, lines.append)
         await database.close()
         return lines
 
@@ -150,7 +150,7 @@ class ExportRead(Exception):
 
 def load(tx: Transaction, data: bytes) -> None:
     """Read an export, and roll back."""
-    transfer.load(tx, HOUSE, io.BytesIO(data), lambda _: None)
+    transfer.load(tx, TABLES, io.BytesIO(data), lambda _: None)
     raise ExportRead
 
 

@@ -12,12 +12,13 @@ from jsonschema import Draft7Validator, FormatChecker
 from referencing import Registry
 from referencing.jsonschema import DRAFT7
 
-from saleroom.bidding.api import asyncapi
+from saleroom.bidding.api.asyncapi import area_messages
 from saleroom.bidding.api.devices import CommandHandler
 from saleroom.bidding.domain.events import EVENTS
 from saleroom.bidding.domain.views import auction_view, cloud_event, event_parts
 from saleroom.compose import ENDPOINTS
 from saleroom.kernel.chain import ZERO
+from saleroom.mqtt import asyncapi
 from saleroom.mqtt.topics import MqttSettings
 from tests.bidding.domain.playing import play
 from tests.fixtures_house import House
@@ -29,7 +30,7 @@ HOUSE = "http://127.0.0.1:9000"
 def document(prefix: str = "saleroom/", **where: Any) -> Any:
     """Return the document of a house at `HOUSE`, with an external broker unless `where` says otherwise."""
     places = {"house": HOUSE, "broker": MqttSettings("broker.example", 1883), **where}
-    return msgspec.json.decode(asyncapi.document(prefix, asyncapi.Brokers(**places)))
+    return msgspec.json.decode(asyncapi.document(prefix, asyncapi.Brokers(**places), (area_messages,)))
 
 
 DOCUMENT: dict[str, Any] = document()

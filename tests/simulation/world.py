@@ -14,6 +14,7 @@ from typing import Any, cast
 from saleroom import compose
 from saleroom.accounts.service.throttle import RateLimit
 from saleroom.bidding.api.devices import PUBLICATIONS, RATE_BURST, RATE_PER_SECOND, CommandHandler
+from saleroom.bidding.area import tasks
 from saleroom.bidding.service import reading
 from saleroom.bidding.service.closing import Closer
 from saleroom.bidding.service.desk import Desk
@@ -36,7 +37,6 @@ WORLD: ContextVar[World] = ContextVar("world")
 PROCESS: ContextVar[Process] = ContextVar("process")
 RESTARTS = 0.7
 """Seconds until a process that has crashed is started again."""
-_SETTINGS: Any = SimpleNamespace(database_pooler="none")
 _ARMED = frozenset(
     {
         Trouble.CRASH_BEFORE_COMMIT,
@@ -221,7 +221,7 @@ class Process:
 
     async def _serve(self) -> None:
         """As the lifespan in `saleroom.compose` does, first do the work that fell due while no process served."""
-        parts = compose._parts(_SETTINGS, self.database, self._closer, self.feed, self.relay)
+        running = tasks(self.database, self._closer, self.feed, self.relay, pooled=False)
         self.database.after_commit(CHANGED, lambda _: self._tell_others())
         try:
             await self._closer.settle()
@@ -229,7 +229,7 @@ class Process:
             self.die()
             return
         self.up = True
-        for name, run in parts.items():
+        for name, run in running.items():
             context = self._context(self.closer) if name == "closer" else copy_context()
             self._task(compose._kept_running(name, self._watched(name, run)), context)
 

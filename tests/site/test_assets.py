@@ -7,7 +7,7 @@ import re
 import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from urllib.parse import unquote
 
 import brotli
@@ -16,18 +16,15 @@ import pytest
 from starlette.routing import Route, Router
 from starlette.types import Message
 
-from saleroom.compose import page_areas
 from saleroom.http.problems import NotFound
 from saleroom.site.assets import Assets
 from saleroom.site.site import FOLDER
 from tests.fixtures_house import House
+from tests.page_routes import page_areas
 
 CSS = b"body { color: black }\n" * 40
 PLAIN = "/assets/site.css"
-FOLDERS = [
-    folder / "static"
-    for folder in (FOLDER, *(area.folder for area in page_areas(cast("Any", None), cast("Any", None))))
-]
+FOLDERS = [folder / "static" for folder in (FOLDER, *(area.folder for area in page_areas()))]
 
 
 @pytest.fixture

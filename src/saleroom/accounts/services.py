@@ -1,12 +1,12 @@
-"""The services behind the API and the pages of accounts, made in `compose.py`."""
+"""The services behind the API and the pages of accounts, made in `area.py`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from saleroom.accounts.service.accounts import Accounts
-from saleroom.accounts.service.tokens import Tokens
 from saleroom.storage.database import Database
+from saleroom.storage.tokens import Tokens
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,8 +11,9 @@ from alembic.util import CommandError
 
 from saleroom.admin import ledger_check
 from saleroom.admin.backups import Say, refuse_faults, refuse_place, sqlite_file, summary_line
+from saleroom.areas import TABLES
 from saleroom.kernel.errors import Refusal
-from saleroom.opening import HOUSE, run
+from saleroom.opening import run
 from saleroom.settings import Settings
 from saleroom.storage import transfer
 from saleroom.storage.database import Transaction
@@ -66,12 +67,12 @@ def _export(settings: Settings, target: BinaryIO) -> tuple[Heads, Heads]:
             raise Refusal(
                 f"the tables are at revision {reached}, not at {newest}: bring them there by saleroom migrate"
             )
-        before = transfer.heads(tx, HOUSE)
+        before = transfer.heads(tx, TABLES)
         refuse_faults(
             ledger_check.check(tx, progress.report).faults,
             "nothing is exported: the database does not agree with its ledgers",
         )
-        total, done = transfer.count(tx, HOUSE), 0
+        total, done = transfer.count(tx, TABLES), 0
 
         def line(written: bytes) -> None:
             nonlocal done
@@ -80,7 +81,7 @@ def _export(settings: Settings, target: BinaryIO) -> tuple[Heads, Heads]:
             done += 1
             progress.report("exporting", done, total)
 
-        after = transfer.export(tx, HOUSE, line)
+        after = transfer.export(tx, TABLES, line)
         target.flush()
         return before, after
 
@@ -95,11 +96,11 @@ def _import(settings: Settings, source: BinaryIO, size: int) -> tuple[Heads, Hea
             stop_check()
             progress.report("importing", done, size)
 
-        before = transfer.load(tx, HOUSE, source, taken)
+        before = transfer.load(tx, TABLES, source, taken)
         refuse_faults(
             ledger_check.check(tx, progress.report).faults, "nothing is imported: the ledgers in the file do not verify"
         )
-        return before, transfer.heads(tx, HOUSE)
+        return before, transfer.heads(tx, TABLES)
 
     return run(settings, lambda database: _once(database.write, read))
 

@@ -1,10 +1,9 @@
-"""The services behind the API and the pages of auctions, and behind bids from devices, made in `compose.py`."""
+"""The services behind the API and the pages of auctions, and behind bids from devices, made in `area.py`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from saleroom.accounts.service.tokens import Tokens
 from saleroom.bidding.service import watching
 from saleroom.bidding.service.desk import Desk
 from saleroom.bidding.service.photos import Photos
@@ -14,6 +13,7 @@ from saleroom.feed.feed import Feed
 from saleroom.http.cursors import Cursors
 from saleroom.storage.batching import SharedRead, SharedReads
 from saleroom.storage.database import Database
+from saleroom.storage.tokens import Tokens
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -243,29 +243,29 @@ class Resource(Generic[S]):
         return body
 
 
-PAGE_METHODS = {"/login": ("GET", "HEAD")}
-"""The one path that a page shares with the API (docs/pages.md, "Addresses"): the form of the login."""
-
-
-def routes(
-    services: S,
-    endpoints: Sequence[Endpoint[S]],
-    *,
-    cursors: Cursors,
-    body_bytes_max: int,
-    explanations: Mapping[type[Refusal], Explain[S]] = MappingProxyType({}),
-) -> list[Route]:
-    """Return one route per path; each answers all methods of its path.
+class Rows(Struct, Generic[S], frozen=True):
+    """Rows of the table of routes, with the services behind them.
 
     `explanations` says more about refusals of these exact classes, outside the transaction that refused.
     """
-    paths: dict[str, list[Endpoint[S]]] = {}
-    for endpoint in endpoints:
-        paths.setdefault(endpoint.path, []).append(endpoint)
-    return [
-        Route(path, Resource(services, rows, cursors, body_bytes_max, explanations, PAGE_METHODS.get(path, ())))
-        for path, rows in paths.items()
-    ]
+
+    services: S
+    endpoints: tuple[Endpoint[S], ...]
+    explanations: Mapping[type[Refusal], Explain[S]] = MappingProxyType({})
+
+    def routes(self, pages: Sequence[Route], cursors: Cursors, body_bytes_max: int) -> list[Route]:
+        """Return one route per path; each answers all methods of its path. `pages` may share a path."""
+        paths: dict[str, list[Endpoint[S]]] = {}
+        for endpoint in self.endpoints:
+            paths.setdefault(endpoint.path, []).append(endpoint)
+        also = {page.path: tuple(page.methods or ()) for page in pages}
+        return [
+            Route(
+                path,
+                Resource(self.services, rows, cursors, body_bytes_max, self.explanations, also.get(path, ())),
+            )
+            for path, rows in paths.items()
+        ]
 
 
 def _query(endpoint: Endpoint[Any], request: Request) -> dict[str, Any]:

@@ -26,9 +26,6 @@ from saleroom.storage.turns import ASKER
 
 log = structlog.get_logger()
 
-FIRST = ("/bids", "/bid", "/login")
-"""Requests to these paths begin at once: bids and logins, of programs and of people."""
-
 PageAnswer = Callable[[Scope, Refusal], Response | None]
 """Renders an error as a page if the address is a page's, otherwise returns None."""
 
@@ -36,10 +33,12 @@ PageAnswer = Callable[[Scope, Refusal], Response | None]
 class Front:
     """ASGI middleware that answers every error, as a page or as JSON, and logs internal errors."""
 
-    def __init__(self, app: ASGIApp, page_answer: PageAnswer, whose: TokenOwner) -> None:
+    def __init__(self, app: ASGIApp, page_answer: PageAnswer, whose: TokenOwner, urgent: tuple[str, ...]) -> None:
+        """Requests to paths that end with one of `urgent` begin at once."""
         self._app = app
         self._page_answer = page_answer
         self._whose = whose
+        self._urgent = urgent
         self._pace = Pace()
         self._outage = Outage()
 
@@ -49,7 +48,7 @@ class Front:
             await self._app(scope, receive, send)
             return
         ASKER.set(RequestAsker(scope, self._whose))
-        if scope["method"] not in SAFE_METHODS and not scope["path"].endswith(FIRST):
+        if scope["method"] not in SAFE_METHODS and not scope["path"].endswith(self._urgent):
             await self._pace.begin()
         started = False
 
@@ -95,6 +94,7 @@ def build(
     page_answer: PageAnswer,
     shows_again: Callable[[str], bool],
     whose: TokenOwner,
+    urgent: tuple[str, ...],
     lifespan: Callable[[Any], Any],
     form_bytes_max: int,
     secret: HouseSecret,
@@ -102,7 +102,7 @@ def build(
 ) -> ASGIApp:
     """Return the whole application: guard, then errors, then routes. Nothing is reachable around the guard."""
     router = Router([*pages, *resources], default=_nothing_here, lifespan=lifespan, redirect_slashes=False)
-    front = Front(Switch(pages, resources, router), page_answer, whose)
+    front = Front(Switch(pages, resources, router), page_answer, whose, urgent)
     return Guard(
         front, answer=front.answer, secret=secret, form_bytes_max=form_bytes_max, shows_again=shows_again, https=https
     )
@@ -119,7 +119,7 @@ class Switch:
         found = {resource.path: resource.app for resource in resources if resource.path not in shared}
         # Fixed paths and patterns are kept apart, so that a client that sends the letters `{gid}` meets no pattern.
         self._fixed = {path: app for path, app in found.items() if "{" not in path}
-        self._of_auction = {path: app for path, app in found.items() if path.split("/")[2:3] == ["{gid}"]}
+        self._by_gid = {path: app for path, app in found.items() if path.split("/")[2:3] == ["{gid}"]}
         self._router = router
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -130,7 +130,7 @@ class Switch:
             parts = scope["path"].split("/")
             if app is None and len(parts) > 2 and (gid := parts[2]):
                 parts[2] = "{gid}"
-                app = self._of_auction.get("/".join(parts))
+                app = self._by_gid.get("/".join(parts))
                 if app is not None:
                     scope["path_params"] = {"gid": gid}
         await (app or self._router)(scope, receive, send)

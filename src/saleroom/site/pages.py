@@ -19,7 +19,7 @@ from saleroom.site.site import Address, Site, go_to, local
 
 _PATHS = frozenset({"/docs"})
 _HEADINGS = {"imprint": N_("Imprint"), "privacy": N_("Privacy"), "rules": N_("Terms of sale")}
-_BELOW = ("/language/", "/mine/")
+_BELOW = "/language/"
 
 
 class Pages:
@@ -30,7 +30,7 @@ class Pages:
         self._api_words = {path.split("/")[1] for path in api_paths}
         self._texts = [name for name in house_profile.PAGES if name in site.profile.texts]
         self._paths = _PATHS.union((f"/{name}" for name in self._texts), *(area.paths for area in site.areas))
-        self._below = (*_BELOW, *(prefix for area in site.areas for prefix in area.below))
+        self._below = (_BELOW, *(prefix for area in site.areas for prefix in area.below))
         self._form_paths = frozenset[str]().union(*(area.form_paths for area in site.areas))
 
     def routes(self) -> list[Route]:

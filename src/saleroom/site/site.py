@@ -73,7 +73,8 @@ class AreaPages(Struct, frozen=True, kw_only=True):
 class Site:
     """All pages of one house.
 
-    `authenticate` returns the holder of a session's token, or raises Unauthenticated. `public_url` is the address by which
+    `authenticate` returns the holder of a session's token, or raises Unauthenticated; `login` is the path of the form to log
+    in. `public_url` is the address by which
     people reach the house; without it the request has that address.
     """
 
@@ -82,6 +83,7 @@ class Site:
         areas: Sequence[AreaPages],
         database: Database,
         authenticate: Callable[[Transaction, str], Viewer],
+        login: str,
         *,
         currency: str = "EUR",
         https: bool = False,
@@ -114,6 +116,7 @@ class Site:
             filters |= area.filters
         self.renderer = Renderer([folder / "templates" for folder in folders], names, filters)
         self._authenticate = authenticate
+        self._login = login
         self._public_url = None if public_url is None else public_url.rstrip("/")
 
     def language(self, request: Request) -> Language:
@@ -175,6 +178,15 @@ class Site:
             return self._public_url or DEFAULT_ORIGIN
         return f"{'https' if self.https else request.url.scheme}://{host}"
 
+    def login_address(self, then: str) -> str:
+        """Return the address of the form to log in, which leads to the address `then`."""
+        return f"{self._login}?next={quote(then)}"
+
+    def to_log_in(self, request: Request) -> Response:
+        """Send a reader who must be logged in to the form, which leads back to this page."""
+        query = request.url.query if request.method in ("GET", "HEAD") else ""
+        return go_to(self.login_address(request.url.path + (f"?{query}" if query else "")))
+
 
 class Address:
     """The ASGI application at one path, which picks the handler by method. Raises MethodNotAllowed."""
@@ -211,17 +223,6 @@ def is_fragment(request: Request) -> bool:
 def go_to(address: str) -> Response:
     """Send the browser to an address of this house by GET."""
     return RedirectResponse(address, 303)
-
-
-def login_address(then: str) -> str:
-    """Return the address of the form to log in, which leads to the address `then`."""
-    return f"/login?next={quote(then)}"
-
-
-def to_log_in(request: Request) -> Response:
-    """Send a reader who must be logged in to the form, which leads back to this page."""
-    query = request.url.query if request.method in ("GET", "HEAD") else ""
-    return go_to(login_address(request.url.path + (f"?{query}" if query else "")))
 
 
 def local(address: str | None, default: str = "/") -> str:

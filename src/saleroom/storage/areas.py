@@ -1,4 +1,4 @@
-"""The tables of all areas: each area declares its own, and `opening.py` gathers them.
+"""The tables of all areas: each area declares its own, and `areas.py` gathers them.
 
 Exports, imports and the check of migrations read this list, so that no table is lost because no module imported it.
 """
@@ -52,7 +52,7 @@ class HouseTables:
         self.exported = [table for table in self.tables if table not in left_out]
         self.filled_at_start = {table for area in areas for table in area.filled_at_start}
         self.large_rows = {table for area in areas for table in area.large_rows}
-        [self.ledgers] = [area.ledgers for area in areas if area.ledgers is not None]
+        self.ledgers = next((area.ledgers for area in areas if area.ledgers is not None), None)
         self.text_rules = {column: rule for area in areas for column, rule in area.text_rules.items()}
         self.row_rules = {table: rule for area in areas for table, rule in area.row_rules.items()}
 

@@ -77,6 +77,8 @@ class Heads(Struct, frozen=True):
 
 def heads(tx: Transaction, house: HouseTables) -> Heads:
     """Return the number and the digest of all ledgers."""
+    if house.ledgers is None:
+        return Heads.of([])
     columns = house.ledgers.c
     return Heads.of((row.gid, row.head) for row in tx.execute(select(columns.gid, columns.head)))
 
@@ -268,7 +270,7 @@ def _batches(lines: _Lines, house: HouseTables) -> Iterator[tuple[Table, list[di
     known = {table.name: (place, table) for place, table in enumerate(house.exported)}
     batch: list[dict[str, Any]] = []
     last: tuple[int, tuple[Any, ...]] = (-1, ())
-    table = house.ledgers
+    table = house.exported[0]
     for number, found, line in lines.rows():
         place, named = known.get(str(found["table"]), (-1, None))
         if named is None:

@@ -16,7 +16,7 @@ from saleroom.accounts.services import AccountServices
 from saleroom.http.requests import client_address, session_cookie_name, session_token
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
 from saleroom.kernel.instants import instant
-from saleroom.site.site import Site, fields, go_to, local, login_address, to_log_in
+from saleroom.site.site import Site, fields, go_to, local
 from saleroom.storage.database import Transaction
 
 SESSION_DIGITS_MAX = 18
@@ -84,7 +84,7 @@ class AccountPages:
             current, new = _passwords(sent)
             await self._services.accounts.change_password(token or "", current, new, client_address(request))
         except Unauthenticated:
-            return to_log_in(request)
+            return self._site.to_log_in(request)
         except Refusal as refused:
             return await self._password_page(request, refused=refused)
         return await self._password_page(request, changed=True)
@@ -93,7 +93,7 @@ class AccountPages:
         """GET /mine/sessions: the devices where the reader is logged in."""
         viewer, found = await self._site.read(request, _sessions)
         if viewer is None:
-            return to_log_in(request)
+            return self._site.to_log_in(request)
         rows = [(one, instant(one.created_at), instant(one.expires_at)) for one in found]
         return self._site.page(request, "sessions.html", viewer, {"sessions": rows})
 
@@ -114,7 +114,7 @@ class AccountPages:
             await self._services.tokens.write(accounts.end_all, session_token(request) or "")
         except Unauthenticated:
             # This session has ended already, so this browser may no longer end the others.
-            return go_to(login_address("/mine/sessions"))
+            return go_to(self._site.login_address("/mine/sessions"))
         response = go_to("/")
         name = session_cookie_name(https=self._site.https)
         response.delete_cookie(name, secure=self._site.https, httponly=True, samesite="lax")
@@ -126,7 +126,7 @@ class AccountPages:
         """Return the form with the refusal, or that the password is changed. A password is never sent back."""
         viewer = await self._site.viewer(request)
         if viewer is None:
-            return to_log_in(request)
+            return self._site.to_log_in(request)
         shown = refused
         if isinstance(refused, WrongPassword):
             shown = Invalid.one("currentPassword", refused.code, refused.message)

@@ -10,7 +10,7 @@ from saleroom.accounts.service import contacts
 from saleroom.accounts.services import AccountServices
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
-from saleroom.site.site import Site, fields, local, to_log_in
+from saleroom.site.site import Site, fields, local
 from saleroom.storage.database import Transaction
 
 
@@ -35,7 +35,7 @@ class ContactPages:
         try:
             await self._services.tokens.write(contacts.change, session_token(request) or "", contact)
         except Unauthenticated:
-            return to_log_in(request)
+            return self._site.to_log_in(request)
         return await self._page(request, sent.get("next"), saved=True)
 
     async def _page(
@@ -49,7 +49,7 @@ class ContactPages:
     ) -> Response:
         viewer, kept = await self._site.read(request, _own)
         if viewer is None:
-            return to_log_in(request)
+            return self._site.to_log_in(request)
         context = {
             "contact": kept if sent is None else sent,
             "fault": self._site.words.field_faults(self._site.language(request), refused).get("contact"),

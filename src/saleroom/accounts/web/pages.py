@@ -12,6 +12,9 @@ from saleroom.accounts.web.contacts import ContactPages
 from saleroom.accounts.web.words import WORDS
 from saleroom.site.site import Address, AreaPages, Site
 
+LOGIN = "/login"
+"""The form to log in. The API answers POST at the same path."""
+
 
 def area_pages(services: AccountServices, *, registration_open: bool = True) -> AreaPages:
     """Return the pages over one house."""
@@ -20,7 +23,8 @@ def area_pages(services: AccountServices, *, registration_open: bool = True) -> 
         routes=lambda site: _routes(site, services),
         words=WORDS,
         paths=frozenset({"/register", "/session", "/session/end"}),
-        form_paths=frozenset({"/login"}),
+        below=("/mine/",),
+        form_paths=frozenset({LOGIN}),
         menu="parts/account_menu.html",
         tabs="parts/account_tabs.html",
         names={"registration_open": registration_open},
@@ -30,7 +34,7 @@ def area_pages(services: AccountServices, *, registration_open: bool = True) -> 
 def _routes(site: Site, services: AccountServices) -> list[Route]:
     accounts, contacts = AccountPages(site, services), ContactPages(site, services)
     return [
-        Route("/login", accounts.login_form, methods=["GET"]),
+        Route(LOGIN, accounts.login_form, methods=["GET"]),
         Route("/session", Address(POST=accounts.log_in)),
         Route("/session/end", Address(POST=accounts.log_out)),
         Route("/register", Address(GET=accounts.register_form, POST=accounts.register)),

@@ -19,7 +19,7 @@ from saleroom.kernel.errors import Fault, Unauthenticated
 from saleroom.kernel.identifiers import GID
 from saleroom.kernel.instants import instant
 from saleroom.site.local_times import read_local
-from saleroom.site.site import Site, fields, go_to, local, login_address
+from saleroom.site.site import Site, fields, go_to, local
 
 
 class DraftPages:
@@ -41,7 +41,7 @@ class DraftPages:
         try:
             await self._services.tokens.write(drafts.remove, session_token(request) or "", gid)
         except Unauthenticated:
-            return go_to(login_address(f"/sell/drafts/{gid}"))
+            return go_to(self._site.login_address(f"/sell/drafts/{gid}"))
         return go_to(local(sent.get("next"), "/mine/selling"))
 
     async def save(self, request: Request, draft: str, form: LotForm) -> None:

@@ -31,7 +31,7 @@ from saleroom.kernel.identifiers import GID, IdempotencyKey
 from saleroom.kernel.instants import instant
 from saleroom.kernel.money import ZERO, parse_money
 from saleroom.site.language import N_, Language
-from saleroom.site.site import Site, Viewer, fields, go_to, is_fragment, to_log_in
+from saleroom.site.site import Site, Viewer, fields, go_to, is_fragment
 from saleroom.storage.database import Transaction
 
 BIDS_SHOWN = 20
@@ -98,7 +98,7 @@ class LotPages:
     async def _step(self, request: Request, *, buy: bool) -> Response:
         token = session_token(request)
         if token is None or await self._site.viewer(request) is None:
-            return to_log_in(request)
+            return self._site.to_log_in(request)
         sent = await fields(request)
         if "confirmed" not in sent:
             return await self._check(request, sent, buy=buy)
@@ -157,7 +157,7 @@ class LotPages:
     async def _refused(self, request: Request, refused: Refusal) -> Response:
         """Show the bid box again, with the reason. Raises a refusal that is not about the bid."""
         if isinstance(refused, Unauthenticated):
-            return to_log_in(request)
+            return self._site.to_log_in(request)
         if isinstance(refused, UnknownAuction):
             raise refused
         return await self._page(

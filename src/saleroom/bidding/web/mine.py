@@ -19,7 +19,7 @@ from saleroom.bidding.web.lots import lot_gid
 from saleroom.http.cursors import CursorKind, CursorText
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Fault, Invalid, Unauthenticated
-from saleroom.site.site import Site, fields, go_to, is_fragment, local, login_address, to_log_in
+from saleroom.site.site import Site, fields, go_to, is_fragment, local
 from saleroom.storage.database import Transaction
 
 ROWS = 20
@@ -61,7 +61,7 @@ class MinePages:
         try:
             await self._services.watch(session_token(request) or "", gid, watched=watched)
         except Unauthenticated:
-            form = login_address(back)
+            form = self._site.login_address(back)
             return Response(headers={"HX-Redirect": form}) if is_fragment(request) else go_to(form)
         if not is_fragment(request):
             return go_to(back)
@@ -81,7 +81,7 @@ class MinePages:
         try:
             viewer, found = await self._site.read(request, use_case, now, over)
         except Unauthenticated:
-            return to_log_in(request)
+            return self._site.to_log_in(request)
         context = {
             "first_now": now is None,
             "first_over": over is None,

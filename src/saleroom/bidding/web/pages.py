@@ -30,7 +30,7 @@ def area_pages(services: BiddingServices) -> AreaPages:
         routes=lambda site: _routes(site, services),
         words=words.WORDS,
         paths=frozenset({"/", "/live", "/results.csv", "/sell", "/mine"}),
-        below=("/lots/", "/sell/"),
+        below=("/lots/", "/sell/", "/mine/"),
         menu="parts/lots_menu.html",
         tabs="parts/mine_tabs.html",
         shows_again=_shows_again,

@@ -15,7 +15,7 @@ from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web.lots import lot_gid
 from saleroom.http.problems import NotFound
 from saleroom.kernel.errors import Unauthenticated
-from saleroom.site.site import Site, Viewer, fields, to_log_in
+from saleroom.site.site import Site, Viewer, fields
 
 RECEIPTS_PER_PAGE = 20
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
@@ -41,7 +41,7 @@ class ReceiptPages:
         try:
             _, auction, found = await self._found(request)
         except Unauthenticated:
-            return to_log_in(request)
+            return self._site.to_log_in(request)
         number = request.path_params["number"]
         if _NUMBER.fullmatch(number) is None or int(number) > len(found):
             raise NotFound
@@ -54,7 +54,7 @@ class ReceiptPages:
         try:
             viewer, auction, found = await self._found(request)
         except Unauthenticated:
-            return to_log_in(request)
+            return self._site.to_log_in(request)
         before = request.query_params.get("before", "")
         last = min(int(before) - 1, len(found)) if _NUMBER.fullmatch(before) else len(found)
         first = max(last - RECEIPTS_PER_PAGE, 0)

@@ -18,7 +18,7 @@ from saleroom.bidding.service import results
 from saleroom.bidding.services import BiddingServices
 from saleroom.kernel.instants import instant
 from saleroom.site import amounts
-from saleroom.site.site import Site, to_log_in
+from saleroom.site.site import Site
 
 COLUMNS = ("name", "seller", "outcome", "price", "currency", "bids", "buyer", "ended", "address")
 OWN_COLUMNS = (*COLUMNS, "startingPrice", "reservePrice")
@@ -42,7 +42,9 @@ class ResultFiles:
     async def of_seller(self, request: Request) -> Response:
         """GET /mine/selling/results.csv: the reader's own lots that are over, with the prices that only their seller knows."""
         viewer = await self._site.viewer(request)
-        return to_log_in(request) if viewer is None else await self._file(request, viewer.username, OWN_COLUMNS)
+        return (
+            self._site.to_log_in(request) if viewer is None else await self._file(request, viewer.username, OWN_COLUMNS)
+        )
 
     async def _file(self, request: Request, author: str | None, columns: Sequence[str]) -> Response:
         pages = results.pages(self._services.database, author)

@@ -36,7 +36,7 @@ from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.site.language import N_
-from saleroom.site.site import Site, fields, go_to, login_address, to_log_in
+from saleroom.site.site import Site, fields, go_to
 from saleroom.storage.database import Transaction
 
 DAYS, HOUR = 7, time(20)
@@ -69,7 +69,7 @@ class SellingPages:
     async def form(self, request: Request) -> Response:
         """GET /sell: a new form, at the address of its draft, so that the way back from the preview leads to it."""
         if await self._site.viewer(request) is None:
-            return to_log_in(request)
+            return self._site.to_log_in(request)
         return go_to(f"/sell/drafts/{new_draft()}")
 
     async def draft(self, request: Request) -> Response:
@@ -77,7 +77,7 @@ class SellingPages:
         gid = draft_gid(request)
         viewer, now = await self._site.read(request, _now)
         if viewer is None:
-            return to_log_in(request)
+            return self._site.to_log_in(request)
         found = await self._drafts.saved(request, gid)
         if found is None:
             ends_at = datetime.combine(now.date() + timedelta(days=DAYS), HOUR)
@@ -91,7 +91,7 @@ class SellingPages:
         draft = gid or draft_gid(request)
         viewer = await self._site.viewer(request)
         if viewer is None:
-            return to_log_in(request)
+            return self._site.to_log_in(request)
         form = await self._drafts.saved(request, draft)
         if form is None or bool(form["version"]) != (gid is not None):
             return go_to(address(gid, draft))
@@ -157,7 +157,7 @@ class SellingPages:
         try:
             viewer, (offer, fixed) = await self._site.read(request, _managed, gid)
         except Unauthenticated:
-            return go_to(login_address(f"/sell/{gid}"))
+            return go_to(self._site.login_address(f"/sell/{gid}"))
         end_fault = self._site.words.field_faults(language, refused).get("endsAt")
         more: dict[str, Any] = {"announced": announced, "end_fault": end_fault}
         if fixed is None:

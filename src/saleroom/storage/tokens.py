@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Concatenate, ParamSpec, TypeVar
 
-from saleroom.accounts.service import accounts
 from saleroom.storage.batching import SharedRead
 from saleroom.storage.database import Database, Transaction
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Owners = Callable[[Transaction, Sequence[str]], Sequence[int | Exception]]
 
 
 class Tokens:
-    """The tokens of one process. Questions that come at the same time share one read."""
+    """The tokens of one process. Questions that come at the same time share one read.
 
-    def __init__(self, database: Database) -> None:
+    `owners` returns the users' numbers by token, or Unauthenticated, as the area of users reads them.
+    """
+
+    def __init__(self, database: Database, owners: Owners) -> None:
         self._database = database
-        self._owners: SharedRead[str, int] = SharedRead(database, accounts.token_owners)
+        self._owners: SharedRead[str, int] = SharedRead(database, owners)
 
     def owner(self, token: str) -> Awaitable[int]:
         """Return the number of the token's user. Raises Unauthenticated or Unavailable."""

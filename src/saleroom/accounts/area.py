@@ -1,0 +1,45 @@
+"""The area of accounts: its tables, endpoints, pages and services."""
+
+from __future__ import annotations
+
+from saleroom.accounts import api
+from saleroom.accounts.api import test_users
+from saleroom.accounts.api.vocabulary import VOCABULARY
+from saleroom.accounts.service.accounts import Accounts
+from saleroom.accounts.service.passwords import Passwords
+from saleroom.accounts.service.throttle import FailedLogins, Registrations
+from saleroom.accounts.services import AccountServices
+from saleroom.accounts.settings import AccountSettings
+from saleroom.accounts.storage.area_tables import TABLES
+from saleroom.accounts.web.operations import OPERATIONS
+from saleroom.accounts.web.pages import LOGIN, area_pages
+from saleroom.area import Area, AreaParts, Platform
+from saleroom.http.endpoints import Rows
+
+
+def _open(settings: AccountSettings, platform: Platform) -> AreaParts:
+    passwords = Passwords()
+    registrations = Registrations(settings.registrations_per_hour) if settings.registration == "open" else None
+    failed_logins = FailedLogins(settings.failed_logins_per_hour)
+    key = settings.load_key
+    services = AccountServices(
+        database=platform.database,
+        accounts=Accounts(platform.database, passwords, registrations, failed_logins),
+        tokens=platform.tokens,
+        load_key=None if key is None else key.get_secret_value(),
+    )
+    return AreaParts(
+        pages=area_pages(services, registration_open=registrations is not None),
+        rows=(Rows(services, api.ENDPOINTS if key is None else ACCOUNTS.endpoints),),
+        close=passwords.close,
+    )
+
+
+ACCOUNTS: Area[AccountSettings] = Area(
+    tables=TABLES,
+    endpoints=(*api.ENDPOINTS, *test_users.ENDPOINTS),
+    vocabulary=VOCABULARY,
+    operations=OPERATIONS,
+    open=_open,
+    urgent=(LOGIN,),
+)

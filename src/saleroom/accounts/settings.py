@@ -1,0 +1,32 @@
+"""The settings of accounts."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from pydantic import Field, SecretStr, field_validator
+
+from saleroom.platform_settings import Number, PlatformSettings
+
+
+class AccountSettings(PlatformSettings):
+    """The settings of a house with accounts."""
+
+    registration: Literal["open", "closed"] = Field(
+        "open", description="open lets everybody register; closed leaves it to `saleroom users add`."
+    )
+    registrations_per_hour: Number = Field(300, ge=1, description="Registrations that one address may make in an hour.")
+    failed_logins_per_hour: Number = Field(
+        600, ge=10, description="Failed logins that one address may have in an hour, whatever the names."
+    )
+    load_key: SecretStr | None = Field(
+        None, description="Key with which `saleroom load` gets test users; 16 characters or more. Without it: none."
+    )
+
+    @field_validator("load_key")
+    @classmethod
+    def _hard_to_guess(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not re.fullmatch(r"[!-~]{16,256}", value.get_secret_value()):
+            raise ValueError("write 16 to 256 characters without spaces, all of them ASCII")
+        return value

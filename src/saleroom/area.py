@@ -1,0 +1,76 @@
+"""An area as `compose` takes it. An area that is left out is gone from the program, its documents and its menus."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from saleroom.http.cursors import Cursors
+from saleroom.http.endpoints import Endpoint, Rows
+from saleroom.http.openapi import Operations
+from saleroom.http.schemas import Vocabulary
+from saleroom.mqtt.asyncapi import Declare
+from saleroom.mqtt.relay import Relay
+from saleroom.mqtt.topics import MqttSettings
+from saleroom.site.site import AreaPages
+from saleroom.storage.areas import AreaTables
+from saleroom.storage.database import Database
+from saleroom.storage.tokens import Tokens
+
+S_contra = TypeVar("S_contra", contravariant=True)
+"""The settings that an area reads: its own, and those of the platform."""
+Task = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Platform:
+    """The parts of the platform in one process that all areas share. `broker` is None if MQTT is off."""
+
+    database: Database
+    tokens: Tokens
+    cursors: Cursors
+    broker: MqttSettings | None
+
+
+async def _no_tasks() -> Mapping[str, Task]:
+    return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AreaParts:
+    """An area in one process: its pages, and the rows of its endpoints with the services behind them.
+
+    `begin` does before the first request what fell due meanwhile, and returns the tasks to run beside the requests, by name.
+    `close` ends its threads and processes. `relay` is one of the tasks; `owed` counts the events that it has still to send.
+    """
+
+    pages: AreaPages
+    rows: tuple[Rows[Any], ...]
+    close: Callable[[], None]
+    begin: Callable[[], Awaitable[Mapping[str, Task]]] = _no_tasks
+    relay: Relay | None = None
+    owed: Callable[[], Awaitable[int]] | None = None
+
+
+async def _nothing(settings: Any, database: Database) -> None:
+    """Prepare nothing."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Area(Generic[S_contra]):
+    """All that an area declares.
+
+    `endpoints` are all rows that it can have. `operations` are its pages in the OpenAPI document, `messages` those of the
+    AsyncAPI document. Requests to paths that end with one of `urgent` begin before others. `prepare` is awaited before
+    several processes begin, and `open` returns the area in one process.
+    """
+
+    tables: AreaTables
+    endpoints: tuple[Endpoint[Any], ...]
+    vocabulary: Vocabulary
+    operations: Operations
+    open: Callable[[S_contra, Platform], AreaParts]
+    prepare: Callable[[S_contra, Database], Awaitable[None]] = _nothing
+    messages: tuple[Declare, ...] = ()
+    urgent: tuple[str, ...] = ()

@@ -1,0 +1,120 @@
+"""The area of bidding: its tables, endpoints, pages and services, and the tasks that run beside the requests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from saleroom.area import Area, AreaParts, Platform, Task
+from saleroom.bidding import api
+from saleroom.bidding.api.asyncapi import area_messages
+from saleroom.bidding.api.devices import PUBLICATIONS, CommandHandler
+from saleroom.bidding.api.preconditions import EXPLANATIONS
+from saleroom.bidding.api.vocabulary import VOCABULARY
+from saleroom.bidding.service import reading, signing
+from saleroom.bidding.service.closing import Closer
+from saleroom.bidding.service.desk import Desk
+from saleroom.bidding.service.photos import Photos
+from saleroom.bidding.service.signing import SigningKey
+from saleroom.bidding.services import BiddingServices
+from saleroom.bidding.settings import BiddingSettings
+from saleroom.bidding.storage.area_tables import TABLES
+from saleroom.bidding.storage.auctions import CHANGED
+from saleroom.bidding.storage.event_log import LOG
+from saleroom.bidding.web.operations import OPERATIONS
+from saleroom.bidding.web.pages import area_pages
+from saleroom.feed.feed import Feed
+from saleroom.http.endpoints import Rows
+from saleroom.mqtt.relay import Relay
+from saleroom.storage.batching import SharedRead, SharedReads
+from saleroom.storage.database import Database
+from saleroom.storage.notices import Notices
+
+
+def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
+    database, broker, key = platform.database, platform.broker, SigningKey()
+    closer = Closer(database, reopens=settings.outage_reopens)
+    services = BiddingServices(
+        database=database,
+        tokens=platform.tokens,
+        desk=Desk(database, key),
+        signing_key=key,
+        auction_views=SharedRead(database, reading.shown),
+        shared_reads=SharedReads(database),
+        photos=Photos(database, settings.photo_bytes_max),
+        feed=Feed(database, LOG, settings.followers_max),
+        cursors=platform.cursors,
+        auctions_per_user_max=settings.auctions_per_user_max,
+    )
+    relay = None if broker is None else Relay(database, PUBLICATIONS, broker, CommandHandler(services, broker.prefix))
+    owed = SharedRead(database, LOG.owed_counts)
+
+    async def begin() -> Mapping[str, Task]:
+        """Settle the auctions that fell due while no process served, and notice an outage."""
+        found = tasks(database, closer, services.feed, relay, pooled=settings.database_pooler != "none")
+        await _take_key(database, settings.signing_key_file, key)
+        await closer.begin()
+        return found
+
+    return AreaParts(
+        pages=area_pages(services),
+        rows=(Rows(services, api.ENDPOINTS, EXPLANATIONS), Rows(services.feed, api.STREAMS)),
+        begin=begin,
+        close=services.photos.close,
+        relay=relay,
+        owed=lambda: owed.ask("owed"),
+    )
+
+
+def tasks(database: Database, closer: Closer, feed: Feed, relay: Relay | None, *, pooled: bool) -> Mapping[str, Task]:
+    """Return the tasks that run beside the requests, by name; each hears of commits from here on.
+
+    Behind a pooler (`pooled`) a process cannot listen for the notices of others.
+    """
+    found: dict[str, Task] = {"closer": closer.run, "feed": feed.run}
+    if relay is not None:
+        found["relay"] = relay.run
+
+    def look() -> None:
+        """Let the feed and the relay look at the log."""
+        feed.wake()
+        if relay is not None:
+            relay.wake()
+
+    database.after_commit(CHANGED, closer.expect)
+    database.after_commit(LOG.appended, lambda _: look())
+    if relay is not None:
+        feed.after_rewind.append(relay.begin_again)
+    if database.kind == "postgresql" and not pooled:
+        notices = Notices(database, look)
+        database.after_commit(LOG.appended, lambda _: notices.announce())
+        found["notices"] = notices.run
+    return found
+
+
+async def _prepare(settings: BiddingSettings, database: Database) -> None:
+    """Make the key if its file is missing, before several processes read it."""
+    await _take_key(database, settings.signing_key_file, SigningKey())
+
+
+async def _take_key(database: Database, file: Path | None, key: SigningKey) -> None:
+    """Sign receipts with the key in `file`, if the setting names one."""
+    if file is None:
+        return
+    signer = signing.from_file(file)
+    key.use(signer)
+    # Most starts find the key stored already and write nothing, as the database may be read-only for now.
+    if not await database.read(signing.is_alone, signer):
+        await database.write(signing.make_alone, signer)
+
+
+BIDDING: Area[BiddingSettings] = Area(
+    tables=TABLES,
+    endpoints=(*api.ENDPOINTS, *api.STREAMS),
+    vocabulary=VOCABULARY,
+    operations=OPERATIONS,
+    open=_open,
+    prepare=_prepare,
+    messages=(area_messages,),
+    urgent=("/bids", "/bid"),
+)
