@@ -9,16 +9,18 @@ from msgspec import Struct, structs
 
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.ledger import LedgerEvent
 from saleroom.bidding.domain.receipt_book import ReceiptBook
 from saleroom.bidding.domain.receipts import Receipt
 from saleroom.bidding.domain.signatures import InvalidReceipt, Key, Keys, check
 from saleroom.bidding.service.lookup import get_one
 from saleroom.bidding.service.signing import SigningKey
 from saleroom.bidding.storage import bids, event_log, signing_keys
-from saleroom.storage.database import Database, Transaction
+from saleroom.storage.database import Database, Transaction, ranked
+from saleroom.storage.turns import Rank
 
-PAGE = 500
-"""The most events that are read in one transaction."""
+PAGE = 100
+"""The most events that are read in one transaction, and then decoded while nothing else runs."""
 
 
 class Verdict(StrEnum):
@@ -52,8 +54,13 @@ async def find(database: Database, auction: Auction, name: str) -> list[Receipt]
     book = ReceiptBook(auction.gid, name)
     for after in range(0, auction.position, PAGE):
         until = min(after + PAGE, auction.position)
-        book.read(await database.read(event_log.logged, auction.id, after, until))
+        book.read(await database.read(_events, auction.id, after, until))
     return book.receipts
+
+
+@ranked(Rank.COSTLY)
+def _events(tx: Transaction, auction_id: int, after: int, until: int) -> list[LedgerEvent]:
+    return event_log.logged(tx, auction_id, after, until)
 
 
 def sign(tx: Transaction, key: SigningKey, numbered: Sequence[tuple[int, Receipt]]) -> list[SignedReceipt]:
