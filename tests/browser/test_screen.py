@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Request, expect
 
 from saleroom.bidding.web.screen import RESULT_SECONDS
 from tests.browser.people import Visitor, broken_rules
@@ -38,6 +38,21 @@ def open_screen(enter: Callable[..., Visitor]) -> Open:
         return page
 
     return another
+
+
+TIMERS = """
+window.timers = new Set();
+for (const kind of ["Timeout", "Interval"]) {
+    const [set, clear] = [window[`set${kind}`], window[`clear${kind}`]];
+    window[`set${kind}`] = (act, ...rest) => {
+        const timer = set((...args) => { if (kind === "Timeout") timers.delete(timer); act(...args); }, ...rest);
+        timers.add(timer);
+        return timer;
+    };
+    window[`clear${kind}`] = (timer) => { timers.delete(timer); clear(timer); };
+}
+"""
+"""Keeps the timers of a page that have yet to act."""
 
 
 def later(**by: float) -> str:
@@ -95,19 +110,26 @@ def test_a_screen_does_not_grow(open_screen: Open, sqlite_house: House, seller: 
     """After many bids and lots the page has no more elements, streams or timers than at the beginning."""
     gids = [seller.auction(name="Lot of a long evening") for _ in range(4)]
     page = open_screen(gids[0], f"?author={seller.name}")
+    streams: set[Request] = set()
+    page.on("request", lambda request: streams.add(request) if "/live" in request.url else None)
+    for end in ("requestfinished", "requestfailed"):
+        page.on(end, lambda request: streams.difference_update([request]))
+    page.add_init_script(TIMERS)
+    page.reload()
+    wait_until(lambda: len(streams) == 1)
 
     def fill(gid: str, first: int) -> None:
         for amount in range(first, first + 6):
             sqlite_house.user("grace" if amount % 2 else "linus").bid(gid, amount=str(amount))
         expect(page.locator("#screen-state")).to_contain_text(f"€{first + 5}.00")
 
-    def count() -> int:
-        return int(page.evaluate("document.querySelectorAll('*').length"))
+    def size() -> list[int]:
+        return [*page.evaluate("[document.querySelectorAll('*').length, timers.size]"), len(streams)]
 
     fill(gids[0], 10)
-    before = count()
+    before = [size()[0], 1, 1]
     fill(gids[0], 20)
-    assert before == count()
+    wait_until(lambda: size() == before)
     for gid, following in pairwise(gids):
         seller.json("POST", f"/auctions/{gid}/close", json={})
         expect(page.locator(".verdict")).to_be_visible()
@@ -115,7 +137,7 @@ def test_a_screen_does_not_grow(open_screen: Open, sqlite_house: House, seller: 
         expect(page.locator(".verdict")).to_have_count(0)
         expect(page).to_have_url(f"{sqlite_house.base}/lots/{following}/screen?author={seller.name}")
         fill(following, 10)
-        assert before == count()
+        wait_until(lambda: size() == before)
 
 
 def test_a_screen_goes_on_after_the_house_was_away(chromium: Browser, start: Start, visit: Visit) -> None:
