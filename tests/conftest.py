@@ -4,10 +4,16 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 import structlog
+from httpx._config import DEFAULT_TIMEOUT_CONFIG
 
 from tests.needs import wants
+from tests.patience import SECONDS_MAX
+
+# A client of httpx gives up after five seconds otherwise.
+DEFAULT_TIMEOUT_CONFIG.__dict__.update(httpx.Timeout(SECONDS_MAX).as_dict())
 
 pytest_plugins = sorted(f"tests.{file.stem}" for file in Path(__file__).parent.glob("fixtures_*.py"))
 

@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager, closing
 import asyncpg
 from sqlalchemy import make_url
 
+from tests.patience import SECONDS_MAX
+
 TRIES = 100
 
 
@@ -38,7 +40,7 @@ def _copy(file: str, target: sqlite3.Connection) -> None:
 
 
 async def _put_back(copy: sqlite3.Connection, file: str) -> None:
-    with closing(sqlite3.connect(file, timeout=30)) as target:
+    with closing(sqlite3.connect(file, timeout=SECONDS_MAX)) as target:
         copy.backup(target)
 
 

@@ -23,6 +23,7 @@ from saleroom.storage.migrations import migrate
 from tests import pictures
 from tests.fixtures_house import PASSWORD, House, User, settings_for
 from tests.page_routes import page_routes
+from tests.patience import SECONDS_MAX
 
 TIMES = 4
 LOTS, BIDS, SESSIONS = 110, 500, 20
@@ -246,7 +247,7 @@ def main(least: float) -> None:
         house = LoopWatch(settings_for(url))
         house.start()
         user, gid = furnish(house)
-        with httpx.Client(base_url=house.base, timeout=60) as client:
+        with httpx.Client(base_url=house.base, timeout=SECONDS_MAX) as client:
             found = [(measure(house, client, row), row) for row in rows(user, gid)]
         house.stop()
     found.sort(key=lambda one: -one[0][1])

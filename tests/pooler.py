@@ -10,8 +10,7 @@ from sqlalchemy import URL, make_url
 
 from tests.mqtt.equipment import free_port
 from tests.needs import need
-
-SECONDS_MAX = 15.0
+from tests.patience import SECONDS_MAX
 
 
 class PgBouncer:

@@ -14,6 +14,7 @@ import httpx
 from saleroom.bidding.domain.ledger import replay
 from saleroom.bidding.storage import auctions, event_log
 from saleroom.storage.database import Database, Transaction
+from tests.patience import SECONDS_MAX
 
 
 async def storm(url: str, gid: str, tokens: list[str]) -> list[dict[str, Any]]:
@@ -40,7 +41,7 @@ async def storm(url: str, gid: str, tokens: list[str]) -> list[dict[str, Any]]:
 
     limits = httpx.Limits(max_connections=2 * len(tokens))
     headers = {"X-Requested-With": "test"}
-    async with httpx.AsyncClient(base_url=url, headers=headers, limits=limits, timeout=60) as client:
+    async with httpx.AsyncClient(base_url=url, headers=headers, limits=limits, timeout=SECONDS_MAX) as client:
         await asyncio.gather(*(bid(client, number, token) for number, token in enumerate(tokens)))
     return accepted
 
@@ -55,7 +56,7 @@ class Outcome:
     async def more(self) -> None:
         """Wait until twelve more bids are acknowledged."""
         enough = len(self.accepted) + 12
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(SECONDS_MAX):
             while len(self.accepted) < enough:
                 await asyncio.sleep(0.01)
 
@@ -92,7 +93,7 @@ async def storm_until(url: str, gid: str, tokens: list[str], calm: asyncio.Event
 
     limits = httpx.Limits(max_connections=len(tokens))
     headers = {"X-Requested-With": "test"}
-    async with httpx.AsyncClient(base_url=url, headers=headers, limits=limits, timeout=60) as client:
+    async with httpx.AsyncClient(base_url=url, headers=headers, limits=limits, timeout=SECONDS_MAX) as client:
         await asyncio.gather(*(bid(client, token) for token in tokens))
 
 
@@ -130,7 +131,7 @@ def bid_until_the_end(url: str, gid: str, token: str, taken: list[dict[str, Any]
     """Bid the minimum again and again until the house is gone; note the acknowledged bids."""
     headers = {"X-Requested-With": "test", "Authorization": f"Bearer {token}"}
     least = "1.000"
-    with httpx.Client(base_url=url, headers=headers, timeout=30) as client:
+    with httpx.Client(base_url=url, headers=headers, timeout=SECONDS_MAX) as client:
         while True:
             try:
                 answer = client.post(f"/auctions/{gid}/bids", json={"amount": least})

@@ -15,7 +15,8 @@ from bench.servers import Uvicorn
 from bench.streams import Publisher, frame
 from bench.subscribers import Subscribers
 from saleroom.storage.database import Database
-from tests.mqtt.equipment import Mosquitto, Sales, Subscriber, publish, until
+from tests.mqtt.equipment import Mosquitto, Sales, Subscriber, publish
+from tests.patience import until
 
 GID = "k3X9mQ2vTa1_"
 BID = Bid("Ij9pUEcdhAXWkQ==", "12.500", "run-1")

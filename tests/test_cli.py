@@ -9,7 +9,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -21,12 +20,13 @@ import pytest
 import saleroom
 from saleroom.cli import main
 from saleroom.settings import shown_default
+from tests.patience import SECONDS_MAX
+from tests.terminal import answer, shown
 
 COMMANDS = [[], ["serve"], ["migrate"], ["users"], ["users", "add"], ["users", "list"], ["users", "password"]]
 COMMANDS += [["backup"], ["restore"], ["export"], ["import"]]
 FLAGS = ("host", "port", "database", "mqtt", "workers", "registration")
 PASSWORD = "correct horse"
-SECONDS_MAX = 30
 
 
 class CommandResult(NamedTuple):
@@ -167,23 +167,10 @@ def test_at_a_terminal_the_password_is_asked_for_twice_and_not_shown(tmp_path: P
     command = [sys.executable, "-m", "saleroom", "users", "add", "ada"]
     process = subprocess.Popen(command, cwd=tmp_path, env=environment(), stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
-    shown = ""
-    for prompt in ("Password:", "again:"):
-        shown += read_until(ours, prompt)
-        os.write(ours, f"{PASSWORD}\n".encode())
-    shown += read_until(ours, "Added ada.")
+    output = "".join(answer(ours, prompt, PASSWORD) for prompt in ("Password:", "again:")) + shown(ours, r"Added ada\.")
     assert 0 == process.wait(SECONDS_MAX)
     os.close(ours)
-    assert PASSWORD not in shown
-
-
-def read_until(terminal: int, text: str) -> str:
-    """Read from a terminal up to `text`. A prompt is answered only after a moment, when the echo is off."""
-    read = ""
-    while text not in read:
-        read += os.read(terminal, 1024).decode()
-    time.sleep(0.3)
-    return read
+    assert PASSWORD not in output
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
@@ -199,7 +186,7 @@ def test_serve_says_where_and_ends_cleanly(tmp_path: Path, stop: signal.Signals)
         address = re.search(r"http://127\.0\.0\.1:\d+", lines[0])
         assert address is not None, process.stderr.read()
         assert [["database", "sqlite:///saleroom.db"], ["mqtt", "off"]] == [line.split() for line in lines[1:]]
-        assert 200 == httpx.get(f"{address[0]}/healthz", timeout=SECONDS_MAX).status_code
+        assert 200 == httpx.get(f"{address[0]}/healthz").status_code
         process.send_signal(stop)
         assert (0, "") == (process.wait(SECONDS_MAX), process.stderr.read())
 

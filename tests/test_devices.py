@@ -13,6 +13,7 @@ from saleroom.http.problems import status_of
 from tests.fixtures_process import Start, Visit
 from tests.mqtt.equipment import free_port
 from tests.needs import need
+from tests.patience import SECONDS_MAX
 from tests.process import wait_until
 from tests.wire import Device, Packet, dump, packet, text
 
@@ -93,13 +94,13 @@ def test_the_commands_bid(start: Start, visit: Visit) -> None:
         assert listening.stdout is not None, "it is a pipe"
         said = iter(listening.stdout)
         assert any(line.startswith("Subscribed") for line in said), "it did not get its subscription"
-        subprocess.run(given(bid), check=True, timeout=30)
+        subprocess.run(given(bid), check=True, timeout=SECONDS_MAX)
         told = json.loads(next(line for line in said if line.startswith("{")))
     assert (201, "120.000", True) == (told["status"], told["bid"]["amount"], told["leading"])
 
     def shows_the_bid() -> bool:
         command = [*given(states), "-C", "1"]
-        shown = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
+        shown = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX, check=True).stdout
         topic, _, state = shown.partition(" ")
         return topic == f"saleroom/auctions/{gid}/state" and json.loads(state) == told["auction"]
 

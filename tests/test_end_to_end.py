@@ -23,6 +23,7 @@ from saleroom.storage.database import Transaction
 from saleroom.storage.tables import heartbeats
 from tests.fixtures_process import Start, Visit
 from tests.mqtt.equipment import Mosquitto, Subscriber, free_port
+from tests.patience import SECONDS_MAX
 from tests.process import PASSWORD, saleroom, wait_until
 from tests.storm import bid_until_the_end, in_database
 
@@ -66,7 +67,7 @@ def test_two_processes_serve(bare_database_url: str, start: Start, visit: Visit)
     for _ in range(20):
         assert 401 == httpx.get(f"{house.url}/me", headers={"Authorization": f"Bearer {token}"}).status_code
     assert 0 == house.terminate(), house.told()
-    assert [] == psutil.wait_procs(served_by, timeout=5)[1]
+    assert [] == psutil.wait_procs(served_by, timeout=SECONDS_MAX)[1]
 
 
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
@@ -137,7 +138,7 @@ def test_sigterm_finishes_what_is_in_flight(start: Start, visit: Visit) -> None:
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     )
     host, port = house.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=20) as connection:
+    with socket.create_connection((host, int(port)), timeout=SECONDS_MAX) as connection:
         connection.sendall(head.encode() + body[:5])
         anyone.get("/healthz")
         code: list[int] = []

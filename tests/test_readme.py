@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import time
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,12 @@ import pytest
 from saleroom.mqtt.topics import MqttSettings
 from tests.mqtt.equipment import PrintedMessage, Subscriber
 from tests.needs import need
-from tests.process import ServeProcess, environment
+from tests.patience import SECONDS_MAX
+from tests.process import ServeProcess, environment, wait_until
 
 README = Path(__file__).parents[1] / "README.md"
 EVENTS = ["auction.created", "bid.placed", "bid.placed", "bid.placed", "auction.closed"]
 ENDING = json.dumps({"status": "offline"}, separators=(",", ":")).encode()
-SECONDS_MAX = 15.0
 
 
 def blocks(heading: str) -> list[str]:
@@ -47,14 +46,11 @@ class Example:
                     env=environment(),
                     capture_output=True,
                     text=True,
-                    timeout=60,
+                    timeout=SECONDS_MAX,
                     check=False,
                 )
                 self.code = served.terminate()
-                deadline = time.monotonic() + SECONDS_MAX
-                while not any(message.payload == ENDING for message in subscriber.messages):
-                    assert time.monotonic() < deadline, "the broker did not publish the end"
-                    time.sleep(0.02)
+                wait_until(lambda: any(message.payload == ENDING for message in subscriber.messages))
             finally:
                 subscriber.close()
         finally:

@@ -4,7 +4,8 @@ import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-SECONDS_MAX = 15.0
+from tests.patience import SECONDS_MAX
+
 NAMES = {1: "CONNECT", 2: "CONNACK", 3: "PUBLISH", 4: "PUBACK", 8: "SUBSCRIBE", 9: "SUBACK"}
 
 

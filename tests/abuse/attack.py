@@ -15,13 +15,14 @@ from typing import Any
 import httpx
 
 from tests.faults import mortal
+from tests.patience import SECONDS_MAX
 from tests.process import PASSWORD, Client, ServeProcess
 
 HERE, THERE, ELSEWHERE, PROXY = "127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4"
 """Addresses of this machine: for a house they are different ones."""
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """Shared, as reading the machine's certificates for each client would cost more than all its requests."""
-BID_SECONDS_MAX = 1.0
+BID_SECONDS_MAX = 5.0
 HASTE = {
     "saleroom.http.protocol:HEAD_SECONDS_MAX": 1.0,
     "saleroom.http.client_connection:STALL_SECONDS": 0.7,
@@ -47,7 +48,7 @@ class HastyHouse(ServeProcess):
 def dial(house: HastyHouse, source: str = THERE, receive_bytes: int = 0) -> socket.socket:
     """Connect from an address of this machine, with a small receive buffer if `receive_bytes` is given."""
     connection = socket.socket()
-    connection.settimeout(60)
+    connection.settimeout(SECONDS_MAX)
     if receive_bytes:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
     connection.bind((source, 0))
@@ -75,7 +76,11 @@ def asked(house: HastyHouse, request: bytes, source: str = THERE) -> bytes:
 def client(house: ServeProcess, source: str) -> httpx.Client:
     """Return an HTTP client at an address of this machine."""
     transport = httpx.HTTPTransport(local_address=source, verify=NO_TLS)
-    return httpx.Client(base_url=house.url, transport=transport, headers={"X-Requested-With": "test"}, timeout=30)
+    return httpx.Client(
+        base_url=house.url,
+        transport=transport,
+        headers={"X-Requested-With": "test"},
+    )
 
 
 def credentials(name: str, password: str = PASSWORD) -> dict[str, Any]:

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import SECONDS_MAX
 from tests.process import PROGRAM, environment
 
 MEMORY_BYTES_MAX = 300 * 2**20
 """The memory that a client may use; it starts with a third of it."""
 BOMB_BYTES = 800 * 2**20
-SECONDS_MAX = 90.0
 PIECE = b"x" * 65_536
 JSON, STREAM, LINES = "application/json", "text/event-stream", "application/x-ndjson"
 ESCAPE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
@@ -94,7 +94,7 @@ def pretending(answer: Answer) -> Iterator[str]:
 
     def serve(line: socket.socket) -> None:
         with line, suppress(OSError):
-            line.settimeout(20)
+            line.settimeout(SECONDS_MAX)
             request = b""
             while b"\r\n\r\n" not in request:
                 piece = line.recv(65_536)

@@ -146,7 +146,7 @@ def test_the_home_page_and_the_streams(house: ServeProcess, people: Client, sell
         assert [] == [one for one in brought if one[0] != "svg"]
         assert [] == [element for element in shape.elements if any(name.startswith("on") for name in element[1:])]
     people.post(f"/auctions/{gid}/bids", people.enter("bidder"), {"amount": "100"})
-    with httpx.stream("GET", f"{house.url}/lots/{gid}/live?after=1", timeout=20) as stream:
+    with httpx.stream("GET", f"{house.url}/lots/{gid}/live?after=1") as stream:
         text = ""
         for chunk in stream.iter_text():
             text += chunk

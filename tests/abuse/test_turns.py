@@ -1,7 +1,6 @@
 """The work of strangers never stops a sale: searches, dead tokens and toggled stars, against a house that serves."""
 
 import socket
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,6 +15,8 @@ from saleroom.storage import database as storage
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.turns import WAITING_MAX, Rank
 from tests.fixtures_house import PASSWORD, House
+from tests.patience import SECONDS_MAX
+from tests.process import wait_until
 
 _SLOW = {
     "sqlite": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
@@ -54,9 +55,7 @@ def endless_searches(house: House, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
     monkeypatch.setattr(reading, "auction_list", endless)
     yield
-    deadline = time.monotonic() + 20
-    while house._database._reading._taken[Rank.COSTLY] and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_until(lambda: not house._database._reading._taken[Rank.COSTLY])
 
 
 def search(house: House) -> socket.socket:
@@ -80,7 +79,7 @@ def test_searches_that_never_end_stop_nothing_else(house: House) -> None:
             assert 200 == bidder.get(path).status_code
         refused = searches[running + WAITING_MAX[Rank.COSTLY] :]
         for connection in refused:
-            connection.settimeout(20)
+            connection.settimeout(SECONDS_MAX)
             answer = connection.recv(65536)
             assert answer.startswith(b"HTTP/1.1 503 ")
             assert b"\r\nretry-after: 1\r\n" in answer.lower()
@@ -88,10 +87,7 @@ def test_searches_that_never_end_stop_nothing_else(house: House) -> None:
     finally:
         for connection in searches:
             connection.close()
-    deadline = time.monotonic() + 20
-    while house._database._reading._taken[Rank.COSTLY]:
-        assert time.monotonic() < deadline, "a search runs for nobody"
-        time.sleep(0.05)
+    wait_until(lambda: not house._database._reading._taken[Rank.COSTLY])
 
 
 @pytest.mark.parametrize("endpoint", _ON_DEAD_TOKENS, ids=lambda one: f"{one.method} {one.path}")

@@ -16,8 +16,9 @@ from saleroom.bidding.service.photos import PLACES, PLACES_OF_NETWORK, PLACES_OF
 from tests.abuse.attack import ELSEWHERE, HERE, THERE, HastyHouse, asked, client, dial, rest
 from tests.bidding.service.test_decoder import SLEEPS, gone, is_decoder
 from tests.hostile_pictures import jpeg_of_scans
+from tests.patience import SECONDS_MAX
 from tests.pictures import plain
-from tests.process import Client
+from tests.process import Client, wait_until
 
 PICTURE = plain((1000, 500))
 NEVER_ENDING = (
@@ -89,11 +90,8 @@ def begun(house: HastyHouse, requests: list[tuple[bytes, str]]) -> Iterator[list
 
 def answered(connections: list[socket.socket], count: int) -> list[bytes]:
     """Return the status lines of the `count` that were answered; all others still wait."""
-    deadline = time.monotonic() + 60
-    ready: list[socket.socket] = []
-    while len(ready) < count and time.monotonic() < deadline:
-        ready = select.select(connections, [], [], 0.1)[0]
-    return [one.recv(65536) for one in ready]
+    wait_until(lambda: len(select.select(connections, [], [], 0)[0]) >= count)
+    return [one.recv(65536) for one in select.select(connections, [], [], 0)[0]]
 
 
 def sends(house: HastyHouse, token: str, source: str) -> int:
@@ -105,10 +103,8 @@ def sends(house: HastyHouse, token: str, source: str) -> int:
 
 def is_quiet(house: HastyHouse, token: str) -> bool:
     """Whether the places of those who have hung up are free again."""
-    deadline = time.monotonic() + 30
-    while sends(house, token, THERE) != 201 and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return sends(house, token, THERE) == 201
+    wait_until(lambda: sends(house, token, THERE) == 201)
+    return True
 
 
 @pytest.mark.parametrize("kind", ["body", "form", "both"])
@@ -164,7 +160,7 @@ def test_a_trickle_ends(tmp_path: Path, begin: object) -> None:
         token = entered(served, "ada")["ada"]
         with dial(served) as connection:
             connection.sendall(begin(token))
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + SECONDS_MAX
             while not select.select([connection], [], [], 0.1)[0] and time.monotonic() < deadline:
                 connection.sendall(b"x")
             assert connection.recv(65536).startswith(b"HTTP/1.1 408 ")
@@ -199,11 +195,9 @@ def decoding_for_ever(folder: Path) -> HastyHouse:
 
 def decoder_of(house: HastyHouse) -> psutil.Process:
     """Return the process that decodes, once there is one."""
-    deadline = time.monotonic() + 60
-    while not (found := [one for one in psutil.Process(house.process.pid).children() if is_decoder(one)]):
-        assert time.monotonic() < deadline, house.told()
-        time.sleep(0.02)
-    return found[0]
+    children = psutil.Process(house.process.pid).children
+    wait_until(lambda: any(map(is_decoder, children())))
+    return next(filter(is_decoder, children()))
 
 
 def whole(token: str) -> bytes:
@@ -221,10 +215,7 @@ def test_who_hangs_up_is_not_decoded(tmp_path: Path) -> None:
                 open_ones.enter_context(dial(served)).sendall(whole(token))
             first = decoder_of(served)
         assert gone(first)
-        deadline = time.monotonic() + 20
-        while psutil.Process(served.process.pid).children() and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert [] == psutil.Process(served.process.pid).children()
+        wait_until(lambda: not psutil.Process(served.process.pid).children())
     finally:
         served.kill()
 

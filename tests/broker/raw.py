@@ -6,9 +6,9 @@ from types import TracebackType
 from typing import Self
 
 from saleroom.mqtt.topics import MqttSettings
+from tests.patience import SECONDS_MAX
 
 CONNACK = b"\x20\x02\x00\x00"
-SECONDS_MAX = 15.0
 
 
 def packet(kind: int, flags: int, body: bytes) -> bytes:

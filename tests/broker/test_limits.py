@@ -18,7 +18,8 @@ from saleroom.mqtt.connection import acknowledged, connect
 from saleroom.mqtt.topics import MqttSettings
 from tests.broker import raw
 from tests.broker.raw import CONNACK, RawDevice
-from tests.mqtt.equipment import Subscriber, publish, until
+from tests.mqtt.equipment import Subscriber, publish
+from tests.patience import SECONDS_MAX, until
 
 Subscribe = Callable[..., Subscriber]
 BIDS = "saleroom/auctions/x/bids"
@@ -189,7 +190,7 @@ async def test_who_reads_too_slowly_for_too_long_is_cut_off(
                     await asyncio.sleep(0 if is_cut() else 0.05)
 
         reading = asyncio.create_task(read_slowly())
-        async with connect(embedded) as service, asyncio.timeout(raw.SECONDS_MAX):
+        async with connect(embedded) as service, asyncio.timeout(SECONDS_MAX):
             while not is_cut():
                 await acknowledged(service.send("saleroom/auctions/x/state", b"x" * 500_000))
                 await asyncio.sleep(0.02)
@@ -208,11 +209,10 @@ async def test_who_never_says_who_it_is_is_cut_off(embedded: MqttSettings, monke
 async def test_a_client_that_falls_silent_is_given_up(embedded: MqttSettings, subscribe: Subscribe) -> None:
     """A client is cut off after one and a half times its keep-alive, and its Last Will is published; pings prevent it."""
     service = subscribe(embedded, BIDS, as_service=True)
-    will = raw.text(BIDS) + raw.text("gone")
-    mortal = raw.packet(1, 0, raw.text("MQTT") + b"\x04\x06\0\1" + raw.text("mortal") + will)
-    with RawDevice(embedded, mortal) as client:
+    mortal = raw.text("MQTT") + b"\x04\x06\0\2" + raw.text("mortal") + raw.text(BIDS) + raw.text("gone")
+    with RawDevice(embedded, raw.packet(1, 0, mortal)) as client:
         assert CONNACK == client.receive(4)
-        for _ in range(4):
+        for _ in range(7):
             await asyncio.sleep(0.5)
             client.send(raw.packet(12, 0, b""))
             assert b"\xd0\0" == client.receive(2)

@@ -25,8 +25,9 @@ from saleroom.mqtt.topics import MqttSettings, Version
 from tests.broker import raw
 from tests.broker.raw import CONNACK
 from tests.fixtures_process import Start
-from tests.mqtt.equipment import Subscriber, as_service, free_port, publish, until
+from tests.mqtt.equipment import Subscriber, as_service, free_port, publish
 from tests.needs import need
+from tests.patience import SECONDS_MAX, until
 from tests.process import saleroom
 
 Subscribe = Callable[..., Subscriber]
@@ -51,7 +52,7 @@ def by_websocket(address: BrokerAddress, *protocols: str) -> Any:
 async def is_ended(client: ClientConnection) -> bool:
     """Say whether the broker ends the connection without another word."""
     try:
-        async with asyncio.timeout(raw.SECONDS_MAX):
+        async with asyncio.timeout(SECONDS_MAX):
             await client.recv()
     except ConnectionClosed:
         return True
@@ -185,7 +186,7 @@ async def test_a_real_browser_speaks_mqtt(listening: BrokerAddress) -> None:
     status = raw.publish("saleroom/status", b"seen in a browser")
     retained = bytes([status[0] | 1]) + status[1:]
     sent = list(raw.connect() + raw.subscribe("saleroom/status"))
-    async with async_playwright() as playwright, asyncio.timeout(60):
+    async with async_playwright() as playwright, asyncio.timeout(SECONDS_MAX):
         browser = await playwright.chromium.launch(executable_path=program, args=["--headless", "--no-sandbox"])
         page = await browser.new_page()
         protocol, *received = await page.evaluate(script, [f"ws://127.0.0.1:{listening.websocket_port}/", sent])

@@ -15,7 +15,7 @@ from tests.needs import need
 
 Enter = Callable[..., Visitor]
 
-WAIT_MS_MAX = 30_000
+WAIT_MS_MAX = 120_000
 """The longest wait for the expected state of a page. Only a failing test waits that long."""
 
 ARGUMENTS = [

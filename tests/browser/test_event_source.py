@@ -5,9 +5,9 @@ from __future__ import annotations
 from playwright.sync_api import Browser, Page
 
 from tests.fixtures_process import Start, Visit
+from tests.patience import SECONDS_MAX
 from tests.process import ServeProcess, wait_until
 
-SECONDS_MAX = 30.0
 FOLLOW = """path => {
     window.ids = [];
     window.source = new EventSource(path);

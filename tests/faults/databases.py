@@ -16,7 +16,7 @@ from sqlalchemy import make_url
 from tests.faults.house import SECONDS_MAX
 from tests.faults.places import seal, unseal
 from tests.faults.trial import Scene
-from tests.mqtt.equipment import until
+from tests.patience import until
 
 A_FEW = 5
 TOLD = "the database is unavailable"

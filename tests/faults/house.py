@@ -12,7 +12,8 @@ from pathlib import Path
 import psutil
 
 from tests.faults import mortal
-from tests.mqtt.equipment import free_port, until
+from tests.mqtt.equipment import free_port
+from tests.patience import until
 from tests.process import ServeProcess
 
 SECONDS_MAX = 60.0

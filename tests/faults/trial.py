@@ -40,7 +40,8 @@ from tests.faults.judging import (
 from tests.faults.link import Link
 from tests.faults.places import Place, SmallDisk
 from tests.faults.readers import Reader
-from tests.mqtt.equipment import Mosquitto, Subscriber, until
+from tests.mqtt.equipment import Mosquitto, Subscriber
+from tests.patience import until
 from tests.violations import violations
 
 ON_ALL = ("sqlite", "postgresql", "two processes")

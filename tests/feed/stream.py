@@ -8,8 +8,7 @@ import httpx
 import msgspec
 
 from tests.fixtures_house import House
-
-SECONDS_MAX = 20.0
+from tests.patience import SECONDS_MAX
 
 
 class Stream:

@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import asyncpg
@@ -24,10 +24,10 @@ from saleroom.kernel.identifiers import BEGINNING, EventId
 from saleroom.log import store
 from saleroom.log.store import LoggedEvent, LogPage, LogPosition
 from saleroom.storage.database import Database, Transaction
-from tests.fixtures_database import OpenDatabase
+from tests.fixtures_database import FakeClock, OpenDatabase
 from tests.mqtt.equipment import Sales
+from tests.patience import SECONDS_MAX, until
 
-SECONDS_MAX = 15.0
 on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 on_postgresql = pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 
@@ -235,11 +235,14 @@ async def test_one_who_takes_nothing_is_cut_off_and_harms_nobody(
 
 
 @on_sqlite
-async def test_the_end_of_an_auction_ends_its_followers(sales: Sales, feed: Feed) -> None:
+async def test_the_end_of_an_auction_ends_its_followers(
+    clocked_database: Database, clock: FakeClock, feed: Feed
+) -> None:
     """A follower ends after the last event of an auction. A later one with nothing left to get is ended from the start."""
-    gid = await sales.sell(ends_at=datetime.now(UTC) + timedelta(seconds=1), soft_close=None)
+    sales = Sales(clocked_database)
+    gid = await sales.sell(ends_at=clock.now + timedelta(seconds=1), soft_close=None)
     follower = await feed.follow(gid, None)
-    await asyncio.sleep(1.1)
+    clock.advance(1)
     await sales.database.write(settle_due, reopens=False)
     assert (await sales.payloads(gid))[1:] == await take(follower, 1)
     assert follower.ended
@@ -279,7 +282,7 @@ async def test_nobody_follows_and_nothing_is_read(
     """A house without followers does not poll its log."""
     gid = await sales.sell()
     (await feed.follow(gid, None)).close()
-    await asyncio.sleep(0.1)
+    await until(lambda: feed._frontier is None, "the feed stands still")
     reads: list[object] = []
     real = database.read
 

@@ -7,8 +7,7 @@ from saleroom.feed.feed import Feed
 from tests.bidding.service.people import bid, person, sells
 from tests.failover import standby
 from tests.fixtures_database import OpenDatabase
-
-SECONDS_MAX = 15.0
+from tests.patience import SECONDS_MAX
 
 
 async def test_streams_end_where_the_log_was_rewound(open_database: OpenDatabase, database_url: str) -> None:

@@ -59,7 +59,7 @@ def test_npm_eventsource_loses_nothing_before_its_first_event(path: str, start: 
 
 def read(url: str, count: int, **headers: str) -> list[ServerSentEvent]:
     """Return the first `count` events of a stream as httpx-sse parses them."""
-    with httpx.Client(timeout=30) as http, connect_sse(http, "GET", url, headers=headers) as source:
+    with httpx.Client() as http, connect_sse(http, "GET", url, headers=headers) as source:
         return list(islice(source.iter_sse(), count))
 
 

@@ -18,6 +18,7 @@ from tests.fixtures_house import House, User
 from tests.fixtures_hypothesis import on_a_database
 from tests.fuzz.mangling import mangled, mangled_text, nasty, nasty_bytes
 from tests.fuzz.test_bodies import members, written
+from tests.patience import SECONDS_MAX
 
 SILENCE_SECONDS_MAX = 0.3
 """How long a house may be silent before it is taken to wait for more."""
@@ -153,7 +154,7 @@ def answers(house: House, sent: bytes) -> Iterator[tuple[int, dict[str, str], by
     last = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     reader = h11.Connection(h11.CLIENT)
     received = b""
-    with socket.create_connection(("127.0.0.1", house.port), timeout=5) as line, suppress(OSError):
+    with socket.create_connection(("127.0.0.1", house.port), timeout=SECONDS_MAX) as line, suppress(OSError):
         line.sendall(sent + last)
         line.settimeout(SILENCE_SECONDS_MAX)
         while piece := line.recv(65_536):

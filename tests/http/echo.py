@@ -15,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 from saleroom import serving
 from saleroom.http.client_connection import CLIENT_CONNECTION, ClientConnection
 from saleroom.http.protocol import Http
+from tests.patience import SECONDS_MAX
 
 Request = tuple[str, str, bytes]
 """A method, a path with its query, and a body."""
@@ -55,7 +56,7 @@ class Echo:
 
     def dial(self) -> socket.socket:
         """Connect, and send each piece at once."""
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=15)
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=SECONDS_MAX)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return connection
 

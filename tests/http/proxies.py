@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.mqtt.equipment import free_port
 from tests.needs import need
+from tests.patience import SECONDS_MAX
 from tests.process import wait_until
 
 WAYS = ("nginx collecting", "nginx passing", "haproxy passing")
@@ -35,10 +36,10 @@ global
   maxconn 500
 defaults
   mode http
-  timeout connect 10s
-  timeout client 10s
-  timeout server 10s
-  timeout http-request 10s
+  timeout connect 120s
+  timeout client 120s
+  timeout server 120s
+  timeout http-request 120s
   http-reuse always
 frontend passing
   bind 127.0.0.1:{passing}
@@ -100,6 +101,6 @@ def proxied(folder: Path, port: int, stack: contextlib.ExitStack) -> dict[str, i
 
 def dialled(port: int) -> socket.socket:
     """Return a connection that sends each piece as a packet."""
-    connection = socket.create_connection(("127.0.0.1", port), timeout=15)
+    connection = socket.create_connection(("127.0.0.1", port), timeout=SECONDS_MAX)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connection

@@ -52,8 +52,8 @@ def test_what_passes_is_what_the_document_says(
         publish(mosquitto.settings, f"{PREFIX}/auctions/{gid}/bids", msgspec.json.encode(command).decode())
     wait_until(lambda: sum("/replies/" in message.topic for message in heard.messages) >= len(commands))
     anyone.post(f"/auctions/{gid}/close", ada)
-    stream = httpx.get(f"{house.url}/auctions/{gid}/events?after=0", timeout=30).text
-    with httpx.stream("GET", f"{house.url}/events", timeout=30) as begun:
+    stream = httpx.get(f"{house.url}/auctions/{gid}/events?after=0").text
+    with httpx.stream("GET", f"{house.url}/events") as begun:
         first = next(line for line in begun.iter_lines() if line.startswith("data: ")).removeprefix("data: ")
     assert 0 == house.terminate(), house.told()
     wait_until(lambda: b'{"status":"offline"}' in heard.payloads(f"{PREFIX}/status"))
@@ -87,5 +87,5 @@ def test_the_servers_are_those_that_the_house_uses(database_url: str, database_k
         "house": ("http", house.url.removeprefix("http://")),
     }
     for _ in range(6 * processes):
-        servers = httpx.get(f"{house.url}/asyncapi.json", timeout=30).json()["servers"]
+        servers = httpx.get(f"{house.url}/asyncapi.json").json()["servers"]
         assert expected == {name: (one["protocol"], one["host"]) for name, one in servers.items()}

@@ -15,6 +15,7 @@ from saleroom.http.protocol import HEAD_BYTES_MAX, READ_BYTES_MAX
 from tests.http.conftest import Log
 from tests.http.echo import LARGE, POLLING, STREAM, UNREAD, Echo, answers, echoed, rest
 from tests.needs import need
+from tests.patience import SECONDS_MAX
 from tests.process import wait_until
 
 GET = b"GET /%d HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -46,7 +47,7 @@ def push(connection: socket.socket, sent: bytes) -> int:
     with contextlib.suppress(TimeoutError):
         while count < len(sent):
             count += connection.send(sent[count : count + 65_536])
-    connection.settimeout(15)
+    connection.settimeout(SECONDS_MAX)
     return count
 
 

@@ -14,6 +14,7 @@ from saleroom.http.protocol import HEAD_BYTES_MAX
 from tests.bidding.api.answers import faults, raw, refusal
 from tests.fixtures_house import House, ServeHouse
 from tests.http.conftest import Log
+from tests.patience import SECONDS_MAX
 
 PATHS = sorted({endpoint.path for endpoint in ENDPOINTS})
 FORMS = [endpoint for endpoint in ENDPOINTS if endpoint.form is not None]
@@ -241,7 +242,7 @@ def test_a_large_body_does_not_count_as_the_next_head(sqlite_house: House) -> No
     first = b"POST /login HTTP/1.1\r\nHost: x\r\nX-Requested-With: x\r\nContent-Type: application/json\r\n"
     first += b"Content-Length: %d\r\n\r\n" % len(body) + body
     second = [b"GET /healthz HTTP/1.1\r\nHost: x\r\n", b"Connection: close\r\n\r\n"]
-    with socket.create_connection(("127.0.0.1", sqlite_house.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", sqlite_house.port), timeout=SECONDS_MAX) as connection:
         connection.sendall(first + second[0])
         answer = connection.recv(65536)
         connection.sendall(second[1])

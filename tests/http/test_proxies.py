@@ -11,6 +11,7 @@ from pathlib import Path
 from tests.fixtures_house import House
 from tests.http.proxies import WAYS, dialled, proxied
 from tests.http.test_framing import UPGRADES
+from tests.patience import SECONDS_MAX
 
 REQUESTS = 10_000
 VICTIMS, ATTACKERS = 4, 3
@@ -36,7 +37,7 @@ class Crowd:
         """Request an own account and auction, over and over, on one connection."""
         user = self.house.user(name)
         headers = {"Authorization": f"Bearer {user.token}", "X-Requested-With": "x", "Content-Type": "application/json"}
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS_MAX)
         for turn in range(REQUESTS):
             if not self.go_on():
                 break

@@ -13,7 +13,7 @@ from tests.bidding.api.answers import refusal
 from tests.fixtures_house import House, ServeHouse
 from tests.http.conftest import Log
 from tests.line import Line
-from tests.mqtt.equipment import until
+from tests.patience import until
 
 DRAFT = {"name": "Clock", "startingPrice": "1"}
 

@@ -13,7 +13,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from saleroom.mqtt.topics import MqttSettings
-from tests.mqtt.equipment import SECONDS_MAX
+from tests.patience import SECONDS_MAX
 
 V311, V5 = MQTTProtocolVersion.MQTTv311, MQTTProtocolVersion.MQTTv5
 

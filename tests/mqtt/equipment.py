@@ -8,9 +8,8 @@ import signal
 import socket
 import subprocess
 import threading
-import time
 import tty
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
@@ -30,16 +29,8 @@ from saleroom.broker.embedded import BrokerAddress
 from saleroom.mqtt.topics import MqttSettings, Version
 from saleroom.storage.database import Database, Transaction
 from tests.needs import need
-
-SECONDS_MAX = 15.0
-
-
-async def until(holds: Callable[[], bool], what: str, seconds: float = SECONDS_MAX) -> None:
-    """Wait until `holds()`, or fail saying `what` did not happen."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, f"within {seconds} s: {what}"
-        await asyncio.sleep(0.01)
+from tests.patience import SECONDS_MAX
+from tests.process import wait_until
 
 
 def as_service(address: BrokerAddress, prefix: str = "saleroom/") -> MqttSettings:
@@ -78,14 +69,13 @@ class Mosquitto:
         """Start it and wait until it listens."""
         command = [need("mosquitto"), "-c", str(self._config)]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + SECONDS_MAX
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", self.port)).close()
-                return
-            except OSError:
-                assert self._process.poll() is None and time.monotonic() < deadline, "mosquitto did not start"
-                time.sleep(0.02)
+        wait_until(self._listens)
+
+    def _listens(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, "mosquitto did not start"
+        with socket.socket() as trial:
+            return trial.connect_ex(("127.0.0.1", self.port)) == 0
 
     def reload(self) -> None:
         """Have it read its access rules again."""

@@ -15,7 +15,8 @@ from saleroom.mqtt.connection import PublishRefusal, VersionRefusal, acknowledge
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings, Version
 from tests.mqtt.device import V5, Device
-from tests.mqtt.equipment import Mosquitto, Sales, Subscriber, until
+from tests.mqtt.equipment import Mosquitto, Sales, Subscriber
+from tests.patience import SECONDS_MAX, until
 
 Relaying = Callable[..., Relay]
 Subscribe = Callable[..., Subscriber]
@@ -209,4 +210,4 @@ async def test_nobody_waits_for_a_connection_that_is_lost(mosquitto: Mosquitto) 
         waiting = [connection.send("saleroom/status", b"1") for _ in range(200)]
         for message in (lost, *waiting, connection.send("saleroom/status", b"2")):
             with pytest.raises(aiomqtt.MqttError):
-                await asyncio.wait_for(message, 5)
+                await asyncio.wait_for(message, SECONDS_MAX)

@@ -16,8 +16,9 @@ from saleroom.mqtt import relay as relay_module
 from saleroom.mqtt.connection import connect, online
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import OFFLINE, ONLINE, MqttSettings
-from tests.mqtt.equipment import Mosquitto, Sales, Subscriber, until
+from tests.mqtt.equipment import Mosquitto, Sales, Subscriber
 from tests.needs import need
+from tests.patience import SECONDS_MAX, until
 
 Relaying = Callable[..., Relay]
 Subscribe = Callable[..., Subscriber]
@@ -149,7 +150,7 @@ async def test_a_second_connection_ends_the_first(broker: MqttSettings, subscrib
         lost = asyncio.create_task(older.closed())
         async with connect(broker) as newer, online(newer, broker):
             with pytest.raises(aiomqtt.MqttError):
-                await asyncio.wait_for(lost, 5)
+                await asyncio.wait_for(lost, SECONDS_MAX)
             subscriber = subscribe(broker, broker.status_topic)
             await until(lambda: bool(subscriber.messages), "the status")
             assert [ONLINE] == subscriber.payloads(broker.status_topic)

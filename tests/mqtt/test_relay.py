@@ -7,8 +7,10 @@ import socket
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from datetime import datetime, timedelta
 
 import pytest
+from sqlalchemy import select
 from structlog.testing import capture_logs
 
 from saleroom.bidding.api.devices import PUBLICATIONS
@@ -17,8 +19,11 @@ from saleroom.mqtt import relay as relay_module
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import OFFLINE, ONLINE, MqttSettings, Version
 from saleroom.storage import sqlite
-from saleroom.storage.database import Database
-from tests.mqtt.equipment import Gate, Mosquitto, Sales, Subscriber, until
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.tables import leases
+from tests.fixtures_database import FakeClock
+from tests.mqtt.equipment import Gate, Mosquitto, Sales, Subscriber
+from tests.patience import SECONDS_MAX, until
 
 Relaying = Callable[..., Relay]
 Subscribe = Callable[..., Subscriber]
@@ -142,7 +147,8 @@ async def test_a_broker_killed_midway_misses_nothing(
     await until(lambda: len(before.payloads(topic)) >= 20, "the first events")
     mosquitto.kill()
     gate.shut()
-    await asyncio.sleep(0.5)  # messages that the broker sent before it died are still on their way
+    delivered = 61 - await sales.owed()  # what the broker sent before it died may still be on its way
+    await until(lambda: len(before.payloads(topic)) >= delivered, "what the broker had taken")
     before.close()
     seen = [json.loads(payload)["sequence"] for payload in before.payloads(topic)]
     await sales.bid(gid, 10)
@@ -198,42 +204,58 @@ class MuteBroker:
 async def test_a_broker_that_never_answers_is_left_alone(
     sales: Sales, relaying: Relaying, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A port that accepts and sends nothing counts as no broker: one warning, nothing marked, a quick stop."""
+    """A port that accepts and sends nothing counts as no broker: one warning, nothing marked, and the stop does not wait."""
     monkeypatch.setattr(relay_module, "BACKOFF_SECONDS_MAX", 0.1)
     monkeypatch.setattr(connection, "CONNECT_SECONDS_MAX", 0.2)
     await sales.sell()
     with capture_logs() as lines, socket.create_server(("127.0.0.1", 0)) as silent:
         relay = relaying(MqttSettings("127.0.0.1", silent.getsockname()[1]))
         await asyncio.sleep(1.5)
-        async with asyncio.timeout(3):
+        monkeypatch.setattr(connection, "CONNECT_SECONDS_MAX", 600)
+        await until(lambda: relay._attempts > 1, "another try")
+        async with asyncio.timeout(SECONDS_MAX):
             await relay.stop()
     assert ["warning"] == [line["log_level"] for line in lines]
     assert 1 == await sales.owed()
 
 
 async def test_another_process_takes_over_from_one_that_died(
-    sales: Sales, mosquitto: Mosquitto, relaying: Relaying, subscribe: Subscribe, monkeypatch: pytest.MonkeyPatch
+    clocked_database: Database,
+    clock: FakeClock,
+    mosquitto: Mosquitto,
+    subscribe: Subscribe,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of two relays one publishes; when it is killed the other goes on where it stopped."""
-    monkeypatch.setattr(relay_module, "LEASE_SECONDS", 2)
-    monkeypatch.setattr(relay_module, "RENEW_SECONDS", 0.2)
-    monkeypatch.setattr(relay_module, "STANDBY_SECONDS", 0.1)
-    settings = mosquitto.settings
+    monkeypatch.setattr(relay_module, "RENEW_SECONDS", 0.05)
+    monkeypatch.setattr(relay_module, "STANDBY_SECONDS", 0.05)
+    settings, sales = mosquitto.settings, Sales(clocked_database)
     first, second = Relay(sales.database, PUBLICATIONS, settings), Relay(sales.database, PUBLICATIONS, settings)
     dying = asyncio.create_task(first.run())
     await until(lambda: first.connected, "the first relay's connection")
     going_on = asyncio.create_task(second.run())
     subscriber = subscribe(settings, settings.events_topic("+"))
     gid = await sales.sell()
-    await asyncio.sleep(2.2)
+    await until(lambda: second.standing_by, "the second relay stands by")
+    for _ in range(3):  # the first renews its lease, and keeps it for longer than it lasts
+        clock.advance(relay_module.LEASE_SECONDS - 1)
+        while clock.now + timedelta(seconds=relay_module.LEASE_SECONDS) != await clocked_database.read(expiry):
+            await asyncio.sleep(0.01)
     assert ["connected", "standing by"] == [first.status, second.status]
     dying.cancel()
+    clock.advance(relay_module.LEASE_SECONDS)
     await sales.bid(gid)
     await until(lambda: second.connected, "the second relay's connection")
     await until(lambda: len(subscriber.messages) >= 2, "the bid")
     assert await sales.payloads(gid) == [message.payload for message in subscriber.messages]
     await second.stop()
     await going_on
+
+
+def expiry(tx: Transaction) -> datetime:
+    """Return when the lease of the relays ends unless it is renewed."""
+    found: datetime = tx.execute(select(leases.c.expires_at).where(leases.c.name == relay_module.LEASE)).scalar_one()
+    return found
 
 
 async def test_a_relay_that_stops_hands_over_at_once(
@@ -246,7 +268,7 @@ async def test_a_relay_that_stops_hands_over_at_once(
     await until(lambda: first.connected, "the first relay's connection")
     second = relaying(mosquitto.settings)
     await first.stop()
-    await until(lambda: second.connected, "the second relay's connection", 2)
+    await until(lambda: second.connected, "the second relay's connection")
 
 
 @on_sqlite
@@ -258,11 +280,18 @@ async def test_a_database_that_is_away_is_waited_for(
     monkeypatch.setattr(relay_module, "POLL_SECONDS", 60)
     monkeypatch.setattr(relay_module, "RENEW_SECONDS", 0.1)
     monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.05)
+    waits, wait = [], relay_module._wait
+
+    async def counted(event: asyncio.Event, seconds: float) -> None:
+        waits.append(seconds)
+        await wait(event, seconds)
+
+    monkeypatch.setattr(relay_module, "_wait", counted)
     impatient = Database(sales.database.url.render_as_string())
     with capture_logs() as lines, closing(sqlite3.connect(sales.database.url.database or "")) as other:
         relay = relaying(mosquitto.settings, impatient)
         await until(lambda: relay.connected, "a connection")
-        await asyncio.sleep(0.5)  # until it has found that nothing is owed, and waits to be woken
+        await until(lambda: 60 in waits, "it has found that nothing is owed, and waits to be woken")
         await sales.sell()
         other.execute("BEGIN IMMEDIATE")
         relay.wake()

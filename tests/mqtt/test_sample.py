@@ -6,7 +6,6 @@ import os
 import re
 import ssl
 import subprocess
-import time
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -19,8 +18,10 @@ from structlog.testing import capture_logs
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import ONLINE, DeviceMessage, MqttSettings, Reply
 from tests.fixtures_process import Start, Visit
-from tests.mqtt.equipment import SECONDS_MAX, Sales, Subscriber, free_port, publish, until
+from tests.mqtt.equipment import Sales, Subscriber, free_port, publish
 from tests.needs import need
+from tests.patience import SECONDS_MAX, until
+from tests.process import wait_until
 
 Relaying = Callable[..., Relay]
 Subscribe = Callable[..., Subscriber]
@@ -85,10 +86,8 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
     (folder / "mosquitto.conf").write_text(as_root + text)
     log = (folder / "mosquitto.log").open("w")
     broker = subprocess.Popen([need("mosquitto"), "-c", "mosquitto.conf"], cwd=folder, stdout=log, stderr=log)
-    deadline = time.monotonic() + SECONDS_MAX
-    while "running" not in (told := (folder / "mosquitto.log").read_text()):
-        assert broker.poll() is None and time.monotonic() < deadline, told
-        time.sleep(0.02)
+    wait_until(lambda: "running" in (folder / "mosquitto.log").read_text() or broker.poll() is not None)
+    assert broker.poll() is None, (folder / "mosquitto.log").read_text()
     yield sample
     broker.terminate()
     broker.wait()

@@ -16,7 +16,8 @@ from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings
 from saleroom.storage.database import Database
 from tests.fixtures_database import FakeClock
-from tests.mqtt.equipment import SECONDS_MAX, Mosquitto, Sales, Subscriber, until
+from tests.mqtt.equipment import Mosquitto, Sales, Subscriber, publish
+from tests.patience import SECONDS_MAX, until
 
 Relaying = Callable[..., Relay]
 Subscribe = Callable[..., Subscriber]
@@ -213,6 +214,7 @@ async def _overdue(database: Database) -> list[retained.EndedState]:
 async def _kept(settings: MqttSettings, subscribe: Subscribe) -> set[str]:
     """Return the gids whose state the broker retains: those that a new subscriber gets before a later message."""
     late = subscribe(settings, "saleroom/auctions/+/state")
-    await asyncio.sleep(0.5)
+    publish(settings, "saleroom/auctions/later/state", "later")
+    await until(lambda: any(message.payload == b"later" for message in late.messages), "the later message")
     late.close()
     return {message.topic.split("/")[2] for message in late.messages if message.retained}

@@ -15,7 +15,7 @@ class Browser:
 
     def __init__(self, house: House, user: User | None = None, **headers: str) -> None:
         cookies = {} if user is None else {"saleroom_session": user.token}
-        self.http = httpx.Client(base_url=house.base, cookies=cookies, headers=headers, timeout=30, verify=NO_TLS)
+        self.http = httpx.Client(base_url=house.base, cookies=cookies, headers=headers, verify=NO_TLS)
         OPEN.append(self.http)
 
     def open(self, path: str) -> Page:

@@ -21,6 +21,7 @@ from saleroom.site.assets import Assets
 from saleroom.site.site import FOLDER
 from tests.fixtures_house import House
 from tests.page_routes import page_areas
+from tests.patience import SECONDS_MAX
 
 CSS = b"body { color: black }\n" * 40
 PLAIN = "/assets/site.css"
@@ -326,7 +327,7 @@ async def test_nothing_else_can_be_had(assets: Assets, file: str) -> None:
 )
 def test_nothing_else_can_be_had_from_a_real_server(sqlite_house: House, file: str) -> None:
     """Over the wire too, an address outside the folder gets the API's 404, in JSON."""
-    with socket.create_connection(("127.0.0.1", sqlite_house.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", sqlite_house.port), timeout=SECONDS_MAX) as connection:
         connection.sendall(f"GET /assets/{file} HTTP/1.1\r\nHost: house\r\nConnection: close\r\n\r\n".encode())
         answer = b"".join(iter(lambda: connection.recv(65536), b""))
     assert answer.startswith(b"HTTP/1.1 404 ")

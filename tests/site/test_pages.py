@@ -66,7 +66,7 @@ def furnished(house: House) -> dict[str, str]:
 @pytest.fixture
 def open_page(house: House, furnished: dict[str, str]) -> Iterator[Open]:
     """Return a function that opens a page as grace, but the forms to log in and to register as a stranger."""
-    with httpx.Client(base_url=house.base, timeout=30, verify=NO_TLS) as http:
+    with httpx.Client(base_url=house.base, verify=NO_TLS) as http:
 
         def opened(path: str) -> httpx.Response:
             known = not path.startswith(("/login", "/register"))

@@ -17,7 +17,7 @@ class Visitor:
 
     def __init__(self, house: House, user: User | None = None, **headers: str) -> None:
         cookies = {} if user is None else {"saleroom_session": user.token}
-        self.http = httpx.Client(base_url=house.base, timeout=30, verify=NO_TLS, cookies=cookies, headers=headers)
+        self.http = httpx.Client(base_url=house.base, verify=NO_TLS, cookies=cookies, headers=headers)
 
     def page(self, path: str) -> Page:
         """Open a page."""

@@ -13,6 +13,7 @@ from sqlalchemy import Column, Integer, MetaData, Table, insert, select, update
 from saleroom.storage.database import Database, Transaction, brief, marks, ranked
 from saleroom.storage.turns import Rank
 from tests.fixtures_database import OpenDatabase
+from tests.patience import SECONDS_MAX
 
 SQLITE = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 tally = Table("tally", MetaData(), Column("id", Integer, primary_key=True), Column("count", Integer))
@@ -84,7 +85,7 @@ async def test_the_loop_goes_on_where_another_process_writes(counted: Database) 
     other = sqlite3.connect(Path(str(counted.url.database)), isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     waiting = asyncio.create_task(counted.write(increment_briefly))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(SECONDS_MAX):
         for _ in range(20):
             await asyncio.sleep(0.01)
     assert not waiting.done()

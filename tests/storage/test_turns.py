@@ -17,6 +17,7 @@ from saleroom.storage import turns
 from saleroom.storage.database import Database, Transaction, ranked
 from saleroom.storage.faults import HangUp
 from saleroom.storage.turns import ASKER, Place, Rank, Turns
+from tests.patience import SECONDS_MAX, settled, until
 
 R = TypeVar("R")
 
@@ -90,9 +91,7 @@ async def ended(tasks: "list[asyncio.Task[Any]]") -> Counter[str]:
 
 async def begun(database: Database, rank: Rank, count: int) -> None:
     """Return once `count` reads of a rank and the ranks below it run."""
-    async with asyncio.timeout(30):
-        while database._reading._taken[rank] < count:
-            await asyncio.sleep(0.01)
+    await until(lambda: database._reading._taken[rank] >= count, "the reads run")
     await asyncio.sleep(0.2)  # and their statements
 
 
@@ -101,7 +100,7 @@ async def test_bids_and_logins_find_a_place_whatever_strangers_ask(database: Dat
     strangers = [Somebody(f"stranger {number}") for number in range(_FLOOD)]
     flood = [reads(database, use_case, one) for one in strangers for use_case in (slowly, search)]
     await begun(database, Rank.ORDINARY, database._reading._most[Rank.ORDINARY])
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(SECONDS_MAX):
         for _ in range(5):
             assert 1 == await database.read(briefly)
             assert 1 == await database.write(briefly)
@@ -120,7 +119,7 @@ async def test_few_searches_run_and_few_wait(database: Database) -> None:
     assert most == database._reading._taken[Rank.COSTLY]
     refused = [task for task in flood if task.done()]
     assert {"Busy": _FLOOD - most - turns.WAITING_MAX[Rank.COSTLY]} == await ended(refused)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(SECONDS_MAX):
         assert 1 == await reads(database, briefly, Somebody("reader"))
     for one in strangers:
         one.gone = True
@@ -134,7 +133,7 @@ async def test_what_nobody_waits_for_is_stopped(database: Database, monkeypatch:
     gone = [reads(database, search, somebody) for _ in range(3)]
     await begun(database, Rank.COSTLY, 1)
     somebody.gone = True
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(SECONDS_MAX):
         assert {"HangUp": 3} == await ended(gone)
         assert 1 == await reads(database, search_briefly, Somebody("next"))
         if database.kind == "postgresql":
@@ -157,7 +156,7 @@ async def test_who_has_left_the_line_is_never_asked_for(database: Database) -> N
     running = [reads(database, search, Somebody(f"{number}")) for number in range(2)] + [reads(database, search, first)]
     await begun(database, Rank.COSTLY, database._reading._most[Rank.COSTLY])
     left, stays = reads(database, note, first), reads(database, note, other)
-    await asyncio.sleep(0.1)
+    await settled()
     first.gone = True
     for task in running:
         task.cancel()
@@ -189,14 +188,14 @@ async def test_the_desk_is_first_in_the_turn(database: Database) -> None:
     holder = await gate.take(Rank.HOUSE, None)
     somebody = Somebody("stranger")
     storm = [asked_by(somebody, lambda: database.write(note("stranger"))) for _ in range(20)]
-    await asyncio.sleep(0.05)
+    await settled()
 
     async def desk() -> None:
         for _ in range(9):
             await database.write(note("bids"))
 
     bids = asked_by(None, desk)
-    await asyncio.sleep(0.05)
+    await settled()
     gate.leave(holder)
     await bids
     await ended(storm)
@@ -216,10 +215,9 @@ async def test_one_users_storm_refuses_nobody_else(monkeypatch: pytest.MonkeyPat
         gate.leave(place)
 
     storm = [asyncio.create_task(one(Somebody("storm"))) for _ in range(30)]
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
+    await settled()
     calm = asyncio.create_task(one(Somebody("calm")))
-    await asyncio.sleep(0.01)
+    await settled()
     gate.leave(holder)
     await calm
     assert {"NoneType": 20, "Busy": 10} == await ended(storm)
@@ -230,7 +228,7 @@ async def test_no_key_has_all_places() -> None:
     """Of six places for ordinary work, one user has four at most: a third as anybody, a third by name."""
     gate = Turns(10)
     tasks = [asyncio.create_task(gate.take(Rank.ORDINARY, Somebody("storm"))) for _ in range(30)]
-    await asyncio.sleep(0.01)
+    await settled()
     assert 4 == gate._taken[Rank.ORDINARY]
     assert Place(Rank.ORDINARY, "calm") == await gate.take(Rank.ORDINARY, Somebody("calm"))
     for task in tasks:
@@ -247,7 +245,7 @@ async def test_every_rank_has_a_place(places: int) -> None:
     taken = [
         asyncio.create_task(gate.take(rank, Somebody(f"{number}"))) for number in range(200) for rank in list(Rank)[1:]
     ]
-    await asyncio.sleep(0.05)
+    await settled()
     assert gate._taken[Rank.HOUSE] <= max(1, places - 1)
     for task in taken:
         task.cancel()
@@ -259,11 +257,11 @@ async def test_who_is_cancelled_in_line_gives_their_turn_on() -> None:
     gate = Turns(1)
     holder = await gate.take(Rank.HOUSE, None)
     first, second = (asyncio.create_task(gate.take(Rank.LOGIN, Somebody(name))) for name in "ab")
-    await asyncio.sleep(0.01)
+    await settled()
     gate.leave(holder)
     await asyncio.sleep(0)
     first.cancel()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(SECONDS_MAX):
         gate.leave(await second)
     with pytest.raises(asyncio.CancelledError):
         await first
@@ -277,13 +275,13 @@ async def test_who_leaves_a_full_line_makes_room(monkeypatch: pytest.MonkeyPatch
     holder = await gate.take(Rank.HOUSE, None)
     gone = [Somebody(f"{number}") for number in range(5)]
     line = [asyncio.create_task(gate.take(Rank.COSTLY, one)) for one in gone]
-    await asyncio.sleep(0.01)
+    await settled()
     with pytest.raises(Busy):
         await gate.take(Rank.COSTLY, Somebody("late"))
     for one in gone:
         one.gone = True
     stays = asyncio.create_task(gate.take(Rank.COSTLY, Somebody("late")))
-    await asyncio.sleep(0.01)
+    await settled()
     gate.leave(holder)
     assert Place(Rank.COSTLY, "late") == await stays
     with pytest.raises(HangUp):

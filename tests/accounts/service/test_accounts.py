@@ -22,6 +22,7 @@ from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import HangUp, Unavailable
 from tests.bidding.service.people import person
 from tests.fixtures_database import T0, FakeClock, OpenDatabase
+from tests.patience import settled
 from tests.storage.test_turns import Somebody, asked_by
 
 PASSWORD, HERE = "correct horse", "192.0.2.1"
@@ -249,7 +250,7 @@ async def test_nothing_is_computed_for_who_has_hung_up() -> None:
     held = [asyncio.create_task(passwords._run(go.wait)) for _ in range(THREADS)]
     waiting = [asked_by(asker, lambda: passwords._run(lambda: computed.append("gone"))) for _ in range(9)]
     stays = asyncio.create_task(passwords._run(lambda: computed.append("stays")))
-    await asyncio.sleep(0.01)
+    await settled()
     asker.gone = True
     go.set()
     await asyncio.gather(stays, *held)

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 
 from tests.fixtures_house import House
+from tests.patience import SECONDS_MAX
 
 INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 
@@ -37,7 +38,7 @@ def after(text: str, **more: float) -> str:
 
 def raw(house: House, sent: bytes, *, then_close: bool = False) -> bytes:
     """Send bytes to a house, all or as many as it reads, and return its whole answer."""
-    with socket.create_connection(("127.0.0.1", house.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", house.port), timeout=SECONDS_MAX) as connection:
         with contextlib.suppress(ConnectionError):  # a client refused midway may find the connection closed
             connection.sendall(sent)
             if then_close:

@@ -44,7 +44,7 @@ async def bid_for_a_while(house: House, gid: str, bidder: User, number: int) -> 
     chance = random.Random(number)
     asked = []
     headers = {"Authorization": f"Bearer {bidder.token}", "X-Requested-With": "x"}
-    async with httpx.AsyncClient(base_url=house.base, headers=headers, timeout=60, verify=NO_TLS) as client:
+    async with httpx.AsyncClient(base_url=house.base, headers=headers, verify=NO_TLS) as client:
         for turn in range(ROUNDS):
             least = Decimal((await client.get(f"/auctions/{gid}")).json()["minimumBid"])
             body = {chance.choice(("amount", "maximum")): str(least + chance.randint(-1, 30))}
@@ -142,7 +142,7 @@ def test_rivals_for_one_lot(house: House) -> None:
 
     async def buy(number: int) -> httpx.Response:
         headers = {"Authorization": f"Bearer {buyers[number % BIDDERS].token}", "X-Requested-With": "x"}
-        async with httpx.AsyncClient(base_url=house.base, headers=headers, timeout=60, verify=NO_TLS) as client:
+        async with httpx.AsyncClient(base_url=house.base, headers=headers, verify=NO_TLS) as client:
             return await client.post(f"/auctions/{gid}/buy")
 
     async def all_of_them() -> list[httpx.Response]:

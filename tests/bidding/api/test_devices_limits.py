@@ -18,7 +18,8 @@ from tests.fixtures_mqtt import Join, connected, on
 from tests.http.conftest import Log
 from tests.line import Line
 from tests.mqtt.device import V311, Device
-from tests.mqtt.equipment import SECONDS_MAX, Mosquitto
+from tests.mqtt.equipment import Mosquitto
+from tests.patience import SECONDS_MAX
 from tests.process import wait_until
 
 

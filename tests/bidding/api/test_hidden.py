@@ -15,9 +15,9 @@ from saleroom.log import store
 from saleroom.storage.database import Database
 from tests.bidding.service.people import bid, person, sells
 from tests.fixtures_house import House, User
+from tests.patience import SECONDS_MAX
 
 SILENCE_SECONDS = 0.5
-SECONDS_MAX = 30
 CURSOR = re.compile(rb"(?<=next\":\")[\w-]+|(?<=cursor=)[\w-]+|(?<=after=)[\w-]{100,}|(?<=now=)[\w-]+|(?<=over=)[\w-]+")
 RANDOM = (
     (re.compile(rb"(?i)\r\n(date|set-cookie): [^\r]*"), b""),

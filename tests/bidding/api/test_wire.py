@@ -10,6 +10,8 @@ from tests.bidding.api.answers import raw
 from tests.fixtures_house import House
 from tests.http.conftest import Log
 from tests.http.echo import answers, rest
+from tests.patience import SECONDS_MAX
+from tests.process import wait_until
 
 END = b"\r\n\r\n"
 JAVA = (
@@ -28,7 +30,7 @@ def creating(house: House, *lines: bytes, token: str | None = None) -> tuple[byt
 
 def dialled(house: House) -> socket.socket:
     """Return a connection that sends each piece as a packet."""
-    connection = socket.create_connection(("127.0.0.1", house.port), timeout=15)
+    connection = socket.create_connection(("127.0.0.1", house.port), timeout=SECONDS_MAX)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connection
 
@@ -111,9 +113,13 @@ def test_little_waits_behind_a_stream(sqlite_house: House) -> None:
                 stream.sendall(b"GET /auctions HTTP/1.1\r\nHost: x\r\n\r\n" * 1000)
         except TimeoutError:
             pass
-    held = [len(one._waiting) for one in sqlite_house._server.server_state.connections if isinstance(one, Http)]
-    assert max(held) > 0
-    assert sum(held) <= len(streams) * READ_BYTES_MAX
+
+    def held() -> int:
+        connections = sqlite_house._server.server_state.connections
+        return sum(len(one._waiting) for one in connections if isinstance(one, Http))
+
+    wait_until(lambda: held() > 0)
+    assert held() <= len(streams) * READ_BYTES_MAX
     for stream in streams:
         stream.close()
 

@@ -1,8 +1,7 @@
 """Opening and closing by the clock: once and on time, by any process; and what an outage changes."""
 
 import asyncio
-from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -18,6 +17,7 @@ from saleroom.storage.database import Database
 from tests.bidding.domain.examples import after
 from tests.bidding.service.people import Person, bid, logged, person, sells, stored
 from tests.fixtures_database import FakeClock, OpenDatabase
+from tests.patience import until
 
 MICROSECOND = timedelta(microseconds=1)
 
@@ -83,12 +83,14 @@ async def test_several_closers_close_once(open_database: OpenDatabase) -> None:
 
 
 async def test_closing_while_people_bid(open_database: OpenDatabase) -> None:
-    """With the real clock, bidders and closers in two processes: no bid is at or after the end, and there is one close."""
-    here, there = open_database(), open_database()
+    """With a running clock, bidders and closers in two processes: no bid is at or after the end, and there is one close."""
+    ahead = timedelta()
+    here, there = (open_database(clock=lambda: datetime.now(UTC) + ahead) for _ in range(2))
     ada = await person(here)
     people = [await person(here) for _ in range(6)]
     now = await here.read(lambda tx: tx.now())
-    gid = await sells(here, ada, ends_at=now + timedelta(seconds=0.8), soft_close=None)
+    gid = await sells(here, ada, ends_at=now + timedelta(hours=1), soft_close=None)
+    ahead = now + timedelta(hours=1, seconds=-0.8) - datetime.now(UTC)
     answers: list[str] = []
 
     async def bidding(one: Database, who: Person) -> None:
@@ -224,14 +226,11 @@ async def test_sweeping(clocked_database: Database, clock: FakeClock, ada: Perso
     assert 1 == await clocked_database.write(sweep)
 
 
-async def _until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
-        while not condition():
-            await asyncio.sleep(0.005)
-
-
-async def test_the_closer_wakes_up_for_what_is_new(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_closer_wakes_up_for_what_is_new(
+    clocked_database: Database, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An auction that ends before the next heartbeat wakes the closer, which closes it unasked."""
+    database, end = clocked_database, clock.now + timedelta(seconds=0.1)
     ada = await person(database)
     monkeypatch.setattr(closing, "HEARTBEAT_SECONDS", 600.0)
     closer = Closer(database)
@@ -240,14 +239,14 @@ async def test_the_closer_wakes_up_for_what_is_new(database: Database, monkeypat
     database.after_commit(auctions.CHANGED, lambda changed: closed.extend(one.gid for one in changed if one.over))
     running = asyncio.create_task(closer.run())
     try:
-        await asyncio.sleep(0.1)
-        now = await database.read(lambda tx: tx.now())
-        gid = await sells(database, ada, ends_at=now + timedelta(seconds=1))
-        await _until(lambda: closed == [gid])
+        await until(lambda: closer._wakes_at > asyncio.get_running_loop().time(), "it waits for the heartbeat")
+        gid = await sells(database, ada, ends_at=end)
+        clock.now = end
+        await until(lambda: closed == [gid], "the close")
     finally:
         running.cancel()
     [event] = [one for one in await logged(database, gid) if isinstance(one, AuctionClosed)]
-    assert now + timedelta(seconds=1) == event.at
+    assert end == event.at
 
 
 async def test_a_storm_of_soft_closes_does_not_wake_the_closer(
@@ -271,7 +270,7 @@ async def test_a_storm_of_soft_closes_does_not_wake_the_closer(
     began = asyncio.get_running_loop().time()
     running = asyncio.create_task(closer.run())
     try:
-        await _until(lambda: len(rounds) == 1)
+        await until(lambda: len(rounds) == 1, "a round")
         for number in range(1, 101):
             await bid(database, (bob if number % 2 else cy).bids(gid, str(number * 100_000)))
     finally:
@@ -289,7 +288,7 @@ async def test_a_commit_during_a_look_is_no_reason_for_another(
     now = await database.read(lambda tx: tx.now())
     later, soon = [
         await database.read(auctions.get, await sells(database, ada, ends_at=now + timedelta(seconds=seconds)))
-        for seconds in (500, 2)
+        for seconds in (500, 300)
     ]
     assert later is not None
     assert soon is not None
@@ -306,11 +305,11 @@ async def test_a_commit_during_a_look_is_no_reason_for_another(
     monkeypatch.setattr(closer, "settle", interrupted)
     running = asyncio.create_task(closer.run())
     try:
-        await _until(lambda: len(looks) == 1)
+        await until(lambda: len(looks) == 1, "a look")
         await asyncio.sleep(0.5)
         assert [1] == looks
         closer.expect([soon])
-        await _until(lambda: len(looks) == 2)
+        await until(lambda: len(looks) == 2, "another look")
     finally:
         running.cancel()
 
@@ -324,7 +323,7 @@ async def test_what_is_due_soon_is_read_ahead(open_database: OpenDatabase) -> No
     ids = [(await stored(there, gid)).id for gid in (soon, later)]
     running = asyncio.create_task(Closer(here).run())
     try:
-        await _until(lambda: here.cache[auctions.AUCTIONS].get(ids[0]) is not None)
+        await until(lambda: here.cache[auctions.AUCTIONS].get(ids[0]) is not None, "the first auction in the cache")
     finally:
         running.cancel()
     assert here.cache[auctions.AUCTIONS].get(ids[1]) is None

@@ -20,7 +20,9 @@ from saleroom.bidding.service.renditions import make
 from saleroom.kernel.errors import Busy, Invalid
 from tests import hostile_pictures
 from tests.hostile_pictures import HOSTILE
+from tests.patience import until
 from tests.pictures import plain, quartered, written
+from tests.process import wait_until
 
 PICTURE = plain((1000, 500))
 OVERHEAD_BYTES = 2 * 20_000_000
@@ -54,10 +56,8 @@ async def fate(decoder: Decoder, data: bytes = PICTURE) -> str:
 
 async def started() -> psutil.Process:
     """Return the decoding process once it exists and has the picture."""
-    async with asyncio.timeout(60):
-        while not (found := [one for one in psutil.Process().children() if is_decoder(one)]):
-            await asyncio.sleep(0.01)
-    return found[0]
+    await until(lambda: any(is_decoder(one) for one in psutil.Process().children()), "a decoding process")
+    return next(one for one in psutil.Process().children() if is_decoder(one))
 
 
 def is_decoder(process: psutil.Process) -> bool:
@@ -250,6 +250,7 @@ async def test_it_ends_with_the_house(monkeypatch: pytest.MonkeyPatch) -> None:
 HOUSE = """
 import asyncio
 from saleroom.bidding.service import decoder
+from tests.patience import SECONDS_MAX
 decoder._PROGRAM = (
     "import sys; sys.path[:] = sys.argv[1:]; from saleroom.bidding.service import decoder_process; import os, time;"
     "decoder_process.make = lambda data: [os.nice(1), time.sleep(600)]; decoder_process.main()"
@@ -261,12 +262,13 @@ asyncio.run(decoder.Decoder().make(b"x"))
 def test_it_ends_with_a_house_that_was_killed() -> None:
     """If the house is killed, its decoding process ends too, even in the middle of a picture."""
     house = subprocess.Popen([sys.executable, "-c", HOUSE])
-    found: list[psutil.Process] = []
-    deadline = time.monotonic() + 60
     begun = min(19, os.nice(0) + decoder_process.NICENESS + 1)
-    while not found and time.monotonic() < deadline:
-        found = [one for one in psutil.Process(house.pid).children() if is_decoder(one) and one.nice() == begun]
-        time.sleep(0.02)
+
+    def decoding() -> list[psutil.Process]:
+        return [one for one in psutil.Process(house.pid).children() if is_decoder(one) and one.nice() == begun]
+
+    wait_until(lambda: bool(decoding()))
+    found = decoding()
     house.kill()
     house.wait()
     assert [True] == [gone(one) for one in found]

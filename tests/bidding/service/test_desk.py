@@ -27,6 +27,7 @@ from saleroom.storage.database import Database, Transaction
 from saleroom.storage.turns import Rank
 from tests.bidding.service.test_waiting import Pause
 from tests.fixtures_database import OpenDatabase
+from tests.patience import SECONDS_MAX, until
 
 
 class Sale:
@@ -132,7 +133,7 @@ async def test_nobody_waits_for_good_where_the_log_fails(
     monkeypatch.setattr(desk, "place_bids", breaking)
     monkeypatch.setattr(batching.log, "exception", unwritable)
     counter = Desk(database)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(SECONDS_MAX):
         answers = await asyncio.gather(
             *(counter.place(sale.bid(n, str(10 * n))) for n in (1, 2)), return_exceptions=True
         )
@@ -208,9 +209,7 @@ async def test_forged_bids_keep_no_honest_one_out(database: Database, sale: Sale
         asyncio.create_task(counter.place(BidCommand(sale.tokens[3], f"gid{number}", request))) for number in range(99)
     ]
     honest = asyncio.create_task(counter.place(sale.bid(1, "5")))
-    async with asyncio.timeout(30):
-        while sum(task.done() for task in forged) < len(forged) - desk.LOOK_FROM:
-            await asyncio.sleep(0.01)
+    await until(lambda: sum(task.done() for task in forged) >= len(forged) - desk.LOOK_FROM, "the forged are refused")
     assert [False, False] == [held_up.done(), honest.done()]
     pause.end()
     await holder
@@ -231,9 +230,7 @@ async def test_one_bidders_flood_keeps_nobody_out(
     flood = [asyncio.create_task(counter.place(lot.bid(1, "5"))) for lot in lots]
     calm = asyncio.create_task(counter.place(lots[0].bid(2, "50")))
     if gate is not None:
-        async with asyncio.timeout(20):
-            while not any(task.done() for task in flood):
-                await asyncio.sleep(0.01)
+        await until(lambda: any(task.done() for task in flood), "one of the flood is refused")
         database._writing.leave(gate)
     assert "50.000" == decoded(await calm).auction.current_bid
     assert {bytes, Busy} >= {type(answer) for answer in await asyncio.gather(*flood, return_exceptions=True)}

@@ -25,6 +25,7 @@ from saleroom.kernel.errors import Busy, Invalid, Refusal, TooManyRequests, Unau
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.service.people import Person, bid, once_of, person, read, sells
 from tests.fixtures_database import T0, FakeClock, OpenDatabase
+from tests.patience import SECONDS_MAX
 from tests.pictures import plain
 
 PICTURE = plain((1000, 500))
@@ -274,7 +275,7 @@ async def test_the_closer_sweeps(clocked_database: Database, clock: FakeClock, m
     await sent(clocked_database, await person(clocked_database), 5)
     clock.advance(days=1)
     closing = asyncio.create_task(Closer(clocked_database).run())
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(SECONDS_MAX):
         while await counted(clocked_database) != (0, 0):
             await asyncio.sleep(0.01)
     closing.cancel()

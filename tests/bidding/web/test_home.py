@@ -16,6 +16,7 @@ from saleroom.storage.database import Transaction
 from tests.fixtures_database import FakeClock
 from tests.fixtures_house import PASSWORD, House, ServeHouse
 from tests.needs import need
+from tests.patience import SECONDS_MAX
 from tests.site.markup import Page
 from tests.storage.rows import add_auction, add_author
 
@@ -55,7 +56,7 @@ def shell(command: str, token: str = "") -> Any:
         env={"PATH": os.environ["PATH"], "TOKEN": token},
         capture_output=True,
         check=True,
-        timeout=20,
+        timeout=SECONDS_MAX,
     )
     return json.loads(shown.stdout)
 

@@ -14,7 +14,7 @@ from tests.fixtures_house import House
 def messages(house: House, path: str, ends: str, act: Any, **headers: str) -> list[str]:
     """Follow a page's stream, `act` once it is there, and return its messages up to the one that holds `ends`."""
     found: list[str] = []
-    with httpx.stream("GET", house.base + path, timeout=30, headers=headers) as stream:
+    with httpx.stream("GET", house.base + path, headers=headers) as stream:
         assert "text/event-stream" == stream.headers["content-type"]
         text = ""
         for chunk in stream.iter_text():

@@ -16,6 +16,7 @@ from saleroom.bidding.web.qr_codes import MASK, Drawer
 from saleroom.kernel.errors import Busy
 from tests.fixtures_database import FakeClock
 from tests.fixtures_house import House, ServeHouse
+from tests.patience import SECONDS_MAX, settled
 from tests.site.markup import Page
 
 HOSTILE = """</title><script>alert(1)</script><img src=x onerror="alert(1)">'"{{ 7*7 }}&amp;"""
@@ -194,7 +195,7 @@ async def test_a_code_is_drawn_once_and_not_in_the_loop(monkeypatch: pytest.Monk
 
     def draw(address: str) -> bytes:
         drawn.append((address, threading.current_thread().name))
-        over.wait(10)
+        over.wait(SECONDS_MAX)
         return address.encode()
 
     monkeypatch.setattr(qr_codes, "draw", draw)
@@ -202,7 +203,7 @@ async def test_a_code_is_drawn_once_and_not_in_the_loop(monkeypatch: pytest.Monk
     made = Drawer()
     same = [asyncio.create_task(made.code("a")) for _ in range(100)]
     others = [asyncio.create_task(made.code(str(number))) for number in range(qr_codes.WAITING_MAX + 8)]
-    await asyncio.sleep(0.05)
+    await settled()
     same[0].cancel()
     over.set()
     assert [b"a"] * 99 == await asyncio.gather(*same[1:])

@@ -6,7 +6,6 @@ import os
 import signal
 import sqlite3
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,12 @@ from typing import Any
 import pytest
 
 from saleroom.tools.load.violations import Kind
-from tests.process import PROGRAM, ServeProcess, environment, saleroom
+from tests.patience import SECONDS_MAX
+from tests.process import PROGRAM, ServeProcess, environment, saleroom, wait_until
+from tests.terminal import answer, shown
 from tests.tools.load.proxy import BROKEN, BUSY, DROPPED, Lie, LyingHouse
 
 KEY = "a-key-for-load-tests"
-SECONDS_MAX = 60
 SHORT = ("--seconds", "1", "--bidders", "6", "--lots", "3")
 
 
@@ -147,7 +147,7 @@ def test_lies_are_named_and_losses_forgiven(serve: Callable[..., ServeProcess], 
         (break_down, None),
     ]
     proxies = [LyingHouse(house.url, lie) for lie, _ in lies]
-    processes = [start_load(tmp_path, proxy.url, *SHORT, "--rate", "25") for proxy in proxies]
+    processes = [start_load(tmp_path, proxy.url, *SHORT, "--seconds", "6", "--rate", "25") for proxy in proxies]
     for (lie, kind), proxy, process in zip(lies, proxies, processes, strict=True):
         out, err = process.communicate(timeout=SECONDS_MAX)
         proxy.stop()
@@ -171,11 +171,8 @@ def test_a_stopped_run_cleans_up(serve: Callable[..., ServeProcess], tmp_path: P
     file = tmp_path / "house.db"
     house = serve(database=f"sqlite:///{file}")
     process = start_load(tmp_path, house.url, "--bidders", "2", "--lots", "40", "--rate", "5", "--seconds", "60")
-    deadline = time.monotonic() + SECONDS_MAX
     with contextlib.closing(sqlite3.connect(file, timeout=SECONDS_MAX)) as rows:
-        while not rows.execute("SELECT count(*) FROM bids").fetchone()[0]:
-            assert time.monotonic() < deadline, "there are no bids"
-            time.sleep(0.05)
+        wait_until(lambda: bool(rows.execute("SELECT count(*) FROM bids").fetchone()[0]))
         process.send_signal(stop)
         _, err = process.communicate(timeout=SECONDS_MAX)
         assert 1 == process.returncode
@@ -258,18 +255,8 @@ def test_a_terminal_has_live_figures_and_a_prompt_for_the_key(
         stderr=theirs,
     )
     os.close(theirs)
-    shown = _until(ours, "Load key:")
-    time.sleep(0.3)  # the prompt is answered only when the echo is off
-    os.write(ours, f"{KEY}\n".encode())
-    shown += _until(ours, "No violation found.")
+    output = answer(ours, "Load key:", KEY) + shown(ours, "No violation found")
     assert 0 == process.wait(SECONDS_MAX)
     os.close(ours)
-    assert KEY not in shown
-    assert shown.count("accepted/s") > 5 and "in flight" in shown
-
-
-def _until(terminal: int, text: str) -> str:
-    read = ""
-    while text not in read:
-        read += os.read(terminal, 4096).decode(errors="replace")
-    return read
+    assert KEY not in output
+    assert output.count("accepted/s") > 5 and "in flight" in output

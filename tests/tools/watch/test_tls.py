@@ -12,8 +12,8 @@ import pytest
 from tests.fixtures_process import Start, Visit
 from tests.mqtt.equipment import Mosquitto
 from tests.needs import need
+from tests.patience import SECONDS_MAX
 from tests.process import PROGRAM, environment
-from tests.tools.watch.watching import SECONDS_MAX
 
 
 @pytest.fixture

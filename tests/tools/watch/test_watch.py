@@ -7,7 +7,6 @@ import re
 import signal
 import sqlite3
 import subprocess
-import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -17,8 +16,10 @@ import pytest
 from tests.fixtures_process import Start, Visit
 from tests.line import Line
 from tests.mqtt.equipment import Mosquitto, free_port
+from tests.patience import SECONDS_MAX
 from tests.process import PROGRAM, ServeProcess, environment, saleroom, wait_until
-from tests.tools.watch.watching import SECONDS_MAX, Floor, Watcher
+from tests.terminal import shown
+from tests.tools.watch.watching import Floor, Watcher
 
 
 def test_the_lines_are_the_log(
@@ -188,30 +189,16 @@ def test_the_terminal_shows_the_lots(start: Start, visit: Visit, tmp_path: Path)
         stderr=end,
     )
     os.close(end)
-    seen = _read_until(terminal, "live from")
+    seen = shown(terminal, "live from")
     floor.bid(gid, 1)
-    seen += _read_until(terminal, "ben bids|cyd bids")
-    seen += _read_until(terminal, r"101\.000 +(ben|cyd) +102\.000 +1 ")
+    seen += shown(terminal, "ben bids|cyd bids")
+    seen += shown(terminal, r"101\.000 +(ben|cyd) +102\.000 +1 ")
     process.send_signal(signal.SIGINT)
-    seen += _read_until(terminal, None)
+    seen += shown(terminal)
     assert 0 == process.wait(SECONDS_MAX)
     assert "Bracket clock" in seen and "Traceback" not in seen
     assert seen.rindex("\x1b[?25h") > seen.rindex("\x1b[?25l"), "the cursor is shown again"
     os.close(terminal)
-
-
-def _read_until(terminal: int, pattern: str | None) -> str:
-    """Return a terminal's output until it matches `pattern`, or all of it if `pattern` is None."""
-    text = ""
-    deadline = time.monotonic() + SECONDS_MAX
-    while pattern is None or not re.search(pattern, re.sub(r"\x1b\[[0-9;]*m", "", text)):
-        assert time.monotonic() < deadline, f"{pattern} was not shown: {text!r}"
-        try:
-            text += os.read(terminal, 65536).decode(errors="replace")
-        except OSError:  # Linux reports the closed other end as an error
-            assert pattern is None, text
-            break
-    return text
 
 
 def test_a_failure_is_one_line(start: Start, watch: Callable[..., Watcher]) -> None:
@@ -287,7 +274,7 @@ def test_a_closed_pipe_is_no_error(start: Start, visit: Visit, tmp_path: Path) -
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=SECONDS_MAX,
         check=False,
     )
     first, code = done.stdout.splitlines()

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.forking import Program
+from tests.patience import SECONDS_MAX
 from tests.process import PROGRAM, Client, environment
 
-SECONDS_MAX = 90.0
 _numbers = count()
 
 

@@ -1,0 +1,27 @@
+"""A terminal for a command: what it shows, and answers to its prompts."""
+
+import os
+import re
+import termios
+
+from tests.process import wait_until
+
+
+def shown(terminal: int, pattern: str | None = None) -> str:
+    """Return a terminal's output until it matches `pattern`, colours aside; without a pattern, until the command closes it."""
+    text = ""
+    while pattern is None or not re.search(pattern, re.sub(r"\x1b\[[0-9;]*m", "", text)):
+        try:
+            text += os.read(terminal, 65536).decode(errors="replace")
+        except OSError:  # Linux reports the closed other end as an error
+            assert pattern is None, text
+            break
+    return text
+
+
+def answer(terminal: int, prompt: str, secret: str) -> str:
+    """Enter a secret after `prompt`, once the terminal shows no input; return its output so far."""
+    text = shown(terminal, prompt)
+    wait_until(lambda: not termios.tcgetattr(terminal)[3] & termios.ECHO)
+    os.write(terminal, f"{secret}\n".encode())
+    return text
