@@ -33,8 +33,7 @@ def backup(settings: Settings, file: Path, *, force: bool, say: Say) -> None:
     A copy with broken ledgers is kept although Refusal is raised, because the database is no better.
     """
     database = _own_file(settings, _dump, file)
-    if not database.exists():
-        raise Refusal(f"there is no database {database}")
+    refuse_missing(settings)
     _refuse_same(database, file)
     refuse_place(file, force=force)
     with _faults(file), Progress() as progress, beside(file) as part:
@@ -110,6 +109,13 @@ def sqlite_file(settings: Settings) -> Path | None:
     """Return the file of a SQLite database, None for PostgreSQL. Raises Refusal for an unusable URL."""
     url = _url(settings)
     return Path(url.database or "") if url.get_backend_name() == "sqlite" else None
+
+
+def refuse_missing(settings: Settings) -> None:
+    """Raise Refusal if the database is a file of SQLite that does not exist."""
+    database = sqlite_file(settings)
+    if database is not None and not database.exists():
+        raise Refusal(f"there is no database {database}")
 
 
 def _own_file(settings: Settings, command: Callable[[URL, Path], str], file: Path) -> Path:

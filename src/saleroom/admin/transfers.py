@@ -10,7 +10,7 @@ from typing import BinaryIO, TypeVar
 from alembic.util import CommandError
 
 from saleroom.admin import ledger_check
-from saleroom.admin.backups import Say, refuse_faults, refuse_place, sqlite_file, summary_line
+from saleroom.admin.backups import Say, refuse_faults, refuse_missing, refuse_place, summary_line
 from saleroom.areas import TABLES
 from saleroom.kernel.errors import Refusal
 from saleroom.opening import run
@@ -28,9 +28,7 @@ StopCheck = Callable[[], None]
 
 def export(settings: Settings, file: Path | BinaryIO, *, force: bool, say: Say) -> None:
     """Write the whole house to a new `file` or a stream, and say what it contains. Raises Refusal, OSError."""
-    database = sqlite_file(settings)
-    if database is not None and not database.exists():
-        raise Refusal(f"there is no database {database}")
+    refuse_missing(settings)
     if isinstance(file, Path):
         refuse_place(file, force=force)
         with beside(file) as part:
@@ -57,16 +55,19 @@ def import_(settings: Settings, file: Path | BinaryIO, *, say: Say) -> None:
     _say_both(before, after, "the file", "the database", say)
 
 
+def freeze_newest(tx: Transaction) -> None:
+    """Let `tx` see no later writes of others. Raises Refusal if the tables are not at the newest revision."""
+    transfer.freeze(tx)
+    reached, newest = current_revision(tx), newest_revision()
+    if reached != newest:
+        raise Refusal(f"the tables are at revision {reached}, not at {newest}: bring them there by saleroom migrate")
+
+
 def _export(settings: Settings, target: BinaryIO) -> tuple[Heads, Heads]:
     """Write the house to `target`; return the ledger heads of the database, and of what was written."""
 
     def write(tx: Transaction, progress: Progress, stop_check: StopCheck) -> tuple[Heads, Heads]:
-        transfer.freeze(tx)
-        reached, newest = current_revision(tx), newest_revision()
-        if reached != newest:
-            raise Refusal(
-                f"the tables are at revision {reached}, not at {newest}: bring them there by saleroom migrate"
-            )
+        freeze_newest(tx)
         before = transfer.heads(tx, TABLES)
         refuse_faults(
             ledger_check.check(tx, progress.report).faults,

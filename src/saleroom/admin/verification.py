@@ -7,14 +7,12 @@ from collections.abc import Callable
 
 import msgspec
 
-from saleroom.admin.backups import sqlite_file, summary_line
+from saleroom.admin.backups import refuse_missing, summary_line
 from saleroom.admin.ledger_check import CheckResult, check
-from saleroom.kernel.errors import Refusal
+from saleroom.admin.transfers import freeze_newest
 from saleroom.opening import run
 from saleroom.settings import Settings
-from saleroom.storage import transfer
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.migrations import current_revision, newest_revision
 from saleroom.tools.progress import Progress
 
 FAULTS_CODE = 1
@@ -22,9 +20,7 @@ FAULTS_CODE = 1
 
 def verify(settings: Settings, *, json: bool, say: Callable[[str], None]) -> int:
     """Say what the database contains and every fault in it; return the exit code. Raises Refusal."""
-    file = sqlite_file(settings)
-    if file is not None and not file.exists():
-        raise Refusal(f"there is no database {file}")
+    refuse_missing(settings)
     result = run(settings, _check)
     if json:
         say(msgspec.json.encode({"ok": not result.faults, **msgspec.structs.asdict(result)}).decode())
@@ -46,12 +42,7 @@ async def _check(database: Database) -> CheckResult:
                 raise InterruptedError("stopped")
             progress.report(what, done, total)
 
-        transfer.freeze(tx)
-        reached, newest = current_revision(tx), newest_revision()
-        if reached != newest:
-            raise Refusal(
-                f"the tables are at revision {reached}, not at {newest}: bring them there by saleroom migrate"
-            )
+        freeze_newest(tx)
         return check(tx, report)
 
     try:

@@ -13,7 +13,6 @@ from rich.text import Text
 from saleroom.kernel import terminal
 from saleroom.tools.load.figures import histogram, summary
 from saleroom.tools.load.run import LoadResult
-from saleroom.tools.load.violations import SENTENCES
 
 BAR_WIDTH = 40
 CLIENT_LIMIT = 0.85
@@ -71,7 +70,7 @@ def show(result: LoadResult, console: Console) -> None:
         return
     console.print(Text(f"{total} violations found:", style="bold red"))
     for kind, finding in verdict.violations.by_kind().items():
-        console.print(Text(f"{finding.count} x {kind}: {SENTENCES[kind]}", style="red"), soft_wrap=True)
+        console.print(Text(f"{finding.count} x {kind}: {kind.sentence}", style="red"), soft_wrap=True)
         for example in finding.examples:
             console.print(Text(f"    {terminal.plain(example)}"), soft_wrap=True)
 
