@@ -1,0 +1,63 @@
+"""The list of a user's sessions: each one shown, one ended, all ended."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from tests.bidding.web.seller import Come
+from tests.fixtures_house import House
+
+
+@pytest.fixture
+def house(sqlite_house: House) -> House:
+    """A house on SQLite: differences between the databases are tested below the pages."""
+    return sqlite_house
+
+
+def test_sessions_are_listed_and_ended(come: Come, house: House) -> None:
+    """The page lists each session with its time and marks this one; a session that is ended is dead at once."""
+    user = house.newcomer()
+    other = house.log_in(user.name)
+    visitor = come(user)
+    page = visitor.page("/mine/sessions")
+    assert 1 == len(page.all("input", name="id"))
+    assert ["this one"] == [e.text for e in page.all("span", class_="tag")]
+    answer = visitor.send(page, "/mine/sessions/end")
+    assert (303, "/mine/sessions") == (answer.status_code, answer.headers["location"])
+    assert 401 == other.get("/me").status_code
+    assert 200 == user.get("/me").status_code
+    assert [] == visitor.page("/mine/sessions").all("input", name="id")
+
+
+def test_nobody_ends_the_session_of_another(come: Come, house: House) -> None:
+    """The number of another user's session changes nothing; a malformed number is refused."""
+    mine, other = house.newcomer(), house.newcomer()
+    other_again = house.log_in(other.name)
+    number = come(other).page("/mine/sessions").one("input", name="id")["value"]
+    house.log_in(mine.name)
+    visitor = come(mine)
+    page = visitor.page("/mine/sessions")
+    assert 303 == visitor.send(page, "/mine/sessions/end", id=number).status_code
+    assert 200 == other_again.get("/me").status_code
+    for wrong in ("", "x", "-1", "1e3", "\u0663", "9" * 30):
+        assert 400 == visitor.send(page, "/mine/sessions/end", id=wrong).status_code
+
+
+def test_log_out_everywhere(come: Come, house: House) -> None:
+    """All tokens are dead at once, the cookie is removed, and the user is at home, logged out."""
+    user = house.newcomer()
+    other, here = house.log_in(user.name), house.log_in(user.name)
+    visitor = come(here)
+    answer = visitor.send(visitor.page("/mine/sessions"), "/mine/sessions/end-all")
+    assert (303, "/") == (answer.status_code, answer.headers["location"])
+    assert any(one.startswith('saleroom_session=""') and "Max-Age=0" in one for one in cookies_of(answer))
+    for client in (user, other, here):
+        assert 401 == client.get("/me").status_code
+    again = visitor.http.post("/mine/sessions/end-all", headers={"X-Requested-With": "tests"})
+    assert "/login?next=/mine/sessions" == again.headers["location"]
+
+
+def cookies_of(answer: httpx.Response) -> list[str]:
+    """Return the cookies that an answer sets."""
+    return answer.headers.get_list("set-cookie")
