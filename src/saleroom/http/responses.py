@@ -32,13 +32,6 @@ class Readiness(Struct, frozen=True):
     owed: int
 
 
-class ErrorView(Struct, frozen=True):
-    """An error: a sentence, or for `validation` each field's faults; beside it a stable code, and facts to act on."""
-
-    message: str | dict[str, list[FaultView]]
-    code: str
-
-
 class FaultView(Struct, frozen=True):
     """One thing wrong with one field."""
 
