@@ -9,13 +9,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Scope
 
-from saleroom.http.problems import NotFound, status_of
-from saleroom.http.requests import SAFE_METHODS, bearer_token, header
-from saleroom.kernel.errors import Refusal
+from saleroom.http.problems import ForgeryRefusal, NotFound, status_of
+from saleroom.http.requests import SAFE_METHODS, bearer_token, header, session_token
+from saleroom.kernel.errors import Refusal, Unauthenticated
 from saleroom.site import house_profile
 from saleroom.site.assets import PREFIX
 from saleroom.site.language import COOKIE, COOKIE_SECONDS, N_
-from saleroom.site.site import Address, Site, go_to, local
+from saleroom.site.rendering import here_of
+from saleroom.site.site import Address, Site, go_to, is_fragment, local
 
 _PATHS = frozenset({"/docs"})
 _HEADINGS = {"imprint": N_("Imprint"), "privacy": N_("Privacy"), "rules": N_("Terms of sale")}
@@ -76,26 +77,34 @@ class Pages:
         return any(area.shows_again(path) for area in self._site.areas)
 
     def answer(self, scope: Scope, refused: Refusal) -> Response | None:
-        """Return an error as a page, or None if the address is not a page's and no reader has mistyped it."""
+        """Return an error as a page, or None if the address is not a page's and no reader has mistyped it.
+
+        A part of a page (htmx) gets a sentence instead, which is shown in it. Without a session, the sender of a form that is
+        refused is no longer logged in.
+        """
         path = scope["path"]
         is_form = path in self._form_paths and scope["method"] in ("GET", "HEAD")
         is_page = is_form or path in self._paths or path.startswith(self._below)
         if not (is_page or (isinstance(refused, NotFound) and self._is_mistyped(scope))):
             return None
         request = Request(scope)
-        heading, advice = self._site.words.problem(self._site.language(request), refused)
+        part, forged = is_fragment(request), isinstance(refused, ForgeryRefusal)
+        login = isinstance(refused, Unauthenticated) or (forged and session_token(request) is None)
+        told = Unauthenticated() if part and login else refused
+        heading, advice = self._site.words.problem(self._site.language(request), told)
         meant = path.rstrip("/").lower()
         context = {
             "heading": heading,
             "advice": advice,
             "status": status_of(refused),
+            "login": self._site.login_address(here_of(request)) if login else None,
+            "again": forged,
             "meant": meant if meant != path and meant in self._paths | self._form_paths else None,
         }
         # Without a page, the same address answers in JSON to other readers.
         vary = {} if is_page else {"Vary": "Accept, X-Requested-With, Cookie, Accept-Language, Accept-Encoding"}
-        return self._site.page(
-            request, "problem.html", None, context, refused=refused, viewer_known=False, headers=vary
-        )
+        template = "parts/problem.html" if part else "problem.html"
+        return self._site.page(request, template, None, context, refused=refused, viewer_known=False, headers=vary)
 
     def _is_mistyped(self, scope: Scope) -> bool:
         """Whether a browser asks for an unknown address to show it, and the API has no such address either."""

@@ -24,7 +24,7 @@ from saleroom.site.language import Language
 
 QUALITY = 4
 """The level of compression of a page, in both codings: a millisecond for a tenth of the size."""
-_REFERER = re.compile(r"https?://[^/?#]+(/[^#]*)")
+_REFERER = re.compile(r"https?://[^/?#]+(/(?![/\\])[^#]*)")
 
 
 class Renderer:
@@ -54,7 +54,7 @@ class Renderer:
         """Return `template` as an answer."""
         values = {
             "path": request.scope["path"],
-            "here": _here(request),
+            "here": here_of(request),
             # Called by forms only, so that a page without one sets no cookie.
             "forgery_token": lambda: forgery_token(request),
             **context,
@@ -86,9 +86,9 @@ def _compressed(html: bytes, accepted: str) -> tuple[bytes, dict[str, str]]:
     return packed, {"Content-Encoding": coding}
 
 
-def _here(request: Request) -> str:
-    """Return the address that shows this page again; after a form, the page that the browser was on."""
-    if request.method not in ("GET", "HEAD"):
+def here_of(request: Request) -> str:
+    """Return the address that shows this page again; after a form, and for a part, the page that the browser was on."""
+    if request.method not in ("GET", "HEAD") or header(request.scope, b"hx-request") is not None:
         came_from = _REFERER.fullmatch(header(request.scope, b"referer") or "")
         return "/" if came_from is None else came_from[1]
     path, query = quote(request.scope["path"]), request.scope["query_string"].decode("latin-1")

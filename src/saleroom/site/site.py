@@ -182,10 +182,15 @@ class Site:
         """Return the address of the form to log in, which leads to the address `then`."""
         return f"{self._login}?next={quote(then)}"
 
-    def to_log_in(self, request: Request) -> Response:
-        """Send a reader who must be logged in to the form, which leads back to this page."""
+    def to_log_in(self, request: Request, back: str | None = None) -> Response:
+        """Send a reader who must be logged in to the form, which leads to the address `back`, otherwise to this page.
+
+        Raises Unauthenticated if only a part of a page is wanted: that part says so and keeps what it has (`Pages.answer`).
+        """
+        if is_fragment(request):
+            raise Unauthenticated
         query = request.url.query if request.method in ("GET", "HEAD") else ""
-        return go_to(self.login_address(request.url.path + (f"?{query}" if query else "")))
+        return go_to(self.login_address(back or request.url.path + (f"?{query}" if query else "")))
 
 
 class Address:

@@ -79,8 +79,8 @@ def test_a_limit_is_not_for_another_lot(buyer: Visitor, seller: User, come: Come
 def test_somebody_elses_bid_is_no_change(buyer: Visitor, seller: User, house: House) -> None:
     """On a busy lot a confirmed limit is accepted, even if others have bid since the confirmation was shown."""
     gid = seller.auction(startingPrice="10")
-    asked = confirmation(buyer, gid, "bid", maximum="1000", amount="")
-    house.user("hedy").bid(gid, maximum="500")
+    asked = confirmation(buyer, gid, "bid", maximum="90", amount="")
+    house.user("hedy").bid(gid, maximum="50")
     assert 303 == buyer.send(asked, f"/lots/{gid}/bid").status_code
     assert "grace" == seller.json("GET", f"/auctions/{gid}")["currentBidder"]
 

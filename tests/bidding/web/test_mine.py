@@ -212,7 +212,7 @@ def star(page: Page) -> dict[str, str]:
 
 
 def test_the_star_by_itself(come: Come, house: House) -> None:
-    """For htmx the star comes back alone, switched; a user without a login is sent to the form, and back to the lot."""
+    """For htmx the star comes back alone, switched, or a sentence to log in; without htmx the form leads back to the lot."""
     gid = house.user("ada").auction()
     visitor = come(house, house.newcomer())
     page = visitor.page(f"/lots/{gid}")
@@ -221,7 +221,11 @@ def test_the_star_by_itself(come: Come, house: House) -> None:
     assert ("true", f"/lots/{gid}/unwatch") == (star(turned)["aria-pressed"], turned.one("form")["action"])
     assert f"/lots/{gid}" == turned.one("input", name="next")["value"]
     visitor.http.cookies.delete("saleroom_session")
-    assert f"/login?next=/lots/{gid}" == visitor.send(page, f"/lots/{gid}/watch").headers["hx-redirect"]
+    visitor.http.headers["Referer"] = f"{house.base}/lots/{gid}"
+    refused = Page(visitor.send(page, f"/lots/{gid}/watch"))
+    assert 401 == refused.status
+    assert f"/login?next=/lots/{gid}" == refused.one("a")["href"]
+    assert "no longer logged in" in refused.one("div", role="alert").text
     del visitor.http.headers["HX-Request"]
     assert f"/login?next=/lots/{gid}" == visitor.send(page, f"/lots/{gid}/watch").headers["location"]
 

@@ -19,12 +19,18 @@ def once(tx: Transaction, account: Account, key: IdempotencyKey | None, act: Cal
     """
     if key is None:
         return act()
-    accepted = idempotency.find(tx, [(account.id, key.key)]).get((account.id, key.key))
-    if accepted is not None:
-        return first_answer(accepted, key)
+    answer = recall(tx, account, key)
+    if answer is not None:
+        return answer
     answer = act()
     idempotency.add(tx, [AcceptedRequest(account.id, key.key, key.request, answer)], tx.now())
     return answer
+
+
+def recall(tx: Transaction, account: Account, key: IdempotencyKey) -> bytes | None:
+    """Return the first answer to an accepted request of `account` with this key, or None. Raises IdempotencyMismatch."""
+    accepted = idempotency.find(tx, [(account.id, key.key)]).get((account.id, key.key))
+    return None if accepted is None else first_answer(accepted, key)
 
 
 def first_answer(accepted: AcceptedRequest, key: IdempotencyKey) -> bytes:

@@ -59,6 +59,13 @@ def fixed(step: Decimal) -> Ladder:
     return Ladder((Tier(ZERO, step),))
 
 
+def read_ladder(shown: str | Sequence[TierView]) -> Ladder:
+    """Return the ladder that JSON has as `shown`."""
+    if isinstance(shown, str):
+        return fixed(Decimal(shown))
+    return Ladder(tuple(Tier(Decimal(tier.start), Decimal(tier.step)) for tier in shown))
+
+
 def ladder_faults(tiers: Sequence[Tier]) -> list[Fault]:
     """Return the faults of `tiers`: a ladder starts at 0 and rises, and each step is above 0."""
     faults = []

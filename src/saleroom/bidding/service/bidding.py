@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from saleroom.accounts.service.accounts import authenticate, token_digest
-from saleroom.accounts.service.idempotency import first_answer, once
+from saleroom.accounts.service.idempotency import first_answer, once, recall
 from saleroom.accounts.storage import accounts, idempotency
 from saleroom.accounts.storage.idempotency import AcceptedRequest
 from saleroom.bidding.domain import bidding
@@ -122,6 +122,14 @@ def buy_now(
         return _answer(tx, key or SigningKey(), party, received, made)
 
     return once(tx, buyer, asked, buy)
+
+
+def accepted(tx: Transaction, token: str, asked: IdempotencyKey) -> bytes | None:
+    """Return the answer to the caller's bid with this key, None if none was accepted.
+
+    Raises Unauthenticated or IdempotencyMismatch.
+    """
+    return recall(tx, authenticate(tx, token), asked)
 
 
 def _received(request: BidRequest, now: datetime) -> BidRequest:

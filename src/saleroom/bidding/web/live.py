@@ -60,7 +60,7 @@ class LivePages:
             changed = bool(kinds & {"auction.amended", "photos.arranged"})
             # The bid box brings the new description and photos with it.
             box = changed or bool(kinds & {"auction.opened", "auction.closed", "auction.cancelled"})
-            flags = {"role": role, "extended": extended, "box": box, "changed": changed}
+            flags = {"role": role, "known": viewer is not None, "extended": extended, "box": box, "changed": changed}
             key = (gid, board.auction.head, *flags.values())
             context = {"a": board.auction, "bids": board.bids, **flags}
             return self._fragments.render(language, "parts/lot_live.html", key, context)

@@ -2,49 +2,42 @@
 
 from __future__ import annotations
 
-import re
-import secrets
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 
 import msgspec
-from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from saleroom.bidding.domain.bidding import BidRequest
-from saleroom.bidding.domain.errors import AuctionChanged, BuyNowUnavailable, TermsChanged, UnknownAuction
+from saleroom.bidding.domain.errors import AuctionChanged, BidTooLow, BuyNowUnavailable, TermsChanged, UnknownAuction
 from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.domain.views import AuctionView, BidAnswer
 from saleroom.bidding.service import bidding, lot, reading
 from saleroom.bidding.service.bidding import BidCommand
 from saleroom.bidding.service.lot import LotDetails
 from saleroom.bidding.services import BiddingServices
-from saleroom.bidding.web import words
+from saleroom.bidding.web import bid_form, words
+from saleroom.bidding.web.bid_form import Proposal
 from saleroom.http.endpoints import digest
 from saleroom.http.forgery import forgery_token
 from saleroom.http.problems import headers_of, status_of
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
+from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
 from saleroom.kernel.identifiers import GID, IdempotencyKey
 from saleroom.kernel.instants import instant
-from saleroom.kernel.money import ZERO, parse_money
-from saleroom.site.language import N_, Language
+from saleroom.site.language import N_
 from saleroom.site.site import Site, Viewer, fields, go_to, is_fragment
 from saleroom.storage.database import Transaction
 
 BIDS_SHOWN = 20
 BIDS_PER_PAGE = 50
-KEY_BYTES = 16
-_NUMBER = re.compile(r"[0-9]{1,9}")
-_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
+ANSWER = "parts/lot_answer.html"
 _READ_AGAIN = N_("This lot was changed after you saw it. Read what is new before you go on.")
 _NOT_BID = N_("This lot was changed after you saw it. No bid was placed.")
 _NOT_BOUGHT = N_("This lot was changed after you saw it. Nothing was bought.")
-_BELOW_LEAST = N_("Bid %(amount)s or more.")
-_BELOW_BID = N_("The limit must be at least as high as the bid.")
-_BELOW_LIMIT = N_("You have a limit of %(amount)s already. A new one must be higher.")
+_OVERTAKEN = N_("Overtaken: bid %(amount)s or more.")
 
 
 class Role(StrEnum):
@@ -54,15 +47,6 @@ class Role(StrEnum):
     LEADING = "leading"
     OUTBID = "outbid"
     SELLER = "seller"
-
-
-class Proposal(Struct, frozen=True):
-    """A bid for its bidder to confirm, exactly as it will be placed; with its `key` it counts once."""
-
-    amount: Decimal | None
-    maximum: Decimal | None
-    buy: bool
-    key: str
 
 
 class LotPages:
@@ -96,54 +80,97 @@ class LotPages:
         return await self._step(request, buy=True)
 
     async def _step(self, request: Request, *, buy: bool) -> Response:
-        token = session_token(request)
-        if token is None or await self._site.viewer(request) is None:
-            return self._site.to_log_in(request)
+        gid, token = lot_gid(request), session_token(request)
+        viewer, found = await self._site.read(request, _lot, gid, BIDS_SHOWN, None)
+        if token is None or viewer is None:
+            return self._site.to_log_in(request, f"/lots/{gid}")
         sent = await fields(request)
-        if "confirmed" not in sent:
-            return await self._check(request, sent, buy=buy)
-        proposal: Proposal | None = None
+        if "confirmed" in sent:
+            return await self._confirm(request, token, found, sent, buy=buy)
+        return await self._check(request, found, sent, buy=buy)
+
+    async def _confirm(
+        self, request: Request, token: str, found: LotDetails, sent: dict[str, str], *, buy: bool
+    ) -> Response:
         try:
-            proposal, seen = _confirmed(sent, buy=buy)
-            return await self._answered(request, await self._place(request, token, proposal, seen))
+            proposal, seen = bid_form.confirmed(sent, buy=buy)
+        except Invalid as refused:
+            return await self._refused(request, refused)
+        try:
+            return await self._go_on(request, token, found, sent, (proposal, seen))
         except AuctionChanged as changed:
-            assert proposal is not None, "only a confirmed bid is refused like this"
             said = self._site.language(request).gettext(_NOT_BOUGHT if buy else _NOT_BID)
-            return await self._again(request, proposal, Precondition(version=changed.seen), said)
+            return await self._again(request, proposal.asked_again(), Precondition(version=changed.seen), said)
+        except BidTooLow as refused:
+            least = refused.facts["minimum_bid"]
+            if not isinstance(least, Decimal):
+                return await self._refused(request, refused)
+            return await self._overtaken(request, proposal, seen, least)
         except Refusal as refused:
             return await self._refused(request, refused)
 
-    async def _check(self, request: Request, sent: dict[str, str], *, buy: bool) -> Response:
+    async def _go_on(
+        self,
+        request: Request,
+        token: str,
+        found: LotDetails,
+        sent: dict[str, str],
+        confirmed: tuple[Proposal, Precondition],
+    ) -> Response:
+        """Place a confirmed bid, or ask for its answer, or look at it again. Raises Refusal."""
+        proposal, seen = confirmed
+        if "asked" in sent:
+            return await self._ask(request, token, proposal, seen)
+        if "stale" in sent:
+            return await self._look_again(request, found, proposal, seen)
+        fault = bid_form.slip_fault(self._site.language(request), found.auction, proposal, sent)
+        if fault is not None:
+            return await self._page(request, proposal=proposal, sent=sent, faults={"again": fault}, status=400)
+        return await self._answered(request, await self._place(request, token, proposal, seen))
+
+    async def _check(self, request: Request, found: LotDetails, sent: dict[str, str], *, buy: bool) -> Response:
         """Show the meaning of the bid, and the changes since its bidder saw the lot."""
-        since = _version(sent)
+        since = bid_form.version(sent)
         if buy:
-            return await self._page(request, proposal=Proposal(None, None, buy=True, key=_new_key()), since=since)
-        _, found = await self._site.read(request, _lot, lot_gid(request), BIDS_SHOWN, None)
-        proposal, faults = _read(self._site.language(request), found, sent)
+            return await self._page(request, proposal=bid_form.purchase(), since=since)
+        proposal, faults = bid_form.read(self._site.language(request), found, sent)
         if faults:
             return await self._page(request, sent=sent, faults=faults, since=since, status=400)
         return await self._page(request, proposal=proposal, since=since)
 
+    async def _look_again(
+        self, request: Request, found: LotDetails, proposal: Proposal, seen: Precondition
+    ) -> Response:
+        """Show the meaning of a bid that waits for its confirmation while others bid. Nothing is done."""
+        least = bid_form.least_bid(found)
+        low = least is not None and (proposal.limit < least or (proposal.amount or least) < least)
+        if proposal.buy or least is None or found.standing == "leading" or not low:
+            return await self._page(request, proposal=proposal, since=seen.version, part=ANSWER)
+        return await self._overtaken(request, proposal, seen, least)
+
+    async def _overtaken(self, request: Request, proposal: Proposal, seen: Precondition, least: Decimal) -> Response:
+        """Ask to confirm the next possible bid instead, which is at `least`; nothing was done."""
+        language = self._site.language(request)
+        said = language.gettext(_OVERTAKEN, amount=language.money(least))
+        return await self._again(request, proposal.raised(least), seen, said)
+
     async def _again(self, request: Request, proposal: Proposal, seen: Precondition, message: str) -> Response:
-        """Ask to confirm the same again, with the reason in `message`; nothing was done."""
-        proposal = msgspec.structs.replace(proposal, key=_new_key())
-        part = "parts/lot_answer.html"
-        return await self._page(request, proposal=proposal, since=seen.version, message=message, part=part, status=409)
+        """Ask to confirm this bid, with the reason in `message`; nothing was done."""
+        return await self._page(
+            request, proposal=proposal, since=seen.version, message=message, part=ANSWER, status=409
+        )
+
+    async def _ask(self, request: Request, token: str, proposal: Proposal, seen: Precondition) -> Response:
+        """Answer whether a confirmed bid has arrived, after its answer was lost: as it was answered, otherwise with 204."""
+        once = _once(lot_gid(request), proposal, seen)
+        body = await self._services.database.read(bidding.accepted, token, once)
+        return Response(status_code=204) if body is None else await self._answered(request, body)
 
     async def _place(self, request: Request, token: str, proposal: Proposal, seen: Precondition) -> bytes:
         """Place the confirmed bid, if the lot is still as its bidder saw it. Raises Refusal."""
         gid, services = lot_gid(request), self._services
         bid = BidRequest(proposal.amount, proposal.maximum, received_at=services.database.clock_now(), seen=seen)
-        said = {
-            "amount": proposal.amount,
-            "maximum": proposal.maximum,
-            "price": seen.price,
-            "seen_version": seen.version,
-        }
-        said = {name: value for name, value in said.items() if value is not None}
-        once = IdempotencyKey(
-            proposal.key, digest("POST", f"/auctions/{{gid}}/{'buy' if proposal.buy else 'bids'}", gid, said)
-        )
+        once = _once(gid, proposal, seen)
         if proposal.buy:
             return await services.tokens.write(bidding.buy_now, token, gid, once, bid)
         return await services.desk.place(BidCommand(token, gid, bid, once))
@@ -152,20 +179,21 @@ class LotPages:
         if not is_fragment(request):
             return go_to(f"/lots/{lot_gid(request)}#lot-box")
         answer = msgspec.json.decode(body, type=BidAnswer)
-        return await self._page(request, answer=answer, part="parts/lot_answer.html")
+        return await self._page(request, answer=answer, part=ANSWER)
 
     async def _refused(self, request: Request, refused: Refusal) -> Response:
         """Show the bid box again, with the reason. Raises a refusal that is not about the bid."""
         if isinstance(refused, Unauthenticated):
-            return self._site.to_log_in(request)
-        if isinstance(refused, UnknownAuction):
+            return self._site.to_log_in(request, f"/lots/{lot_gid(request)}")
+        if isinstance(refused, UnknownAuction) or (is_fragment(request) and status_of(refused) >= 429):
+            # A part of a page says so in its place, and keeps the bid with its key.
             raise refused
         return await self._page(
             request,
             message=self._site.words.refusal(self._site.language(request), refused),
             status=status_of(refused),
             headers=headers_of(refused),
-            part="parts/lot_answer.html",
+            part=ANSWER,
         )
 
     async def _page(
@@ -185,7 +213,7 @@ class LotPages:
         """Return the page, or for htmx the `part` of it, with the changes since the version `since`."""
         viewer, (found, changed) = await self._site.read(request, _lot_since, lot_gid(request), since)
         if proposal is not None and proposal.buy and (found.auction.buy_now_price is None or found.auction.bid_count):
-            unavailable = BuyNowUnavailable(minimum_bid=_amount(found.auction.minimum_bid))
+            unavailable = BuyNowUnavailable(minimum_bid=bid_form.least_bid(found))
             proposal, status = None, status_of(unavailable)
             message = message or self._site.words.refusal(self._site.language(request), unavailable)
         if changed is not None:
@@ -200,7 +228,8 @@ class LotPages:
             "answer": answer,
             "message": message,
             "changes": words.changes(language, changed),
-            "sent": None if sent is None else {"amount": "", "maximum": "", **sent},
+            "sent": None if sent is None else {"amount": "", "maximum": "", "again": "", **sent},
+            "times": None if proposal is None else proposal.times(found.auction),
             "faults": faults or {},
             "origin": self._site.origin(request),
             "now": instant(await self._services.database.read(Transaction.now)),
@@ -234,33 +263,6 @@ def role_of(a: AuctionView, viewer: Viewer | None, *, has_bid: bool) -> Role:
     return Role.OUTBID if has_bid else Role.VISITOR
 
 
-def _read(language: Language, found: LotDetails, sent: dict[str, str]) -> tuple[Proposal, dict[str, str]]:
-    """Return the bid in a form, and its faults by field, as far as everyone may know them."""
-    faults: dict[str, str] = {}
-    values: dict[str, Decimal | None] = {"amount": None, "maximum": None}
-    leading = found.standing == "leading"
-    for name in values:
-        text = sent.get(name, "").strip()
-        needed = leading == (name == "maximum") and (leading or not sent.get("maximum", "").strip())
-        if text or needed:
-            value = language.parse_money(text)
-            if isinstance(value, Fault):
-                faults[name] = value.message
-            else:
-                values[name] = value
-    amount, maximum = values["amount"], values["maximum"]
-    least = _amount(found.auction.minimum_bid) or ZERO
-    if amount is not None and amount < least:
-        faults["amount"] = language.gettext(_BELOW_LEAST, amount=language.money(least))
-    if maximum is not None and amount is not None and maximum < amount and "amount" not in faults:
-        faults["maximum"] = language.gettext(_BELOW_BID)
-    elif leading and maximum is not None and found.limit is not None and maximum <= found.limit:
-        faults["maximum"] = language.gettext(_BELOW_LIMIT, amount=language.money(found.limit))
-    elif not leading and maximum is not None and maximum < least:
-        faults["maximum"] = language.gettext(_BELOW_LEAST, amount=language.money(least))
-    return Proposal(amount, maximum, buy=False, key=_new_key()), faults
-
-
 def _lot(tx: Transaction, token: str | None, gid: str, limit: int, before: int | None) -> LotDetails:
     return lot.show(tx, token, gid, limit, before)
 
@@ -289,49 +291,21 @@ def _is_extended(found: LotDetails) -> bool:
     return any(datetime.fromisoformat(bid.placed_at) == late for bid in found.bids)
 
 
-def _new_key() -> str:
-    return secrets.token_urlsafe(KEY_BYTES)
-
-
-def _key(sent: dict[str, str]) -> str:
-    if _KEY.fullmatch(sent.get("key", "")) is None:
-        raise Invalid.one("key", "required", "is missing; open the lot again")
-    return sent["key"]
-
-
-def _confirmed(sent: dict[str, str], *, buy: bool) -> tuple[Proposal, Precondition]:
-    """Return the confirmed bid, and the state of the lot that its bidder had seen. Raises Invalid."""
-    version, price = _version(sent), _exact(sent, "price") if buy else None
-    if version is None or (buy and price is None):
-        raise Invalid.one("version", "required", "is missing; open the lot again")
-    amount, maximum = (None, None) if buy else (_exact(sent, "exactAmount"), _exact(sent, "exactMaximum"))
-    if not buy and amount is maximum is None:
-        raise Invalid.one("amount", "required", "is required")
-    return Proposal(amount, maximum, buy=buy, key=_key(sent)), Precondition(version=version, price=price)
-
-
-def _version(sent: dict[str, str]) -> int | None:
-    """Return the version of the lot that a form was shown with, or None."""
-    text = sent.get("version", "")
-    return int(text) if _NUMBER.fullmatch(text) else None
-
-
-def _amount(text: str | None) -> Decimal | None:
-    return None if text is None else Decimal(text)
-
-
-def _exact(sent: dict[str, str], name: str) -> Decimal | None:
-    """Return an amount that the page itself wrote into the form, as on the wire. Raises Invalid."""
-    if name not in sent:
-        return None
-    found = parse_money(sent[name])
-    if isinstance(found, Fault):
-        raise Invalid({"amount": [found]})
-    return found
+def _once(gid: str, proposal: Proposal, seen: Precondition) -> IdempotencyKey:
+    """Return the key of a confirmed bid, with a digest of all that it says."""
+    said = {
+        "amount": proposal.amount,
+        "maximum": proposal.maximum,
+        "price": seen.price,
+        "seen_version": seen.version,
+    }
+    said = {name: value for name, value in said.items() if value is not None}
+    path = f"/auctions/{{gid}}/{'buy' if proposal.buy else 'bids'}"
+    return IdempotencyKey(proposal.key, digest("POST", path, gid, said))
 
 
 def _before(request: Request) -> int | None:
     text = request.query_params.get("before")
-    if text is not None and _NUMBER.fullmatch(text) is None:
+    if text is not None and bid_form.NUMBER.fullmatch(text) is None:
         raise Invalid.one("before", "cursor", "is not the number of a bid; open the lot without it")
     return None if text is None else int(text)

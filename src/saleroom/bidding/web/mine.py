@@ -61,8 +61,7 @@ class MinePages:
         try:
             await self._services.watch(session_token(request) or "", gid, watched=watched)
         except Unauthenticated:
-            form = self._site.login_address(back)
-            return Response(headers={"HX-Redirect": form}) if is_fragment(request) else go_to(form)
+            return self._site.to_log_in(request, back)
         if not is_fragment(request):
             return go_to(back)
         viewer, found = await self._site.read(request, lot.show, gid, 1, None)

@@ -34,7 +34,11 @@ def area_pages(services: BiddingServices) -> AreaPages:
         menu="parts/lots_menu.html",
         tabs="parts/mine_tabs.html",
         shows_again=_shows_again,
-        filters={"leader_first": lambda _, bids: leader_first(bids), "soft_close": words.soft_close},
+        filters={
+            "leader_first": lambda _, bids: leader_first(bids),
+            "soft_close": words.soft_close,
+            "steps": words.steps,
+        },
     )
 
 

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 
 from markupsafe import Markup
 
 from saleroom.bidding.domain.errors import AuctionChanged
 from saleroom.bidding.domain.events import SoftClose
+from saleroom.bidding.domain.increments import read_ladder
+from saleroom.bidding.domain.views import AuctionView
 from saleroom.kernel.errors import Refusal
 from saleroom.site.language import N_, Language
 from saleroom.site.words import NOT_FROM_A_PAGE, Words, sentence
 
+STEPS = (1, 5)
+"""The buttons beside a bid: so many steps above the next possible bid."""
+_LATE = {
+    1: N_("in the last second"),
+    60: N_("in the last minute"),
+    3600: N_("in the last hour"),
+}
+_LATE_BY = N_("in the last %(window)s")
 _NO_PICTURE = (N_("This is not a picture. Choose a JPEG, PNG, WebP, GIF or AVIF file."),)
 
 WORDS = Words(
@@ -134,11 +145,25 @@ def changes(language: Language, refused: Refusal | None) -> list[str]:
     return [sentence(language, CHANGES[one.member], {"was": one.was, "now": one.now}) for one in found]
 
 
+def steps(_: Language, a: AuctionView) -> list[tuple[int, Decimal]]:
+    """Return some bids above the next possible one, each with the number of steps up to it."""
+    found: list[tuple[int, Decimal]] = []
+    amount = None if a.minimum_bid is None else Decimal(a.minimum_bid)
+    ladder = read_ladder(a.increment)
+    for count in range(1, max(STEPS) + 1):
+        amount = None if amount is None else ladder.next_above(amount)
+        if amount is not None and count in STEPS:
+            found.append((count, amount))
+    return found
+
+
 def soft_close(language: Language, rule: SoftClose) -> Markup:
     """Return a sentence on the soft close (docs/rules.md, rule 6), as markup."""
     sentences = (
-        N_("A bid in the last %(window)s moves the end to %(extension)s after that bid, but never past %(cap)s."),
-        N_("A bid in the last %(window)s moves the end to %(extension)s after that bid."),
+        N_("A bid %(late)s moves the end to %(extension)s after that bid, but never past %(cap)s."),
+        N_("A bid %(late)s moves the end to %(extension)s after that bid."),
     )
-    window, extension = language.duration(rule.window), language.duration(rule.extension)
-    return sentence(language, sentences, {"window": window, "extension": extension, "cap": rule.cap})
+    late = language.gettext(_LATE.get(rule.window, _LATE_BY), window=language.duration(rule.window))
+    return sentence(
+        language, sentences, {"late": late, "extension": language.duration(rule.extension), "cap": rule.cap}
+    )

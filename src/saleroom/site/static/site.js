@@ -71,6 +71,40 @@ for (const failure of ["htmx:error", "htmx:response:error"]) {
   });
 }
 
+// A part of a page is replaced by that part only: not by a refusal, a form to log in, or a proxy's page. The part keeps
+// what it has, and says in words what happened.
+function say(target, problem) {
+  for (const old of document.querySelectorAll("[data-problem]")) old.remove();
+  if (target.matches("form")) target.after(problem);
+  else target.prepend(problem);
+}
+
+function problem(words) {
+  const place = document.createElement("p");
+  place.className = "alert";
+  place.dataset.problem = "";
+  place.setAttribute("role", "alert");
+  place.textContent = words;
+  return place;
+}
+
+const isByHand = (ctx) => ctx.sourceEvent?.isTrusted;
+const unanswered = () => problem(document.getElementById("offline").dataset.unanswered);
+document.addEventListener("htmx:before:swap", (event) => {
+  const { ctx } = event.detail;
+  if (!ctx?.response || !ctx.target) return;
+  const answer = new DOMParser().parseFromString(ctx.text, "text/html");
+  const refusal = answer.querySelector("body > [data-problem]");
+  const isPart = ctx.select ? answer.querySelector(ctx.select) : !/^\s*<(!doctype|html)/i.test(ctx.text);
+  if (!refusal && isPart) return;
+  event.preventDefault();
+  if (refusal && (isByHand(ctx) || ctx.response.status < 500)) say(ctx.target, document.importNode(refusal, true));
+  else if (isByHand(ctx)) say(ctx.target, unanswered());
+});
+document.addEventListener("htmx:error", ({ detail: { ctx } }) => {
+  if (ctx?.target?.isConnected && isByHand(ctx)) say(ctx.target, unanswered());
+});
+
 // A reader of old prices should know that they are old.
 const offline = document.getElementById("offline");
 function tellOffline(lost) {

@@ -1,48 +1,7 @@
-// The lot's page: its bid field follows the price until the reader types a bid, and the plot of the price over time.
+// The lot's page: the plot of the price over time. The bid box is in box.js.
 const bidPages = 5; // of a hundred bids each, for the plot
 
-function follow() {
-  const field = document.querySelector("[data-follows=least]");
-  const least = document.getElementById("lot-panel")?.dataset.least;
-  if (!field || !least || field === document.activeElement || field.dataset.typed !== undefined) return;
-  if (field.value !== least && field.getAttribute("aria-invalid") !== "true") field.value = least;
-}
-
-document.addEventListener("input", (event) => {
-  if (event.target.closest?.("#lot-box")) event.target.dataset.typed = "";
-});
-
-// A leader raises a limit, another reader bids, and the first bid ends buying now: if that has changed, the box is fetched
-// again, but not while the reader uses it.
-let asked = "";
-function keepBox() {
-  const box = document.getElementById("lot-box");
-  const role = document.getElementById("lot-standing")?.dataset.role;
-  if (!box?.dataset.role || !role) return;
-  const same = (box.dataset.role === "leading") === (role === "leading");
-  const { bids, version } = document.getElementById("lot-panel").dataset;
-  if (same && !(box.dataset.bids === "0" && bids !== "0")) return;
-  if (box.querySelector("form.confirm, [data-typed]") || box.contains(document.activeElement)) return;
-  if (asked === `${role} ${version}`) return; // once for each state: the box may be newer than the page
-  asked = `${role} ${version}`;
-  htmx.ajax("GET", box.dataset.address, { target: "#lot-box", swap: "outerHTML" });
-}
-document.addEventListener("focusout", () => setTimeout(keepBox, 200));
-for (const failure of ["htmx:error", "htmx:response:error"]) {
-  document.addEventListener(failure, ({ detail }) => {
-    if (detail.ctx?.target?.id === "lot-box") asked = ""; // after a lost answer, ask again
-  });
-}
-
-// The focus moves to the answer at once: to its heading, or to the field with a fault.
-document.addEventListener("htmx:after:swap", (event) => {
-  follow();
-  draw();
-  keepBox();
-  if (event.detail.ctx?.target?.id !== "lot-box" && event.target.id !== "lot-box") return;
-  const place = document.querySelector("#lot-box #check, #lot-box [aria-invalid=true]");
-  if (place && document.activeElement === document.body) place.focus();
-});
+document.addEventListener("htmx:after:swap", draw);
 
 const figure = document.getElementById("plot");
 const known = new Map(); // instant -> amount
