@@ -116,6 +116,7 @@ def load_house(url: str, json_file: str | None, key_file: str | None, **given: A
 @click.option("--prefix", metavar="TEXT", help="The prefix of all MQTT topics. Default: saleroom/.")
 @click.option("--ca-file", metavar="FILE", help="Authorities (PEM) to trust instead of the system's.")
 @click.option("--password-file", metavar="FILE", help="File whose first line is the password for the MQTT broker.")
+@click.option("--currency", metavar="CODE", help="The currency of the amounts. Default: asked of the house, over HTTP.")
 def watch_house(url: str, json: bool, screen: bool, **given: Any) -> int:
     """Watch a house live, or one lot until it is over; Ctrl-C ends the watch.
 
@@ -149,11 +150,10 @@ def watch_house(url: str, json: bool, screen: bool, **given: Any) -> int:
     flag_value="",
     help="Check a database, by default that of the settings.",
 )
+@click.option("--currency", metavar="CODE", help="The currency of the amounts. Default: asked of the URL's house.")
 @click.option("--json", is_flag=True, help="Print one JSON object.")
 @options.config
-def verify_ledger(
-    ledger: str | None, receipt: str | None, key: str | None, own: str | None, json: bool, config: str | None
-) -> int:
+def verify_ledger(ledger: str | None, own: str | None, json: bool, config: str | None, **given: str | None) -> int:
     """Verify an auction's ledger without trusting the house, or a whole database.
 
     Examples:
@@ -167,7 +167,7 @@ def verify_ledger(
     for each decision, or the first line at which the ledger breaks. docs/ledger.md explains the checks.
     """
     if own is not None:
-        if ledger is not None or receipt is not None or key is not None:
+        if ledger is not None or any(one is not None for one in given.values()):
             raise click.UsageError("--database takes no ledger and no receipt: a house's own database is checked whole")
         settings = options.read_settings(config, database=own or None)
         from saleroom.admin import verification
@@ -177,7 +177,7 @@ def verify_ledger(
         raise click.UsageError("nothing to verify: give a ledger's file, an auction's address, or --database")
     from saleroom.tools.verify import command
 
-    return command.run(command.read_options(ledger, receipt, key), json=json)
+    return command.run(command.read_options(ledger, **given), json=json)
 
 
 @cli.command(

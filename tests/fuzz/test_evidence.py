@@ -38,7 +38,7 @@ def read(raw: bytes) -> Ledger | None:
         display.failure_as_json(error.line, error.reason)
         return None
     display.as_json(ledger, [])
-    display.show(ledger, [], io.StringIO())
+    display.show(ledger, [], out=io.StringIO())
     return ledger
 
 

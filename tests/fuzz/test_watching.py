@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from saleroom.kernel.terminal import printable
+from saleroom.tools.amounts import Money, in_currency
 from saleroom.tools.event_stream import Comment, EventStreamParser, Message, NotAnEventStream
 from saleroom.tools.watch import messages, words
 from saleroom.tools.watch.messages import LotEvent, LotState
@@ -111,6 +112,9 @@ def written(value: Any) -> bytes:
     return as_bytes(json.dumps(value, ensure_ascii=False))
 
 
+MONEY = in_currency("EUR")
+
+
 class MemoryDisplay:
     """A display that writes everything out."""
 
@@ -119,9 +123,12 @@ class MemoryDisplay:
 
     def event(self, payload: str, event: LotEvent, lot: LotState | None) -> None:
         """Take the text that would be shown."""
-        self.lines += [words.words(event), "" if lot is None else words.standing(lot)]
+        self.lines += [words.words(event, MONEY), "" if lot is None else words.standing(lot, MONEY)]
         if lot is not None:
             self.lines.append(words.left(lot.ends_at, datetime(2026, 11, 21, tzinfo=UTC)))
+
+    def write_money(self, money: Money) -> None:
+        """Write amounts as ever."""
 
     def notice(self, text: str) -> None:
         """Take the message that would be printed."""
@@ -144,7 +151,7 @@ def test_a_sale_bears_whatever_a_house_says(said: list[bytes]) -> None:
                 pass
             else:
                 sale.state(lot)
-                display.notice(words.standing(lot) + words.left(lot.ends_at, datetime(2026, 11, 21, tzinfo=UTC)))
+                display.notice(words.standing(lot, MONEY) + words.left(lot.ends_at, datetime(2026, 11, 21, tzinfo=UTC)))
             try:
                 event = messages.read_event(payload)
             except msgspec.DecodeError:

@@ -44,6 +44,7 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
         photos=Photos(database, settings.photo_bytes_max),
         feed=Feed(database, LOG, settings.followers_max),
         cursors=platform.cursors,
+        currency=settings.currency,
         auctions_per_user_max=settings.auctions_per_user_max,
     )
     relay = None if broker is None else Relay(database, PUBLICATIONS, broker, CommandHandler(services, broker.prefix))

@@ -32,6 +32,8 @@ class BiddingServices:
     photos: Photos
     feed: Feed
     cursors: Cursors
+    currency: str
+    """The ISO 4217 code of the currency of all amounts."""
     auctions_per_user_max: int
     """How many auctions one user may run at a time, and create in a day."""
 

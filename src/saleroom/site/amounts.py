@@ -1,4 +1,4 @@
-"""Money as people write it: from an exact amount to text in a Babel locale and a currency, and back."""
+"""Money as people write it: from text in a Babel locale and a currency to an exact amount, and into a field."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from decimal import Decimal
 
 from babel import Locale
 from babel.numbers import (
-    format_currency,
     format_decimal,
-    get_currency_precision,
     get_currency_symbol,
     get_decimal_symbol,
     get_group_symbol,
 )
 
+from saleroom.kernel.currency import decimals, shown
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.money import parse_money
 
@@ -25,31 +24,20 @@ _SPACE = "[ \u00a0\u2009\u202f]"
 _APOSTROPHE = "['\u2019]"
 _MARKS = re.compile("[\u061c\u200e\u200f]")
 """Marks of direction, which some languages put around an amount."""
-_TOUCHING = re.compile(r"(?<=[^\W\d])(?=\d)|(?<=\d)(?=[^\W\d])")
-"""A currency's letters next to digits. CLDR puts a space there (UTS 35, "currencySpacing")."""
 _DASHES = "--?|[\u2010-\u2015\u2212]"
 """Dashes in place of the decimals, as in `300,-` and `300.--`: a whole amount."""
 _EXAMPLE = Decimal("1234.5")
 
 
-def write(amount: Decimal, currency: str, locale: Locale) -> str:
-    """Return an amount with its currency, never rounded.
-
-    The currency's own decimals are always shown, further ones only if they are not zero.
-    """
-    shown = _shown(amount, currency)
-    return _TOUCHING.sub("\u00a0", format_currency(shown, currency, locale=locale, decimal_quantization=False))
-
-
 def write_bare(amount: Decimal, currency: str, locale: Locale) -> str:
     """Return an amount as it stands in a field: without currency and separators of thousands."""
-    return str(_shown(amount, currency)).replace(".", get_decimal_symbol(locale))
+    return str(shown(amount, currency)).replace(".", get_decimal_symbol(locale))
 
 
 def example(currency: str, locale: Locale) -> str:
     """Return an example of an amount in a field, with thousands and the currency's decimals."""
-    decimals = _decimals(currency)
-    return format_decimal(_EXAMPLE if decimals else int(_EXAMPLE), f"#,##0.{'0' * decimals}", locale)
+    places = decimals(currency)
+    return format_decimal(_EXAMPLE if places else int(_EXAMPLE), f"#,##0.{'0' * places}", locale)
 
 
 def read(text: str, currency: str, locale: Locale) -> Decimal | Fault:
@@ -72,16 +60,6 @@ def read(text: str, currency: str, locale: Locale) -> Decimal | Fault:
 def swapped(text: str) -> str:
     """Return `text` with point and comma exchanged: the likely meaning of another language's notation."""
     return text.translate({ord("."): ",", ord(","): "."})
-
-
-def _shown(amount: Decimal, currency: str) -> Decimal:
-    places = -int(amount.normalize().as_tuple().exponent)
-    return amount.quantize(Decimal(1).scaleb(-max(places, _decimals(currency))))
-
-
-def _decimals(currency: str) -> int:
-    """Return the decimals that a currency always shows: three at most, as in every amount of the house."""
-    return min(get_currency_precision(currency), 3)
 
 
 def _number(text: str, currency: str, locale: Locale) -> str:

@@ -27,7 +27,9 @@ def lines(user: Client, gid: str) -> list[dict[str, Any]]:
 def opened(receipt: str, user: User) -> dict[str, Any]:
     """Return the statement of a receipt after checking it with the house's key. Raises InvalidSignature."""
     head, payload, signature = receipt.split(".")
-    shown = user.json("GET", "/.well-known/saleroom.json")["keys"]
+    told = user.json("GET", "/.well-known/saleroom.json")
+    assert "EUR" == told["currency"]
+    shown = told["keys"]
     [key] = [key for key in shown if key["kid"] == decoded(head)["kid"]]
     public = Ed25519PublicKey.from_public_bytes(raw(key["x"]))
     public.verify(raw(signature), f"{head}.{payload}".encode())

@@ -25,7 +25,7 @@ def test_a_bid_is_told_with_all_that_it_was() -> None:
             limit=eur("120"),
             automatic=False,
             leading=False,
-            why="held off by bob's automatic bid at 130.000",
+            words=("held off by bob's automatic bid at ", eur("130")),
         )
         == challenge
     )
@@ -39,7 +39,7 @@ def test_a_bid_is_told_with_all_that_it_was() -> None:
             limit=eur("150"),
             automatic=True,
             leading=True,
-            why="holds off cyd's 120.000",
+            words=("holds off cyd's ", eur("120")),
         )
         == answer
     )
@@ -58,7 +58,7 @@ def test_a_raise_that_nobody_saw_is_told_with_all_that_it_was() -> None:
             limit=eur("200"),
             automatic=False,
             leading=True,
-            why="raises the own maximum from 150.000",
+            words=("raises the own maximum from ", eur("150")),
         )
         == retrace(story.log).bids[-1]
     )

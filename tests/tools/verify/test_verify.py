@@ -72,14 +72,16 @@ def test_a_file_is_verified(verify: Verify, tmp_path: Path) -> None:
     done = verify(file(tmp_path, LEDGER))
     assert (0, "") == (done.code, done.err)
     lines = done.out.splitlines()
-    assert lines[1] == "sold to bob at 130.000"
+    assert lines[1] == "sold to bob at 130.00"
     assert lines[2].startswith(f"{len(LEDGER)} events, head ")
     assert [
-        "2026-11-21T12:00:01.000000Z bob 100.000 up to 150.000: leads as the first bid",
-        "2026-11-21T12:00:02.000000Z cyd 120.000 up to 120.000: held off by bob's automatic bid at 130.000",
-        "2026-11-21T12:00:02.000000Z bob 130.000 up to 150.000: holds off cyd's 120.000",
+        "2026-11-21T12:00:01.000000Z bob 100.00 up to 150.00: leads as the first bid",
+        "2026-11-21T12:00:02.000000Z cyd 120.00 up to 120.00: held off by bob's automatic bid at 130.00",
+        "2026-11-21T12:00:02.000000Z bob 130.00 up to 150.00: holds off cyd's 120.00",
     ] == lines[3:]
     assert done == verify("-", stdin=b"".join(LEDGER))
+    assert "sold to bob at CHF\u00a0130.00" in verify("-", "--currency", "CHF", stdin=b"".join(LEDGER)).out
+    assert "'XXXX' is no currency" in verify("-", "--currency", "XXXX").err
 
 
 def test_json_is_one_object(verify: Verify, tmp_path: Path) -> None:
@@ -142,7 +144,7 @@ def test_names_do_not_steer_a_terminal(verify: Verify, tmp_path: Path) -> None:
     """Names are shown without interpreting markup. Characters that steer a terminal or deceive are shown as escapes."""
     ledger = verified(b"".join(LEDGER))
     shown = Terminal()
-    display.show(ledger, [], shown)
+    display.show(ledger, [], out=shown)
     for text in (verify(file(tmp_path, LEDGER)).out, shown.getvalue().replace("\x1b[1m", "").replace("\x1b[0m", "")):
         assert not {mark for mark in text.replace("\x1b[2m", "") if not mark.isprintable()} - {"\n"}
         assert "[bold]x[/bold]" in text
@@ -174,19 +176,19 @@ def test_a_running_house_is_verified(verify: Verify, serve_house: ServeHouse, cl
     for url in at:
         done = verify(url)
         assert (0, "") == (done.code, done.err)
-        assert "bob leads at 16.000; limits and the reserve are sealed until then" in done.out
-    assert "the bid of 15.000 by cyd stands" in verify(at[0], "--receipt", answers[1]["receipt"]).out
+        assert "bob leads at €16.00; limits and the reserve are sealed until then" in done.out
+    assert "the bid of €15.00 by cyd stands" in verify(at[0], "--receipt", answers[1]["receipt"]).out
     assert "sealed until the auction is over" in verify(at[0], "--receipt", answers[2]["receipt"]).out
     clock.advance(10)
     answers += [bob.bid(gid, maximum="50").json(), cyd.bid(gid, "60", "70").json()]
     house.advance(3600)
     (tmp_path / "answer.json").write_text(json.dumps(answers[0]))
-    assert "the bid of 10.000 by bob stands" in verify(at[1], "--receipt", "answer.json").out
+    assert "the bid of €10.00 by bob stands" in verify(at[1], "--receipt", "answer.json").out
     for answer in answers:
         (tmp_path / "receipt.txt").write_text(answer["receipt"] + "\n")
         done = verify(at[0], "--receipt", "receipt.txt")
         assert (0, "") == (done.code, done.err)
-        assert "sold to cyd at 60.000" in done.out
+        assert "sold to cyd at €60.00" in done.out
         assert "receipt: the " in done.out
     (tmp_path / "sale.ndjson").write_bytes(house.plain.get(at[2]).content)
     (tmp_path / "keys.json").write_bytes(house.plain.get("/.well-known/saleroom.json").content)
@@ -204,8 +206,8 @@ def test_a_purchase_has_a_receipt_too(verify: Verify, serve_house: ServeHouse, c
     gid = house.user("ada").auction(buyNowPrice="90")
     answer = house.user("bob").json("POST", f"/auctions/{gid}/buy")
     done = verify(f"{house.base}/auctions/{gid}", "--receipt", answer["receipt"])
-    assert "sold to bob at 90.000" in done.out
-    assert "receipt: the bid of 90.000 by bob stands at event 2" in done.out
+    assert "sold to bob at €90.00" in done.out
+    assert "receipt: the bid of €90.00 by bob stands at event 2" in done.out
 
 
 def test_another_head_is_found(verify: Verify) -> None:

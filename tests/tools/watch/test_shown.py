@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from saleroom.kernel.terminal import printable
+from saleroom.tools.amounts import Money
 from saleroom.tools.clock import HouseClock
 from saleroom.tools.watch.channel import Pauses
 from saleroom.tools.watch.display import EVENTS_SHOWN_MAX, Lines, LiveView
@@ -33,6 +34,9 @@ class MemoryDisplay:
     def event(self, payload: str, event: LotEvent, lot: LotState | None) -> None:
         """Record an event."""
         self.events.append((event.id, lot))
+
+    def write_money(self, money: Money) -> None:
+        """Write amounts as ever."""
 
     def notice(self, text: str) -> None:
         """Record a sentence."""
@@ -141,7 +145,7 @@ def test_lines_are_plain(json_wanted: bool) -> None:
     if json_wanted:
         assert json.loads(payload) == json.loads(written)
     else:
-        assert f"abc/1 {printable(EVIL)}: {printable(EVIL)} bids 1.000, leads" in written
+        assert f"abc/1 {printable(EVIL)}: {printable(EVIL)} bids 1.00, leads" in written
 
 
 def test_the_view_fits_the_terminal() -> None:
@@ -163,9 +167,29 @@ def test_the_view_fits_the_terminal() -> None:
     text = capture.get()
     assert len(lines) <= 30 and max(map(cell_len, lines)) <= 100
     first = next(line for line in lines if "kcolc 0" in line)
-    assert "9.000" in first and "ben" in first and "1:0" in first
+    assert "9.00" in first and "ben" in first and "1:0" in first
     assert len(sale.lots) == 1000 > text.count(" open ") > 10
     assert "\x07" not in text and "]0;owned" in text
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_a_narrow_terminal_shows_the_whole_result(width: int) -> None:
+    """However narrow the terminal, the result can be read: lines of events and of the end are folded, not cut."""
+    console = Console(width=width, height=24, file=io.StringIO(), color_system=None)
+    view = LiveView(console, screen=False)
+    sale = Sale("abc", view)
+    sale.write_money("EUR")
+    name = "Longcase clock with a very long name"
+    sale.state(LotState("abc", name, "open", 2, current_bid="690.000", current_bidder="ben", bid_count=1))
+    sale.event("", event("bid.placed", 3, bidder="cornelia.castellan", amount="1700.000", leading=True))
+    sale.event("", event("auction.closed", 4, outcome="sold", winner="cornelia.castellan", price="1700.000"))
+    sale.conclude()
+    with console.capture() as capture:
+        console.print(view.picture(sale))
+    lines = capture.get().splitlines()
+    text = " ".join(" ".join(lines).split())
+    assert text.count("sold to cornelia.castellan for €1,700.00") >= 2, text
+    assert len(lines) <= 24 and max(map(cell_len, lines)) <= width
 
 
 @pytest.mark.parametrize(

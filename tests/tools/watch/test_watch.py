@@ -171,7 +171,7 @@ def test_a_close_during_an_outage_ends_the_watch(
     assert 0 == watcher.process.wait(SECONDS_MAX), watcher.errors
     *_, missed, end = watcher.errors.splitlines()
     assert f"saleroom: missed: events 3 to 4 of {gid} (Longcase clock)" == missed
-    assert re.fullmatch(rf"saleroom: {gid} \(Longcase clock\) is over: sold to (ben|cyd) for 102\.000", end)
+    assert re.fullmatch(rf"saleroom: {gid} \(Longcase clock\) is over: sold to (ben|cyd) for €?102\.00", end)
 
 
 def test_the_terminal_shows_the_lots(start: Start, visit: Visit, tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_the_terminal_shows_the_lots(start: Start, visit: Visit, tmp_path: Path)
     seen = shown(terminal, "live from")
     floor.bid(gid, 1)
     seen += shown(terminal, "ben bids|cyd bids")
-    seen += shown(terminal, r"101\.000 +(ben|cyd) +102\.000 +1 ")
+    seen += shown(terminal, r"€101\.00 +(ben|cyd) +€102\.00 +1 ")
     process.send_signal(signal.SIGINT)
     seen += shown(terminal)
     assert 0 == process.wait(SECONDS_MAX)
@@ -291,4 +291,4 @@ def test_a_lot_that_is_over_ends_the_watch(start: Start, visit: Visit, tmp_path:
     floor.close(gid)
     done = saleroom(tmp_path, "watch", house.url, gid)
     assert (0, "") == (done.returncode, done.stdout)
-    assert re.fullmatch(rf"saleroom: {gid} \(Longcase clock\) is over: sold to (ben|cyd) for 101\.000\n", done.stderr)
+    assert re.fullmatch(rf"saleroom: {gid} \(Longcase clock\) is over: sold to (ben|cyd) for €?101\.00\n", done.stderr)

@@ -39,11 +39,12 @@ class KeyView(Struct, frozen=True):
 
 
 class HouseView(Struct, frozen=True, rename="camel"):
-    """The name, the version and the public keys of the house."""
+    """The name, the version, the currency and the public keys of the house."""
 
     service: str
     service_version: str
     ledger_format: int
+    currency: str
     keys: list[KeyView]
 
 
@@ -67,7 +68,7 @@ async def time(call: Call[BiddingServices]) -> Response:
 async def well_known(call: Call[BiddingServices]) -> Response:
     """GET /.well-known/saleroom.json."""
     keys = await call.services.database.read(signing.public_keys)
-    view = HouseView("saleroom", __version__, LEDGER_FORMAT, [KeyView(**key) for key in keys])
+    view = HouseView("saleroom", __version__, LEDGER_FORMAT, call.services.currency, [KeyView(**key) for key in keys])
     return json_response(view, headers={"Cache-Control": "public, max-age=300"})
 
 

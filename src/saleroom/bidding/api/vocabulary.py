@@ -62,6 +62,7 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
     "leading": ({}, "Whether the caller leads now."),
     "maximum": (MONEY, "The maximum behind the caller's own bid."),
     "minimumBid": (MONEY, "The least next bid; null once it is over, or if it does not fit in 20 digits."),
+    "currency": ({"pattern": "^[A-Z]{3}$"}, "The ISO 4217 code of the currency of all amounts."),
     "ledgerFormat": ({"const": 1}, "The number of the format of ledgers and receipts."),
     "name": ({}, "The name of the lot."),
     "outcome": ({"enum": list(Outcome)}, "How it ended; null until it is closed."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 
@@ -19,10 +19,14 @@ from saleroom.bidding.domain.events import (
     ReserveMet,
 )
 from saleroom.kernel.instants import instant
+from saleroom.kernel.money import ZERO
+
+Words = tuple[str | Decimal, ...]
+"""A text in parts, in which amounts are numbers, so that each reader writes them in its own way."""
 
 
 class BidReason(Struct, frozen=True, kw_only=True):
-    """A bid, or a hidden raise of the leader's limit (`amount` None), and `why` it was decided so.
+    """A bid, or a hidden raise of the leader's limit (`amount` None), and the `words` on why it was decided so.
 
     `index` is that of its event, from 0; `limit` is the maximum behind the bid.
     """
@@ -35,7 +39,17 @@ class BidReason(Struct, frozen=True, kw_only=True):
     limit: Decimal
     automatic: bool
     leading: bool
-    why: str
+    words: Words
+
+    @property
+    def why(self) -> str:
+        """The words, with amounts as on the wire."""
+        return said(self.words)
+
+
+def said(words: Words, money: Callable[[Decimal], str] = str) -> str:
+    """Return `words` as text, with amounts written by `money`."""
+    return "".join(money(part) if isinstance(part, Decimal) else part for part in words)
 
 
 def reasons(before: Auction, made: Sequence[Event], index: int) -> Iterator[BidReason]:
@@ -52,54 +66,59 @@ def reasons(before: Auction, made: Sequence[Event], index: int) -> Iterator[BidR
                 limit=event.maximum,
                 automatic=event.automatic,
                 leading=event.leading,
-                why="; ".join([words, *_reserve(before, event), *(() if event.automatic else _extended(made))]),
+                words=words + _reserve(before, event) + (() if event.automatic else _extended(made)),
             )
         elif isinstance(event, MaximumRaised) and before.leader is not None:
             yield _raised(before, event, made, number)
 
 
-def conclusion(auction: Auction) -> str:
-    """Return how `auction` ended, or that it is not over."""
+def conclusion(auction: Auction, money: Callable[[Decimal], str] = str) -> str:
+    """Return how `auction` ended, or that it is not over, with amounts written by `money`."""
+    return said(_conclusion(auction), money)
+
+
+def _conclusion(auction: Auction) -> Words:
     match auction.status:
         case Status.CANCELLED:
-            return "cancelled by its author before any bid"
+            return ("cancelled by its author before any bid",)
         case Status.CLOSED if auction.outcome is Outcome.SOLD and auction.leader is not None:
-            return f"sold to {auction.leader.name} at {auction.current_bid}"
+            return f"sold to {auction.leader.name} at ", auction.current_bid or ZERO
         case Status.CLOSED if auction.outcome is Outcome.RESERVE_NOT_MET:
-            return f"not sold: the reserve of {auction.reserve_price} was not met, the highest bid was {auction.current_bid}"
+            reserve, price = auction.reserve_price or ZERO, auction.current_bid or ZERO
+            return "not sold: the reserve of ", reserve, " was not met, the highest bid was ", price
         case Status.CLOSED:
-            return "not sold: nobody bid"
-    return f"not over: it is {auction.status}"
+            return ("not sold: nobody bid",)
+    return (f"not over: it is {auction.status}",)
 
 
-def _automatic(bid: BidPlaced, made: Sequence[Event]) -> str:
+def _automatic(bid: BidPlaced, made: Sequence[Event]) -> Words:
     """Return why the house bid for the leader, which is always because of a request."""
     request = next(each for each in made if isinstance(each, BidPlaced) and not each.automatic)
     if request.leading:
-        return f"goes up to the whole maximum, which {request.bidder} outbids"
+        return (f"goes up to the whole maximum, which {request.bidder} outbids",)
     if request.maximum == bid.maximum:
-        return f"{request.bidder} asks for as much: at a tie the earlier keeps the lead"
-    return f"holds off {request.bidder}'s {request.amount}"
+        return (f"{request.bidder} asks for as much: at a tie the earlier keeps the lead",)
+    return f"holds off {request.bidder}'s ", request.amount
 
 
-def _asked(before: Auction, bid: BidPlaced, made: Sequence[Event]) -> str:
+def _asked(before: Auction, bid: BidPlaced, made: Sequence[Event]) -> Words:
     """Return why a request was decided so."""
     if isinstance(made[-1], AuctionClosed):
-        return "bought at the buy-now price"
-    if before.leader is None:
-        return "leads as the first bid"
+        return ("bought at the buy-now price",)
+    if before.leader is None or before.maximum is None:
+        return ("leads as the first bid",)
     if bid.leading:
-        return f"outbids the maximum of {before.leader.name}, {before.maximum}"
+        return f"outbids the maximum of {before.leader.name}, ", before.maximum
     if bid.maximum == before.maximum:
-        return f"ties with the maximum of {before.leader.name}: the earlier keeps the lead"
+        return (f"ties with the maximum of {before.leader.name}: the earlier keeps the lead",)
     answer = next(each for each in made if isinstance(each, BidPlaced) and each.automatic)
-    return f"held off by {answer.bidder}'s automatic bid at {answer.amount}"
+    return f"held off by {answer.bidder}'s automatic bid at ", answer.amount
 
 
 def _raised(before: Auction, event: MaximumRaised, made: Sequence[Event], number: int) -> BidReason:
-    words = f"raises the own maximum from {before.maximum}"
+    words: Words = ("raises the own maximum from ", before.maximum or ZERO)
     if any(isinstance(each, ReserveMet) for each in made):
-        words += f"; the price is lifted to the reserve of {before.reserve_price}"
+        words += ("; the price is lifted to the reserve of ", before.reserve_price or ZERO)
     assert before.leader is not None, "only a leader raises"
     return BidReason(
         index=number,
@@ -110,17 +129,17 @@ def _raised(before: Auction, event: MaximumRaised, made: Sequence[Event], number
         limit=event.maximum,
         automatic=False,
         leading=True,
-        why=words,
+        words=words,
     )
 
 
-def _reserve(before: Auction, bid: BidPlaced) -> Iterator[str]:
-    if bid.leading and bid.reserve_met and not before.reserve_met:
-        lifted = bid.amount == before.reserve_price
-        yield f"lifted to the reserve of {bid.amount}" if lifted else f"the reserve of {before.reserve_price} is met"
+def _reserve(before: Auction, bid: BidPlaced) -> Words:
+    if not bid.leading or not bid.reserve_met or before.reserve_met or before.reserve_price is None:
+        return ()
+    if bid.amount == before.reserve_price:
+        return "; lifted to the reserve of ", bid.amount
+    return "; the reserve of ", before.reserve_price, " is met"
 
 
-def _extended(made: Sequence[Event]) -> Iterator[str]:
-    for event in made:
-        if isinstance(event, AuctionExtended):
-            yield f"soft close extended to {instant(event.ends_at)}"
+def _extended(made: Sequence[Event]) -> Words:
+    return tuple(f"; soft close extended to {instant(e.ends_at)}" for e in made if isinstance(e, AuctionExtended))

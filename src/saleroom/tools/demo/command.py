@@ -20,6 +20,7 @@ from saleroom.tools.demo.market import Lot, LotResult, Market
 from saleroom.tools.demo.sale import SELLERS, DemoSale
 from saleroom.tools.demo.server import served
 from saleroom.tools.errors import ToolError
+from saleroom.tools.program import program
 from saleroom.tools.progress import Progress
 
 GUEST = "guest"
@@ -157,7 +158,7 @@ class _Demo:
             ("the lot that closes first", f"{url}/lots/{first.gid}"),
             ("the hall screen", f"{url}/lots/{first.gid}/screen"),
             ("log in and bid", f"{url}/login  as {GUEST}, password {self._password}"),
-            ("in another terminal", f"saleroom watch {url}"),
+            ("in another terminal", f"{program()} watch {url}"),
         )
         self._console.print("\nThe sale is on. Look at")
         for name, value in rows:

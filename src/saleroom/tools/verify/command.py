@@ -15,6 +15,7 @@ from msgspec import Struct
 from saleroom.bidding.domain.receipts import Receipt
 from saleroom.bidding.domain.signatures import FORM, InvalidReceipt, Keys, check
 from saleroom.kernel.terminal import plain
+from saleroom.tools.amounts import Money, in_currency
 from saleroom.tools.arguments import split
 from saleroom.tools.errors import ToolError, WrongUsage
 from saleroom.tools.progress import Progress
@@ -24,12 +25,13 @@ from saleroom.tools.verify.source import AuctionAddress
 
 
 class VerifyOptions(Struct, frozen=True):
-    """The ledger in a `file` (`-` is standard input) or of an `auction` in a house; a `receipt` and a `key` as options."""
+    """The ledger in a `file` (`-` is standard input) or of an `auction` in a house, and the options of the command."""
 
     file: str | None
     auction: AuctionAddress | None
     receipt: str | None
     key: str | None
+    currency: str | None = None
 
 
 class _AnswerReceipt(Struct):
@@ -38,7 +40,7 @@ class _AnswerReceipt(Struct):
     receipt: str
 
 
-def read_options(target: str, receipt: str | None, key: str | None) -> VerifyOptions:
+def read_options(target: str, receipt: str | None, key: str | None, currency: str | None = None) -> VerifyOptions:
     """Return the options that the arguments stand for. Raises WrongUsage."""
     auction = source.auction_address(target) if source.is_url(target) else None
     if receipt is not None and key is None and auction is None:
@@ -47,14 +49,15 @@ def read_options(target: str, receipt: str | None, key: str | None) -> VerifyOpt
         raise WrongUsage("--key is for a --receipt, and there is none")
     if key is not None and source.is_url(key):
         split(key, source.FORM)
-    return VerifyOptions(target if auction is None else None, auction, receipt, key)
+    in_currency(currency)
+    return VerifyOptions(target if auction is None else None, auction, receipt, key, currency)
 
 
 def run(options: VerifyOptions, *, json: bool) -> int:
     """Verify, show the result, and return the exit code. Raises ToolError with a message fit for a terminal."""
     try:
         with Progress() as progress:
-            ledger, notes = _verified(options, lambda size: progress.report(f"read {size / 1e6:,.1f} MB"))
+            ledger, notes, money = _verified(options, lambda size: progress.report(f"read {size / 1e6:,.1f} MB"))
     except Breakage as error:
         return _failed(json, error.line, error.reason, str(error))
     except InvalidReceipt as error:
@@ -65,7 +68,7 @@ def run(options: VerifyOptions, *, json: bool) -> int:
         if json:
             _print(display.as_json(ledger, notes))
         else:
-            display.show(ledger, notes)
+            display.show(ledger, notes, money)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader, such as `head`, has seen enough. Otherwise Python reports the closed output once more when it exits.
@@ -85,17 +88,21 @@ def _print(raw: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def _verified(options: VerifyOptions, progress: Callable[[int], None]) -> tuple[Ledger, list[str]]:
-    """Return a ledger that is in order, and notes about it. Raises Breakage, InvalidReceipt, ToolError."""
+def _verified(options: VerifyOptions, progress: Callable[[int], None]) -> tuple[Ledger, list[str], Money]:
+    """Return a ledger that is in order, notes about it, and the writer of its amounts.
+
+    Raises Breakage, InvalidReceipt, ToolError.
+    """
     receipt = None if options.receipt is None else _receipt(options)
-    notes = []
+    notes, currency = [], options.currency
     if options.auction is None:
         with _open(options.file or "-") as file:
             ledger = read(file, progress)
     else:
         from saleroom.tools.verify.http import fetch_lot
 
-        head, fetched = fetch_lot(options.auction, progress)
+        head, told, fetched = fetch_lot(options.auction, progress)
+        currency = currency or told
         with fetched as file:
             ledger = read(file, progress)
         if (options.auction.gid, head.gid) != (ledger.gid, ledger.gid):
@@ -105,9 +112,10 @@ def _verified(options: VerifyOptions, progress: Callable[[int], None]) -> tuple[
         if head.version < 1 or ledger.hashes[head.version - 1] != head.head:
             raise Breakage(head.version, "its hash is not the head that the house shows for the auction")
         notes.append(f"event {head.version} has the hash that the house shows as the auction's head")
+    money = in_currency(currency)
     if receipt is not None:
-        notes.append(f"receipt: {receipts.find(receipt, ledger)}")
-    return ledger, notes
+        notes.append(f"receipt: {receipts.find(receipt, ledger, money)}")
+    return ledger, notes, money
 
 
 def _open(file: str) -> BinaryIO:

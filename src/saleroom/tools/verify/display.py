@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any, TextIO
 
@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from saleroom.bidding.domain.events import BidPlaced, ReserveMet
-from saleroom.bidding.domain.reasons import conclusion
+from saleroom.bidding.domain.reasons import conclusion, said
 from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.kernel.terminal import plain
 from saleroom.tools.verify.reading import Ledger
@@ -36,13 +36,19 @@ class BidRow(Struct, frozen=True, rename="camel"):
     why: str
 
 
-def rows(ledger: Ledger) -> Iterator[BidRow]:
-    """Yield the bids of a ledger, in order."""
+def rows(ledger: Ledger, money: Callable[[Decimal], str] = str) -> Iterator[BidRow]:
+    """Yield the bids of a ledger, in order, with amounts written by `money`."""
     if ledger.trace is None:
         for placed in ledger.events:
             bid = placed.event
             if isinstance(bid, BidPlaced):
-                public = (placed.sequence, instant(bid.at), maybe_instant(bid.received_at), bid.bidder, str(bid.amount))
+                public = (
+                    placed.sequence,
+                    instant(bid.at),
+                    maybe_instant(bid.received_at),
+                    bid.bidder,
+                    money(bid.amount),
+                )
                 yield BidRow(*public, None, bid.automatic, bid.leading, SEALED)
         return
     for why in ledger.trace.bids:
@@ -51,20 +57,20 @@ def rows(ledger: Ledger) -> Iterator[BidRow]:
             instant(why.at),
             maybe_instant(why.received_at),
             why.bidder,
-            None if why.amount is None else str(why.amount),
-            str(why.limit),
+            None if why.amount is None else money(why.amount),
+            money(why.limit),
             why.automatic,
             why.leading,
-            why.why,
+            said(why.words, money),
         )
 
 
-def result(ledger: Ledger) -> str:
-    """Return in a line how the auction ended, or who leads."""
+def result(ledger: Ledger, money: Callable[[Decimal], str] = str) -> str:
+    """Return in a line how the auction ended, or who leads, with amounts written by `money`."""
     if ledger.trace is not None:
-        return conclusion(ledger.trace.auction)
+        return conclusion(ledger.trace.auction, money)
     price, leader = _standing(ledger)
-    stands = "nobody has bid" if price is None else f"{leader} leads at {price}"
+    stands = "nobody has bid" if price is None else f"{leader} leads at {money(price)}"
     return (
         f"not over: {stands}; limits and the reserve are sealed until then, so only chain and public parts are checked"
     )
@@ -110,23 +116,23 @@ def failure_as_json(line: int | None, reason: str) -> bytes:
     return msgspec.json.encode(broken)
 
 
-def show(ledger: Ledger, notes: list[str], out: TextIO | None = None) -> None:
+def show(ledger: Ledger, notes: list[str], money: Callable[[Decimal], str] = str, out: TextIO | None = None) -> None:
     """Print the result on `out`, by default standard output: a table on a terminal, otherwise a line for each bid."""
     out = sys.stdout if out is None else out
     console = Console(file=out, highlight=False, soft_wrap=not out.isatty())
     console.print(Text(plain(f"{ledger.name} ({ledger.gid})"), style="bold"))
-    console.print(Text(plain(result(ledger)), style="bold"))
+    console.print(Text(plain(result(ledger, money)), style="bold"))
     console.print(Text(f"{len(ledger.hashes)} events, head {ledger.head}"))
     for note in notes:
         console.print(Text(plain(note)))
     if out.isatty():
-        console.print(_table(ledger))
+        console.print(_table(ledger, money))
         return
-    for row in rows(ledger):
+    for row in rows(ledger, money):
         console.print(Text(plain(f"{row.at} {row.bidder} {_amount(row)}{_limit(row)}: {row.why}")))
 
 
-def _table(ledger: Ledger) -> Table:
+def _table(ledger: Ledger, money: Callable[[Decimal], str]) -> Table:
     table = Table(box=None, header_style="dim", pad_edge=False)
     table.add_column("event", justify="right", no_wrap=True)
     table.add_column("decided (UTC)", max_width=27)
@@ -134,7 +140,7 @@ def _table(ledger: Ledger) -> Table:
     table.add_column("bid", justify="right", no_wrap=True)
     table.add_column("up to", justify="right", no_wrap=True)
     table.add_column("why", ratio=1)
-    for row in rows(ledger):
+    for row in rows(ledger, money):
         cells = (str(row.sequence), row.at, row.bidder, _amount(row), row.maximum or "", row.why)
         table.add_row(*(Text(plain(cell)) for cell in cells), style="dim" if row.automatic else "")
     return table

@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, BinaryIO, TypeVar, cast
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 import msgspec
 from msgspec import Struct
 
+from saleroom.tools.amounts import KEYS_PATH, currency_of
 from saleroom.tools.arguments import split
 from saleroom.tools.errors import NoAnswer, ToolError, not_a_house
 from saleroom.tools.http_client import SMALL_BYTES_MAX, HttpClient, Response, UnfitBody
 from saleroom.tools.verify.reading import LEDGER_BYTES_MAX
-from saleroom.tools.verify.source import FORM, KEYS_PATH, AuctionAddress
+from saleroom.tools.verify.source import FORM, AuctionAddress
 
 T = TypeVar("T")
 
@@ -34,16 +35,22 @@ class AuctionHead(Struct, frozen=True):
     head: str
 
 
-def fetch_lot(address: AuctionAddress, progress: Callable[[int], None]) -> tuple[AuctionHead, BinaryIO]:
-    """Return an auction's head, and its ledger, which is read later and therefore as new or newer. Raises ToolError."""
+def fetch_lot(address: AuctionAddress, progress: Callable[[int], None]) -> tuple[AuctionHead, str | None, BinaryIO]:
+    """Return an auction's head, its currency, and its ledger, which is read last and so as new or newer. Raises ToolError.
 
-    async def work(client: HttpClient) -> tuple[AuctionHead, BinaryIO]:
+    The currency is None if the house does not tell it.
+    """
+
+    async def work(client: HttpClient) -> tuple[AuctionHead, str | None, BinaryIO]:
         url = f"{address.base}/auctions/{address.gid}"
         try:
             head = msgspec.json.decode(await _small(client, url), type=AuctionHead)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise not_a_house(url) from None
-        return head, await _ledger(client, f"{url}/ledger", progress)
+        currency = None
+        with suppress(ToolError):
+            currency = currency_of(await _small(client, f"{address.base}{KEYS_PATH}"))
+        return head, currency, await _ledger(client, f"{url}/ledger", progress)
 
     return _run(work)
 

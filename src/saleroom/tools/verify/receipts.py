@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from decimal import Decimal
+
 from saleroom.bidding.domain.events import BidPlaced, MaximumRaised
 from saleroom.bidding.domain.receipts import Receipt
 from saleroom.bidding.domain.signatures import InvalidReceipt
 from saleroom.tools.verify.reading import Ledger
 
 
-def find(receipt: Receipt, ledger: Ledger) -> str:
+def find(receipt: Receipt, ledger: Ledger, money: Callable[[Decimal], str] = str) -> str:
     """Return in words where the bid of `receipt` is in `ledger`. Raises InvalidReceipt if it is not there."""
     if receipt.gid != ledger.gid:
         raise InvalidReceipt(f"it is for the auction {receipt.gid!r}, and the ledger is that of {ledger.gid!r}")
@@ -17,12 +20,12 @@ def find(receipt: Receipt, ledger: Ledger) -> str:
     if ledger.hashes[receipt.sequence - 1] != receipt.hash:
         raise InvalidReceipt(f"another ledger was signed for: event {receipt.sequence} had another hash then")
     if receipt.amount is None:
-        return _raise(receipt, ledger)
+        return _raise(receipt, ledger, money)
     requests = [p for p in ledger.events if isinstance(p.event, BidPlaced) and not p.event.automatic]
     last = next((p for p in reversed(requests) if p.sequence <= receipt.sequence), None)
     if last is None or not isinstance(last.event, BidPlaced) or not _same(receipt, last.event, opened=ledger.opened):
         raise InvalidReceipt(f"the bid that was signed for is not in the ledger at event {receipt.sequence}")
-    return f"the bid of {receipt.amount} by {receipt.bidder} stands at event {last.sequence}"
+    return f"the bid of {money(receipt.amount)} by {receipt.bidder} stands at event {last.sequence}"
 
 
 def _same(receipt: Receipt, bid: BidPlaced, *, opened: bool) -> bool:
@@ -32,7 +35,7 @@ def _same(receipt: Receipt, bid: BidPlaced, *, opened: bool) -> bool:
     return public and (not opened or (receipt.asked, receipt.maximum) == (bid.asked, bid.maximum))
 
 
-def _raise(receipt: Receipt, ledger: Ledger) -> str:
+def _raise(receipt: Receipt, ledger: Ledger, money: Callable[[Decimal], str]) -> str:
     """Return in words where the raise of a bidder's own maximum is, if the ledger is opened."""
     if ledger.trace is None:
         return (
@@ -44,5 +47,5 @@ def _raise(receipt: Receipt, ledger: Ledger) -> str:
         near = receipt.sequence - 1 <= placed.sequence <= receipt.sequence
         asked = (receipt.bidder, receipt.maximum, receipt.received_at, receipt.decided_at)
         if isinstance(placed.event, MaximumRaised) and near and told == asked:
-            return f"the maximum of {receipt.maximum} by {receipt.bidder} stands hidden after event {placed.sequence}"
+            return f"the maximum of {money(receipt.maximum)} by {receipt.bidder} stands hidden after event {placed.sequence}"
     raise InvalidReceipt(f"the raise that was signed for is not in the ledger after event {receipt.sequence}")

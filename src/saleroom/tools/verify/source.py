@@ -10,12 +10,12 @@ from msgspec import Struct
 
 from saleroom.bidding.domain.signatures import Keys
 from saleroom.kernel.identifiers import GID
+from saleroom.tools.amounts import KEYS_PATH
 from saleroom.tools.arguments import split
 from saleroom.tools.errors import ToolError, WrongUsage
 from saleroom.tools.http_client import SMALL_BYTES_MAX
 
 FORM = "write http://host:port/... or https://host/..."
-KEYS_PATH = "/.well-known/saleroom.json"
 _AUCTION = re.compile(rf"(?P<base>.*)/(?:auctions|lots)/(?P<gid>{GID.pattern})(?:/ledger|/bids|/screen)?/?")
 
 

@@ -25,6 +25,7 @@ class WatchOptions(Struct, frozen=True, kw_only=True):
     user: str | None = None
     password: str | None = None
     ca_file: str | None = None
+    currency: str | None = None
 
 
 class Pauses:

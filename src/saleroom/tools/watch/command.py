@@ -11,6 +11,7 @@ from contextlib import suppress
 from urllib.parse import unquote
 
 from saleroom.kernel.identifiers import GID, GID_BYTES
+from saleroom.tools.amounts import in_currency
 from saleroom.tools.arguments import first_line, split
 from saleroom.tools.errors import WrongUsage
 from saleroom.tools.watch.channel import WatchOptions
@@ -33,6 +34,7 @@ def read_options(
     prefix: str | None = None,
     ca_file: str | None = None,
     password_file: str | None = None,
+    currency: str | None = None,
 ) -> WatchOptions:
     """Return the options that the arguments stand for. Raises WrongUsage."""
     parts = split(url, _FORM, ("http", "https", "mqtt", "mqtts"))
@@ -49,6 +51,7 @@ def read_options(
         raise WrongUsage("--after is for http:// and https:// only: a broker keeps no events")
     if ca_file is not None and not parts.scheme.endswith("s"):
         raise WrongUsage("--ca-file is for https:// and mqtts:// only")
+    in_currency(currency)
     prefix = "saleroom/" if prefix is None else prefix
     if not prefix.endswith("/") or re.search(r"[+#\0]", prefix):
         raise WrongUsage("a prefix ends with / and holds no +, # or NUL")
@@ -62,6 +65,7 @@ def read_options(
         user=_decoded(parts.username),
         password=password,
         ca_file=ca_file,
+        currency=currency,
     )
 
 
@@ -78,6 +82,7 @@ def run(options: WatchOptions, *, json: bool, screen: bool) -> int:
 async def watch(options: WatchOptions, shown: Lines | LiveView) -> None:
     """Show the sale until its lot is over, or until SIGINT or SIGTERM. Raises ToolError."""
     sale = Sale(options.gid, shown)
+    sale.write_money(options.currency)
     channel = MqttWatch(options, sale) if options.url.startswith("mqtt") else HttpWatch(options, sale)
     with shown:
         duties = [asyncio.ensure_future(channel.run()), asyncio.ensure_future(shown.run(sale))]

@@ -16,16 +16,18 @@ from rich.table import Table
 from rich.text import Text
 
 from saleroom.kernel.terminal import printable
+from saleroom.tools.amounts import Money, in_currency
 from saleroom.tools.errors import ToolError
 from saleroom.tools.watch.messages import LotEvent, LotState
 from saleroom.tools.watch.sale import Sale
-from saleroom.tools.watch.words import left, standing, words
+from saleroom.tools.watch.words import left, status, words
 
 PAINT_SECONDS = 0.25
 READER_SECONDS = 1.0
 EVENTS_SHOWN_MAX = 10
-HEAD_LINES = 6
-"""Lines of the view that show neither a lot nor an event."""
+TABLE_LINES = 5
+"""Lines of the view that show neither a lot, an event nor the state of the connection."""
+HEAD_LINES_MAX, EVENT_LINES_MAX = 3, 3
 SOON = timedelta(minutes=1)
 _FAR = datetime.max.replace(tzinfo=UTC)
 _NO_TERMINAL = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
@@ -40,6 +42,7 @@ class Lines:
 
     def __init__(self, out: TextIO, err: TextIO, *, json: bool) -> None:
         self._out, self._err, self._json = out, err, json
+        self._money = in_currency(None)
 
     def __enter__(self) -> None:
         """There is nothing to prepare."""
@@ -52,7 +55,7 @@ class Lines:
         if self._json:
             line = _NO_TERMINAL.sub(lambda mark: f"\\u{ord(mark[0]):04x}", payload) if self._out.isatty() else payload
         else:
-            line = f"{event.time:%Y-%m-%dT%H:%M:%S.%fZ} {in_words(event, lot)}"
+            line = f"{event.time:%Y-%m-%dT%H:%M:%S.%fZ} {in_words(event, lot, self._money)}"
         try:
             self._out.write(f"{line}\n")
             self._out.flush()
@@ -61,6 +64,10 @@ class Lines:
         except OSError as error:
             # It must not look like an error of the connection, which would be tried again.
             raise ToolError(f"standard output cannot be written: {error.strerror}") from None
+
+    def write_money(self, money: Money) -> None:
+        """Write amounts by `money` from now on."""
+        self._money = money
 
     def notice(self, text: str) -> None:
         """Write the sentence."""
@@ -83,6 +90,7 @@ class LiveView:
         self._console = console
         self._live = Live(console=console, auto_refresh=False, screen=screen, vertical_overflow="crop")
         self._events: deque[Text] = deque(maxlen=EVENTS_SHOWN_MAX)
+        self._money = in_currency(None)
 
     def __enter__(self) -> None:
         """Start to paint."""
@@ -94,7 +102,11 @@ class LiveView:
 
     def event(self, payload: str, event: LotEvent, lot: LotState | None) -> None:
         """Add a line to the last events."""
-        self._say(f"{event.time.astimezone():%H:%M:%S} {in_words(event, lot)}")
+        self._say(f"{event.time.astimezone():%H:%M:%S} {in_words(event, lot, self._money)}")
+
+    def write_money(self, money: Money) -> None:
+        """Write amounts by `money` from now on."""
+        self._money = money
 
     def notice(self, text: str) -> None:
         """Add a line to the last events."""
@@ -110,7 +122,7 @@ class LiveView:
             self._paint(sale)
 
     def _say(self, text: str, style: str = "") -> None:
-        self._events.append(Text(text, style=style, no_wrap=True, overflow="ellipsis"))
+        self._events.append(Text(text, style=style))
 
     def _paint(self, sale: Sale) -> None:
         self._live.update(self.picture(sale), refresh=True)
@@ -119,7 +131,10 @@ class LiveView:
         """Return the view, no higher than the terminal."""
         now = sale.clock.now()
         shown = sorted(sale.lots.values(), key=lambda lot: (lot.over, lot.ends_at or _FAR, lot.gid))
-        room = max(1, self._console.height - HEAD_LINES - len(self._events))
+        head = self._folded(Text(f"{printable(sale.link)} · {now:%H:%M:%S} UTC", style="bold"), HEAD_LINES_MAX)
+        last = [line for event in self._events for line in self._folded(event, EVENT_LINES_MAX)]
+        last = last[-max(1, self._console.height // 3) :]
+        room = max(1, self._console.height - TABLE_LINES - len(head) - len(last))
         table = Table(expand=True, box=None, header_style="dim", pad_edge=False)
         table.add_column("lot", ratio=1, no_wrap=True)
         table.add_column("price", justify="right", no_wrap=True)
@@ -129,22 +144,24 @@ class LiveView:
         table.add_column("left", justify="right", no_wrap=True)
         table.add_column("status", no_wrap=True)
         for lot in shown[:room]:
-            table.add_row(*_row(lot, now), style=_style(lot, now))
+            table.add_row(*_row(lot, now, self._money), style=_style(lot, now))
         more = f", {len(shown) - room} more not shown" if len(shown) > room else ""
-        count = sum(not lot.over for lot in shown)
-        head = Text(
-            f"{printable(sale.link)} · {now:%H:%M:%S} UTC · {count} open{more}",
-            style="bold",
-            no_wrap=True,
-            overflow="ellipsis",
-        )
-        return Group(head, "", table, "", *self._events)
+        count = Text(f"{sum(not lot.over for lot in shown)} open{more}", no_wrap=True, overflow="ellipsis")
+        return Group(*head, count, "", table, "", *last)
+
+    def _folded(self, text: Text, lines_max: int) -> list[Text]:
+        """Return `text` on as many lines as it needs, up to `lines_max`."""
+        lines = list(text.wrap(self._console, self._console.width))
+        if len(lines) > lines_max:
+            lines[lines_max - 1].append(" …")
+            lines[lines_max - 1].truncate(self._console.width, overflow="ellipsis")
+        return lines[:lines_max]
 
 
-def in_words(event: LotEvent, lot: LotState | None) -> str:
+def in_words(event: LotEvent, lot: LotState | None, money: Money) -> str:
     """Return the line for an event: its id, its lot, and its words."""
     name = f" {printable(lot.name)}:" if lot is not None else ""
-    return f"{printable(event.id)}{name} {words(event)}"
+    return f"{printable(event.id)}{name} {words(event, money)}"
 
 
 def _style(lot: LotState, now: datetime) -> str:
@@ -153,17 +170,17 @@ def _style(lot: LotState, now: datetime) -> str:
     return "bold red" if lot.ends_at is not None and lot.ends_at - now < SOON else ""
 
 
-def _row(lot: LotState, now: datetime) -> list[Text]:
+def _row(lot: LotState, now: datetime, money: Money) -> list[Text]:
     scheduled = lot.status == "scheduled"
     until = None if lot.over else lot.starts_at if scheduled else lot.ends_at
     cells = [
         lot.name,
-        lot.current_bid or "-",
+        money(lot.current_bid or "-"),
         lot.current_bidder or "-",
-        lot.minimum_bid or "-",
+        money(lot.minimum_bid or "-"),
         str(lot.bid_count),
         left(until, now),
-        standing(lot),
+        status(lot),
     ]
     return [Text(printable(cell)) for cell in cells]
 

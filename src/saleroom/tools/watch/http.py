@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -11,6 +12,7 @@ import msgspec
 
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.identifiers import GID, parse_event_id
+from saleroom.tools.amounts import KEYS_PATH, currency_of
 from saleroom.tools.errors import NoAnswer, ToolError, not_a_house
 from saleroom.tools.event_stream import Comment, EventStreamParser, Message, NotAnEventStream
 from saleroom.tools.http_client import HttpClient, Response, UnfitBody
@@ -46,6 +48,8 @@ class HttpWatch:
         self._looked = False
         """Whether the lots have been read since the sale was last without events."""
         self._reached = False
+        self._asked = options.currency is not None
+        """Whether the currency is known, or the house was asked for it."""
 
     async def run(self) -> None:
         """Watch until the one lot is over, or without end if all lots are watched. Raises ToolError."""
@@ -75,6 +79,8 @@ class HttpWatch:
     async def _follow(self) -> bool:
         """Read one stream to its end. Return whether the lot is over. Raises ToolError, and NoAnswer to try again."""
         gid = self._options.gid
+        if not self._asked:
+            await self._ask_currency()
         if gid is not None and not self._looked:
             await self._look(gid)
             self._looked = True
@@ -132,6 +138,14 @@ class HttpWatch:
                 return True
         self._last = message.id or None
         return False
+
+    async def _ask_currency(self) -> None:
+        """Ask the house for its currency; an older house tells none. Raises NoAnswer."""
+        async with self._client.open("GET", KEYS_PATH) as response:
+            if response.status == 200:
+                with suppress(UnfitBody):
+                    self._sale.write_money(currency_of(await response.body()))
+        self._asked = True
 
     async def _look_around(self) -> None:
         """Read the lots that are open."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Protocol
 
+from saleroom.tools.amounts import Money, in_currency
 from saleroom.tools.clock import HouseClock
 from saleroom.tools.watch.messages import LotEvent, LotState, first_lot
 from saleroom.tools.watch.sequence import Gap, Sequences
@@ -25,6 +26,9 @@ class Display(Protocol):
     def notice(self, text: str) -> None:
         """Show a sentence about the watch itself."""
 
+    def write_money(self, money: Money) -> None:
+        """Write amounts by `money` from now on."""
+
 
 class Sale:
     """One lot (`gid`), or all lots of a house."""
@@ -37,6 +41,7 @@ class Sale:
         self.link = "connecting"
         """The state of the connection, in words."""
         self._display = display
+        self._money = in_currency(None)
         self._ended: deque[str] = deque()
 
     @property
@@ -78,6 +83,11 @@ class Sale:
         self.lots.pop(gid, None)
         self.sequences.forget(gid)
 
+    def write_money(self, currency: str | None) -> None:
+        """Write amounts in `currency` from now on."""
+        self._money = in_currency(currency)
+        self._display.write_money(self._money)
+
     def connected(self, text: str) -> None:
         """Show that the connection is live, or live again."""
         self.link = text
@@ -93,7 +103,7 @@ class Sale:
         """Show how the one lot ended."""
         lot = self.lots.get(self.gid or "")
         if lot is not None:
-            self.link = f"{lot.gid} ({lot.name}) is over: {standing(lot)}"
+            self.link = f"{lot.gid} ({lot.name}) is over: {standing(lot, self._money)}"
             self._display.notice(self.link)
 
     def notice(self, text: str) -> None:

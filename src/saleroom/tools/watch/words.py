@@ -6,12 +6,21 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from saleroom.kernel.terminal import printable
+from saleroom.tools.amounts import Money
 from saleroom.tools.watch.messages import LotEvent, LotState
 
+_AMOUNTS = ("startingPrice", "amount", "minimumBid", "price")
+"""The members of events that are amounts."""
+_OUTCOMES = {"sold": "sold", "no_bids": "no bids", "reserve_not_met": "not sold"}
 
-def words(event: LotEvent) -> str:
-    """Return an event in a few words."""
-    texts = {name: printable(value) for name, value in event.data.items() if isinstance(value, str)}
+
+def words(event: LotEvent, money: Money) -> str:
+    """Return an event in a few words, with amounts written by `money`."""
+    texts = {
+        name: printable(money(value) if name in _AMOUNTS else value)
+        for name, value in event.data.items()
+        if isinstance(value, str)
+    }
     get = texts.get
     match event.type:
         case "auction.created":
@@ -46,11 +55,16 @@ def _end(texts: Mapping[str, str]) -> str:
     return f"{texts['endsAt'][:19].replace('T', ' ')} UTC" if "endsAt" in texts else "when its author closes it"
 
 
-def standing(lot: LotState) -> str:
+def standing(lot: LotState, money: Money) -> str:
     """Return the status of a lot, and its result once it is closed."""
-    return (
-        _result(lot.outcome, lot.current_bidder, lot.current_bid) if lot.status == "closed" else printable(lot.status)
-    )
+    if lot.status != "closed":
+        return printable(lot.status)
+    return _result(lot.outcome, lot.current_bidder, money(lot.current_bid or ""))
+
+
+def status(lot: LotState) -> str:
+    """Return the status of a lot in a word or two: beside it stand the price and the leader."""
+    return _OUTCOMES.get(lot.outcome or "", "closed") if lot.status == "closed" else printable(lot.status)
 
 
 def _result(outcome: str | None, winner: str | None, price: str | None) -> str:
