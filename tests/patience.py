@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-SECONDS_MAX = 120.0
+SECONDS_MAX = 240.0
 _ROUNDS = 20
 
 

@@ -17,9 +17,8 @@ import httpx
 import psutil
 
 from tests.forking import Program
+from tests.patience import SECONDS_MAX
 
-START_SECONDS_MAX = 300.0
-STOP_SECONDS_MAX = 120.0
 PASSWORD = "correct horse"
 PROGRAM = Path(sys.executable).with_name("saleroom")
 _SERVES = re.compile(r"saleroom serves on (http://\S+:[0-9]+)")
@@ -37,7 +36,7 @@ def environment(**settings: str) -> dict[str, str]:
     return plain | {f"SALEROOM_{name.upper()}": value for name, value in settings.items()}
 
 
-def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
+def wait_until(holds: Callable[[], bool], seconds: float = SECONDS_MAX) -> None:
     """Wait until `holds()`. Fails after `seconds`, which a busy machine does not need."""
     deadline = time.monotonic() + seconds
     while not holds():
@@ -53,7 +52,7 @@ def saleroom(folder: Path, *arguments: str, stdin: str = "", **settings: str) ->
         typed.seek(0)
         program = Program([str(PROGRAM), *arguments], folder, environment(**settings), output, errors, typed)
         try:
-            code = program.wait(START_SECONDS_MAX)
+            code = program.wait(SECONDS_MAX)
         finally:
             program.kill()
         output.seek(0)
@@ -112,7 +111,7 @@ class ServeProcess:
 
     def wait(self) -> int:
         """Wait for its end and return the exit code."""
-        return self.process.wait(STOP_SECONDS_MAX)
+        return self.process.wait(SECONDS_MAX)
 
     def kill(self) -> None:
         """End it and its worker processes, if they still run, without a chance to say anything."""
@@ -124,7 +123,7 @@ class ServeProcess:
         self.wait()
 
     def _answers(self) -> bool:
-        connection = http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=START_SECONDS_MAX)
+        connection = http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=SECONDS_MAX)
         try:
             connection.request("GET", "/healthz")
             return connection.getresponse().status == 200
@@ -134,7 +133,7 @@ class ServeProcess:
             connection.close()
 
     def _until(self, holds: Callable[[], bool], what: str) -> None:
-        deadline = time.monotonic() + START_SECONDS_MAX
+        deadline = time.monotonic() + SECONDS_MAX
         while not holds():
             assert self.process.poll() is None and time.monotonic() < deadline, f"not so: {what}\n{self.told()}"
             time.sleep(0.05)

@@ -11,7 +11,6 @@ HELD_BYTES_MAX = 2 * 2**20
 """How much memory one connection may take, whatever is sent over it."""
 PIPELINES = 20
 PIPELINED_BYTES = 12 * 2**20
-EXPECT_SECONDS_MAX = 0.5
 UPGRADES = 500
 LOG_LINES_MAX = 20
 
@@ -80,16 +79,14 @@ def behind_a_stream(target: Target) -> str | None:
 
 
 def told_to_go_on(target: Target) -> str | None:
-    """A client that waits for `100 Continue` before it sends its body is told to go on at once."""
+    """A client that waits for `100 Continue` before it sends its body is told to go on."""
     body = b'{"username": "nobody", "password": "correct horse"}'
     head, _, _ = request("POST", "/login", None, body, Expect="100-continue").partition(b"\r\n\r\n")
     with target.raw() as raw:
-        began = time.monotonic()
         raw.send(head + b"\r\n\r\n")
-        first = raw.answer(3.0)
-        seconds = time.monotonic() - began
-        if first is None or first.status != 100 or seconds > EXPECT_SECONDS_MAX:
-            return f"told to go on after {seconds:.2f} s: {_status(first)}"
+        first = raw.answer()
+        if first is None or first.status != 100:
+            return f"told to go on: {_status(first)}"
         raw.send(body)
         answer = raw.answer()
     return None if answer is not None and answer.status == 422 else f"then {_status(answer)}"

@@ -20,7 +20,6 @@ from tests.patience import until
 
 A_FEW = 5
 TOLD = "the database is unavailable"
-TOLD_SECONDS_MAX = 3.0
 REFUSED = 20
 """How many answers of 503 to wait for."""
 FROZEN_SECONDS = 0.4
@@ -138,7 +137,7 @@ async def _refusing(scene: Scene, name: str) -> AsyncIterator[None]:
     )
     if scene.storm.unavailable > refused:
         with suppress(AssertionError):  # judged below
-            await until(lambda: _told(scene) > before, "the house says so", TOLD_SECONDS_MAX)
+            await until(lambda: _told(scene) > before, "the house says so", SECONDS_MAX)
     lines = _told(scene) - before
     seconds = time.monotonic() - began
     processes = 2 if scene.house.several else 1

@@ -21,7 +21,7 @@ END_OTHERS = text(
     "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'postgres' AND pid <> pg_backend_pid()"
 )
 SILENCE_SECONDS_MAX = 3.0
-NOTICED_SECONDS_MAX = 30.0
+NOTICED_SECONDS_MAX = 120.0
 PORT = 5432
 
 

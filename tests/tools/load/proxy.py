@@ -9,7 +9,7 @@ import aiohttp
 import msgspec
 from aiohttp import web
 
-START_SECONDS_MAX = 30.0
+START_SECONDS_MAX = 240.0
 HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "X-Requested-With")
 
 Lie = Callable[[str, str, Any], Any]
