@@ -28,6 +28,7 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--host-resolver-rules=MAP *.test 127.0.0.1",
 ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.people import Visitor, broken_rules
 from tests.fixtures_house import User
@@ -41,6 +41,13 @@ def shows(page: Page, number: int) -> None:
     expect(page.locator(".viewer img").nth(number % PHOTOS)).not_to_be_in_viewport()
 
 
+def span(photo: Locator) -> tuple[float, float]:
+    """Return where a photo begins, from the left, and how wide it is."""
+    box = photo.bounding_box()
+    assert box is not None
+    return box["x"], box["width"]
+
+
 def test_the_keyboard_turns_zooms_and_closes(open_lot: Open) -> None:
     """Enter opens a photo, arrows turn, + and - zoom, Tab stays inside, and Escape leads back to the photo shown last."""
     page = open_lot()
@@ -57,14 +64,14 @@ def test_the_keyboard_turns_zooms_and_closes(open_lot: Open) -> None:
     page.keyboard.press("ArrowRight")
     shows(page, 3)
     photo = viewer.locator("img").nth(2)
-    width = photo.bounding_box()["width"]  # type: ignore[index]
+    width = span(photo)[1]
     page.keyboard.press("+")
-    wait_until(lambda: photo.bounding_box()["width"] == 2 * width)  # type: ignore[index]
-    left = photo.bounding_box()["x"]  # type: ignore[index]
+    wait_until(lambda: span(photo)[1] == 2 * width)
+    left, _ = span(photo)
     page.keyboard.press("ArrowRight")
-    wait_until(lambda: photo.bounding_box()["x"] < left)  # type: ignore[index]
+    wait_until(lambda: span(photo)[0] < left)
     page.keyboard.press("-")
-    wait_until(lambda: photo.bounding_box()["width"] == width)  # type: ignore[index]
+    wait_until(lambda: span(photo)[1] == width)
     for key in ("Tab", "Shift+Tab"):
         for _ in range(10):
             page.keyboard.press(key)

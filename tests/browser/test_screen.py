@@ -225,12 +225,61 @@ def test_the_button_fills_the_screen(open_screen: Open, seller: User) -> None:
     expect(title).not_to_have_css("cursor", "none")
 
 
+def named(house: House) -> str:
+    """Return the address of a house under a name, as phones reach it."""
+    return house.base.replace("127.0.0.1", "hall.test")
+
+
+@pytest.mark.parametrize(("width", "height", "least"), [(1920, 1080, 0.26), (1024, 768, 0.34)])
+def test_the_code_is_large_enough_for_the_last_row(
+    open_screen: Open, sqlite_house: House, seller: User, width: int, height: int, least: float
+) -> None:
+    """The QR code takes a quarter of the width at least. With the step and the next lot all fits, and little is empty."""
+    seller.auction(name="The second one", endsAt=later(minutes=9))
+    gid = seller.auction(name="Longcase clock, Yorkshire, about 1790", endsAt=later(minutes=3), reservePrice="20")
+    for number in range(6):
+        sqlite_house.user("linus" if number % 2 else "grace").bid(gid, amount=str(20 + number))
+    viewport = {"width": width, "height": height}
+    page = open_screen(gid, f"?author={seller.name}", base_url=named(sqlite_house), viewport=viewport)
+    code = page.locator(".code").bounding_box()
+    assert code is not None
+    assert code["width"] >= least * width
+    expect(page.locator("#screen-state")).to_contain_text("Next bid €26.00")
+    expect(page.locator("#coming")).to_have_text("Next: The second one")
+    assert [] == page.evaluate(CUT_OFF)
+    for column in (".aside", "#screen-state"):
+        assert page.locator(column).evaluate(FILLED) > 0.8, column
+
+
+def test_the_next_lot_follows_the_sale(open_screen: Open, seller: User) -> None:
+    """If the next lot is over before its turn, the screen names the one after it."""
+    gid = seller.auction(name="The first one", endsAt=later(minutes=3))
+    second = seller.auction(name="The second one", endsAt=later(minutes=9))
+    page = open_screen(gid, f"?author={seller.name}")
+    expect(page.locator("#coming")).to_have_text("Next: The second one")
+    seller.auction(name="The third one", endsAt=later(minutes=12))
+    assert seller.delete(f"/auctions/{second}").is_success
+    page.clock.fast_forward("00:21")
+    expect(page.locator("#coming")).to_have_text("Next: The third one")
+
+
+def test_a_screen_that_no_phone_can_reach_says_so(open_screen: Open, sqlite_house: House, seller: User) -> None:
+    """Instead of a code for the computer's own address there is a warning that names the setting."""
+    gid = seller.auction()
+    page = open_screen(gid)
+    expect(page.locator(".way")).to_contain_text("public_url")
+    expect(page.locator(".code")).to_have_count(0)
+    page = open_screen(gid, base_url=named(sqlite_house))
+    expect(page.locator(".code")).to_be_visible()
+    expect(page.locator(".way")).not_to_contain_text("public_url")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(open_screen: Open, sqlite_house: House, seller: User, scheme: str) -> None:
     """axe finds no fault while the lot is open and with its result. The code is dark on light in either scheme."""
     gid = seller.auction(reservePrice="11", endsAt=later(days=1))
     sqlite_house.user("grace").bid(gid, amount="12")
-    page = open_screen(gid, color_scheme=scheme)
+    page = open_screen(gid, color_scheme=scheme, base_url=named(sqlite_house))
     found = [broken_rules(page)]
     over = seller.auction(name="Over")
     sqlite_house.user("grace").bid(over, amount="12")
@@ -239,6 +288,7 @@ def test_axe_finds_nothing(open_screen: Open, sqlite_house: House, seller: User,
     page.locator(".verdict").evaluate("e => Promise.all(e.getAnimations().map(one => one.finished))")
     found.append(broken_rules(page))
     assert [{}, {}] == found
+    page.goto(f"/lots/{gid}/screen")
     assert "rgb(255, 255, 255)" == page.locator(".code").evaluate("e => getComputedStyle(e).backgroundColor")
 
 
@@ -247,3 +297,9 @@ CUT_OFF = """() => [...document.querySelectorAll('.hall .amount data, .hall .lea
     const box = e.getBoundingClientRect();
     return box.right > innerWidth || box.bottom > innerHeight || box.left < 0 || box.top < 0;
   }).map((e) => e.outerHTML)"""
+FILLED = """e => {
+    const boxes = [...e.children].map(one => one.getBoundingClientRect()).filter(box => box.height);
+    const used = Math.max(...boxes.map(box => box.bottom)) - Math.min(...boxes.map(box => box.top));
+    return used / e.getBoundingClientRect().height;
+}"""
+"""How much of an element's height, from 0 to 1, its children take."""

@@ -30,6 +30,8 @@ from tests.screenshots.shots import SHOTS, Shot
 
 FOLDER = Path(__file__).parents[2] / "docs" / "screenshots"
 QUALITY = 55
+PUBLIC_URL = "http://bids.harbour.example"
+"""The address that the pages show: that of the test would be this computer's own."""
 HEIGHT_MAX = 3600
 """Pixels of a page that are kept: what follows on a long one looks the same."""
 PATIENCE_MS = 60_000

@@ -51,7 +51,7 @@ def test_a_screen_shows_its_lot_and_the_last_bids(clocked_house: House, clock: F
         (grace if amount % 2 else hedy).bid(gid, amount=str(amount))
     shown = screen(clocked_house, gid)
     assert ("Longcase clock", "Longcase clock · Saleroom") == (shown.heading, shown.one("title").text)
-    assert "Highest bid €16.00 Leader hedy Reserve met Ends" in state(shown)
+    assert "Highest bid €16.00 Leader hedy Reserve met Next bid €17.00 Ends" in state(shown)
     assert "2026-11-21T13:00:00.000000Z" == shown.one("span", role="timer")["data-until"]
     assert [
         "hedy €16.00", "grace €15.00", "hedy €14.00", "grace €13.00", "hedy €12.00"

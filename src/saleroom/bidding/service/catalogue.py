@@ -33,7 +33,7 @@ class Catalogue(Struct, frozen=True, kw_only=True):
 
 
 class Screen(Struct, frozen=True, kw_only=True):
-    """A lot for the hall: its last bids, its first photo, and the next lot once it is over."""
+    """A lot for the hall: its last bids, its first photo, and the lot that comes next."""
 
     auction: AuctionView
     bids: list[BidView]
@@ -63,7 +63,7 @@ def screen(tx: Transaction, token: str | None, gid: str, author: str | None) -> 
         auction=auction_view(found),
         bids=bids,
         cover=photos.covers(tx, [gid]).get(gid),
-        next=after(tx, token, gid, author) if found.over else None,
+        next=after(tx, token, gid, author),
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlencode
+from ipaddress import ip_address
+from urllib.parse import urlencode, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -30,14 +31,15 @@ class ScreenPages:
         """GET /lots/{gid}/screen?author=NAME: the lot as the hall sees it; `author` keeps to one seller's lots."""
         gid, author = lot_gid(request), _author(request)
         viewer, screen = await self._site.read(request, catalogue.screen, gid, author)
-        a = screen.auction
+        a, origin = screen.auction, self._site.origin(request)
         context = {
             "a": a,
             "bids": screen.bids,
             "cover": screen.cover,
             "next": screen.next,
             "author": author,
-            "lot_url": f"{self._site.origin(request)}/lots/{gid}",
+            "lot_url": f"{origin}/lots/{gid}",
+            "local": _is_local(origin),
             "address": _address(gid, author),
             "result_seconds": RESULT_SECONDS,
             "refresh": self._refresh(a, screen.next, author),
@@ -57,13 +59,22 @@ class ScreenPages:
 
     def _refresh(self, a: AuctionView, following: AuctionView | None, author: str | None) -> str:
         """Return the refresh of a browser without scripts: after how many seconds, and to which address."""
-        if following is not None:
-            return f"{RESULT_SECONDS}; url={_address(following.gid, author)}"
-        return str(REFRESH_SECONDS if a.outcome is None and a.status != "cancelled" else RESULT_SECONDS)
+        if a.outcome is None and a.status != "cancelled":
+            return str(REFRESH_SECONDS)
+        return str(RESULT_SECONDS) + ("" if following is None else f"; url={_address(following.gid, author)}")
 
 
 def _address(gid: str, author: str | None) -> str:
     return f"/lots/{gid}/screen" + (f"?{urlencode({'author': author})}" if author else "")
+
+
+def _is_local(origin: str) -> bool:
+    """Whether an address leads a phone to itself, and not to this house."""
+    host = urlsplit(origin).hostname or ""
+    try:
+        return ip_address(host).is_loopback or ip_address(host).is_unspecified
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def _author(request: Request) -> str | None:
