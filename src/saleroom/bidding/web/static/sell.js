@@ -64,7 +64,7 @@ if (photos) {
   const words = (kind, values) => photos.dataset[kind].replace(/\{(\w+)\}/g, (_, name) => values[name]);
   const most = Number(photos.dataset.most);
   const waiting = [];
-  let underWay = 0;
+  let [underWay, pressed] = [0, null];
 
   const count = () => list.querySelectorAll("input[name=photo]").length;
   const tell = () => { status.textContent = words("count", { count: count(), most }); keepSoon(); };
@@ -89,19 +89,37 @@ if (photos) {
     next();
   }
 
+  // One picture is made smaller at a time, as an opened one takes much memory, while others are on their way.
+  let opened = Promise.resolve();
   function next() {
     while (underWay < 2 && waiting.length) {
       underWay += 1;
-      send(...waiting.shift());
+      const [file, row] = waiting.shift();
+      opened = opened.then(() => smaller(file)).catch(() => file);
+      opened.then((data) => send(file, data, row));
     }
+    // The form was pressed while photos were on their way.
+    if (underWay || !pressed) return;
+    const button = pressed;
+    pressed = null;
+    if (!list.querySelector(".refused")) input.form.requestSubmit(button);
+  }
+
+  // Why a photo was not taken: the house says so in a row of its list; otherwise its status says whose refusal it is.
+  function reason(request, file, data) {
+    const row = new DOMParser().parseFromString(request.responseText, "text/html").querySelector("li.refused");
+    if (row) return row.textContent.trim();
+    const values = { name: file.name, status: request.status };
+    if (request.status === 0) return words(data.size > 1_000_000 ? "failedLarge" : "failed", values);
+    return words({ 401: "ended", 403: "ended", 413: "large" }[request.status] ?? "refused", values);
   }
 
   // Not by fetch, which does not report how much of a file is sent.
-  function send(file, row) {
+  function send(file, data, row) {
     const request = new XMLHttpRequest();
     const body = new FormData();
     body.append("csrfToken", input.form.elements.csrfToken.value);
-    body.append("files", file, file.name);
+    body.append("files", data, file.name);
     request.upload.addEventListener("progress", (event) => {
       if (event.lengthComputable && event.loaded < event.total) row.querySelector("progress").value = event.loaded / event.total;
       else row.querySelector("progress").removeAttribute("value");
@@ -110,12 +128,11 @@ if (photos) {
       underWay -= 1;
       const answer = new DOMParser().parseFromString(request.responseText, "text/html");
       const photo = answer.querySelector("li.thumb");
-      const why = answer.querySelector("li.refused");
       if (photo) {
         row.replaceWith(document.importNode(photo, true));
         tell();
       } else {
-        refuse(row, why ? why.textContent.trim() : words("failed", { name: file.name }));
+        refuse(row, reason(request, file, data));
       }
       next();
     });
@@ -162,6 +179,7 @@ if (photos) {
     if (!underWay && !waiting.length) return;
     event.preventDefault();
     event.stopImmediatePropagation();
+    pressed = event.submitter;
     status.textContent = list.querySelector(".sending progress")?.getAttribute("aria-label") ?? "";
   });
   if (count()) tell();
