@@ -60,7 +60,7 @@ def nginx(folder: Path, house: int) -> Iterator[dict[str, int]]:
     ports = dict(zip(("collecting", "passing", "alone"), (free_port() for _ in range(3)), strict=True))
     user = "user root;" if os.geteuid() == 0 else ""
     (folder / "nginx.conf").write_text(_NGINX.format(house=house, user=user, **ports))
-    yield from _running([program, "-p", str(folder), "-c", "nginx.conf", "-e", "nginx.log"], folder, ports)
+    yield from running([program, "-p", str(folder), "-c", "nginx.conf", "-e", "nginx.log"], folder, ports)
 
 
 @contextlib.contextmanager
@@ -69,10 +69,11 @@ def haproxy(folder: Path, house: int) -> Iterator[dict[str, int]]:
     program = need("haproxy")
     ports = dict(zip(("passing", "alone"), (free_port() for _ in range(2)), strict=True))
     (folder / "haproxy.cfg").write_text(_HAPROXY.format(house=house, **ports))
-    yield from _running([program, "-db", "-f", "haproxy.cfg"], folder, ports)
+    yield from running([program, "-db", "-f", "haproxy.cfg"], folder, ports)
 
 
-def _running(command: list[str], folder: Path, ports: dict[str, int]) -> Iterator[dict[str, int]]:
+def running(command: list[str], folder: Path, ports: dict[str, int]) -> Iterator[dict[str, int]]:
+    """Run a proxy, and yield its ports once it listens on all of them."""
     with (folder / "output.txt").open("wb") as output:
         process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output)
     try:
