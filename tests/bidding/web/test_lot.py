@@ -335,3 +335,24 @@ def test_what_people_write_is_text(house: House) -> None:
     assert (HOSTILE, HOSTILE) == (lot.heading, lot.one("p", class_="description").raw)
     assert [] == [e for e in lot.all("script") if not e["src"].startswith("/assets/")]
     assert {"/assets/"} == {image["src"][:8] for image in lot.all("img")}
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", "After the end everyone can read it in the ledger of this lot, even if you win."),
+        ("de", "Nach dem Ende steht es für alle lesbar im Auktionsprotokoll dieses Loses, auch wenn Sie gewinnen."),
+    ],
+)
+def test_a_limit_is_typed_knowing_that_it_becomes_public(house: House, language: str, words: str) -> None:
+    """Where a limit is typed, confirmed and raised, the page says that the ledger shows it after the end."""
+    gid = house.user("ada").auction()
+    browser = Browser(house, house.newcomer())
+    browser.http.headers["Accept-Language"] = language
+    lot = browser.open(f"/lots/{gid}")
+    asked = Page(browser.send(lot, f"/lots/{gid}/bid", amount="", maximum="60"))
+    browser.send(asked, f"/lots/{gid}/bid")
+    leading = browser.open(f"/lots/{gid}")
+    raised = Page(browser.send(leading, f"/lots/{gid}/bid", maximum="70"))
+    for page in (lot, asked, leading, raised):
+        assert words in page.main
