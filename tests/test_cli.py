@@ -129,8 +129,8 @@ def test_users_are_added_listed_and_given_passwords(run: Run) -> None:
     ("args", "stdin", "said"),
     [
         (["users", "add", "ada"], "", "no password on standard input"),
-        (["users", "add", "ada"], "short\n", "8 to 256 characters"),
-        (["users", "add", "a b"], f"{PASSWORD}\n", "3 to 32"),
+        (["users", "add", "ada"], "short\n", "the password must have 8 to 256 characters"),
+        (["users", "add", "a b"], f"{PASSWORD}\n", "the username must be 3 to 32 characters"),
         (["users", "password", "nobody"], f"{PASSWORD}\n", "no user"),
         (["migrate", "--to", "nonsense"], "", "nonsense"),
         (["migrate", "--database", "sqlite:////nowhere/at/all.db"], "", "sqlite:////nowhere/at/all.db"),

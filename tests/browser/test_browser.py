@@ -105,7 +105,7 @@ def test_a_refused_form_says_why(open_page: OpenPage, sqlite_house: House) -> No
     page.get_by_label("Username").fill(sqlite_house.user("ada").name)
     page.get_by_label("Password", exact=True).fill("wrong password")
     page.get_by_role("button", name="Log in").click()
-    expect(page.get_by_role("alert")).to_contain_text("do not belong together")
+    expect(page.get_by_role("alert")).to_contain_text("The username or the password is wrong.")
     expect(page.get_by_label("Username")).to_have_value("ada")
     expect(page.get_by_label("Password", exact=True)).to_have_value("")
 

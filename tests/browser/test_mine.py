@@ -141,7 +141,7 @@ def test_another_password(browse: Browse, sqlite_house: House) -> None:
             expect(current).to_be_focused()
             assert ["", ""] == [field.input_value() for field in (current, new)]
             assert {} == broken_rules(here)
-    expect(here.get_by_role("heading", name="Your password is changed")).to_be_visible()
+    expect(here.get_by_role("heading", name="Your password has been changed")).to_be_visible()
     expect(here.get_by_text("All other devices were logged out.")).to_be_focused()
     assert {} == broken_rules(here)
     here.get_by_role("link", name="Where you are logged in").press("Enter")

@@ -13,6 +13,7 @@ from babel.messages.pofile import read_po
 
 from saleroom.site.language import FOLDER
 
+GLOSSARY = "docs/glossary.md"
 ROOT = Path(__file__).parents[2]
 CATALOGUES = sorted(FOLDER.glob("*/messages.po"))
 TEMPLATES = sorted((ROOT / "src").glob("**/templates/**/*.html"))
@@ -127,3 +128,36 @@ def test_a_template_says_nothing_in_english_alone(file: Path) -> None:
     shown += re.sub(r'<[^>]*>|&\w+;|[\w-]+="[^"]*"?', "\n", text).splitlines()
     words = {part.strip(" ·") for line in shown for part in line.split("\0") if re.search("[A-Za-z]", part)}
     assert set() == {part for part in words if not part.startswith("/")} - NAMES
+
+
+def test_the_pages_keep_to_the_words_of_the_glossary(messages: Catalog) -> None:
+    """No text of a page, in English or German, has a word for which the glossary has another."""
+    _, _, table = (ROOT / GLOSSARY).read_text("utf-8").partition("## The words of the pages")
+    rows = [line.strip("|").split("|") for line in re.findall(r"^\|.*\|$", table, re.MULTILINE)[2:]]
+    never = [word.strip() for row in rows for word in row[3].split(",") if word.strip()]
+    assert len(never) > 20
+    german = catalogue(FOLDER / "de" / "messages.po")
+    texts = [text for message in messages if message.id for text in sources(message)]
+    texts += [text for message in german if message.id for text in words(message)]
+    found = {word: [text for text in texts if re.search(rf"\b{re.escape(word)}", text)] for word in never}
+    assert {} == {word: hits for word, hits in found.items() if hits}, f"{GLOSSARY} has other words"
+
+
+GERMAN = {
+    "The password must have %(least)s to %(most)s characters.": "Das Passwort muss %(least)s bis %(most)s Zeichen haben.",
+    "this device": "dieses Gerät",
+    "Share this lot": "Dieses Los teilen",
+    "My saleroom": "Mein Konto",
+    "Check the result": "Ergebnis nachprüfen",
+    "Download the ledger": "Auktionsprotokoll herunterladen",
+}
+"""What native speakers have asked for."""
+
+
+def test_what_native_speakers_have_asked_for(messages: Catalog) -> None:
+    """The pages have these English texts, and the German ones say it as native speakers would."""
+    german = {message.id: message.string for message in catalogue(FOLDER / "de" / "messages.po")}
+    pages = {message.id for message in messages}
+    assert {text: words for text, words in GERMAN.items() if text in pages} == {
+        text: german.get(text) for text in GERMAN
+    }

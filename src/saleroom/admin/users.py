@@ -20,14 +20,20 @@ R = TypeVar("R")
 
 def add(settings: Settings, name: str, password: str) -> str:
     """Add a user, even while registration is closed, and return a line that says so. Raises Refusal."""
-    username, password = _well_formed(parse_username(name)), _well_formed(parse_password(password))
+    username, password = (
+        _well_formed("username", parse_username(name)),
+        _well_formed("password", parse_password(password)),
+    )
     account = _with_accounts(settings, lambda accounts: accounts.add(username, password))
     return f"Added {account.username}."
 
 
 def set_password(settings: Settings, name: str, password: str) -> str:
     """Give a user a new password and return a line that says so. Raises Refusal."""
-    username, password = _well_formed(parse_username(name)), _well_formed(parse_password(password))
+    username, password = (
+        _well_formed("username", parse_username(name)),
+        _well_formed("password", parse_password(password)),
+    )
     _with_accounts(settings, lambda accounts: accounts.set_password(username, password))
     return f"{username} has a new password."
 
@@ -54,7 +60,7 @@ def _with_accounts(settings: Settings, work: Callable[[Accounts], Awaitable[R]])
     return run(settings, with_accounts)
 
 
-def _well_formed(value: str | Fault) -> str:
+def _well_formed(what: str, value: str | Fault) -> str:
     if isinstance(value, Fault):
-        raise Refusal(f"this name or password {value.message}")
+        raise Refusal(f"the {what} {value.message}")
     return value

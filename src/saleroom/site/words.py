@@ -91,9 +91,7 @@ PLATFORM = Words(
         "unsupported_media_type": NOT_FROM_A_PAGE,
         "request_timeout": (N_("It did not arrive in time. Check your connection and send it again."),),
         "unavailable": (N_("The house cannot reach its database just now. Try again shortly."),),
-        "internal_error": (
-            N_("The error has been logged. Try again. If it happens again, tell those who run this house."),
-        ),
+        "internal_error": (N_("The error has been logged. Try again. If it happens again, tell the house."),),
     },
     headings={
         "csrf": N_("This form is out of date"),

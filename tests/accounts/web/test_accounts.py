@@ -143,7 +143,7 @@ def test_a_wrong_password_is_told_kindly(browser: Browser, house: House) -> None
     response = browser.log_in("ada", "wrong password")
     form = Page(response)
     assert 422 == response.status_code
-    assert "do not belong together" in form.one("p", role="alert").text
+    assert "The username or the password is wrong." in form.one("p", role="alert").text
     assert "ada" == form.one("input", id="username")["value"]
     assert "wrong password" not in response.text
     assert browser.viewer() is None
@@ -176,7 +176,7 @@ def test_all_faults_of_a_registration_come_at_once(browser: Browser) -> None:
     form = Page(response)
     assert 400 == response.status_code
     assert [
-        "A username is made of 3 to 32 letters a to z, digits, dots, underscores and hyphens.",
+        "The username must have 3 to 32 characters: letters a to z, digits, dots, underscores and hyphens.",
         "A password has 8 to 256 characters.",
     ] == [word.text for word in form.all("small", class_="fault")]
     assert "a b" == form.one("input", id="username")["value"]
@@ -215,10 +215,10 @@ def test_closed_registration_is_told(serve_house: ServeHouse) -> None:
     assert [] == Page(served.stranger.get("/")).all("a", href="/register")
     form = Page(served.stranger.get("/register"))
     assert [] == form.all("form")
-    assert "Registration is closed here." in form.main
+    assert "You cannot register here yourself." in form.main
     response = served.anyone.post("/register", data={"username": "ada", "password": PASSWORD})
     assert 403 == response.status_code
-    assert "Registration is closed here." in Page(response).main
+    assert "You cannot register here yourself." in Page(response).main
 
 
 def test_who_is_logged_in_needs_no_form(browser: Browser, house: House) -> None:

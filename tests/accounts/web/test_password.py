@@ -31,7 +31,7 @@ def test_another_password(come: Come, house: House, seller: User) -> None:
     assert PATH in visitor.page("/mine/sessions").links
     changed = change(visitor)
     shown = Page(changed)
-    assert (200, "Your password is changed") == (changed.status_code, shown.heading)
+    assert (200, "Your password has been changed") == (changed.status_code, shown.heading)
     assert "All other devices were logged out" in shown.one("p", class_="card").text
     assert "/mine/sessions" in shown.links
     assert 1 == len(seller.json("GET", "/me/sessions")["sessions"])

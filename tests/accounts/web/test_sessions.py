@@ -22,7 +22,7 @@ def test_sessions_are_listed_and_ended(come: Come, house: House) -> None:
     visitor = come(user)
     page = visitor.page("/mine/sessions")
     assert 1 == len(page.all("input", name="id"))
-    assert ["this one"] == [e.text for e in page.all("span", class_="tag")]
+    assert ["this device"] == [e.text for e in page.all("span", class_="tag")]
     answer = visitor.send(page, "/mine/sessions/end")
     assert (303, "/mine/sessions") == (answer.status_code, answer.headers["location"])
     assert 401 == other.get("/me").status_code

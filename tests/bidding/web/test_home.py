@@ -146,7 +146,7 @@ def test_a_search_looks_into_name_and_description(clocked_house: House) -> None:
     assert "/?q=clock&status=over&sort=newest" in found.links
     none = page(clocked_house, "/?q=100%25+%3Cb%3E")
     assert [] == lots(none)
-    assert "No lot has “100% <b>” in its name or description." in none.main
+    assert "No lot matches “100% <b>”." in none.main
     assert "No lots" == none.one("p", id="count").text
     assert "/" in none.links
 

@@ -9,11 +9,11 @@ _WRONG_PASSWORD = (N_("This is not your current password. Nothing was changed.")
 
 WORDS = Words(
     refusals={
-        "invalid_authentication": (N_("This username and password do not belong together. Check both and try again."),),
+        "invalid_authentication": (N_("The username or the password is wrong. Check both and try again."),),
         "wrong_password": _WRONG_PASSWORD,
         "username_taken": (N_("This username is taken. Choose another."),),
-        "registration_closed": (N_("Registration is closed here. Ask those who run this house for an account."),),
-        "unknown_user": (N_("There is nobody with this name."),),
+        "registration_closed": (N_("You cannot register here yourself. Ask the house for an account."),),
+        "unknown_user": (N_("There is no user with this name."),),
         "unknown_session": (N_("This device is logged out already."),),
         "idempotency_mismatch": (
             N_("This form has been sent before, with something else in it. Reload the page and fill it in again."),
@@ -21,10 +21,10 @@ WORDS = Words(
     },
     faults={
         "username_format": (
-            N_("A username is made of 3 to 32 letters a to z, digits, dots, underscores and hyphens."),
+            N_("The username must have 3 to 32 characters: letters a to z, digits, dots, underscores and hyphens."),
         ),
-        "password_length": (N_("A password has %(least)s to %(most)s characters."),),
-        "contact_length": (N_("A contact has %(most)s characters at most."),),
+        "password_length": (N_("The password must have %(least)s to %(most)s characters."),),
+        "contact_length": (N_("The contact can have %(most)s characters at most."),),
         "same_password": (N_("This is your current password already. Choose another one."),),
         "wrong_password": _WRONG_PASSWORD,
     },
