@@ -123,7 +123,7 @@ def test_faults_are_told_in_german(visit: Callable[..., Visitor], sqlite_house: 
     page.get_by_label("Benutzername").fill("ada")
     page.get_by_label("Passwort", exact=True).fill("verkehrt")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("gehören nicht zusammen")
+    expect(page.get_by_role("alert")).to_contain_text("Benutzername oder Passwort ist falsch")
     assert {} == broken_rules(page)
     page.goto("/register")
     page.get_by_label("Benutzername").fill("ä")
@@ -131,7 +131,7 @@ def test_faults_are_told_in_german(visit: Callable[..., Visitor], sqlite_house: 
     page.keyboard.press("Enter")
     expect(page.get_by_label("Benutzername")).to_have_attribute("aria-invalid", "true")
     expect(page.get_by_label("Benutzername")).to_have_accessible_description(
-        "Ein Benutzername besteht aus 3 bis 32 Zeichen: "
-        "Buchstaben a bis z, Ziffern, Punkten, Unterstrichen und Bindestrichen."
+        "Der Benutzername muss 3 bis 32 Zeichen haben: "
+        "Buchstaben a bis z, Ziffern, Punkte, Unterstriche und Bindestriche."
     )
     assert {} == broken_rules(page)

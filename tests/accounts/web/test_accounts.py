@@ -177,7 +177,7 @@ def test_all_faults_of_a_registration_come_at_once(browser: Browser) -> None:
     assert 400 == response.status_code
     assert [
         "The username must have 3 to 32 characters: letters a to z, digits, dots, underscores and hyphens.",
-        "A password has 8 to 256 characters.",
+        "The password must have 8 to 256 characters.",
     ] == [word.text for word in form.all("small", class_="fault")]
     assert "a b" == form.one("input", id="username")["value"]
 
@@ -266,14 +266,17 @@ def test_refusals_are_in_the_readers_language(browser: Browser, house: House) ->
     """A wrong password, a wait and the faults of fields are reported in the language of the form."""
     browser.http.headers["Accept-Language"] = "de"
     name = house.newcomer().name
-    assert "gehören nicht zusammen" in Page(browser.log_in(name, "wrong password")).one("p", role="alert").text
+    assert (
+        "Benutzername oder Passwort ist falsch"
+        in Page(browser.log_in(name, "wrong password")).one("p", role="alert").text
+    )
     for _ in range(4):
         browser.log_in(name, "wrong password")
     waits = browser.log_in(name)
     assert 429 == waits.status_code
     assert "in 1 Sekunde noch einmal" in Page(waits).one("p", role="alert").text
     faults = Page(browser.register("ä", "kurz")).all("small", class_="fault")
-    assert "Ein Passwort hat 8 bis 256 Zeichen." == faults[1].text
+    assert "Das Passwort muss 8 bis 256 Zeichen haben." == faults[1].text
 
 
 def test_password_managers_understand_the_forms(house: House) -> None:

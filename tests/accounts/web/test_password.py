@@ -59,13 +59,13 @@ def test_password_managers_understand_it(come: Come, seller: User) -> None:
     ("current", "new", "status", "messages"),
     [
         ("wrong password", NEW, 403, {"currentPassword": "This is not your current password. Nothing was changed."}),
-        (PASSWORD, "short", 400, {"newPassword": "A password has 8 to 256 characters."}),
+        (PASSWORD, "short", 400, {"newPassword": "The password must have 8 to 256 characters."}),
         (PASSWORD, PASSWORD, 400, {"newPassword": "This is your current password already. Choose another one."}),
         (
             "",
             "",
             400,
-            {"currentPassword": "Please fill this in.", "newPassword": "A password has 8 to 256 characters."},
+            {"currentPassword": "Please fill this in.", "newPassword": "The password must have 8 to 256 characters."},
         ),
     ],
 )
@@ -97,8 +97,8 @@ def test_too_many_tries_wait(come: Come) -> None:
 def test_it_speaks_german(come: Come) -> None:
     """The form, its faults and its success are in the reader's language."""
     visitor = come(**{"Accept-Language": "de"})
-    assert "nicht Ihr bisheriges Passwort" in Page(change(visitor, "verkehrt")).one("small", class_="fault").text
-    assert "Ihr Passwort ist geändert" == Page(change(visitor)).heading
+    assert "nicht Ihr aktuelles Passwort" in Page(change(visitor, "verkehrt")).one("small", class_="fault").text
+    assert "Ihr Passwort wurde geändert" == Page(change(visitor)).heading
 
 
 def test_it_is_for_who_is_logged_in(come: Come, house: House) -> None:

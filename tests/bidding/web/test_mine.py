@@ -100,7 +100,7 @@ def test_each_standing_says_what_to_do_next(come: Come, clocked_house: House) ->
     assert {
         "Longcase clock Outbid hedy leads. Bid €31.00 or more Your receipts",
         "Longcase clock You lead Your limit is €77.00. The reserve is not met yet. Your receipts",
-        "Longcase clock Won ada sells it to you for €20.00. Your receipts",
+        "Longcase clock Won You owe ada €20.00. Your receipts",
         "Longcase clock Lost Sold to hedy for €30.00. Your receipts",
         "Longcase clock Not sold The reserve was not met. Your receipts",
     } == shown

@@ -27,7 +27,7 @@ function left(milliseconds) {
   const seconds = Math.max(0, Math.ceil(milliseconds / 1000));
   const parts = [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]];
   const first = parts.findIndex(([size]) => seconds >= size);
-  const shown = parts.slice(first < 0 ? 3 : Math.min(first, 2), first < 0 ? 4 : Math.min(first, 2) + 2);
+  const shown = first < 0 ? parts.slice(3) : parts.slice(first, first + 2);
   let rest = seconds;
   return shown.map(([size, unit]) => {
     const count = Math.floor(rest / size);
@@ -40,7 +40,7 @@ function count() {
   const now = Date.now() + ahead;
   for (const place of document.querySelectorAll("[data-until]")) {
     const remains = Date.parse(place.dataset.until) - now;
-    const text = left(remains);
+    const text = place.dataset.words.replace("{time}", left(remains));
     if (place.textContent !== text) place.textContent = text;
     place.classList.toggle("soon", remains < 5 * 60 * 1000);
     place.classList.toggle("last", remains < 60 * 1000);
