@@ -47,7 +47,11 @@ def test_an_upgrade_is_ignored(echo: Echo, errors_logged: Log, body: bytes) -> N
     """A request that asks for an upgrade keeps its body, in one packet and in many, and nothing is logged."""
     for method, upgrade in itertools.product(METHODS, UPGRADES.values()):
         head, end, tail = (f"{method} /up HTTP/1.1\r\nHost: x\r\n".encode() + upgrade + body).partition(b"\r\n\r\n")
-        for pieces in ([head + end + tail + LAST], [head + end, tail + LAST], [head[:30], head[30:] + end + tail, LAST]):
+        for pieces in (
+            [head + end + tail + LAST],
+            [head + end, tail + LAST],
+            [head[:30], head[30:] + end + tail, LAST],
+        ):
             echo.seen.clear()
             answer = echo.asked(*pieces)
             assert [(method, "/up", BODY), ("GET", "/last", b"")] == echo.seen, upgrade

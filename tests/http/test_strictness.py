@@ -18,7 +18,7 @@ from saleroom.http.forms import Form
 from saleroom.kernel.errors import Invalid
 from tests.contract import DOCUMENT
 from tests.fixtures_house import House
-from tests.http.test_asyncapi import DOCUMENT as MESSAGES
+from tests.mqtt.test_asyncapi import DOCUMENT as MESSAGES
 
 TOGETHER = {"ladder_start", "ladder_order", "above_maximum"}
 """Faults of values that contradict each other, which no schema can express."""

@@ -7,9 +7,10 @@ from typing import Any
 import httpx
 import msgspec
 
+from tests.bidding.api.test_asyncapi import faults
 from tests.fixtures_process import Start, Visit
-from tests.http.test_asyncapi import CHANNELS, faults
 from tests.mqtt.equipment import Mosquitto, Subscriber, publish
+from tests.mqtt.test_asyncapi import CHANNELS
 from tests.process import wait_until
 
 PREFIX = "club/sale"
