@@ -20,7 +20,7 @@ from saleroom.storage.areas import HouseTables
 from saleroom.storage.database import Database
 from saleroom.storage.transfer import Heads, heads
 from tests.fixtures_house import PASSWORD, House, settings_for
-from tests.site.browsing import Browser
+from tests.site.visitor import Visitor
 
 
 @pytest.fixture(scope="module")
@@ -54,16 +54,16 @@ def test_accounts_alone_have_their_own_documents(accounts_alone: House) -> None:
 
 def test_accounts_alone_show_their_own_pages(accounts_alone: House) -> None:
     """Without bidding, the pages of accounts are shown, and no menu or tab leads to a page that is gone."""
-    visitor, user = Browser(accounts_alone), Browser(accounts_alone, accounts_alone.user())
-    for browser, path in (
-        (visitor, "/login"),
-        (visitor, "/register"),
+    stranger, user = Visitor(accounts_alone), Visitor(accounts_alone, accounts_alone.user())
+    for visitor, path in (
+        (stranger, "/login"),
+        (stranger, "/register"),
         (user, "/mine/sessions"),
         (user, "/mine/password"),
     ):
-        page = browser.open(path)
+        page = visitor.page(path)
         links = {link["href"].partition("?")[0] for link in page.all("a")} - {"/", "#main"}
-        assert [] == [link for link in links if browser.http.get(link).status_code >= 400], path
+        assert [] == [link for link in links if visitor.http.get(link).status_code >= 400], path
 
 
 @pytest.mark.parametrize("row", BIDDING.endpoints, ids=lambda row: row.name)

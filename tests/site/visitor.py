@@ -11,6 +11,9 @@ from PIL import Image
 from tests.fixtures_house import NO_TLS, House, User
 from tests.site.markup import Element, Page
 
+PRESENT: list[httpx.Client] = []
+"""The clients of all visitors, for the fixture that closes them after each test."""
+
 
 class Visitor:
     """A visitor who is logged in as `user`, or a stranger. Only `page` and `sent` follow redirects."""
@@ -18,6 +21,7 @@ class Visitor:
     def __init__(self, house: House, user: User | None = None, **headers: str) -> None:
         cookies = {} if user is None else {"saleroom_session": user.token}
         self.http = httpx.Client(base_url=house.base, verify=NO_TLS, cookies=cookies, headers=headers)
+        PRESENT.append(self.http)
 
     def page(self, path: str) -> Page:
         """Open a page."""

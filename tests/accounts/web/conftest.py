@@ -1,6 +1,6 @@
 """The fixtures that these tests share with those of the other pages: a seller's browser, and a house that logs no error."""
 
-from tests.bidding.web.conftest import come, seller
+from tests.bidding.web.conftest import come, leave, seller
 from tests.http.conftest import errors_logged
 
-__all__ = ["come", "errors_logged", "seller"]
+__all__ = ["come", "errors_logged", "leave", "seller"]

@@ -8,7 +8,7 @@ import pytest
 
 from tests.bidding.web.seller import Come
 from tests.fixtures_house import House, User
-from tests.site.visitor import Visitor
+from tests.site.visitor import PRESENT, Visitor
 
 
 @pytest.fixture
@@ -18,14 +18,14 @@ def seller(house: House) -> User:
 
 
 @pytest.fixture
-def come(house: House, seller: User) -> Iterator[Come]:
+def come(house: House, seller: User) -> Come:
     """Open a browser of the seller, or of another user."""
-    visitors: list[Visitor] = []
+    return lambda user=seller, **headers: Visitor(house, user, **headers)
 
-    def another(user: User | None = seller, **headers: str) -> Visitor:
-        visitors.append(Visitor(house, user, **headers))
-        return visitors[-1]
 
-    yield another
-    for visitor in visitors:
-        visitor.http.close()
+@pytest.fixture(autouse=True)
+def leave() -> Iterator[None]:
+    """Close every visitor's browser at the end of the test."""
+    yield
+    while PRESENT:
+        PRESENT.pop().close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,22 +11,6 @@ from tests.fixtures_house import House, ServeHouse, User
 from tests.site.visitor import Visitor
 
 SELLERS, WINNERS = "ada@sellers.example <b>", "Call 0171 grace"
-
-Come = Callable[..., Visitor]
-
-
-@pytest.fixture
-def come(house: House) -> Iterator[Come]:
-    """Open a browser at a house, for a user or without one."""
-    visitors: list[Visitor] = []
-
-    def another(user: User | None = None, at: House = house, **headers: str) -> Visitor:
-        visitors.append(Visitor(at, user, **headers))
-        return visitors[-1]
-
-    yield another
-    for visitor in visitors:
-        visitor.http.close()
 
 
 def leave_contact(visitor: Visitor, contact: str) -> str:
@@ -46,12 +29,12 @@ def sale(house: House) -> tuple[User, User, User, str]:
     return seller, winner, loser, gid
 
 
-def test_only_the_two_see_how_to_reach_each_other(house: House, come: Come) -> None:
+def test_only_the_two_see_how_to_reach_each_other(house: House) -> None:
     """After the sale the winner sees the seller's contact and the seller the winner's; nobody else sees any, anywhere."""
     seller, winner, loser, gid = sale(house)
-    leave_contact(come(seller), SELLERS)
-    leave_contact(come(winner), WINNERS)
-    people = [come(user) for user in (seller, winner, loser, None)]
+    leave_contact(Visitor(house, seller), SELLERS)
+    leave_contact(Visitor(house, winner), WINNERS)
+    people = [Visitor(house, user) for user in (seller, winner, loser, None)]
     before = "".join(one.http.get(f"/lots/{gid}").text for one in people)
     assert "What happens now" not in before
     seller.json("POST", f"/auctions/{gid}/close", json={})
@@ -66,22 +49,22 @@ def test_only_the_two_see_how_to_reach_each_other(house: House, come: Come) -> N
     assert not any(contact.partition(" ")[0] in text for contact in ("ada@sellers", "0171") for text in told)
 
 
-def test_a_lot_that_is_not_sold_joins_nobody(house: House, come: Come) -> None:
+def test_a_lot_that_is_not_sold_joins_nobody(house: House) -> None:
     """If the reserve is not met, neither side sees the other's contact."""
     seller, bidder = house.newcomer(), house.newcomer()
     for user in (seller, bidder):
-        leave_contact(come(user), WINNERS)
+        leave_contact(Visitor(house, user), WINNERS)
     gid = seller.auction(reservePrice="90")
     bidder.bid(gid, amount="10")
     seller.json("POST", f"/auctions/{gid}/close", json={})
-    assert not any(WINNERS in come(user).page(f"/lots/{gid}").main for user in (seller, bidder))
+    assert not any(WINNERS in Visitor(house, user).page(f"/lots/{gid}").main for user in (seller, bidder))
 
 
-def test_a_contact_is_changed_and_taken_back(house: House, come: Come) -> None:
+def test_a_contact_is_changed_and_taken_back(house: House) -> None:
     """A contact can be replaced, and an empty one takes it away; both show at once on the lots that were sold before."""
     seller, winner, _, gid = sale(house)
     seller.json("POST", f"/auctions/{gid}/close", json={})
-    own, other = come(seller), come(winner)
+    own, other = Visitor(house, seller), Visitor(house, winner)
     assert "has not left a contact yet" in other.page(f"/lots/{gid}").main
     assert f"/mine/contact?next=/lots/{gid}" in own.page(f"/lots/{gid}").links
     leave_contact(own, "First\r\nline")
@@ -94,9 +77,9 @@ def test_a_contact_is_changed_and_taken_back(house: House, come: Come) -> None:
 
 
 @pytest.mark.parametrize("contact", ["x" * (CONTACT_MAX + 1), "a\x00b", "a\u202eb", "\u3164"])
-def test_a_contact_that_cannot_be_shown_is_refused(house: House, come: Come, contact: str) -> None:
+def test_a_contact_that_cannot_be_shown_is_refused(house: House, contact: str) -> None:
     """A contact that is too long, or has hidden characters, is refused with a reason; the old one stays."""
-    visitor = come(house.newcomer())
+    visitor = Visitor(house, house.newcomer())
     leave_contact(visitor, "kept")
     answer = visitor.send(visitor.page("/mine/contact"), "/mine/contact", contact=contact)
     assert answer.status_code == 400
@@ -104,24 +87,24 @@ def test_a_contact_that_cannot_be_shown_is_refused(house: House, come: Come, con
     assert "kept" in visitor.page("/mine/contact").one("textarea").raw
 
 
-def test_a_contact_asks_for_a_login(house: House, come: Come) -> None:
+def test_a_contact_asks_for_a_login(house: House) -> None:
     """Without a session the form leads to the login; a form of another site is refused."""
-    stranger = come()
+    stranger = Visitor(house)
     answer = stranger.http.get("/mine/contact")
     assert (303, "/login?next=/mine/contact") == (answer.status_code, answer.headers["location"])
-    assert 403 == come(house.newcomer()).http.post("/mine/contact", data={"contact": "x"}).status_code
+    assert 403 == Visitor(house, house.newcomer()).http.post("/mine/contact", data={"contact": "x"}).status_code
 
 
-def test_the_text_of_the_house(serve_house: ServeHouse, come: Come, tmp_path: Path) -> None:
+def test_the_text_of_the_house(serve_house: ServeHouse, tmp_path: Path) -> None:
     """The house's text says what happens after a sale, in the reader's language, to the winner and the seller alone."""
     (tmp_path / "after-sale.md").write_text("# How to pay\n\nBank *account* 12")
     (tmp_path / "after-sale.de.md").write_text("Konto 12")
     shop = serve_house(house_folder=tmp_path)
     seller, winner, loser, gid = sale(shop)
     seller.json("POST", f"/auctions/{gid}/close", json={})
-    page = come(winner, shop).page(f"/lots/{gid}")
+    page = Visitor(shop, winner).page(f"/lots/{gid}")
     assert "How to pay" in page.main
     assert "account" in [e.text for e in page.all("em")]
-    assert "Konto 12" in come(seller, shop, **{"Accept-Language": "de"}).page(f"/lots/{gid}").main
-    assert "Bank" not in come(loser, shop).page(f"/lots/{gid}").main + come(None, shop).page(f"/lots/{gid}").main
-    assert "Bank" in come(winner, shop).http.get(f"/lots/{gid}/box", headers={"HX-Request": "true"}).text
+    assert "Konto 12" in Visitor(shop, seller, **{"Accept-Language": "de"}).page(f"/lots/{gid}").main
+    assert "Bank" not in Visitor(shop, loser).page(f"/lots/{gid}").main + Visitor(shop, None).page(f"/lots/{gid}").main
+    assert "Bank" in Visitor(shop, winner).http.get(f"/lots/{gid}/box", headers={"HX-Request": "true"}).text

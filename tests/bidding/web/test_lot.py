@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 
 import httpx
@@ -10,23 +9,15 @@ import pytest
 
 from tests.fixtures_database import FakeClock
 from tests.fixtures_house import House, User
-from tests.site.browsing import OPEN, Browser
 from tests.site.markup import Page
+from tests.site.visitor import Visitor
 
 HOSTILE = """</title><script>alert(1)</script><img src=x onerror="alert(1)">'"{{ 7*7 }}&amp;"""
 
 
-@pytest.fixture(autouse=True)
-def closed() -> Iterator[None]:
-    """Close every browser at the end of its test."""
-    yield
-    while OPEN:
-        OPEN.pop().close()
-
-
 def page(house: House, path: str, user: User | None = None) -> Page:
     """Return a page as `user` sees it, or a visitor without a session."""
-    return Browser(house, user).open(path)
+    return Visitor(house, user).page(path)
 
 
 def at(clock: FakeClock, **later: float) -> str:
@@ -180,11 +171,11 @@ def test_a_bid_number_that_is_none_is_refused(house: House, before: str) -> None
     assert 400 == page(house, f"/lots/{gid}/bids?before={before}").status
 
 
-def confirmed(browser: Browser, gid: str, **values: str) -> httpx.Response:
+def confirmed(visitor: Visitor, gid: str, **values: str) -> httpx.Response:
     """Fill in the bid box, and confirm the bid that it shows."""
-    question = browser.send(browser.open(f"/lots/{gid}"), f"/lots/{gid}/bid", **values)
+    question = visitor.send(visitor.page(f"/lots/{gid}"), f"/lots/{gid}/bid", **values)
     assert 200 == question.status_code
-    return browser.send(Page(question), f"/lots/{gid}/bid")
+    return visitor.send(Page(question), f"/lots/{gid}/bid")
 
 
 @pytest.mark.parametrize(
@@ -210,13 +201,13 @@ def test_what_is_confirmed_is_what_was_shown(
     """The first step places no bid and shows exactly what will happen; the second does exactly that, and leads back."""
     grace = house.user("grace")
     gid = house.user("ada").auction()
-    browser = Browser(house, grace)
-    question = Page(browser.send(browser.open(f"/lots/{gid}"), f"/lots/{gid}/bid", **values))
+    visitor = Visitor(house, grace)
+    question = Page(visitor.send(visitor.page(f"/lots/{gid}"), f"/lots/{gid}/bid", **values))
     assert 0 == house.anyone.json("GET", f"/auctions/{gid}")["bidCount"]
     assert all(words in question.main for words in shown)
     hidden = {e["name"]: e["value"] for e in question.all("input", type="hidden")}
     assert placed == {name[5:].lower(): value for name, value in hidden.items() if name.startswith("exact")}
-    done = browser.send(question, f"/lots/{gid}/bid", again=values.get("maximum") or values["amount"])
+    done = visitor.send(question, f"/lots/{gid}/bid", again=values.get("maximum") or values["amount"])
     assert (303, f"/lots/{gid}#lot-box") == (done.status_code, done.headers["location"])
     (bid,) = grace.json("GET", f"/auctions/{gid}/bids")["bids"]
     assert placed.get("amount", "10.000") == bid["amount"]
@@ -226,32 +217,32 @@ def test_what_is_confirmed_is_what_was_shown(
 def test_a_bid_in_german_is_read_as_germans_write(house: House) -> None:
     """An amount is read in the reader's language only: 1.250 is 1250 in German, and is confirmed as 1250."""
     gid = house.user("ada").auction()
-    browser = Browser(house, house.user("grace"), **{"Accept-Language": "de"})
-    asked = browser.send(browser.open(f"/lots/{gid}"), f"/lots/{gid}/bid", amount="1.250")
+    visitor = Visitor(house, house.user("grace"), **{"Accept-Language": "de"})
+    asked = visitor.send(visitor.page(f"/lots/{gid}"), f"/lots/{gid}/bid", amount="1.250")
     assert "1250.000" == Page(asked).one("input", name="exactAmount")["value"]
-    browser.send(Page(asked), f"/lots/{gid}/bid", again="1.250,00")
+    visitor.send(Page(asked), f"/lots/{gid}/bid", again="1.250,00")
     assert "1250.000" == house.anyone.json("GET", f"/auctions/{gid}")["currentBid"]
 
 
 def test_a_lot_leads_to_its_ledger_and_an_accepted_bid_to_its_receipt(house: House) -> None:
     """The page links the ledger, and the answer to a bid links the bidder's receipts."""
     gid = house.user("ada").auction()
-    browser = Browser(house, house.user("grace"))
-    page = browser.open(f"/lots/{gid}")
+    visitor = Visitor(house, house.user("grace"))
+    page = visitor.page(f"/lots/{gid}")
     link = page.one("a", href=f"/auctions/{gid}/ledger")
     assert "Download the ledger" == link.text
-    asked = Page(browser.send(page, f"/lots/{gid}/bid", amount="12"))
-    browser.http.headers["HX-Request"] = "true"
-    answer = browser.send(asked, f"/lots/{gid}/bid").text
+    asked = Page(visitor.send(page, f"/lots/{gid}/bid", amount="12"))
+    visitor.http.headers["HX-Request"] = "true"
+    answer = visitor.send(asked, f"/lots/{gid}/bid").text
     assert f'href="/lots/{gid}/receipts"' in answer
 
 
 def test_a_bid_that_is_sent_twice_counts_once(house: House) -> None:
     """A double click on the confirmation places one bid."""
     gid = house.user("ada").auction()
-    browser = Browser(house, house.user("grace"))
-    asked = Page(browser.send(browser.open(f"/lots/{gid}"), f"/lots/{gid}/bid", amount="12"))
-    answers = [browser.send(asked, f"/lots/{gid}/bid").status_code for _ in range(2)]
+    visitor = Visitor(house, house.user("grace"))
+    asked = Page(visitor.send(visitor.page(f"/lots/{gid}"), f"/lots/{gid}/bid", amount="12"))
+    answers = [visitor.send(asked, f"/lots/{gid}/bid").status_code for _ in range(2)]
     assert [303, 303] == answers
     assert 1 == house.anyone.json("GET", f"/auctions/{gid}")["bidCount"]
 
@@ -259,14 +250,14 @@ def test_a_bid_that_is_sent_twice_counts_once(house: House) -> None:
 def test_a_bid_that_comes_too_late_says_so(house: House) -> None:
     """If the price or the end moved between the two steps, no bid is placed, and the page is 409 and says why."""
     gid = house.user("ada").auction()
-    browser = Browser(house, house.user("grace"))
-    asked = Page(browser.send(browser.open(f"/lots/{gid}"), f"/lots/{gid}/bid", amount="12"))
+    visitor = Visitor(house, house.user("grace"))
+    asked = Page(visitor.send(visitor.page(f"/lots/{gid}"), f"/lots/{gid}/bid", amount="12"))
     house.user("hedy").bid(gid, amount="20")
-    refused = browser.send(asked, f"/lots/{gid}/bid")
+    refused = visitor.send(asked, f"/lots/{gid}/bid")
     assert 409 == refused.status_code
     assert "Overtaken: bid €21.00 or more." in Page(refused).main
     house.user("ada").json("POST", f"/auctions/{gid}/close", json={})
-    refused = browser.send(asked, f"/lots/{gid}/bid")
+    refused = visitor.send(asked, f"/lots/{gid}/bid")
     assert 409 == refused.status_code
     assert "The auction is over" in Page(refused).main
     assert 1 == house.anyone.json("GET", f"/auctions/{gid}")["bidCount"]
@@ -288,8 +279,8 @@ def test_a_bid_that_comes_too_late_says_so(house: House) -> None:
 def test_what_cannot_be_bid_is_told_at_its_field(house: House, values: dict[str, str], field: str, said: str) -> None:
     """Each fault is 400 and shown in words at its field; what was typed stays, and is text."""
     gid = house.user("ada").auction()
-    browser = Browser(house, house.user("grace"))
-    refused = browser.send(browser.open(f"/lots/{gid}"), f"/lots/{gid}/bid", **values)
+    visitor = Visitor(house, house.user("grace"))
+    refused = visitor.send(visitor.page(f"/lots/{gid}"), f"/lots/{gid}/bid", **values)
     shown = Page(refused)
     assert 400 == refused.status_code
     assert said in shown.one("small", id=f"{field}-fault").text
@@ -312,9 +303,9 @@ def test_what_cannot_be_bid_is_told_at_its_field(house: House, values: dict[str,
 def test_a_forged_confirmation_is_refused(house: House, broken: dict[str, str]) -> None:
     """A confirmation that no page made is 400, and places no bid."""
     gid = house.user("ada").auction()
-    browser = Browser(house, house.user("grace"))
-    token = browser.open(f"/lots/{gid}").all("input", name="csrfToken")[0]["value"]
-    answer = browser.http.post(f"/lots/{gid}/bid", data={"csrfToken": token, "confirmed": "1", **broken})
+    visitor = Visitor(house, house.user("grace"))
+    token = visitor.page(f"/lots/{gid}").all("input", name="csrfToken")[0]["value"]
+    answer = visitor.http.post(f"/lots/{gid}/bid", data={"csrfToken": token, "confirmed": "1", **broken})
     assert 400 == answer.status_code
     assert 0 == house.anyone.json("GET", f"/auctions/{gid}")["bidCount"]
 
@@ -322,11 +313,11 @@ def test_a_forged_confirmation_is_refused(house: House, broken: dict[str, str]) 
 def test_nobody_bids_without_a_session_or_a_token(house: House) -> None:
     """A user without a session is led to the login and back; a form without the page's token is refused."""
     gid = house.user("ada").auction()
-    stranger = Browser(house)
-    token = stranger.open("/login").all("input", name="csrfToken")[0]["value"]
+    stranger = Visitor(house)
+    token = stranger.page("/login").all("input", name="csrfToken")[0]["value"]
     led = stranger.http.post(f"/lots/{gid}/bid", data={"csrfToken": token, "amount": "12"})
     assert (303, f"/login?next=/lots/{gid}") == (led.status_code, led.headers["location"])
-    forged = Browser(house, house.user("grace")).http.post(f"/lots/{gid}/bid", data={"amount": "12"})
+    forged = Visitor(house, house.user("grace")).http.post(f"/lots/{gid}/bid", data={"amount": "12"})
     assert 403 == forged.status_code
 
 
@@ -349,12 +340,12 @@ def test_what_people_write_is_text(house: House) -> None:
 def test_a_limit_is_typed_knowing_that_it_becomes_public(house: House, language: str, words: str) -> None:
     """Where a limit is typed, confirmed and raised, the page says that the ledger shows it after the end."""
     gid = house.user("ada").auction()
-    browser = Browser(house, house.newcomer())
-    browser.http.headers["Accept-Language"] = language
-    lot = browser.open(f"/lots/{gid}")
-    asked = Page(browser.send(lot, f"/lots/{gid}/bid", amount="", maximum="60"))
-    browser.send(asked, f"/lots/{gid}/bid")
-    leading = browser.open(f"/lots/{gid}")
-    raised = Page(browser.send(leading, f"/lots/{gid}/bid", maximum="70"))
+    visitor = Visitor(house, house.newcomer())
+    visitor.http.headers["Accept-Language"] = language
+    lot = visitor.page(f"/lots/{gid}")
+    asked = Page(visitor.send(lot, f"/lots/{gid}/bid", amount="", maximum="60"))
+    visitor.send(asked, f"/lots/{gid}/bid")
+    leading = visitor.page(f"/lots/{gid}")
+    raised = Page(visitor.send(leading, f"/lots/{gid}/bid", maximum="70"))
     for page in (lot, asked, leading, raised):
         assert words in page.main

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from datetime import timedelta
 from decimal import Decimal
 
@@ -10,27 +9,11 @@ import pytest
 
 from saleroom.bidding.service import mine
 from tests.fixtures_database import FakeClock
-from tests.fixtures_house import House, User
+from tests.fixtures_house import House
 from tests.site.markup import Page
 from tests.site.visitor import Visitor
 
 HOSTILE = """</h3><script>alert(1)</script><img src=x onerror="alert(1)">'{{ 7*7 }}&amp;"""
-
-Come = Callable[..., Visitor]
-
-
-@pytest.fixture
-def come() -> Iterator[Come]:
-    """Open a browser at a house, for a user or without one."""
-    visitors: list[Visitor] = []
-
-    def another(house: House, user: User | None = None, **headers: str) -> Visitor:
-        visitors.append(Visitor(house, user, **headers))
-        return visitors[-1]
-
-    yield another
-    for visitor in visitors:
-        visitor.http.close()
 
 
 def rows(page: Page) -> list[str]:
@@ -46,15 +29,15 @@ def until(clock: FakeClock, **later: float) -> str:
 
 
 @pytest.mark.parametrize("path", ["/mine", "/mine/selling", "/mine/watching", "/mine/sessions"])
-def test_who_is_not_logged_in_is_led_to_the_form_and_back(come: Come, house: House, path: str) -> None:
+def test_who_is_not_logged_in_is_led_to_the_form_and_back(house: House, path: str) -> None:
     """My saleroom needs a login, which leads back."""
-    answer = come(house).http.get(path)
+    answer = Visitor(house).http.get(path)
     assert (303, f"/login?next={path}") == (answer.status_code, answer.headers["location"])
 
 
-def test_an_empty_saleroom_says_how_to_begin(come: Come, house: House) -> None:
+def test_an_empty_saleroom_says_how_to_begin(house: House) -> None:
     """Each page tells a user without lots what to do."""
-    visitor = come(house, house.newcomer())
+    visitor = Visitor(house, house.newcomer())
     for path, words, link in [
         ("/mine", "You have not bid yet", "/"),
         ("/mine/selling", "You have not sold anything yet", "/sell"),
@@ -65,7 +48,7 @@ def test_an_empty_saleroom_says_how_to_begin(come: Come, house: House) -> None:
         assert link in [e["href"] for e in page.all("a", class_="button")]
 
 
-def test_what_needs_attention_comes_first(come: Come, clocked_house: House, clock: FakeClock) -> None:
+def test_what_needs_attention_comes_first(clocked_house: House, clock: FakeClock) -> None:
     """Outbid before leading, each by the soonest end; then what is over, the latest end first."""
     ada, grace, hedy = (clocked_house.user(name) for name in ("ada", "grace", "hedy"))
     lots = {
@@ -77,13 +60,13 @@ def test_what_needs_attention_comes_first(come: Come, clocked_house: House, cloc
     for name in ("b", "d", "f"):
         hedy.bid(lots[name], amount="30")
     clocked_house.advance(1000)
-    page = come(clocked_house, grace).page("/mine")
+    page = Visitor(clocked_house, grace).page("/mine")
     expected = ["outbid b", "outbid d", "leading a", "leading c", "lost f", "won e"]
     assert [f"{kind} {lots[name]}" for kind, name in map(str.split, expected)] == rows(page)
     assert "You were outbid on 2 lots." == page.one("p", class_="attention").text
 
 
-def test_each_standing_says_what_to_do_next(come: Come, clocked_house: House) -> None:
+def test_each_standing_says_what_to_do_next(clocked_house: House) -> None:
     """Outbid: the leader and the minimum bid; leading: the user's limit, and an unmet reserve; won and lost: prices."""
     ada, grace, hedy = (clocked_house.user(name) for name in ("ada", "grace", "hedy"))
     outbid, leading, won, lost, unmet = (
@@ -96,7 +79,7 @@ def test_each_standing_says_what_to_do_next(come: Come, clocked_house: House) ->
         hedy.bid(gid, amount="30")
     for gid in (won, lost, unmet):
         ada.json("POST", f"/auctions/{gid}/close", json={})
-    shown = {e.text for e in come(clocked_house, grace).page("/mine").all("div", class_="my-lot-story")}
+    shown = {e.text for e in Visitor(clocked_house, grace).page("/mine").all("div", class_="my-lot-story")}
     assert {
         "Longcase clock Outbid hedy leads. Bid €31.00 or more Your receipts",
         "Longcase clock You lead Your limit is €77.00. The reserve is not met yet. Your receipts",
@@ -104,7 +87,7 @@ def test_each_standing_says_what_to_do_next(come: Come, clocked_house: House) ->
         "Longcase clock Lost Sold to hedy for €30.00. Your receipts",
         "Longcase clock Not sold The reserve was not met. Your receipts",
     } == shown
-    assert "77" not in come(clocked_house, hedy).page("/mine").main
+    assert "77" not in Visitor(clocked_house, hedy).page("/mine").main
 
 
 def test_the_limit_of_another_never_leaves_the_use_case(house: House) -> None:
@@ -119,7 +102,7 @@ def test_the_limit_of_another_never_leaves_the_use_case(house: House) -> None:
     assert [[None], [Decimal(77)]] == limits
 
 
-def test_what_i_sell(come: Come, clocked_house: House, clock: FakeClock) -> None:
+def test_what_i_sell(clocked_house: House, clock: FakeClock) -> None:
     """Open, scheduled, sold, unsold without bids or below the reserve, cancelled: each lot shows its result."""
     ada, grace = clocked_house.user("ada"), clocked_house.user("grace")
     fresh, bid_on, coming, sold, unbid, unmet, cancelled = (
@@ -133,7 +116,7 @@ def test_what_i_sell(come: Come, clocked_house: House, clock: FakeClock) -> None
     for gid in (sold, unbid, unmet):
         ada.json("POST", f"/auctions/{gid}/close", json={})
     ada.delete(f"/auctions/{cancelled}")
-    page = come(clocked_house, ada).page("/mine/selling")
+    page = Visitor(clocked_house, ada).page("/mine/selling")
     assert {
         f"open {fresh}",
         f"open {bid_on}",
@@ -152,17 +135,17 @@ def test_what_i_sell(come: Come, clocked_house: House, clock: FakeClock) -> None
         "lot 6 Not sold The highest bid was below your reserve of €500.00.",
         "lot 7 Cancelled You cancelled it before the first bid.",
     } == {e.text for e in page.all("div", class_="my-lot-story")}
-    assert [] == rows(come(clocked_house, grace).page("/mine/selling"))
+    assert [] == rows(Visitor(clocked_house, grace).page("/mine/selling"))
 
 
 @pytest.mark.parametrize("over", [False, True])
 @pytest.mark.parametrize("path", ["/mine", "/mine/selling", "/mine/watching"])
-def test_lists_turn_their_pages(come: Come, house: House, path: str, *, over: bool) -> None:
+def test_lists_turn_their_pages(house: House, path: str, *, over: bool) -> None:
     """More than twenty rows, running and over, are shown by page, each once; the next page links the first."""
     seller, bidder = house.newcomer(), house.newcomer()
     gids = [seller.auction() for _ in range(21)]
     reader = seller if path == "/mine/selling" else bidder
-    visitor = come(house, reader)
+    visitor = Visitor(house, reader)
     for gid in gids:
         bidder.bid(gid, amount="20")
         if path == "/mine/watching":
@@ -181,17 +164,17 @@ def test_lists_turn_their_pages(come: Come, house: House, path: str, *, over: bo
 @pytest.mark.parametrize(
     "cursor", ["rubbish", "", "%00", "WzEsMl0", "Wy0xLDAsMF0", "LTE", "OTk5OTk5OTk5OTk5OTk5OTk5OTk"]
 )
-def test_a_cursor_that_is_none_is_refused(come: Come, house: House, path: str, cursor: str) -> None:
+def test_a_cursor_that_is_none_is_refused(house: House, path: str, cursor: str) -> None:
     """A mistyped place in a list is 400, with a page that says so."""
-    refused = come(house, house.user("ada")).page(f"{path}?now={cursor}")
+    refused = Visitor(house, house.user("ada")).page(f"{path}?now={cursor}")
     assert 400 == refused.status
     assert "There is no such page of this list." in refused.main
 
 
-def test_the_star(come: Come, house: House) -> None:
+def test_the_star(house: House) -> None:
     """Its aria-pressed says whether the user watches the lot; it leads back to the page; the list has the latest first."""
     gids = [house.user("ada").auction(name=name) for name in ("Clock", HOSTILE)]
-    visitor = come(house, house.newcomer())
+    visitor = Visitor(house, house.newcomer())
     for gid in gids:
         page = visitor.page(f"/lots/{gid}")
         assert "false" == star(page)["aria-pressed"]
@@ -211,10 +194,10 @@ def star(page: Page) -> dict[str, str]:
     return button.attributes
 
 
-def test_the_star_by_itself(come: Come, house: House) -> None:
+def test_the_star_by_itself(house: House) -> None:
     """For htmx the star comes back alone, switched, or a sentence to log in; without htmx the form leads back to the lot."""
     gid = house.user("ada").auction()
-    visitor = come(house, house.newcomer())
+    visitor = Visitor(house, house.newcomer())
     page = visitor.page(f"/lots/{gid}")
     visitor.http.headers["HX-Request"] = "true"
     turned = visitor.sent(page, f"/lots/{gid}/watch")
@@ -231,29 +214,29 @@ def test_the_star_by_itself(come: Come, house: House) -> None:
 
 
 @pytest.mark.parametrize("back", ["//evil.example", "https://evil.example/", "/\\evil.example", "javascript:alert(1)"])
-def test_the_star_leads_nowhere_else(come: Come, house: House, back: str) -> None:
+def test_the_star_leads_nowhere_else(house: House, back: str) -> None:
     """An address that is not of this house leads to the lot instead."""
     gid = house.user("ada").auction()
-    visitor = come(house, house.user("grace"))
+    visitor = Visitor(house, house.user("grace"))
     answer = visitor.send(visitor.page(f"/lots/{gid}"), f"/lots/{gid}/watch", next=back)
     assert f"/lots/{gid}" == answer.headers["location"]
     visitor.http.post(f"/lots/{gid}/unwatch", headers={"X-Requested-With": "tests"})
 
 
-def test_an_unknown_lot_has_no_star(come: Come, house: House) -> None:
+def test_an_unknown_lot_has_no_star(house: House) -> None:
     """The star of an unknown lot is 404, as a page."""
-    visitor = come(house, house.user("grace"), **{"X-Requested-With": "tests"})
+    visitor = Visitor(house, house.user("grace"), **{"X-Requested-With": "tests"})
     for gid in ("none", "%00", "a" * 100):
         assert 404 == Page(visitor.http.post(f"/lots/{gid}/watch")).status
 
 
-def test_hostile_names_stay_text(come: Come, house: House) -> None:
+def test_hostile_names_stay_text(house: House) -> None:
     """A name with markup is text on all pages."""
     seller, bidder = house.newcomer(), house.newcomer()
     gid = seller.auction(name=HOSTILE)
     bidder.bid(gid, amount="20")
     bidder.json("PUT", f"/auctions/{gid}/watch")
     for reader, path in ((bidder, "/mine"), (seller, "/mine/selling"), (bidder, "/mine/watching")):
-        page = come(house, reader).page(path)
+        page = Visitor(house, reader).page(path)
         assert HOSTILE in page.main
         assert all("src" in e.attributes for e in page.all("script"))

@@ -67,8 +67,6 @@ def test_a_seller_gets_the_own_lots(house: House) -> None:
     assert (f"{house.base}/lots/{gid}", "77.00", "12.00") == (row["address"], row["reservePrice"], row["startingPrice"])
     answer = visitors[1].http.get("/mine/selling/results.csv")
     assert (303, "/login?next=/mine/selling/results.csv") == (answer.status_code, answer.headers["location"])
-    for visitor in visitors:
-        visitor.http.close()
 
 
 def test_no_text_is_a_formula(serve_house: ServeHouse) -> None:
@@ -102,4 +100,3 @@ def test_the_table_is_linked(house: House) -> None:
     visitor = Visitor(house, ada)
     assert "/results.csv" in visitor.page("/?status=over").links
     assert "/mine/selling/results.csv" in visitor.page("/mine/selling").links
-    visitor.http.close()

@@ -86,9 +86,9 @@ def test_a_stranger_sends_little(serve_house: ServeHouse) -> None:
     """The house reads no more from a stranger than the texts and one photo; it reads all five files of a seller."""
     house = serve_house(photo_bytes_max=100_000)
     files = [("files", (f"{number}.jpg", b"x" * 90_000, "image/jpeg")) for number in range(5)]
-    answers = []
-    for visitor in (Visitor(house), Visitor(house, house.user("ada"))):
-        answers.append(visitor.http.post("/sell", files=files, headers={"X-Requested-With": "x"}))
-        visitor.http.close()
+    answers = [
+        Visitor(house, user).http.post("/sell", files=files, headers={"X-Requested-With": "x"})
+        for user in (None, house.user("ada"))
+    ]
     assert 413 == answers[0].status_code
     assert 5 == len(Page(answers[1]).all("li", class_="refused"))
