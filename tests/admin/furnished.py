@@ -13,7 +13,7 @@ from saleroom.accounts.storage.tables import auth_tokens
 from saleroom.admin import ledger_check
 from saleroom.areas import TABLES
 from saleroom.bidding.domain.drafts import DraftForm
-from saleroom.bidding.service import auctions, drafts, photos, watching
+from saleroom.bidding.service import auctions, drafts, photos, remarks, watching
 from saleroom.bidding.service.bidding import buy_now
 from saleroom.bidding.service.closing import settle_due
 from saleroom.bidding.service.renditions import make
@@ -52,6 +52,7 @@ async def furnish_it(url: str) -> str:
         await database.write(photos.keep, ada.token, make(plain()))
         await database.write(photos.arrange, ada.token, running, [photo.id])
         written = DraftForm({"name": HOSTILE + "\x00\x7f", "startingPrice": "1"}, [("0", "5")], [photo.id])
+        await database.write(remarks.add, ada.token, running, f"\r\n\t{HOSTILE}")
         await database.write(drafts.save, ada.token, "draft", written)
         await database.write(watching.watch, cyd.token, running)
         await bid(database, ben.bids(running, "up to 300", key="once"), cyd.bids(running, "150"))

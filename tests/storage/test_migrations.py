@@ -27,10 +27,21 @@ from tests.log.test_store import store
 from tests.pictures import plain
 
 FEW = on_a_database(5)
-NEWEST = "0010"
+NEWEST = "0011"
 ADDED = {"cleared_at", "agent", "seed", "head", "hidden", "received_at", "terms_version"}
 """Columns that the first tables did not have."""
-LATER = {"photos", "photo_files", "watches", "signing_keys", "secrets", "texts", "contacts", "drafts", "draft_photos"}
+LATER = {
+    "photos",
+    "photo_files",
+    "watches",
+    "signing_keys",
+    "secrets",
+    "texts",
+    "contacts",
+    "drafts",
+    "draft_photos",
+    "remarks",
+}
 """Tables that were not among the first."""
 
 

@@ -5,7 +5,14 @@
 
 from __future__ import annotations
 
-from saleroom.bidding.api import auctions, bids, evidence, photos, streams, watching
+from saleroom.bidding.api import auctions, bids, evidence, photos, remarks, streams, watching
 
-ENDPOINTS = (*auctions.ENDPOINTS, *photos.ENDPOINTS, *bids.ENDPOINTS, *watching.ENDPOINTS, *evidence.ENDPOINTS)
+ENDPOINTS = (
+    *auctions.ENDPOINTS,
+    *photos.ENDPOINTS,
+    *bids.ENDPOINTS,
+    *watching.ENDPOINTS,
+    *evidence.ENDPOINTS,
+    *remarks.ENDPOINTS,
+)
 STREAMS = streams.ENDPOINTS

@@ -16,6 +16,7 @@ from saleroom.bidding.domain.errors import (
     TermsChanged,
     TooManyAuctions,
     TooManyPhotos,
+    TooManyRemarks,
     TooManyWatched,
 )
 from saleroom.bidding.domain.events import Outcome
@@ -67,12 +68,14 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
     "name": ({}, "The name of the lot."),
     "outcome": ({"enum": list(Outcome)}, "How it ended; null until it is closed."),
     "photos": ({}, "The photos, in their order."),
+    "number": ({"minimum": 1}, "Counts the remarks of the auction from 1."),
     "placedAt": (INSTANT, "When the bid was recorded."),
     "receipt": (
         {"pattern": r"^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$"},
         "The house's signature under the bid: a JSON Web Signature, see docs/ledger.md.",
     ),
     "receivedAt": (INSTANT, "When the house had the request; null for an automatic bid."),
+    "remarks": ({}, "The remarks, the oldest first."),
     "reserveMet": ({}, "Whether the price has reached the reserve; null if there is none."),
     "reservePrice": (MONEY, "It is not sold below this; shown to its author only."),
     "service": ({"const": "saleroom"}, "What this is."),
@@ -82,9 +85,11 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
     "startingPrice": (MONEY, "The least first bid."),
     "startsAt": (INSTANT, "When bidding opens; null if it opened at once."),
     "step": (MONEY, "By how much the next bid is higher."),
+    "text": ({}, "What the seller adds."),
     "use": ({"const": "sig"}, "What it is for."),
     "url": ({"pattern": "^/photos/"}, "Where it is: a path of this house."),
     "window": ({"minimum": 1}, "Seconds before the end in which a bid moves it."),
+    "writtenAt": (INSTANT, "When it was added."),
     "x": ({}, "The public key, in base64url."),
     "width": ({"minimum": 1}, "In pixels."),
     "version": ({"minimum": 1}, "The number of the auction's latest public event."),
@@ -126,6 +131,7 @@ _FACTS: dict[type[Refusal], dict[str, Schema]] = {
     TermsChanged: _CHANGED,
     PreconditionFailed: _CHANGED,
     TooManyPhotos: {"limit": _HOW_MANY},
+    TooManyRemarks: {"limit": _HOW_MANY},
     TooManyAuctions: {"limit": _HOW_MANY},
     TooManyWatched: {"limit": _HOW_MANY},
 }

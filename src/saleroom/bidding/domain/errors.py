@@ -112,6 +112,12 @@ class TooManyDrafts(Conflict):
     code = "too_many_drafts"
 
 
+class TooManyRemarks(Conflict):
+    """The auction has as many remarks as it may have."""
+
+    code = "too_many_remarks"
+
+
 class TooManyAuctions(Conflict):
     """You have as many auctions as one user may run at a time, or create in a day; wait until some are over."""
 

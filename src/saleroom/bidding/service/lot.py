@@ -12,8 +12,9 @@ from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.events import Outcome, SoftClose
 from saleroom.bidding.domain.photos import Photo
+from saleroom.bidding.domain.remarks import RemarkView
 from saleroom.bidding.domain.views import AuctionView, BidView, auction_view
-from saleroom.bidding.service import photos, watching
+from saleroom.bidding.service import photos, remarks, watching
 from saleroom.bidding.service.lookup import get_one
 from saleroom.bidding.service.reading import Standing, history, standing
 from saleroom.bidding.storage import bids
@@ -41,6 +42,7 @@ class LotDetails(Struct, frozen=True, kw_only=True):
     bids: list[BidView]
     older: int | None
     photos: list[Photo]
+    remarks: list[RemarkView]
     own: bool
     watched: bool
     standing: Standing | None
@@ -62,6 +64,7 @@ def show(tx: Transaction, token: str | None, gid: str, limit: int, before: int |
         bids=page,
         older=older,
         photos=photos.of_lot(tx, gid),
+        remarks=remarks.of_lot(tx, gid),
         own=own,
         watched=watching.is_watched(tx, token, gid),
         standing=None if viewer is None or highest is None else standing(found, viewer.id),

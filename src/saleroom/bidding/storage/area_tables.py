@@ -17,6 +17,7 @@ from saleroom.bidding.storage.tables import (
     events,
     photo_files,
     photos,
+    remarks,
     signing_keys,
     texts,
     watches,
@@ -49,7 +50,7 @@ def _rebuild(tx: Transaction, tell: Callable[[int], object]) -> None:
 
 
 TABLES = AreaTables(
-    tables=(auctions, texts, bids, events, signing_keys, photos, photo_files, watches, drafts, draft_photos),
+    tables=(auctions, texts, bids, events, signing_keys, photos, photo_files, watches, drafts, draft_photos, remarks),
     not_exported=(texts,),
     filled_at_start=(signing_keys,),
     large_rows=(photo_files,),
@@ -60,6 +61,7 @@ TABLES = AreaTables(
         drafts.c.gid: _gid_fault,
         # Any text of a form, which is checked when the lot is put on sale; JSON escapes control characters.
         drafts.c.content: lambda value: None,
+        remarks.c.text: lambda value: control_fault(value, lines=True),
         auctions.c.description: lambda value: control_fault(value, lines=True),
     },
     row_rules={photo_files: _file_fault, drafts: _draft_fault},

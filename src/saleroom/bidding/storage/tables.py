@@ -202,3 +202,17 @@ draft_photos = Table(
     Index("ix_draft_photos_photo_id", "photo_id"),
 )
 """The photos of drafts in their order. They are kept as long as the draft."""
+
+
+remarks = Table(
+    "remarks",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("auction_id", BigInteger, ForeignKey(auctions.c.id), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("written_at", Instant, nullable=False),
+    UniqueConstraint("auction_id", "number"),
+)
+"""Sellers' remarks on their lots. They are no events: every program that verifies a ledger knows only the events of its time,
+and a remark decides no bid."""

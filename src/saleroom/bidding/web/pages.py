@@ -71,6 +71,7 @@ def _routes(site: Site, services: BiddingServices) -> list[Route]:
         Route("/sell/drafts/{draft}/delete", Address(POST=drafts.delete)),
         Route("/sell/{gid}", Address(GET=selling.manage, POST=selling.save)),
         Route("/sell/{gid}/preview", Address(GET=selling.preview)),
+        Route("/sell/{gid}/remark", Address(POST=selling.remark)),
         Route("/sell/{gid}/cancel", Address(POST=selling.cancel)),
         Route("/sell/{gid}/close", Address(POST=selling.close)),
         Route("/mine", Address(GET=mine.bidding)),

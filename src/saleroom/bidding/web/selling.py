@@ -14,14 +14,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.bidding.api.preconditions import with_changes
+from saleroom.bidding.api.remarks import REMARK
 from saleroom.bidding.api.terms import AMEND, CREATE
 from saleroom.bidding.domain.drafts import SavedDraft
 from saleroom.bidding.domain.errors import AuctionChanged, TermsChanged, TooManyDrafts
 from saleroom.bidding.domain.increments import DEFAULT_LADDER
 from saleroom.bidding.domain.photos import PER_LOT_MAX, Photo
 from saleroom.bidding.domain.preconditions import Precondition
+from saleroom.bidding.domain.remarks import REMARK_CHARACTERS_MAX
 from saleroom.bidding.domain.selling import Draft
-from saleroom.bidding.service import auctions, drafts, photos, selling
+from saleroom.bidding.service import auctions, drafts, photos, remarks, selling
 from saleroom.bidding.service.selling import Offer
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web import lot_form, submissions, words
@@ -149,7 +151,20 @@ class SellingPages:
             return await self._manage(request, refused, sent.get("endsAt", ""))
         return go_to(f"/lots/{gid}")
 
-    async def _manage(self, request: Request, refused: Refusal | None = None, announced: str = "") -> Response:
+    async def remark(self, request: Request) -> Response:
+        """POST /sell/{gid}/remark: add a remark to a lot that can no longer be changed."""
+        gid, sent = lot_gid(request), await fields(request)
+        text = sent.get("text", "").replace("\r\n", "\n")
+        try:
+            values = REMARK.read(msgspec.json.encode({"text": text}))
+            await self._services.tokens.write(remarks.add, session_token(request) or "", gid, values["text"])
+        except Refusal as refused:
+            return await self._manage(request, refused, remark=text)
+        return go_to(f"/lots/{gid}#remarks")
+
+    async def _manage(
+        self, request: Request, refused: Refusal | None = None, announced: str = "", remark: str = ""
+    ) -> Response:
         """Return the seller's own lot, with the actions that are possible, and with the latest refusal (`refused`)."""
         gid, language = lot_gid(request), self._site.language(request)
         if isinstance(refused, AuctionChanged):
@@ -158,7 +173,8 @@ class SellingPages:
             viewer, (offer, fixed) = await self._site.read(request, _managed, gid)
         except Unauthenticated:
             return go_to(self._site.login_address(f"/sell/{gid}"))
-        end_fault = self._site.words.field_faults(language, refused).get("endsAt")
+        faults = self._site.words.field_faults(language, refused)
+        end_fault = faults.get("endsAt")
         more: dict[str, Any] = {"announced": announced, "end_fault": end_fault}
         if fixed is None:
             saved = None if refused else await self._drafts.saved(request, gid)
@@ -166,7 +182,7 @@ class SellingPages:
             feedback = Feedback(refused=refused, elsewhere=end_fault is not None)
             more["unsaved"] = saved is not None
             return await self._form(request, form, gid, feedback, offer=offer, more=more)
-        message = None if refused is None or end_fault else self._site.words.refusal(language, refused)
+        message = None if refused is None or faults else self._site.words.refusal(language, refused)
         context = {
             "offer": offer,
             "a": offer.view,
@@ -174,6 +190,10 @@ class SellingPages:
             "why": self._site.words.refusal(language, fixed),
             "message": message,
             "changes": words.changes(language, refused),
+            "remarks": await self._services.database.read(remarks.of_lot, gid),
+            "remark": remark,
+            "remark_fault": faults.get("text"),
+            "remark_most": REMARK_CHARACTERS_MAX,
             **more,
         }
         return self._site.page(request, "sell_fixed.html", viewer, context, refused=refused)
