@@ -150,7 +150,7 @@ def test_a_planted_pair_does_not_pass_in_a_session(sqlite_house: House) -> None:
         tokens = [form(attacker)]
         planted = f"saleroom_csrf={attacker.cookies['saleroom_csrf']}"
         own = {"Cookie": f"{planted}; saleroom_session={sqlite_house.newcomer().token}"}
-        found = re.search(r'name="csrfToken" value="([^"]+)"', attacker.get("/sell", headers=own).text)
+        found = re.search(r'name="csrfToken" value="([^"]+)"', attacker.get("/sell/drafts/one", headers=own).text)
         assert found is not None
         tokens.append(found[1])
     for token in tokens:

@@ -16,7 +16,7 @@ from tests.site.markup import Page
 HOSTILE = """</title><script>alert(1)</script><img src=x onerror="alert(1)">'"{{ 7*7 }}&amp;"""
 VISITORS = ("/", "/?q=clock", "/?status=over&sort=newest", "/login", "/register", "/docs", "/lots/none", "/lots/{gid}")
 MEMBERS = (
-    "/sell",
+    "/sell/drafts/a-draft",
     "/sell/{own}",
     "/mine",
     "/mine/selling",

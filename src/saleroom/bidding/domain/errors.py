@@ -106,12 +106,6 @@ class TooManyPhotos(Conflict):
     code = "too_many_photos"
 
 
-class TooManyDrafts(Conflict):
-    """You have as many drafts as one user may; publish one or delete one."""
-
-    code = "too_many_drafts"
-
-
 class TooManyRemarks(Conflict):
     """The auction has as many remarks as it may have."""
 

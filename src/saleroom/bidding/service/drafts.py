@@ -5,7 +5,6 @@ from __future__ import annotations
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.storage import accounts
 from saleroom.bidding.domain.drafts import DRAFT_LIFETIME, DRAFTS_MAX, DraftForm, SavedDraft
-from saleroom.bidding.domain.errors import TooManyDrafts
 from saleroom.bidding.domain.photos import PER_LOT_MAX
 from saleroom.bidding.storage import drafts, photos
 from saleroom.storage.database import Transaction
@@ -13,16 +12,20 @@ from saleroom.storage.database import Transaction
 SWEPT_AT_ONCE = 100
 
 
-def save(tx: Transaction, token: str, gid: str, form: DraftForm) -> None:
-    """Save a draft with those photos of the form that are the user's. Raises Unauthenticated or TooManyDrafts."""
+def save(tx: Transaction, token: str, gid: str, form: DraftForm) -> bool:
+    """Save a draft with those photos of the form that are the user's. Return False if the user has too many drafts.
+
+    Raises Unauthenticated.
+    """
     account = authenticate(tx, token)
     # Two requests of one user wait for each other here, so that only one of them takes the last place.
     accounts.lock_user(tx, account.id)
     if not drafts.exists(tx, account.id, gid) and drafts.count(tx, account.id) >= DRAFTS_MAX:
-        raise TooManyDrafts(limit=DRAFTS_MAX)
+        return False
     found = photos.of_owner(tx, account.id, form.photos, lock=True)
     kept = [found[one].id for one in dict.fromkeys(form.photos) if one in found]
     drafts.save(tx, account.id, gid, form, kept[:PER_LOT_MAX], tx.now())
+    return True
 
 
 def find(tx: Transaction, token: str | None, gid: str) -> SavedDraft | None:

@@ -32,8 +32,7 @@ class DraftPages:
     async def keep(self, request: Request) -> Response:
         """POST /sell/drafts/{draft}: a script saves the form as it is now."""
         async with submissions.received(self._site, self._services, request, draft_gid(request)) as sent:
-            await self.save(request, sent.draft, sent.form)
-            return Response(status_code=204)
+            return Response(status_code=204 if await self.save(request, sent.draft, sent.form) else 409)
 
     async def delete(self, request: Request) -> Response:
         """POST /sell/drafts/{draft}/delete."""
@@ -44,9 +43,9 @@ class DraftPages:
             return go_to(self._site.login_address(f"/sell/drafts/{gid}"))
         return go_to(local(sent.get("next"), "/mine/selling"))
 
-    async def save(self, request: Request, draft: str, form: LotForm) -> None:
-        """Save the form as a draft. Raises Unauthenticated or TooManyDrafts."""
-        await self._services.database.write(drafts.save, session_token(request) or "", draft, _content(form))
+    async def save(self, request: Request, draft: str, form: LotForm) -> bool:
+        """Save the form as a draft. Return False if the user has too many. Raises Unauthenticated."""
+        return await self._services.database.write(drafts.save, session_token(request) or "", draft, _content(form))
 
     async def saved(self, request: Request, draft: str) -> LotForm | None:
         """Return the form of a draft, if there is one. Raises Unauthenticated."""

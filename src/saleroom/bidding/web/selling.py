@@ -17,7 +17,7 @@ from saleroom.bidding.api.preconditions import with_changes
 from saleroom.bidding.api.remarks import REMARK
 from saleroom.bidding.api.terms import AMEND, CREATE
 from saleroom.bidding.domain.drafts import SavedDraft
-from saleroom.bidding.domain.errors import AuctionChanged, TermsChanged, TooManyDrafts
+from saleroom.bidding.domain.errors import AuctionChanged, TermsChanged
 from saleroom.bidding.domain.increments import DEFAULT_LADDER
 from saleroom.bidding.domain.photos import PER_LOT_MAX, Photo
 from saleroom.bidding.domain.preconditions import Precondition
@@ -44,6 +44,7 @@ from saleroom.storage.database import Transaction
 DAYS, HOUR = 7, time(20)
 """The suggested end of a new lot: in a week, in the evening."""
 LOGGED_OUT = N_("You are logged out. Log in again in another tab, then send this form again. Nothing in it is lost.")
+TOO_MANY = N_("You have too many drafts, so this form is not saved as one. Put one on sale or delete one.")
 NOT_AS_SHOWN = N_("What you sent differs from the preview. Check it again.")
 _KEY = re.compile(r"[A-Za-z0-9_-]{20,100}")
 
@@ -51,13 +52,13 @@ _KEY = re.compile(r"[A-Za-z0-9_-]{20,100}")
 class Feedback(Struct, frozen=True, kw_only=True):
     """The messages beside a form: why it comes back, and which photos were refused.
 
-    `elsewhere`: the refusal belongs to another form on the page, which shows it. `unsaved`: why there is no draft of it.
+    `elsewhere`: the refusal belongs to another form on the page, which shows it. `saved`: it is a draft.
     """
 
     refused: Refusal | None = None
     bad_photos: Sequence[str] = ()
     elsewhere: bool = False
-    unsaved: Refusal | None = None
+    saved: bool = True
 
 
 class SellingPages:
@@ -215,22 +216,18 @@ class SellingPages:
             return await self._or_form(
                 request, form, sent.draft, offer, lambda: self._go_on(request, sent, form, offer)
             )
-        try:
-            unsaved = None
-            await self._drafts.save(request, sent.draft, form)
-        except TooManyDrafts as refused:
-            unsaved = refused
+        saved = await self._drafts.save(request, sent.draft, form)
         if bad or sent.do not in ("preview", "edit"):
-            return await self._form(request, form, sent.draft, Feedback(bad_photos=bad, unsaved=unsaved), offer=offer)
+            return await self._form(request, form, sent.draft, Feedback(bad_photos=bad, saved=saved), offer=offer)
         if sent.do == "edit":
-            if unsaved is None:
+            if saved:
                 return go_to(address(gid, sent.draft))
-            return await self._form(request, form, sent.draft, Feedback(unsaved=unsaved), offer=offer)
+            return await self._form(request, form, sent.draft, Feedback(saved=saved), offer=offer)
 
         async def show() -> Response:
             values = lot_form.read(form, CREATE if offer is None else AMEND, self._site.language(request))
             shown = await self._preview(request, form, sent.draft, values, offer)
-            return shown if unsaved is not None else go_to(f"{address(gid, sent.draft)}/preview")
+            return go_to(f"{address(gid, sent.draft)}/preview") if saved else shown
 
         return await self._or_form(request, form, sent.draft, offer, show)
 
@@ -355,7 +352,7 @@ class SellingPages:
             "gid": gid,
             "draft": draft,
             "drafts": [] if gid is not None else draft_rows(saved, but=draft),
-            "too_many": None if feedback.unsaved is None else self._site.words.refusal(language, feedback.unsaved),
+            "too_many": None if feedback.saved else language.gettext(TOO_MANY),
             "offer": offer,
             "most": PER_LOT_MAX,
             **({"announced": "", "end_fault": None, "unsaved": False} | (more or {})),

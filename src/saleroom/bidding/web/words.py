@@ -65,9 +65,6 @@ WORDS = Words(
                 "that are in no draft are deleted."
             ),
         ),
-        "too_many_drafts": (
-            N_("You have too many drafts, so this form is not saved as one. Put one on sale or delete one."),
-        ),
         "too_many_remarks": (N_("This lot has as many remarks as a lot can have."),),
         "too_many_auctions": (
             N_("You have reached the limit of lots on sale, or of lots listed within a day. Wait until some are over."),
