@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.people import broken_rules, is_missing
-from tests.fixtures_house import PASSWORD, House
+from tests.fixtures_house import PASSWORD, House, ServeHouse
 
 SCHEMES = ("light", "dark")
 PATHS = ("/", "/lots/{gid}", "/lots/{sold}", "/lots/{gid}/bids", "/lots/none", "/login", "/register", "/docs")
@@ -228,3 +229,18 @@ def test_a_mistyped_address_leads_on(open_page: OpenPage, path: str) -> None:
     assert [] == list(broken_rules(page))
     page.get_by_role("link", name="Zu den Losen im Angebot").click()
     page.wait_for_url("**/")
+
+
+def test_a_logo_runs_no_script(chromium: Browser, serve_house: ServeHouse, tmp_path: Path) -> None:
+    """A script in the logo of a house does not run, neither in a page nor when the logo itself is opened."""
+    (tmp_path / "logo.svg").write_text(
+        '<svg xmlns="http://www.w3.org/2000/svg" onload="document.documentElement.id=1">'
+        "<script>document.documentElement.id = 1; parent.document.title = 1</script></svg>"
+    )
+    page = chromium.new_page(base_url=serve_house(house_folder=tmp_path).base)
+    page.goto("/")
+    assert page.title().endswith(" · Saleroom")
+    page.goto(page.locator(".brand img").get_attribute("src") or "")
+    assert "svg" == page.evaluate("document.documentElement.tagName")
+    assert "" == page.evaluate("document.documentElement.id")
+    page.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -135,3 +136,16 @@ def test_faults_are_told_in_german(visit: Callable[..., Visitor], sqlite_house: 
         "Buchstaben a bis z, Ziffern, Punkte, Unterstriche und Bindestriche."
     )
     assert {} == broken_rules(page)
+
+
+@pytest.mark.parametrize(("locale", "left"), [("en-GB", r"^[1-5]?\d secs? left$"), ("de-DE", r"^noch [1-5]?\d Sek\.$")])
+def test_a_countdown_says_what_is_left(
+    visit: Callable[..., Visitor], sqlite_house: House, locale: str, left: str
+) -> None:
+    """A countdown says "14 secs left": under a minute without "0 mins"."""
+    gid = sqlite_house.user("ada").auction(endsAt=(datetime.now(UTC) + timedelta(days=1)).isoformat())
+    page = visit(locale=locale).page
+    page.goto(f"/lots/{gid}")
+    clock = page.locator(".facts .countdown")
+    clock.evaluate("place => { place.dataset.until = new Date(Date.now() + 55000).toISOString() }")
+    expect(clock).to_have_text(re.compile(left))

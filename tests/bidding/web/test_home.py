@@ -144,6 +144,8 @@ def test_a_search_looks_into_name_and_description(clocked_house: House) -> None:
     assert ("clock", "newest") == (found.one("input", type="search")["value"], order_of(found))
     assert "2 lots" == found.one("p", id="count").text
     assert "/?q=clock&status=over&sort=newest" in found.links
+    chair = ada.auction(name="Chair in walnut")
+    assert [chair] == lots(page(clocked_house, "/?q=walnut+cha"))
     none = page(clocked_house, "/?q=100%25+%3Cb%3E")
     assert [] == lots(none)
     assert "No lot matches “100% <b>”." in none.main
