@@ -112,7 +112,7 @@ def error_name(refused: type[Refusal], *, bare: bool = False) -> str:
     return f"{'Login' if bare else ''}{name.removesuffix('Error')}Error"
 
 
-_RENAMED = {"auction_closed": "AuctionClosed"}
+_RENAMED = {"auction_closed": "AuctionClosed", "csrf": "ForgeryRefused", "request_timeout": "BodyTimedOut"}
 """Codes of refusals whose class was renamed: the schema keeps its name, as clients are generated from it."""
 
 
