@@ -134,7 +134,7 @@ async def test_the_same_password_is_no_other(house: Accounts, database: Database
     await house.add("ada", OLD)
     token, other = [(await house.log_in("ada", OLD, HERE)).value for _ in range(2)]
     for same in (OLD, NEW):
-        with pytest.raises(Invalid, match="newPassword: must differ"):
+        with pytest.raises(Invalid, match="new_password: must differ"):
             await house.change_password(token, same, same, HERE)
     assert "ada" == (await database.read(authenticate, other)).username
 
