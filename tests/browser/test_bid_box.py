@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -141,6 +142,11 @@ def test_a_page_of_a_proxy_is_never_put_into_the_box(enter: Enter, sqlite_house:
     expect(page.locator("#lot-box [data-problem]")).to_contain_text("There was no answer.")
     expect(page.get_by_label("Your bid")).to_have_value("130")
     expect(page.get_by_text("nginx")).to_have_count(0)
+    page.unroute("**/bid")
+    check(page)
+    page.route("**/bid", lambda route: route.fulfill(status=status, content_type="text/html", body="<html>"), times=1)
+    page.get_by_role("button", name="Bid €130.00").click()
+    expect(page.locator("form.confirm .way")).to_contain_text("Not sent yet: try again.")
 
 
 def test_a_bid_without_a_line_says_so_and_is_sent_once(enter: Enter, sqlite_house: House, lot: str) -> None:
@@ -152,6 +158,7 @@ def test_a_bid_without_a_line_says_so_and_is_sent_once(enter: Enter, sqlite_hous
     page.context.set_offline(True)
     page.get_by_role("button", name="Bid €130.00").click()
     expect(page.locator("form.confirm .way")).to_contain_text("No connection.")
+    expect(page.locator("[data-problem]")).to_have_count(0)
     page.context.set_offline(False)
     expect(page.locator("form.confirm .way")).to_contain_text("Not sent yet: try again.")
     assert 1 == sqlite_house.anyone.json("GET", f"/auctions/{lot}")["bidCount"]
@@ -312,3 +319,14 @@ def test_a_visitor_reads_the_next_bid_as_it_is(enter: Enter, sqlite_house: House
     expect(page.locator("#lot-box")).to_contain_text("Bid €110.00 or more.")
     sqlite_house.user("ida").bid(lot, amount="150")
     expect(page.locator("#lot-box")).to_contain_text("Bid €160.00 or more.")
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", r"^\d+ secs? left$"), ("de", r"^noch \d+ Sek\.$")])
+def test_the_last_seconds_are_told_as_people_say_it(
+    enter: Enter, sqlite_house: House, language: str, words: str
+) -> None:
+    """In the last minute the time left has no minutes."""
+    gid = sqlite_house.user("ada").auction(endsAt=later(seconds=50))
+    page = enter(locale=language).page
+    page.goto(f"/lots/{gid}")
+    expect(page.locator("#lot-panel .clock .countdown")).to_have_text(re.compile(words))

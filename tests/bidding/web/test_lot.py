@@ -106,7 +106,7 @@ def test_a_lot_bought_before_its_end_does_not_claim_to_have_ended_then(clocked_h
     clocked_house.user("grace").json("POST", f"/auctions/{gid}/buy", json={})
     facts = page(clocked_house, f"/lots/{gid}").facts
     assert "21 Nov 2026, 13:00:00 UTC" == facts["Would have ended"]
-    assert "21 Nov 2026, 12:00:00 UTC" == facts["Last bid"]
+    assert "21 Nov 2026, 12:00:00 UTC" == facts["Bought"]
     grace = clocked_house.user("grace")
     assert "You bought this lot for €50.00. The seller is ada." == standing(page(clocked_house, f"/lots/{gid}", grace))
 

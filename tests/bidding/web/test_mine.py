@@ -130,7 +130,7 @@ def test_what_i_sell(clocked_house: House, clock: FakeClock) -> None:
         "lot 1 On sale The first bid is €10.00 or more. Change or cancel",
         "lot 2 On sale grace leads. End the sale",
         "lot 3 Coming up Change or cancel",
-        "lot 4 Sold Sold to grace for €20.00.",
+        "lot 4 Sold to grace for €20.00",
         "lot 5 Not sold Nobody has bid.",
         "lot 6 Not sold The highest bid was below your reserve of €500.00.",
         "lot 7 Cancelled You cancelled it before the first bid.",

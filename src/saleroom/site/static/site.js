@@ -29,11 +29,11 @@ function left(milliseconds) {
   const first = parts.findIndex(([size]) => seconds >= size);
   const shown = first < 0 ? parts.slice(3) : parts.slice(first, first + 2);
   let rest = seconds;
-  return shown.map(([size, unit]) => {
+  return shown.map(([size, unit], place) => {
     const count = Math.floor(rest / size);
     rest %= size;
-    return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "short" }).format(count);
-  }).join(" ");
+    return count === 0 && place > 0 && size > 1 ? "" : new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "short" }).format(count);
+  }).join(" ").trim();
 }
 
 function count() {
@@ -88,7 +88,8 @@ function problem(words) {
   return place;
 }
 
-const isByHand = (ctx) => ctx.sourceEvent?.isTrusted;
+// A form with `data-lost` says by itself what becomes of it on a bad line.
+const isByHand = (ctx) => ctx.sourceEvent?.isTrusted && !(ctx.sourceElement?.dataset?.lost && !(ctx.response?.status < 500));
 const unanswered = () => problem(document.getElementById("offline").dataset.unanswered);
 document.addEventListener("htmx:before:swap", (event) => {
   const { ctx } = event.detail;

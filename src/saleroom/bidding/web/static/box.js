@@ -82,7 +82,7 @@ function send(form, what, swap) {
 
 function tell(form, way) {
   form.dataset.way = way;
-  form.querySelector(".way").textContent = form.dataset[way];
+  form.querySelector(".way").textContent = form.dataset[way] ?? "";
   form.querySelector("button").setAttribute("aria-busy", String(way === "sending"));
 }
 
@@ -111,16 +111,14 @@ document.addEventListener("htmx:before:request", ({ detail: { ctx } }) => {
 document.addEventListener("htmx:error", ({ detail: { ctx } }) => {
   if (isConfirmed(ctx?.sourceElement) && !ctx.values?.stale) lose(ctx.sourceElement);
 });
-document.addEventListener("htmx:after:request", ({ detail: { ctx } }) => {
+document.addEventListener("htmx:before:swap", (event) => {
+  const { ctx } = event.detail;
   const form = ctx.sourceElement;
   if (!isConfirmed(form) || ctx.values?.stale) return;
   const { status } = ctx.response;
   if (status === 204) tell(form, "unsent");
-  else if (status >= 500) lose(form);
-  else if (status === 401 || status === 403 || status === 429) delete form.dataset.way;
-  if (form.dataset.way !== "lost") tries = 0;
-  if (!form.dataset.way) form.querySelector(".way").textContent = "";
-  if (form.dataset.way !== "sending") form.querySelector("button").removeAttribute("aria-busy");
+  else if (event.defaultPrevented && [401, 403, 429].includes(status)) tell(form, ""); // site.js has said why
+  else if (event.defaultPrevented) lose(form);
 });
 addEventListener("online", ask);
 document.addEventListener("htmx:sse:after:connection", ask);
