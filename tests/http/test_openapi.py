@@ -18,7 +18,9 @@ from saleroom.kernel.errors import Invalid, Refusal
 from tests.contract import DOCUMENT
 from tests.fixtures_house import House, settings_for
 
-PAGES = re.compile(r"/(docs|language|live|lots|mine|register|results\.csv|sell|session)(/.*)?|/\.well-known/change-password")
+PAGES = re.compile(
+    r"/(docs|language|live|lots|mine|register|results\.csv|sell|session)(/.*)?|/\.well-known/change-password"
+)
 """Addresses of pages. Their forms and their streams of HTML are no interface."""
 OPERATIONS = {
     (method.upper(), path): operation

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from saleroom.kernel.terminal import plain
+from saleroom.tools.amounts import in_currency
 from saleroom.tools.demo.bidders import PEOPLE, DemoBidder
 from saleroom.tools.demo.catalogue import pieces
 from saleroom.tools.demo.client import DemoClient, HouseRefusal
@@ -39,6 +40,8 @@ _WORDS = [
     "maple",
 ]
 _FIRST_BID_SECONDS_MAX = 5.0
+_MONEY = in_currency("EUR")
+"""The demo ignores settings, so its house has the usual currency."""
 _NOTICE_SECONDS = 6.0
 """How long nobody bids on a visitor's lot, so that the visitor can still change it."""
 
@@ -207,7 +210,7 @@ class _Demo:
         while True:
             result = await self._results.get()
             if result.winner is not None:
-                self._report("sold", f"{result.lot.name}, to {result.winner} for {result.price:.2f}")
+                self._report("sold", f"{result.lot.name}, to {result.winner} for {_MONEY(result.price or '')}")
             else:
                 reason = "nobody bid" if result.outcome == "no_bids" else "the reserve was not met"
                 self._report("unsold", f"{result.lot.name}: {reason}")
