@@ -22,6 +22,7 @@ from tests.faults.judging import (
     tracebacks,
 )
 from tests.mqtt.equipment import PrintedMessage
+from tests.rows import each_of
 
 GID = "k3X9mQ2vTa1_"
 OTHER = "another-one"
@@ -255,9 +256,13 @@ def test_a_bid_that_was_cut_off_by_an_end_in_order() -> None:
     assert [] == cut_short([within], [])
 
 
-@pytest.mark.parametrize(
-    ("status", "retry_after", "faults_found"),
-    [(503, "1", 0), (503, None, 1), (503, "soon", 1), (500, "1", 1), (500, None, 1), (422, None, 1)],
+@each_of(
+    {"status": 503, "retry_after": "1", "faults_found": 0},
+    {"status": 503, "retry_after": None, "faults_found": 1},
+    {"status": 503, "retry_after": "soon", "faults_found": 1},
+    {"status": 500, "retry_after": "1", "faults_found": 1},
+    {"status": 500, "retry_after": None, "faults_found": 1},
+    {"status": 422, "retry_after": None, "faults_found": 1},
 )
 def test_an_answer_that_settles_nothing(status: int, retry_after: str | None, faults_found: int) -> None:
     """A write that fails must get 503, with the seconds after which to come back; any other answer is a fault."""

@@ -17,6 +17,7 @@ from saleroom.mqtt.topics import MqttSettings, Version
 from tests.mqtt.device import V5, Device
 from tests.mqtt.equipment import Mosquitto, Sales, Subscriber
 from tests.patience import SECONDS_MAX, until
+from tests.rows import each_of
 
 Relaying = Callable[..., Relay]
 Subscribe = Callable[..., Subscriber]
@@ -38,15 +39,12 @@ def limited(tmp_path: Path) -> Iterator[Callable[..., Mosquitto]]:
         broker.kill()
 
 
-@pytest.mark.parametrize(
-    ("kind", "version", "spoken"),
-    [
-        ("mosquitto", Version.AUTO, Version.V5),
-        ("mosquitto", Version.V5, Version.V5),
-        ("mosquitto", Version.V311, Version.V311),
-        ("embedded", Version.AUTO, Version.V311),
-        ("embedded", Version.V311, Version.V311),
-    ],
+@each_of(
+    {"kind": "mosquitto", "version": Version.AUTO, "spoken": Version.V5},
+    {"kind": "mosquitto", "version": Version.V5, "spoken": Version.V5},
+    {"kind": "mosquitto", "version": Version.V311, "spoken": Version.V311},
+    {"kind": "embedded", "version": Version.AUTO, "spoken": Version.V311},
+    {"kind": "embedded", "version": Version.V311, "spoken": Version.V311},
 )
 async def test_the_newest_version_that_both_speak(
     kind: str, version: Version, spoken: Version, request: pytest.FixtureRequest

@@ -10,6 +10,7 @@ from tests.bidding.api.answers import after, faults, instant, refusal
 from tests.bidding.api.records import records
 from tests.fixtures_database import FakeClock
 from tests.fixtures_house import House, ServeHouse, User
+from tests.rows import each_of
 
 DRAFT = {"name": "Longcase clock", "startingPrice": "100"}
 MEMBERS = {
@@ -258,14 +259,11 @@ def test_an_auction_with_bids_is_not_cancelled(house: House) -> None:
     assert "open" == shown(ada, gid)["status"]
 
 
-@pytest.mark.parametrize(
-    ("terms", "bid", "outcome"),
-    [
-        ({}, None, "no_bids"),
-        ({}, 10, "sold"),
-        ({"reservePrice": 20}, 10, "reserve_not_met"),
-        ({"reservePrice": 20}, 20, "sold"),
-    ],
+@each_of(
+    {"terms": {}, "bid": None, "outcome": "no_bids"},
+    {"terms": {}, "bid": 10, "outcome": "sold"},
+    {"terms": {"reservePrice": 20}, "bid": 10, "outcome": "reserve_not_met"},
+    {"terms": {"reservePrice": 20}, "bid": 20, "outcome": "sold"},
 )
 def test_close_now(house: House, terms: dict[str, Any], bid: int | None, outcome: str) -> None:
     """An empty object closes an auction without an end at once and for good, with the outcome that its bids give."""

@@ -12,6 +12,7 @@ from tests.http.conftest import Log
 from tests.http.echo import answers, rest
 from tests.patience import SECONDS_MAX
 from tests.process import wait_until
+from tests.rows import each_of
 
 END = b"\r\n\r\n"
 JAVA = (
@@ -78,14 +79,11 @@ def test_a_body_is_asked_for_at_once(house: House) -> None:
 JSON, FILTER = "Content-Type: application/json\r\n", "X-Requested-With: x\r\n"
 
 
-@pytest.mark.parametrize(
-    ("status", "path", "lines", "length"),
-    [
-        (413, "/auctions", FILTER + JSON, 65_537),
-        (415, "/auctions", FILTER, 9),
-        (403, "/auctions", JSON, 9),
-        (404, "/nowhere", FILTER + JSON, 9),
-    ],
+@each_of(
+    {"status": 413, "path": "/auctions", "lines": FILTER + JSON, "length": 65_537},
+    {"status": 415, "path": "/auctions", "lines": FILTER, "length": 9},
+    {"status": 403, "path": "/auctions", "lines": JSON, "length": 9},
+    {"status": 404, "path": "/nowhere", "lines": FILTER + JSON, "length": 9},
 )
 def test_a_body_that_nobody_wants_is_not_asked_for(
     sqlite_house: House, status: int, path: str, lines: str, length: int

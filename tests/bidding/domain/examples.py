@@ -7,7 +7,7 @@ from typing import Any
 from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.auction import Auction, begin
 from saleroom.bidding.domain.bidding import BidRequest, place_bid
-from saleroom.bidding.domain.events import BidPlaced, Event
+from saleroom.bidding.domain.events import BidPlaced, Event, SoftClose
 from saleroom.bidding.domain.selling import Draft
 from saleroom.kernel.errors import Refusal
 from saleroom.kernel.parties import Party
@@ -26,6 +26,11 @@ def eur(text: str) -> Decimal:
 def after(seconds: float = 0, **more: float) -> datetime:
     """The instant that is so long after the auction's creation."""
     return T0 + timedelta(seconds=seconds, **more)
+
+
+def window(extension: int, cap: float | None = None) -> SoftClose:
+    """A soft close with a window of 120 seconds; its cap is in seconds after the auction's creation."""
+    return SoftClose(120, extension, None if cap is None else after(cap))
 
 
 def an_auction(**terms: Any) -> Auction:

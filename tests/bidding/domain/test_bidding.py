@@ -22,6 +22,7 @@ from saleroom.kernel.errors import Refusal
 from saleroom.kernel.money import LIMIT
 from tests.bidding.domain.examples import ADA, BOB, CY, after, an_auction, eur, place, refusal, said, shown
 from tests.bidding.domain.playing import T0
+from tests.rows import each_of
 
 STEP_5 = {"increment": fixed(eur("5"))}
 FROM_90, RESERVE_200 = {"starting_price": "90"}, {"reserve_price": "200"}
@@ -335,9 +336,10 @@ def test_buy_now_sells_at_once() -> None:
     assert AuctionClosed(at=after(59), outcome=Outcome.SOLD, winner="cyd", price=eur("500")) == closed
 
 
-@pytest.mark.parametrize(
-    ("terms", "bids", "minimum"),
-    [({}, [], "100"), ({"buy_now_price": "500"}, ["bob 100"], "110"), ({"buy_now_price": "500"}, ["cyd 100"], "110")],
+@each_of(
+    {"terms": {}, "bids": [], "minimum": "100"},
+    {"terms": {"buy_now_price": "500"}, "bids": ["bob 100"], "minimum": "110"},
+    {"terms": {"buy_now_price": "500"}, "bids": ["cyd 100"], "minimum": "110"},
 )
 def test_buy_now_is_gone(terms: dict[str, Any], bids: list[str], minimum: str) -> None:
     """Without B, or after the first bid, nobody can buy; the refusal tells the minimum bid instead."""

@@ -1,7 +1,7 @@
 """Opening, closing and outages: examples by hand."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -17,7 +17,7 @@ from saleroom.bidding.domain.events import (
     SoftClose,
 )
 from saleroom.bidding.domain.selling import cancel
-from tests.bidding.domain.examples import ADA, after, an_auction, eur, place
+from tests.bidding.domain.examples import ADA, after, an_auction, place, window
 
 END = after(3600)
 NO_BIDS = AuctionClosed(at=END, outcome=Outcome.NO_BIDS, winner=None, price=None)
@@ -31,24 +31,26 @@ def _ended(reserve: str | None, *bids: str) -> AuctionClosed:
     return closed
 
 
-OUTCOMES: list[tuple[str | None, list[str], str, str | None, str | None]] = [
-    (None, [], "no_bids", None, None),
-    ("100", [], "no_bids", None, None),
-    (None, ["bob 100"], "sold", "bob", "100"),
-    ("200", ["bob 100"], "reserve_not_met", None, None),
-    ("200", ["bob 199.999"], "reserve_not_met", None, None),
-    ("200", ["bob 200"], "sold", "bob", "200"),
-    ("200", ["bob up to 200"], "sold", "bob", "200"),
-    ("200", ["bob up to 150", "bob up to 300"], "sold", "bob", "200"),
-    (None, ["bob up to 150", "cyd 120"], "sold", "bob", "130"),
+OUTCOMES = [
+    {"reserve": None, "bids": [], "ends": "no_bids"},
+    {"reserve": "100", "bids": [], "ends": "no_bids"},
+    {"reserve": None, "bids": ["bob 100"], "ends": "sold to bob at 100.000"},
+    {"reserve": "200", "bids": ["bob 100"], "ends": "reserve_not_met"},
+    {"reserve": "200", "bids": ["bob 199.999"], "ends": "reserve_not_met"},
+    {"reserve": "200", "bids": ["bob 200"], "ends": "sold to bob at 200.000"},
+    {"reserve": "200", "bids": ["bob up to 200"], "ends": "sold to bob at 200.000"},
+    {"reserve": "200", "bids": ["bob up to 150", "bob up to 300"], "ends": "sold to bob at 200.000"},
+    {"reserve": None, "bids": ["bob up to 150", "cyd 120"], "ends": "sold to bob at 130.000"},
 ]
 
 
-@pytest.mark.parametrize(("reserve", "bids", "outcome", "winner", "price"), OUTCOMES)
-def test_outcome(reserve: str | None, bids: list[str], outcome: str, winner: str | None, price: str | None) -> None:
+@pytest.mark.parametrize("case", OUTCOMES)
+def test_outcome(case: dict[str, Any]) -> None:
     """Without a bid `no_bids`; with P below R `reserve_not_met`, and no winner or price; otherwise `sold` to L at P."""
-    hammer = None if price is None else eur(price)
-    assert AuctionClosed(at=END, outcome=Outcome(outcome), winner=winner, price=hammer) == _ended(reserve, *bids)
+    closed = _ended(case["reserve"], *case["bids"])
+    sold = (closed.winner, closed.price) != (None, None)
+    assert case["ends"] == closed.outcome + (f" to {closed.winner} at {closed.price}" if sold else "")
+    assert END == closed.at
 
 
 SETTLED: list[tuple[dict[str, Any], datetime, list[Event]]] = [
@@ -97,24 +99,33 @@ def _bid_on(auction: Auction) -> Auction:
     return place(auction, "bob 100")[0]
 
 
-CAPPED = SoftClose(120, 120, after(3660))
-# soft close; down since, back at (seconds after creation, the end is 3,600); the new end or None
-OUTAGES: dict[str, tuple[SoftClose | None, float, float, float | None]] = {
-    "over the end": (SoftClose(120, 120), 3_500, 4_000, 4_120),
-    "long before, until after it": (SoftClose(120, 120), 10, 4_000, 4_120),
-    "over after days": (SoftClose(120, 120), 3_599, 90_000, 90_120),
-    "within the window": (SoftClose(120, 120), 3_500, 3_550, 3_670),
-    "back in the window's first microsecond": (SoftClose(120, 121), 3_400, 3_480.000001, 3_601.000001),
-    "back when the window begins": (SoftClose(120, 121), 3_400, 3_480, None),
-    "before the window": (SoftClose(120, 120), 1_000, 2_000, None),
-    "from the end on": (SoftClose(120, 120), 3_600, 4_000, None),
-    "from the last microsecond on": (SoftClose(120, 120), 3_599.999999, 4_000, 4_120),
-    "up to the cap": (CAPPED, 3_500, 3_590, 3_660),
-    "the cap has passed": (CAPPED, 3_500, 3_700, None),
-    "back at the cap": (CAPPED, 3_500, 3_660, None),
-    "an extension to the very end that stands": (SoftClose(120, 110), 3_480, 3_490, None),
-    "an extension too short to matter": (SoftClose(120, 10), 3_490, 3_500, None),
-    "without soft close it ends as announced": (None, 3_500, 4_000, None),
+class Gap(NamedTuple):
+    """An outage before or over the end at 3,600, and the new end if it moves, in seconds after the auction's creation."""
+
+    rule: SoftClose | None
+    down: float
+    back: float
+    new_end: float | None
+
+
+OUTAGES = {
+    "over the end": Gap(rule=window(120), down=3_500, back=4_000, new_end=4_120),
+    "long before, until after it": Gap(rule=window(120), down=10, back=4_000, new_end=4_120),
+    "over after days": Gap(rule=window(120), down=3_599, back=90_000, new_end=90_120),
+    "within the window": Gap(rule=window(120), down=3_500, back=3_550, new_end=3_670),
+    "back in the window's first microsecond": Gap(
+        rule=window(121), down=3_400, back=3_480.000001, new_end=3_601.000001
+    ),
+    "back when the window begins": Gap(rule=window(121), down=3_400, back=3_480, new_end=None),
+    "before the window": Gap(rule=window(120), down=1_000, back=2_000, new_end=None),
+    "from the end on": Gap(rule=window(120), down=3_600, back=4_000, new_end=None),
+    "from the last microsecond on": Gap(rule=window(120), down=3_599.999999, back=4_000, new_end=4_120),
+    "up to the cap": Gap(rule=window(120, cap=3_660), down=3_500, back=3_590, new_end=3_660),
+    "the cap has passed": Gap(rule=window(120, cap=3_660), down=3_500, back=3_700, new_end=None),
+    "back at the cap": Gap(rule=window(120, cap=3_660), down=3_500, back=3_660, new_end=None),
+    "an extension to the very end that stands": Gap(rule=window(110), down=3_480, back=3_490, new_end=None),
+    "an extension too short to matter": Gap(rule=window(10), down=3_490, back=3_500, new_end=None),
+    "without soft close it ends as announced": Gap(rule=None, down=3_500, back=4_000, new_end=None),
 }
 
 
@@ -122,12 +133,11 @@ OUTAGES: dict[str, tuple[SoftClose | None, float, float, float | None]] = {
 @pytest.mark.parametrize("example", OUTAGES)
 def test_outage(example: str, bid_on: bool) -> None:
     """An outage within the last window moves the end to start-up + extension, with an event that says why."""
-    rule, since, back, end = OUTAGES[example]
+    rule, down, back, new_end = OUTAGES[example]
     auction = an_auction(ends_at=END, soft_close=rule)
     auction = _bid_on(auction) if bid_on else auction
-    moved = AuctionExtended(at=after(back), ends_at=after(end or 0), reason=Reason.OUTAGE, down_since=after(since))
-    expected = [] if end is None else [moved]
-    assert expected == reopen_after_outage(auction, after(since), after(back))
+    moved = AuctionExtended(at=after(back), ends_at=after(new_end or 0), reason=Reason.OUTAGE, down_since=after(down))
+    assert ([] if new_end is None else [moved]) == reopen_after_outage(auction, after(down), after(back))
 
 
 def test_no_end_no_outage() -> None:

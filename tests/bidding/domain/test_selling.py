@@ -23,7 +23,7 @@ from saleroom.bidding.domain.increments import DEFAULT_LADDER
 from saleroom.bidding.domain.selling import Draft, refuse_too_many
 from saleroom.kernel.errors import Invalid
 from saleroom.kernel.parties import Party
-from tests.bidding.domain.examples import ADA, BOB, after, an_auction, eur, place, refusal
+from tests.bidding.domain.examples import ADA, BOB, after, an_auction, eur, place, refusal, window
 from tests.bidding.domain.playing import T0, refusal_code
 
 START, END = after(600), after(3600)
@@ -56,10 +56,6 @@ def test_what_an_auction_has_unless_its_author_says_otherwise() -> None:
     assert (1, 1, 0, T0) == (auction.version, auction.position, auction.bid_count, auction.created_at)
 
 
-def _capped(seconds: float) -> SoftClose:
-    return SoftClose(120, 120, after(seconds))
-
-
 # Terms that contradict each other or the clock (the starting price is 100): the faults, all at once.
 CONTRADICTIONS: list[tuple[dict[str, Any], list[str]]] = [
     ({"reserve_price": "100"}, []),
@@ -83,11 +79,11 @@ CONTRADICTIONS: list[tuple[dict[str, Any], list[str]]] = [
     ({"starts_at": START, "ends_at": START}, ["ends_at/not_after_start"]),
     ({"starts_at": START, "ends_at": after(599)}, ["ends_at/not_after_start"]),
     ({"starts_at": START, "ends_at": after(-1)}, ["ends_at/not_after_start", "ends_at/not_in_future"]),
-    ({"ends_at": END, "soft_close": _capped(3600)}, []),
-    ({"ends_at": END, "soft_close": _capped(3599.999999)}, ["soft_close/cap_before_end"]),
-    ({"soft_close": _capped(-1)}, []),
+    ({"ends_at": END, "soft_close": window(120, cap=3600)}, []),
+    ({"ends_at": END, "soft_close": window(120, cap=3599.999999)}, ["soft_close/cap_before_end"]),
+    ({"soft_close": window(120, cap=-1)}, []),
     (
-        {"reserve_price": "1", "ends_at": T0, "starts_at": START, "soft_close": _capped(-1)},
+        {"reserve_price": "1", "ends_at": T0, "starts_at": START, "soft_close": window(120, cap=-1)},
         [
             *("ends_at/not_after_start", "ends_at/not_in_future", "reserve_price/below_starting_price"),
             "soft_close/cap_before_end",
@@ -195,7 +191,7 @@ def test_announcing_the_end() -> None:
         ({}, T0, "ends_at/not_in_future"),
         ({}, after(-1), "ends_at/not_in_future"),
         ({"starts_at": START}, START, "ends_at/not_after_start"),
-        ({"soft_close": _capped(60)}, after(61), "soft_close/cap_before_end"),
+        ({"soft_close": window(120, cap=60)}, after(61), "soft_close/cap_before_end"),
     ],
 )
 def test_an_end_that_contradicts(terms: dict[str, Any], ends: datetime, faults: str) -> None:

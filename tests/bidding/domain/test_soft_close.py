@@ -5,12 +5,7 @@ from typing import NamedTuple
 import pytest
 
 from saleroom.bidding.domain.events import AuctionExtended, Reason, SoftClose
-from tests.bidding.domain.examples import after, an_auction, place
-
-
-def window(extension: int, cap: float | None = None) -> SoftClose:
-    """A soft close with a window of 120 seconds; its cap is in seconds after the auction's creation."""
-    return SoftClose(120, extension, None if cap is None else after(cap))
+from tests.bidding.domain.examples import after, an_auction, place, window
 
 
 class Late(NamedTuple):

@@ -18,6 +18,7 @@ from tests.bidding.domain.examples import after
 from tests.bidding.service.people import Person, bid, logged, person, sells, stored
 from tests.fixtures_database import FakeClock, OpenDatabase
 from tests.patience import until
+from tests.rows import each_of
 
 MICROSECOND = timedelta(microseconds=1)
 
@@ -164,14 +165,11 @@ async def test_an_outage_reopens_only_what_it_touched(
         assert auction == replay(auction.id, await logged(clocked_database, auction.gid))
 
 
-@pytest.mark.parametrize(
-    ("since", "back", "reopens", "status"),
-    [
-        (3595, 3595 + OUTAGE.total_seconds(), True, "closed"),
-        (3595, 3595.000001 + OUTAGE.total_seconds(), True, "open"),
-        (3500, 4000, False, "closed"),
-        (3600, 4000, True, "closed"),
-    ],
+@each_of(
+    {"since": 3595, "back": 3595 + OUTAGE.total_seconds(), "reopens": True, "status": "closed"},
+    {"since": 3595, "back": 3595.000001 + OUTAGE.total_seconds(), "reopens": True, "status": "open"},
+    {"since": 3500, "back": 4000, "reopens": False, "status": "closed"},
+    {"since": 3600, "back": 4000, "reopens": True, "status": "closed"},
 )
 async def test_what_is_an_outage(
     clocked_database: Database, clock: FakeClock, ada: Person, since: float, back: float, reopens: bool, status: str

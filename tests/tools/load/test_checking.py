@@ -8,6 +8,7 @@ from msgspec import structs
 from saleroom.tools.load.checking import check
 from saleroom.tools.load.record import Attempt, BidRecord, LotRecord, LotView, Record, Reply
 from saleroom.tools.load.violations import EXAMPLES_MAX, Kind
+from tests.rows import each_of
 from tests.tools.load.planted import PLANTS, Plant
 from tests.tools.load.simulated import START, STEP, simulate
 
@@ -63,14 +64,11 @@ def test_a_lost_answer_explains_a_bid_once() -> None:
     assert Kind.INVENTED_BID in found(record)
 
 
-@pytest.mark.parametrize(
-    ("ask", "minimum", "wrong"),
-    [
-        (START + STEP - 1, START + STEP, False),
-        (START + STEP, START + STEP, True),
-        (START - 1, START, False),
-        (START, START + STEP + 1, True),
-    ],
+@each_of(
+    {"ask": START + STEP - 1, "minimum": START + STEP, "wrong": False},
+    {"ask": START + STEP, "minimum": START + STEP, "wrong": True},
+    {"ask": START - 1, "minimum": START, "wrong": False},
+    {"ask": START, "minimum": START + STEP + 1, "wrong": True},
 )
 def test_a_refusal_stands_if_its_least_is_more_and_followed_some_price(ask: int, minimum: int, wrong: bool) -> None:
     """A bid is too low only below the minimum, which is the starting price or a price of the history plus a step."""

@@ -22,6 +22,7 @@ from tests.bidding.domain.examples import after
 from tests.bidding.domain.test_retrace import Story
 from tests.fixtures_database import FakeClock
 from tests.fixtures_house import House, ServeHouse
+from tests.rows import each_of
 from tests.tools.verify.ledgers import lines_of, verified
 from tests.tools.verify.strange import Answer, answering
 
@@ -102,26 +103,23 @@ def test_a_broken_file_is_reported_with_its_line(verify: Verify, tmp_path: Path)
     assert CommandResult(1, "", f"saleroom: line 3 was changed: {reason}\n") == verify(file(tmp_path, spoilt))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "says"),
-    [
-        ((), 2, "nothing to verify"),
-        (("missing.ndjson",), 1, "cannot read missing.ndjson: No such file"),
-        ((".",), 1, "cannot read .: Is a directory"),
-        (("\0",), 1, "cannot read"),
-        (("http://127.0.0.1:1/nothing",), 2, "no address of an auction"),
-        (("http://ada:secret@host/auctions/abc",), 2, "leave user and password out"),
-        (("http://host:99999999/auctions/abc",), 2, "no valid host and port"),
-        (("ftp://host/auctions/abc",), 2, "no address of a house"),
-        (("http://127.0.0.1:1/auctions/abc",), 1, "connection refused"),
-        (("a.ndjson", "--receipt", "r"), 2, "a receipt needs the house's key"),
-        (("a.ndjson", "--key", "k"), 2, "--key is for a --receipt"),
-        (("a.ndjson", "--receipt", "r", "--key", "ftp://x"), 2, "no address of a house"),
-        (("a.ndjson", "--receipt", "r", "--key", "k"), 1, "cannot read r: No such file"),
-        (("a.ndjson", "--database"), 2, "--database takes no ledger"),
-        (("--database", "sqlite:///missing.db"), 1, "there is no database missing.db"),
-        (("--database", "mysql://x"), 2, "mysql is not supported"),
-    ],
+@each_of(
+    {"arguments": (), "code": 2, "says": "nothing to verify"},
+    {"arguments": ("missing.ndjson",), "code": 1, "says": "cannot read missing.ndjson: No such file"},
+    {"arguments": (".",), "code": 1, "says": "cannot read .: Is a directory"},
+    {"arguments": ("\0",), "code": 1, "says": "cannot read"},
+    {"arguments": ("http://127.0.0.1:1/nothing",), "code": 2, "says": "no address of an auction"},
+    {"arguments": ("http://ada:secret@host/auctions/abc",), "code": 2, "says": "leave user and password out"},
+    {"arguments": ("http://host:99999999/auctions/abc",), "code": 2, "says": "no valid host and port"},
+    {"arguments": ("ftp://host/auctions/abc",), "code": 2, "says": "no address of a house"},
+    {"arguments": ("http://127.0.0.1:1/auctions/abc",), "code": 1, "says": "connection refused"},
+    {"arguments": ("a.ndjson", "--receipt", "r"), "code": 2, "says": "a receipt needs the house's key"},
+    {"arguments": ("a.ndjson", "--key", "k"), "code": 2, "says": "--key is for a --receipt"},
+    {"arguments": ("a.ndjson", "--receipt", "r", "--key", "ftp://x"), "code": 2, "says": "no address of a house"},
+    {"arguments": ("a.ndjson", "--receipt", "r", "--key", "k"), "code": 1, "says": "cannot read r: No such file"},
+    {"arguments": ("a.ndjson", "--database"), "code": 2, "says": "--database takes no ledger"},
+    {"arguments": ("--database", "sqlite:///missing.db"), "code": 1, "says": "there is no database missing.db"},
+    {"arguments": ("--database", "mysql://x"), "code": 2, "says": "mysql is not supported"},
 )
 def test_a_failure_is_one_line(verify: Verify, arguments: tuple[str, ...], code: int, says: str) -> None:
     """A failure is one line without a password and without a traceback."""
