@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from sqlalchemy import func, insert, select
 
-from saleroom.accounts.service import accounts
+from saleroom.accounts.service import accounts, contacts
 from saleroom.accounts.storage.tables import auth_tokens
 from saleroom.admin import ledger_check
 from saleroom.areas import TABLES
@@ -55,6 +55,7 @@ async def furnish_it(url: str) -> str:
         await database.write(remarks.add, ada.token, running, f"\r\n\t{HOSTILE}")
         await database.write(drafts.save, ada.token, "draft", written)
         await database.write(watching.watch, cyd.token, running)
+        await database.write(contacts.change, cyd.token, "Cyd, 0171 123")
         await bid(database, ben.bids(running, "up to 300", key="once"), cyd.bids(running, "150"))
         await bid(database, ben.bids(running, "up to 400"))
         await database.write(lambda tx: tx.execute(insert(signing_keys), OLD_KEYS))
