@@ -132,6 +132,11 @@ def changed(lines: list[bytes], table: str, **values: object) -> list[bytes]:
     return summed([*lines[:place], line, *lines[place + 1 :]])
 
 
+def change(table: str, **values: object) -> Callable[[list[bytes]], list[bytes]]:
+    """Return the step that changes the first row of a table."""
+    return lambda lines: changed(lines, table, **values)
+
+
 def swapped(lines: list[bytes]) -> list[bytes]:
     """Return the lines with two users swapped, and a summary that fits."""
     place = row_of(lines, "users")
@@ -163,61 +168,46 @@ BROKEN: dict[str, tuple[Callable[[list[bytes]], list[bytes]], str]] = {
     "more after the end": (lambda lines: [*lines, b"\n"], "there is more after the summary"),
     "spaces": (lambda lines: [*lines[:2], b" " + lines[2], *lines[3:]], "line 3: not as an export writes it"),
     "an unknown table": (lambda lines: [lines[0], b'{"row":{},"table":"leases"}\n', lines[-1]], "no table 'leases'"),
-    "an unknown column": (lambda lines: changed(lines, "users", shoe_size=43), "other columns than ours: shoe_size"),
-    "text for a number": (lambda lines: changed(lines, "bids", number="one"), "not of its column's kind"),
-    "money in cents": (lambda lines: changed(lines, "bids", amount="1.2345"), "not of its column's kind"),
-    "another instant": (
-        lambda lines: changed(lines, "users", created_at="2026-11-21T12:00:00Z"),
-        "not of its column's kind",
-    ),
-    "nothing": (lambda lines: changed(lines, "users", username=None), "not of its column's kind"),
+    "an unknown column": (change("users", shoe_size=43), "other columns than ours: shoe_size"),
+    "text for a number": (change("bids", number="one"), "not of its column's kind"),
+    "money in cents": (change("bids", amount="1.2345"), "not of its column's kind"),
+    "another instant": (change("users", created_at="2026-11-21T12:00:00Z"), "not of its column's kind"),
+    "nothing": (change("users", username=None), "not of its column's kind"),
     "a name that steers a terminal": (
-        lambda lines: changed(lines, "users", username="ada\x1b[2J"),
+        change("users", username="ada\x1b[2J"),
         "username of users must be 3 to 32 characters",
     ),
-    "a name of no user": (lambda lines: changed(lines, "users", username="Ada Lovelace"), "username of users must be"),
-    "a name in capitals": (
-        lambda lines: changed(lines, "users", username="ADA"),
-        "username of users must be in lower case",
-    ),
+    "a name of no user": (change("users", username="Ada Lovelace"), "username of users must be"),
+    "a name in capitals": (change("users", username="ADA"), "username of users must be in lower case"),
     "a lot that steers a terminal": (
-        lambda lines: changed(lines, "auctions", name="Clock\x9b31m"),
+        change("auctions", name="Clock\x9b31m"),
         "name of auctions must not contain control",
     ),
     "a lot that is read backwards": (
-        lambda lines: changed(lines, "auctions", name="Clock\u202e"),
+        change("auctions", name="Clock\u202e"),
         "name of auctions must not contain control",
     ),
     "a description that rings": (
-        lambda lines: changed(lines, "auctions", description="Line\nbell\x07"),
+        change("auctions", description="Line\nbell\x07"),
         "description of auctions must not contain control",
     ),
-    "a gid that is a topic": (lambda lines: changed(lines, "auctions", gid="a/#"), "gid of auctions must be"),
-    "a device with a line": (
-        lambda lines: changed(lines, "auth_tokens", agent="curl\n8"),
-        "agent of auth_tokens must not",
-    ),
-    "a draft that is no form": (
-        lambda lines: changed(lines, "drafts", content="{}"),
-        "the content of a draft is not a form",
-    ),
-    "a photo that is a path": (lambda lines: changed(lines, "photos", gid="../x"), "gid of photos must be"),
-    "a column that steers a terminal": (
-        lambda lines: changed(lines, "users", **{"a\x1b[2J": 1}),
-        "other columns than ours: a\\u001b[2J",
-    ),
-    "no key": (lambda lines: changed(lines, "bids", id=None), "not of its column's kind"),
+    "a gid that is a topic": (change("auctions", gid="a/#"), "gid of auctions must be"),
+    "a device with a line": (change("auth_tokens", agent="curl\n8"), "agent of auth_tokens must not"),
+    "a draft that is no form": (change("drafts", content="{}"), "the content of a draft is not a form"),
+    "a photo that is a path": (change("photos", gid="../x"), "gid of photos must be"),
+    "a column that steers a terminal": (change("users", **{"a\x1b[2J": 1}), "other columns than ours: a\\u001b[2J"),
+    "no key": (change("bids", id=None), "not of its column's kind"),
     "a photo that is a page": (
-        lambda lines: changed(lines, "photo_files", bytes=packed(PAGE), digest=hashlib.sha256(PAGE).hexdigest()),
+        change("photo_files", bytes=packed(PAGE), digest=hashlib.sha256(PAGE).hexdigest()),
         "the file of a photo is not WebP",
     ),
     "a photo with another digest": (
-        lambda lines: changed(lines, "photo_files", digest="a\r\nSet-Cookie: b"),
+        change("photo_files", digest="a\r\nSet-Cookie: b"),
         "the file of a photo is not WebP, or not what its digest says",
     ),
-    "nobody's": (lambda lines: changed(lines, "watches", user_id=99), "the database refuses a row of watches"),
-    "another price": (lambda lines: changed(lines, "bids", amount="1.000"), "the ledgers in the file do not verify"),
-    "another head": (lambda lines: changed(lines, "auctions", head="0" * 64), "the ledgers in the file do not verify"),
+    "nobody's": (change("watches", user_id=99), "the database refuses a row of watches"),
+    "another price": (change("bids", amount="1.000"), "the ledgers in the file do not verify"),
+    "another head": (change("auctions", head="0" * 64), "the ledgers in the file do not verify"),
 }
 
 

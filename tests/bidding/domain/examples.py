@@ -8,6 +8,7 @@ from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.auction import Auction, begin
 from saleroom.bidding.domain.bidding import BidRequest, place_bid
 from saleroom.bidding.domain.events import BidPlaced, Event, SoftClose
+from saleroom.bidding.domain.increments import DEFAULT_LADDER
 from saleroom.bidding.domain.selling import Draft
 from saleroom.kernel.errors import Refusal
 from saleroom.kernel.parties import Party
@@ -16,6 +17,32 @@ from tests.histories import PEOPLE
 
 ADA, BOB, CY, DEE, EVE = (party(who) for who in range(len(PEOPLE)))
 BY_NAME = dict(zip(PEOPLE, (ADA, BOB, CY, DEE, EVE), strict=True))
+
+NEW_AUCTION = {
+    "gid": "gid",
+    "name": "Longcase clock",
+    "description": "",
+    "author": "ada",
+    "startingPrice": "100.000",
+    "currentBid": None,
+    "currentBidder": None,
+    "currentBidAt": None,
+    "minimumBid": "100.000",
+    "bidCount": 0,
+    "reserveMet": None,
+    "buyNowPrice": None,
+    "increment": [{"from": str(tier.start), "step": str(tier.step)} for tier in DEFAULT_LADDER.tiers],
+    "softClose": {"window": 120, "extension": 120, "cap": None},
+    "status": "open",
+    "outcome": None,
+    "startsAt": None,
+    "endsAt": None,
+    "closedAt": None,
+    "createdAt": "2026-11-21T12:00:00.000000Z",
+    "version": 1,
+    "head": "0" * 64,
+}
+"""An auction of `an_auction()` as everyone sees it: as in docs/api.md, in its order."""
 
 
 def eur(text: str) -> Decimal:
