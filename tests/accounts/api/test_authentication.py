@@ -27,6 +27,7 @@ USELESS = {
 BODIES = {
     "AuctionDraft": {"name": "Clock", "startingPrice": "1"},
     "BidRequest": {"amount": "1"},
+    "NewRemark": {"text": "The key is missing."},
     "PasswordChange": {"currentPassword": "x", "newPassword": "y" * 8},
     "PhotoList": {"photos": []},
     "TestUsers": {"count": 1},
