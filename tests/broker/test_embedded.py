@@ -5,6 +5,7 @@ import itertools
 import math
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 import aiomqtt
@@ -16,6 +17,7 @@ from saleroom.broker import links
 from saleroom.broker.embedded import EmbeddedBroker
 from saleroom.mqtt.connection import connect, online
 from saleroom.mqtt.topics import ONLINE, MqttSettings
+from tests.broker.raw import CONNACK
 from tests.mqtt.equipment import Subscriber, as_service, free_port, publish
 from tests.patience import SECONDS_MAX, until
 
@@ -211,6 +213,24 @@ async def test_stopping_waits_for_no_client_and_frees_the_port(monkeypatch: pyte
     assert port == again.start().port
     again.stop()
     frozen.close()
+
+
+async def test_stopping_closes_connections_that_do_not_read() -> None:
+    """A broker that stops leaves no connection open, not even one that has yet to take what was sent."""
+    broker = EmbeddedBroker("saleroom/", port=free_port())
+    settings = as_service(broker.start())
+    with socket.create_connection((settings.host, settings.port), timeout=SECONDS_MAX) as lazy:
+        lazy.sendall(CONNECT + b"\x82\x0f\x00\x01\x00\x0asaleroom/#\x00")
+        assert CONNACK == await asyncio.to_thread(lazy.recv, len(CONNACK))
+        async with connect(settings) as service:
+            for _ in range(40):
+                await service.publish("saleroom/auctions/x/state", b"x" * 500_000, 1)
+            held = set(broker._links)  # a link that nobody holds may be closed by chance
+            await until(lambda: any(link._transport().get_write_buffer_size() for link in held), "it is full")
+        await asyncio.to_thread(broker.stop)
+        with suppress(ConnectionResetError):
+            while await asyncio.to_thread(lazy.recv, 1 << 20):
+                pass
 
 
 async def test_a_prefix_of_ones_own(subscribe: Subscribe) -> None:

@@ -14,9 +14,10 @@ import secrets
 import socket
 import threading
 from asyncio import StreamReader, StreamWriter
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 import structlog
 from amqtt.contexts import BrokerConfig, ListenerConfig, ListenerType
@@ -92,6 +93,8 @@ class EmbeddedBroker:
         self._started: Future[BrokerAddress] = Future()
         self._stop: Callable[[], object] | None = None
         self._links: set[Link] = set()
+        self._tcp_links: WeakSet[TcpLink] = WeakSet()
+        """All that may be open, also those that end: `Link.close` keeps a link until its data has had time to arrive."""
         self._thread = threading.Thread(target=self._run, name="mqtt-broker", daemon=True)
 
     def start(self) -> BrokerAddress:
@@ -154,6 +157,9 @@ class EmbeddedBroker:
             websockets.close()
             await websockets.wait_closed()
         await broker.shutdown()
+        for link in self._tcp_links:
+            link.abort()
+        await asyncio.sleep(0)  # lets the loop close their sockets
 
     def _listeners(self) -> tuple[socket.socket, socket.socket | None]:
         """Take the ports. Raises OSError."""
@@ -178,8 +184,10 @@ class EmbeddedBroker:
             raise
 
     async def _serve_tcp(self, broker: FixedBroker, tally: Tally, listener: socket.socket) -> asyncio.Server:
-        async def connected(reader: StreamReader, writer: StreamWriter) -> None:
-            await self._welcome(broker, tally, TcpLink(reader, writer, tally, lambda: broker.waiting))
+        def connected(reader: StreamReader, writer: StreamWriter) -> Coroutine[Any, Any, None]:
+            link = TcpLink(reader, writer, tally, lambda: broker.waiting)
+            self._tcp_links.add(link)  # before its task begins, which the end may prevent
+            return self._welcome(broker, tally, link)
 
         return await asyncio.start_server(connected, sock=listener)
 
