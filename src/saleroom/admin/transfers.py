@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import BinaryIO, TypeVar
@@ -11,6 +10,7 @@ from alembic.util import CommandError
 
 from saleroom.admin import ledger_check
 from saleroom.admin.backups import Say, refuse_faults, refuse_missing, refuse_place, summary_line
+from saleroom.admin.interruption import StopCheck, run_interruptible
 from saleroom.areas import TABLES
 from saleroom.kernel.errors import Refusal
 from saleroom.opening import run
@@ -23,7 +23,6 @@ from saleroom.storage.transfer import Heads
 from saleroom.tools.progress import Progress
 
 R = TypeVar("R")
-StopCheck = Callable[[], None]
 
 
 def export(settings: Settings, file: Path | BinaryIO, *, force: bool, say: Say) -> None:
@@ -110,37 +109,18 @@ async def _once(
     transact: Callable[[Callable[[Transaction], R]], Awaitable[R]],
     work: Callable[[Transaction, Progress, StopCheck], R],
 ) -> R:
-    """Run `work` in one transaction and never retry it, because a stream cannot be read or written twice.
+    """Run `work` in one transaction and never retry it, because a stream cannot be read or written twice."""
+    begun = False
 
-    `work` runs in a thread, which nobody can end from outside. It therefore calls `stop_check` now and then, which raises
-    once the command is to stop, so that nothing is committed after that.
-    """
-    begun = stopped = False
-
-    def stop_check() -> None:
-        if stopped:
-            raise InterruptedError("stopped")
-
-    def work_once(tx: Transaction) -> R:
+    def work_once(tx: Transaction, stop_check: StopCheck) -> R:
         nonlocal begun
         if begun:
             raise Refusal("the connection to the database was lost; nothing is done, try again")
         begun = True
         with Progress() as progress:
-            answer = work(tx, progress, stop_check)
-        stop_check()
-        return answer
+            return work(tx, progress, stop_check)
 
-    running = asyncio.ensure_future(transact(work_once))
-    try:
-        return await asyncio.shield(running)
-    except asyncio.CancelledError:
-        # Set before the transaction is cancelled, which waits for its thread to call stop_check().
-        stopped = True
-        running.cancel()
-        await asyncio.wait({running})
-        running.cancelled() or running.exception()  # fetches the exception, which asyncio otherwise reports as never retrieved
-        raise
+    return await run_interruptible(transact, work_once)
 
 
 def _say_both(before: Heads, after: Heads, source: str, target: str, say: Say) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 
 import msgspec
 
 from saleroom.admin.backups import refuse_missing, summary_line
+from saleroom.admin.interruption import StopCheck, run_interruptible
 from saleroom.admin.ledger_check import CheckResult, check
 from saleroom.admin.transfers import freeze_newest
 from saleroom.opening import run
@@ -33,21 +33,15 @@ def verify(settings: Settings, *, json: bool, say: Callable[[str], None]) -> int
 
 
 async def _check(database: Database) -> CheckResult:
-    """Check the database as it is now. The work runs in a thread, which ends at its next report once `stopped` is set."""
-    stopped = False
+    """Check the database as it is now."""
+    with Progress() as progress:
 
-    def work(tx: Transaction, progress: Progress) -> CheckResult:
-        def report(what: str, done: int, total: int) -> None:
-            if stopped:
-                raise InterruptedError("stopped")
-            progress.report(what, done, total)
+        def work(tx: Transaction, stop_check: StopCheck) -> CheckResult:
+            def report(what: str, done: int, total: int) -> None:
+                stop_check()
+                progress.report(what, done, total)
 
-        freeze_newest(tx)
-        return check(tx, report)
+            freeze_newest(tx)
+            return check(tx, report)
 
-    try:
-        with Progress() as progress:
-            return await database.read(work, progress)
-    except asyncio.CancelledError:
-        stopped = True
-        raise
+        return await run_interruptible(database.read, work)
