@@ -1,7 +1,9 @@
 """The areas of the house: each that is left out is gone, and the others do without it."""
 
 import shutil
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from saleroom.storage.areas import HouseTables
 from saleroom.storage.database import Database
 from saleroom.storage.transfer import Heads, heads
 from tests.fixtures_house import PASSWORD, House, settings_for
+from tests.process import wait_until
 from tests.site.visitor import Visitor
 
 
@@ -42,6 +45,22 @@ def test_accounts_alone_serve_their_users(accounts_alone: House) -> None:
     assert {"status": "ok", "database": "ok", "mqtt": "off", "owed": 0} == anyone.json("GET", "/readyz")
 
 
+def test_accounts_alone_sweep_their_tables(sqlite_template: Path, tmp_path: Path) -> None:
+    """Without bidding, expired tokens are deleted all the same."""
+    file = tmp_path / "saleroom.db"
+    shutil.copy(sqlite_template, file)
+    house = House(settings_for(f"sqlite:///{file}"), areas=(ACCOUNTS,))
+    house.start()
+    house.user()
+    house.stop()
+    with closing(sqlite3.connect(file, isolation_level=None)) as rows:
+        rows.execute("UPDATE auth_tokens SET expires_at = created_at")
+        again = House(settings_for(f"sqlite:///{file}"), areas=(ACCOUNTS,))
+        again.start()
+        wait_until(lambda: (0,) == rows.execute("SELECT count(*) FROM auth_tokens").fetchone())
+        again.stop()
+
+
 def test_accounts_alone_have_their_own_documents(accounts_alone: House) -> None:
     """Without bidding, both documents of the API hold nothing of bidding."""
     document = accounts_alone.plain.get("/openapi.json").json()
@@ -50,6 +69,16 @@ def test_accounts_alone_have_their_own_documents(accounts_alone: House) -> None:
     assert {"accounts", "service", "pages"} == {tag["name"] for tag in document["tags"]}
     messages = accounts_alone.plain.get("/asyncapi.json").json()
     assert ({}, {}) == (messages["channels"], messages["operations"])
+
+
+def test_accounts_alone_name_no_broker(sqlite_template: Path, tmp_path: Path) -> None:
+    """Without bidding nothing is sent over MQTT, so the AsyncAPI document has no broker, whatever the setting."""
+    shutil.copy(sqlite_template, tmp_path / "saleroom.db")
+    house = House(settings_for(f"sqlite:///{tmp_path}/saleroom.db", mqtt="mqtt://127.0.0.1"), areas=(ACCOUNTS,))
+    house.start()
+    messages = house.plain.get("/asyncapi.json").json()
+    house.stop()
+    assert (["house"], {}) == ([*messages["servers"]], messages["channels"])
 
 
 def test_accounts_alone_show_their_own_pages(accounts_alone: House) -> None:

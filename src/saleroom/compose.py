@@ -91,7 +91,9 @@ def application(
         broker=lambda: "off" if relay is None else relay.status,
         owed=next((part.owed for part in parts if part.owed is not None), nothing_owed),
         openapi=api_document(endpoints, areas),
-        asyncapi=asyncapi.document(settings.mqtt_prefix, _brokers(settings, broker), documents),
+        asyncapi=asyncapi.document(
+            settings.mqtt_prefix, _brokers(settings, None if relay is None else broker), documents
+        ),
     )
 
     @asynccontextmanager

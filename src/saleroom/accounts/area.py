@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+
 from saleroom.accounts import api
 from saleroom.accounts.api import test_users
 from saleroom.accounts.api.vocabulary import VOCABULARY
+from saleroom.accounts.service import sweeper
 from saleroom.accounts.service.accounts import Accounts
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.service.throttle import FailedLogins, Registrations
@@ -13,7 +17,7 @@ from saleroom.accounts.settings import AccountSettings
 from saleroom.accounts.storage.area_tables import TABLES
 from saleroom.accounts.web.operations import OPERATIONS
 from saleroom.accounts.web.pages import LOGIN, area_pages
-from saleroom.area import Area, AreaParts, Platform
+from saleroom.area import Area, AreaParts, Platform, Task
 from saleroom.http.endpoints import Rows
 
 
@@ -28,9 +32,14 @@ def _open(settings: AccountSettings, platform: Platform) -> AreaParts:
         tokens=platform.tokens,
         load_key=None if key is None else key.get_secret_value(),
     )
+
+    async def begin() -> Mapping[str, Task]:
+        return {"sweeper": partial(sweeper.run, platform.database)}
+
     return AreaParts(
         pages=area_pages(services, registration_open=registrations is not None),
         rows=(Rows(services, api.ENDPOINTS if key is None else ACCOUNTS.endpoints),),
+        begin=begin,
         close=passwords.close,
     )
 

@@ -5,14 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from saleroom.accounts.service.idempotency import once
-from saleroom.accounts.storage.idempotency import RETENTION
 from saleroom.bidding.domain.events import AuctionClosed, AuctionExtended, AuctionOpened, Reason, SoftClose
 from saleroom.bidding.domain.ledger import replay
 from saleroom.bidding.service import closing
-from saleroom.bidding.service.closing import OUTAGE, Closer, Round, settle_due, sweep
+from saleroom.bidding.service.closing import OUTAGE, Closer, Round, settle_due
 from saleroom.bidding.storage import auctions
-from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.storage.database import Database
 from tests.bidding.domain.examples import after
 from tests.bidding.service.people import Person, bid, logged, person, sells, stored
@@ -211,17 +208,6 @@ async def test_more_than_a_batch(
     assert 3 == (await clocked_database.write(settle_due)).count
     await Closer(clocked_database).settle()
     assert ["closed"] * 8 == [(await stored(clocked_database, gid)).status for gid in gids]
-
-
-async def test_sweeping(clocked_database: Database, clock: FakeClock, ada: Person) -> None:
-    """Expired tokens and old idempotency keys are deleted, and nothing else."""
-    await clocked_database.write(once, ada.account, IdempotencyKey("k", b""), lambda: b"answer")
-    clock.advance(RETENTION.total_seconds())
-    assert 0 == await clocked_database.write(sweep)
-    clock.advance(microseconds=1)
-    assert 1 == await clocked_database.write(sweep)
-    clock.now = after(days=30)
-    assert 1 == await clocked_database.write(sweep)
 
 
 async def test_the_closer_wakes_up_for_what_is_new(

@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 import structlog
 from msgspec import Struct
 
-from saleroom.accounts.storage import accounts, idempotency
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.closing import reopen_after_outage, settle
 from saleroom.bidding.domain.events import SOFT_CLOSE_SECONDS_MAX
@@ -29,8 +28,6 @@ AHEAD = timedelta(seconds=6)
 HEARTBEAT_SECONDS = 5.0
 OUTAGE = timedelta(seconds=10)
 """Two missed heartbeats. A shorter gap may be a late heartbeat."""
-SWEPT_AT_ONCE = 1000
-"""The most expired tokens, and as many idempotency keys, that one transaction deletes."""
 WINDOW_MAX = timedelta(seconds=SOFT_CLOSE_SECONDS_MAX)
 
 
@@ -64,12 +61,6 @@ def due_soon(tx: Transaction) -> list[int]:
     """Return the numbers of the auctions that are due within `AHEAD`, the first due first."""
     now = tx.now()
     return auctions.due_between(tx, now, now + AHEAD, auctions.CACHED_MAX // 2)
-
-
-def sweep(tx: Transaction) -> int:
-    """Delete some expired tokens and idempotency keys; return how many."""
-    now = tx.now()
-    return accounts.sweep_tokens(tx, now, SWEPT_AT_ONCE) + idempotency.sweep(tx, now, SWEPT_AT_ONCE)
 
 
 def _reopen(tx: Transaction, down_since: datetime, now: datetime) -> int:
@@ -146,8 +137,6 @@ class Closer:
                 if loop.time() - self._swept_at > self.SWEEP_SECONDS:
                     self._swept_at = loop.time()
                     # A few at a time, as bids wait for each transaction.
-                    while await self._database.write(sweep) >= SWEPT_AT_ONCE:
-                        pass
                     while await self._database.write(drafts.sweep) == drafts.SWEPT_AT_ONCE:
                         pass
                     while await self._database.write(photos.sweep) == photos.SWEPT_AT_ONCE:

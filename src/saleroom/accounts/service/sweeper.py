@@ -1,0 +1,30 @@
+"""The sweeper: expired tokens and old idempotency keys are deleted beside the requests."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+from saleroom.accounts.storage import accounts, idempotency
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.faults import Unavailable
+
+SWEEP_SECONDS = 3600.0
+SWEPT_AT_ONCE = 1000
+"""The most expired tokens, and as many idempotency keys, that one transaction deletes."""
+
+
+def sweep(tx: Transaction) -> int:
+    """Delete some expired tokens and idempotency keys; return how many."""
+    now = tx.now()
+    return accounts.sweep_tokens(tx, now, SWEPT_AT_ONCE) + idempotency.sweep(tx, now, SWEPT_AT_ONCE)
+
+
+async def run(database: Database) -> None:
+    """Sweep now and every hour until cancelled. Without the database, the next hour comes."""
+    while True:
+        with suppress(Unavailable):
+            # A few at a time, as bids wait for each transaction.
+            while await database.write(sweep) >= SWEPT_AT_ONCE:
+                pass
+        await asyncio.sleep(SWEEP_SECONDS)
