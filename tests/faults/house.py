@@ -5,7 +5,7 @@ import json
 import random
 import signal
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -86,8 +86,9 @@ class House:
             return
         seen = self._lives
         assert self._served is not None, "it was started"
-        for process in [*self.processes(), self._served.process.pid]:
-            psutil.Process(process).send_signal(signal.SIGKILL)
+        for process in {*self.processes(), self._served.process.pid}:
+            with suppress(psutil.NoSuchProcess):
+                psutil.Process(process).send_signal(signal.SIGKILL)
         await self._back(seen)
 
     async def ended(self) -> None:
