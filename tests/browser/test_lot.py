@@ -166,7 +166,7 @@ def test_one_buys_at_once(browse: Browse, sqlite_house: House) -> None:
     page.get_by_role("button", name="Buy now for €250.00").click()
     expect(page.locator("form.confirm")).to_contain_text("You buy this lot now for €250.00, and the auction is over.")
     page.get_by_role("button", name="Buy for €250.00").click()
-    expect(page.locator("#lot-standing")).to_contain_text("You won this lot for €250.00.")
+    expect(page.locator("#lot-standing")).to_contain_text("You bought this lot for €250.00.")
 
 
 def test_the_first_bid_ends_what_holds_until_then(browse: Browse, sqlite_house: House) -> None:
@@ -312,7 +312,7 @@ def test_a_price_that_nobody_saw_is_not_paid(browse: Browse, sqlite_house: House
     if scripts:
         assert {} == broken_rules(page)
     page.get_by_role("button", name="Buy for €99,999.00").click()
-    expect(page.locator("#lot-standing")).to_contain_text("You won this lot for €99,999.00.")
+    expect(page.locator("#lot-standing")).to_contain_text("You bought this lot for €99,999.00.")
 
 
 def test_a_lot_that_is_changed_changes_on_its_page(browse: Browse, sqlite_house: House) -> None:

@@ -13,10 +13,10 @@ from tests.fixtures_house import House, User
 def test_of_equal_bids_the_earlier_one_leads(enter: Callable[..., Visitor], sqlite_house: House, seller: User) -> None:
     """The later bidder reads that an equal bid was earlier. The leader stands on top of the history and the hall's screen."""
     gid = seller.auction()
-    sqlite_house.user("linus").bid(gid, maximum="150")
+    sqlite_house.user("linus").bid(gid, maximum="90")
     page = enter(sqlite_house.user("grace")).page
     page.goto(f"/lots/{gid}")
-    page.locator("#amount").fill("150")
+    page.locator("#amount").fill("90")
     page.keyboard.press("Enter")
     page.locator("form.confirm button").click()
     answer = page.locator("#lot-box .standing")

@@ -93,8 +93,8 @@ class EmbeddedBroker:
         self._started: Future[BrokerAddress] = Future()
         self._stop: Callable[[], object] | None = None
         self._links: set[Link] = set()
-        self._tcp_links: WeakSet[TcpLink] = WeakSet()
-        """All that may be open, also those that end: `Link.close` keeps a link until its data has had time to arrive."""
+        self._transports: WeakSet[asyncio.WriteTransport] = WeakSet()
+        """All TCP connections that may be open, also those that only have to send the rest of their data."""
         self._thread = threading.Thread(target=self._run, name="mqtt-broker", daemon=True)
 
     def start(self) -> BrokerAddress:
@@ -157,8 +157,9 @@ class EmbeddedBroker:
             websockets.close()
             await websockets.wait_closed()
         await broker.shutdown()
-        for link in self._tcp_links:
-            link.abort()
+        await asyncio.sleep(0)  # a connection that was just accepted is known after a round of the loop
+        for transport in self._transports:
+            transport.abort()
         await asyncio.sleep(0)  # lets the loop close their sockets
 
     def _listeners(self) -> tuple[socket.socket, socket.socket | None]:
@@ -185,9 +186,8 @@ class EmbeddedBroker:
 
     async def _serve_tcp(self, broker: FixedBroker, tally: Tally, listener: socket.socket) -> asyncio.Server:
         def connected(reader: StreamReader, writer: StreamWriter) -> Coroutine[Any, Any, None]:
-            link = TcpLink(reader, writer, tally, lambda: broker.waiting)
-            self._tcp_links.add(link)  # before its task begins, which the end may prevent
-            return self._welcome(broker, tally, link)
+            self._transports.add(writer.transport)  # before its task begins, which the end may prevent
+            return self._welcome(broker, tally, TcpLink(reader, writer, tally, lambda: broker.waiting))
 
         return await asyncio.start_server(connected, sock=listener)
 

@@ -96,7 +96,7 @@ document.addEventListener("htmx:before:swap", (event) => {
   if (!ctx?.response || !ctx.target) return;
   const answer = new DOMParser().parseFromString(ctx.text, "text/html");
   const refusal = answer.querySelector("body > [data-problem]");
-  const isPart = ctx.select ? answer.querySelector(ctx.select) : !/^\s*<(!doctype|html)/i.test(ctx.text);
+  const isPart = ctx.select ? answer.querySelector(`${ctx.select}, [hx-swap-oob]`) : !/^\s*<(!doctype|html)/i.test(ctx.text);
   if (!refusal && isPart) return;
   event.preventDefault();
   if (refusal && (isByHand(ctx) || ctx.response.status < 500)) say(ctx.target, document.importNode(refusal, true));
