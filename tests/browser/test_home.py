@@ -180,3 +180,110 @@ SHOWS_FOCUS = """() => {
     for (let e = document.activeElement; e; e = e.parentElement) around.push(getComputedStyle(e));
     return around.some(style => style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2);
 }"""
+
+
+def test_an_open_list_follows_the_sale(open_home: Open, sqlite_house: House, seller: User) -> None:
+    """On an open page a sold lot leaves the list, a new one joins it and is live, and the count is right."""
+    sold = seller.auction(name="Violin", startingPrice="10")
+    seller.auction(name="Clock", startingPrice="20")
+    page = open_home(f"/?author={seller.name}&sort=price")
+    page.evaluate("window.untouched = document.querySelectorAll('.lot-card')[1]")
+    expect(page.locator("#count")).to_have_text("2 lots")
+    seller.json("POST", f"/auctions/{sold}/close", json={})
+    expect(page.locator("#count")).to_have_text("1 lot")
+    assert ["Clock"] == names(page)
+    new = seller.auction(name="Newcomer", startingPrice="5")
+    expect(page.locator("#count")).to_have_text("2 lots")
+    assert ["Newcomer", "Clock"] == names(page)
+    sqlite_house.user("grace").bid(new, amount="33")
+    expect(page.locator(f"#card-{new}")).to_contain_text("€33.00")
+
+
+def test_an_empty_list_fills_by_itself(open_home: Open, seller: User) -> None:
+    """The page of a seller without lots shows the first one as soon as it is on sale, and the results show the outcome."""
+    page, results = (open_home(f"/?author={seller.name}{query}") for query in ("", "&status=over"))
+    gid = seller.auction(name="The first one")
+    expect(page.locator("#count")).to_have_text("1 lot")
+    assert ["The first one"] == names(page)
+    seller.json("POST", f"/auctions/{gid}/close", json={})
+    expect(results.locator("#count")).to_have_text("1 lot")
+    expect(page.locator("#count")).to_have_text("No lots")
+
+
+def test_a_list_waits_while_the_reader_is_at_a_card(open_home: Open, seller: User) -> None:
+    """A list is not moved under the pointer: it changes once the pointer rests or leaves."""
+    gid = seller.auction(name="Violin", startingPrice="10")
+    seller.auction(name="Clock", startingPrice="20")
+    page = open_home(f"/?author={seller.name}&sort=price")
+    page.clock.install()
+    page.locator(".lot-card").nth(1).hover()
+    seller.json("POST", f"/auctions/{gid}/close", json={})
+    expect(page.locator(f"#card-{gid}")).to_contain_text("Closed without bids")
+    page.clock.run_for(8_000)
+    assert ["Violin", "Clock"] == names(page)
+    page.clock.run_for(10_000)
+    expect(page.locator("#count")).to_have_text("1 lot")
+
+
+def test_cards_are_marked_for_their_reader(enter: Callable[..., Visitor], sqlite_house: House, seller: User) -> None:
+    """Each reader's card says whether the reader leads or was outbid, live; a stranger's says neither. A reserve is marked."""
+    gid = seller.auction(name="Violin", reservePrice="777")
+    grace, linus = sqlite_house.newcomer(), sqlite_house.newcomer()
+    pages = {who: enter(user).page for who, user in (("grace", grace), ("linus", linus), ("nobody", None))}
+    for page in pages.values():
+        page.goto(f"/?author={seller.name}")
+        expect(page.locator(".lot-card .marks")).to_have_text("Has a reserve")
+    grace.bid(gid, amount="20")
+    expect(pages["grace"].locator(".marks")).to_have_text("You lead Reserve not met", use_inner_text=True)
+    for _ in range(2):
+        linus.bid(gid, amount="30")
+        expect(pages["grace"].locator(".marks")).to_contain_text("Outbid")
+        expect(pages["linus"].locator(".marks")).to_contain_text("You lead")
+        expect(pages["nobody"].locator(".marks")).to_have_text("Reserve not met")
+        pages["grace"].reload()
+    grace.bid(gid, amount="800")
+    expect(pages["linus"].locator(".marks")).to_contain_text("Outbid")
+    expect(pages["nobody"].locator(".marks")).to_have_text("Reserve met")
+    assert "777" not in "".join(page.content() for page in pages.values())
+    seller.json("POST", f"/auctions/{gid}/close", json={})
+    expect(pages["grace"].locator(".marks")).to_have_text("Won")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_card_has_a_star(enter: Callable[..., Visitor], sqlite_house: House, seller: User, scheme: str) -> None:
+    """The star on a card watches its lot and stays on the page. A stranger sees none. axe finds no fault."""
+    user = sqlite_house.newcomer()
+    gid = seller.auction(name="Starred", reservePrice="100", endsAt=later(minutes=30))
+    user.bid(gid, amount="20")
+    page = enter(user, color_scheme=scheme).page
+    page.goto(f"/?author={seller.name}")
+    page.get_by_role("button", name="Watch Starred").click()
+    expect(page.get_by_role("button", name="Watching Starred")).to_have_attribute("aria-pressed", "true")
+    assert [gid] == [one["gid"] for one in user.json("GET", "/me/watching")["auctions"]]
+    assert {} == broken_rules(page)
+    page.reload()
+    page.get_by_role("button", name="Watching Starred").click()
+    expect(page.get_by_role("button", name="Watch Starred")).to_be_visible()
+    assert page.url.endswith(f"/?author={seller.name}")
+    stranger = enter().page
+    stranger.goto(f"/?author={seller.name}")
+    expect(stranger.locator(".star")).to_have_count(0)
+
+
+def test_one_goes_from_lot_to_lot(open_home: Open, sqlite_house: House) -> None:
+    """A lot's page leads to the lots before and after it by end; the way back is the same. Results have their own order."""
+    seller = sqlite_house.newcomer()
+    gids = {
+        name: seller.auction(name=name, endsAt=later(days=900, hours=n))
+        for n, name in enumerate(("One", "Two", "Three"))
+    }
+    page = open_home(f"/lots/{gids['One']}")
+    for name in ("Two", "Three"):
+        page.get_by_role("link", name=f"Next lot: {name}").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text(name)
+    page.get_by_role("link", name="Previous lot: Two").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Two")
+    seller.delete(f"/auctions/{gids['Two']}")
+    page.goto(f"/lots/{gids['One']}")
+    page.get_by_role("link", name="Next lot: Three").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Three")

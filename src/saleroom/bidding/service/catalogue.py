@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from msgspec import Struct
 
+from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain.auction import Status
 from saleroom.bidding.domain.photos import Photo
 from saleroom.bidding.domain.views import AuctionView, BidView, auction_view
 from saleroom.bidding.service import photos
 from saleroom.bidding.service.lookup import get_one
 from saleroom.bidding.service.reading import history
-from saleroom.bidding.storage import listing
+from saleroom.bidding.storage import listing, mine, watches
 from saleroom.bidding.storage.listing import Filter, Mark, Sort
 from saleroom.storage.database import Transaction
 
@@ -39,6 +42,36 @@ class Screen(Struct, frozen=True, kw_only=True):
     bids: list[BidView]
     cover: Photo | None
     next: AuctionView | None
+
+
+class Marks(Struct, frozen=True):
+    """The lots on which a reader has bid, and those that the reader watches, by gid."""
+
+    bid_on: frozenset[str] = frozenset()
+    watched: frozenset[str] = frozenset()
+
+
+class Neighbour(Struct, frozen=True):
+    """A lot that stands beside another one in a list."""
+
+    gid: str
+    name: str
+
+
+def marks(tx: Transaction, token: str | None, gids: Collection[str]) -> Marks:
+    """Return which of these lots the holder of `token` has bid on or watches; none without a token.
+
+    Raises Unauthenticated for a dead token.
+    """
+    if token is None:
+        return Marks()
+    user_id = authenticate(tx, token).id
+    return Marks(mine.gids_bid_on(tx, user_id, gids), watches.among(tx, user_id, gids))
+
+
+def neighbours(tx: Transaction, gid: str) -> list[Neighbour | None]:
+    """Return the lot before this one in its list by end, and the one after it. Raises UnknownAuction."""
+    return [None if one is None else Neighbour(*one) for one in listing.beside(tx, get_one(tx, gid))]
 
 
 def catalogue(tx: Transaction, which: Filter, sort: Sort, limit: int, after: Mark | None) -> Catalogue:

@@ -106,6 +106,23 @@ def page(
     return at_marks(tx, [row[: len(CHAIN_MARK)] for row in rows[:limit]]), mark
 
 
+def beside(tx: Transaction, auction: Auction) -> tuple[tuple[str, str] | None, tuple[str, str] | None]:
+    """Return the gid and the name of the auction before `auction`, and of the one after it, by end.
+
+    They are of the same list: running ones of the same status, or those that are over.
+    """
+    which = Filter(over=True) if auction.over else Filter(status=auction.status)
+    rank = tx.execute(select(auctions.c.ending_rank).where(auctions.c.id == auction.id)).scalar_one()
+    key = (auctions.c.ending_rank, auctions.c.id)
+    place = tuple_(literal(rank, BigInteger()), literal(auction.id, BigInteger()))
+    found = []
+    for stands, order in ((tuple_(*key) < place, [c.desc() for c in key]), (tuple_(*key) > place, key)):
+        statement = select(auctions.c.gid, auctions.c.name).where(*_conditions(tx, which, ""), stands)
+        row = tx.execute(statement.order_by(*order).limit(1)).first()
+        found.append(None if row is None else (row.gid, row.name))
+    return found[0], found[1]
+
+
 def count(tx: Transaction, which: Filter, limit: int) -> int:
     """Return how many auctions there are, counted no further than to `limit`."""
     looked_for = words(which.text or "")

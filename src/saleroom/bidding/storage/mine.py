@@ -52,6 +52,13 @@ def has_bid_on(tx: Transaction, user_id: int, auction_ids: Collection[int]) -> s
     return set(tx.execute(mine).scalars())
 
 
+def gids_bid_on(tx: Transaction, user_id: int, gids: Collection[str]) -> frozenset[str]:
+    """Return those of the auctions on which the user has bid, by gid."""
+    mine = select(bids.c.auction_id).where(bids.c.bidder_id == user_id)
+    found = select(auctions.c.gid).where(auctions.c.gid.in_(gids), auctions.c.id.in_(mine))
+    return frozenset(tx.execute(found).scalars())
+
+
 def offered(
     tx: Transaction, user_id: int, statuses: Sequence[Status], limit: int, after: RankMark | None
 ) -> tuple[list[Auction], RankMark | None]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 
 from sqlalchemy import delete, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from saleroom.bidding.storage.tables import watches
+from saleroom.bidding.storage.tables import auctions, watches
 from saleroom.storage.database import Transaction
 
 
@@ -38,6 +39,13 @@ def find(tx: Transaction, user_id: int, auction_id: int) -> bool:
     """Return whether the user watches the auction."""
     one = select(watches.c.id).where(watches.c.user_id == user_id, watches.c.auction_id == auction_id)
     return tx.execute(one).first() is not None
+
+
+def among(tx: Transaction, user_id: int, gids: Collection[str]) -> frozenset[str]:
+    """Return those of the auctions that the user watches, by gid."""
+    mine = select(watches.c.auction_id).where(watches.c.user_id == user_id)
+    found = select(auctions.c.gid).where(auctions.c.gid.in_(gids), auctions.c.id.in_(mine))
+    return frozenset(tx.execute(found).scalars())
 
 
 def newest(tx: Transaction, user_id: int, limit: int, before: int | None) -> list[tuple[int, int]]:

@@ -14,10 +14,11 @@ from saleroom.accounts.domain.accounts import parse_username
 from saleroom.bidding.api.auctions import QUERY_MAX
 from saleroom.bidding.api.lists import AUCTIONS
 from saleroom.bidding.domain.auction import Status
-from saleroom.bidding.service import reading
-from saleroom.bidding.service.catalogue import COUNT_MAX, Catalogue, catalogue
+from saleroom.bidding.service import catalogue, reading
+from saleroom.bidding.service.catalogue import COUNT_MAX, Catalogue
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.listing import Filter, Mark, Sort
+from saleroom.bidding.web.lots import role_of
 from saleroom.http.cursors import BAD_CURSOR, CursorText
 from saleroom.http.forms import Field, checked, one_of, read_fields, text
 from saleroom.kernel.errors import Fault, Invalid
@@ -81,14 +82,20 @@ class HomePage:
 
     async def show(self, request: Request) -> Response:
         """GET /: the lots that the address asks for; by default those on sale, ending soonest first."""
-        viewer = await self._site.viewer(request)
         try:
             query = self._query(request)
             found = await self._look(query)
         except Invalid as refused:
             # The address is old or mistyped. The page links the list that works.
+            viewer = await self._site.viewer(request)
             return self._site.page(request, "home.html", viewer, self._context(_DEFAULT, None), refused=refused)
-        context = {"origin": self._site.origin(request), **self._context(query, found)}
+        viewer, marks = await self._site.read(request, catalogue.marks, [one.gid for one in found.lots])
+        context = {
+            "origin": self._site.origin(request),
+            "roles": {one.gid: role_of(one, viewer, has_bid=one.gid in marks.bid_on) for one in found.lots},
+            "watched_lots": marks.watched,
+            **self._context(query, found),
+        }
         return self._site.page(request, "home.html", viewer, context)
 
     async def _look(self, query: LotQuery) -> Catalogue:
@@ -97,8 +104,8 @@ class HomePage:
         try:
             if query.which.is_costly or query.after is not None:
                 # It may take long, and shared reads wait for each other.
-                return await self._services.database.read(reading.searched, lambda tx: catalogue(tx, *wanted))
-            return await self._services.shared_reads.ask(catalogue, *wanted)
+                return await self._services.database.read(reading.searched, lambda tx: catalogue.catalogue(tx, *wanted))
+            return await self._services.shared_reads.ask(catalogue.catalogue, *wanted)
         except ValueError as error:
             raise Invalid({"after": [BAD_CURSOR]}) from error
 

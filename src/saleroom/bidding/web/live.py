@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.views import AuctionView, BidView
-from saleroom.bidding.service import reading
+from saleroom.bidding.service import catalogue, reading
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web.lots import BIDS_SHOWN, lot_gid, role_of
 from saleroom.kernel.errors import Fault, Invalid
@@ -24,6 +24,19 @@ from saleroom.storage.database import Transaction
 
 BIDS_ON_SCREEN = 5
 LOTS_MAX = 100
+LIST_CHANGES = frozenset(
+    {
+        "auction.amended",
+        "auction.cancelled",
+        "auction.closed",
+        "auction.created",
+        "auction.opened",
+        "photos.arranged",
+    }
+)
+"""The events after which a list may have other lots, or other names and photos of them."""
+LIST_NEWS = '<i id="list-news" hidden hx-swap-oob="true"></i>'
+"""The note on a page of a list that its list may have changed."""
 
 
 class Board(Struct, frozen=True):
@@ -71,11 +84,16 @@ class LivePages:
         return PageStream(follower, self._services.feed.now, render)
 
     async def cards(self, request: Request) -> Response:
-        """GET /live?lots=GID,GID: the cards of these lots, at the beginning and whenever one of them changes."""
-        gids = request.query_params.get("lots", "").split(",")
+        """GET /live?lots=GID,GID: the cards of these lots, at the beginning and whenever one of them changes.
+
+        With `list=1` also a note whenever a list of lots may have changed, which the page then asks for.
+        """
+        gids = [gid for gid in request.query_params.get("lots", "").split(",") if gid]
         if len(gids) > LOTS_MAX or not all(GID.fullmatch(gid) for gid in gids):
             raise Invalid.one("lots", "lots", f"must be the gids of up to {LOTS_MAX} lots, separated by commas")
-        wanted = frozenset(gids)
+        wanted, lists = frozenset(gids), request.query_params.get("list") == "1"
+        viewer, marks = await self._site.read(request, catalogue.marks, gids)
+        bid_on = set(marks.bid_on)
         language = self._site.language(request)
 
         async def card(gid: str) -> str:
@@ -83,15 +101,21 @@ class LivePages:
                 view = await self._view(gid)
             except UnknownAuction:
                 return ""
-            key = (gid, view.head)
-            return self._fragments.render(language, "parts/card_state.html", key, {"a": view, "oob": True})
+            role = role_of(view, viewer, has_bid=gid in bid_on)
+            context = {"a": view, "role": role, "oob": True}
+            return self._fragments.render(language, "parts/card_state.html", (gid, view.head, role), context)
 
         async def render(events: Sequence[LoggedEvent]) -> str:
-            changed = dict.fromkeys(event.gid for event in events if event.gid in wanted)
-            return "".join([await card(gid) for gid in changed])
+            seen = [event for event in events if event.gid in wanted]
+            if viewer is not None:
+                bid_on.update(event.gid for event in seen if _summary(event).data.bidder == viewer.username)
+            news = lists and any(_summary(event).type in LIST_CHANGES for event in events)
+            return "".join([await card(gid) for gid in dict.fromkeys(event.gid for event in seen)]) + LIST_NEWS * news
 
         async def first() -> str:
-            return "".join([await card(gid) for gid in gids])
+            # A page that comes back may have missed a change of its list.
+            back = lists and "last-event-id" in request.headers
+            return "".join([await card(gid) for gid in gids]) + LIST_NEWS * back
 
         return PageStream(await self._services.feed.follow(None, None), self._services.feed.now, render, first)
 

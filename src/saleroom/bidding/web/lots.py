@@ -14,7 +14,7 @@ from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.errors import AuctionChanged, BidTooLow, BuyNowUnavailable, TermsChanged, UnknownAuction
 from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.domain.views import AuctionView, BidAnswer
-from saleroom.bidding.service import bidding, lot, reading
+from saleroom.bidding.service import bidding, catalogue, lot, reading
 from saleroom.bidding.service.bidding import BidCommand
 from saleroom.bidding.service.lot import LotDetails
 from saleroom.bidding.services import BiddingServices
@@ -238,6 +238,8 @@ class LotPages:
         }
         renderer = self._site.renderer
         if not is_fragment(request):
+            beside = await self._services.database.read(catalogue.neighbours, found.auction.gid)
+            context |= {"previous": beside[0], "following": beside[1]}
             return renderer.page(request, language, "lot.html", context, status=status, headers=headers or {})
         context |= {"forgery_token": lambda: forgery_token(request)}
         html = renderer.fragment(language, part, context)
