@@ -256,15 +256,16 @@ def test_a_form_as_it_is_sent_asks_for_home(clocked_house: House) -> None:
 
 
 def test_home_follows_the_lots_that_it_shows(clocked_house: House) -> None:
-    """The page's stream is for its own lots; lots that are over are not followed, as they no longer change."""
+    """The page's stream is for its list and its own lots; of lots that are over only the list is followed."""
     ada = clocked_house.user("ada")
     gid = ada.auction()
     [stream] = [e for e in page(clocked_house, "/").elements if "hx-sse:connect" in e.attributes]
-    assert f"/live?lots={gid}" == stream["hx-sse:connect"]
+    assert f"/live?list=1&lots={gid}" == stream["hx-sse:connect"]
     ada.post(f"/auctions/{gid}/close", json={})
     over = page(clocked_house, "/?status=over")
     assert [gid] == lots(over)
-    assert [] == [e for e in over.elements if "hx-sse:connect" in e.attributes]
+    [stream] = [e for e in over.elements if "hx-sse:connect" in e.attributes]
+    assert "/live?list=1&lots=" == stream["hx-sse:connect"]
 
 
 def test_what_people_write_is_text(clocked_house: House) -> None:

@@ -88,10 +88,11 @@ class LivePages:
 
         With `list=1` also a note whenever a list of lots may have changed, which the page then asks for.
         """
-        gids = [gid for gid in request.query_params.get("lots", "").split(",") if gid]
+        sent, lists = request.query_params.get("lots", ""), request.query_params.get("list") == "1"
+        gids = sent.split(",") if sent or not lists else []
         if len(gids) > LOTS_MAX or not all(GID.fullmatch(gid) for gid in gids):
             raise Invalid.one("lots", "lots", f"must be the gids of up to {LOTS_MAX} lots, separated by commas")
-        wanted, lists = frozenset(gids), request.query_params.get("list") == "1"
+        wanted = frozenset(gids)
         viewer, marks = await self._site.read(request, catalogue.marks, gids)
         bid_on = set(marks.bid_on)
         language = self._site.language(request)
