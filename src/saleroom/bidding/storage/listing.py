@@ -117,7 +117,7 @@ def beside(tx: Transaction, auction: Auction) -> tuple[tuple[str, str] | None, t
     place = tuple_(literal(rank, BigInteger()), literal(auction.id, BigInteger()))
     found = []
     for stands, order in ((tuple_(*key) < place, [c.desc() for c in key]), (tuple_(*key) > place, key)):
-        statement = select(auctions.c.gid, auctions.c.name).where(*_conditions(tx, which, ""), stands)
+        statement = select(auctions.c.gid, auctions.c.name).where(*_conditions(tx, which, []), stands)
         row = tx.execute(statement.order_by(*order).limit(1)).first()
         found.append(None if row is None else (row.gid, row.name))
     return found[0], found[1]
