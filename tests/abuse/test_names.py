@@ -117,6 +117,7 @@ def pages_of(browser: httpx.Client, gid: str) -> dict[str, httpx.Response]:
 @pytest.fixture(scope="module")
 def shapes(browser: httpx.Client, people: Client, seller: str) -> dict[str, list[tuple[str, ...]]]:
     """The elements of the pages of a lot with a plain name."""
+    people.sell(seller, name=PLAIN)  # every page of a lot leads to the lot before it
     gid = people.sell(seller, name=PLAIN, description=PLAIN)
     return {name: Shape(page.text).elements for name, page in pages_of(browser, gid).items()}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -244,7 +245,8 @@ def test_cards_are_marked_for_their_reader(enter: Callable[..., Visitor], sqlite
     grace.bid(gid, amount="800")
     expect(pages["linus"].locator(".marks")).to_contain_text("Outbid")
     expect(pages["nobody"].locator(".marks")).to_have_text("Reserve met")
-    assert "777" not in "".join(page.content() for page in pages.values())
+    # Three digits alone may stand in the random text of a form.
+    assert not re.search('777[.]00|"777', "".join(page.content() for page in pages.values()))
     seller.json("POST", f"/auctions/{gid}/close", json={})
     expect(pages["grace"].locator(".marks")).to_have_text("Won")
 
