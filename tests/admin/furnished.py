@@ -95,7 +95,10 @@ async def _lots(database: Database, clock: FakeClock, ada: Person, ben: Person, 
     await sells(database, cyd, starts_at=T0 + timedelta(days=36500))
     await bid(database, ben.bids(sold, "up to 1000"), cyd.bids(sold, "up to 900"), ben.bids(dearest, f"{DEAREST}"))
     await database.write(auctions.amend, ada.token, gone, {"reserve_price": eur("333")})
+    photo = await database.write(photos.keep, ada.token, make(plain()))
+    await database.write(photos.arrange, ada.token, gone, [photo.id])
     await database.write(auctions.cancel, ada.token, gone)
+    await database.write(photos.arrange, ada.token, await sells(database, ada), [photo.id])  # as a copy
     await database.write(buy_now, cyd.token, bought, once_of("bought", "bought"))
     clock.advance(minutes=10)
     await database.write(settle_due, reopens=False)

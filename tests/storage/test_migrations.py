@@ -27,7 +27,7 @@ from tests.log.test_store import store
 from tests.pictures import plain
 
 FEW = on_a_database(5)
-NEWEST = "0011"
+NEWEST = "0012"
 ADDED = {"cleared_at", "agent", "seed", "head", "hidden", "received_at", "terms_version"}
 """Columns that the first tables did not have."""
 LATER = {
@@ -116,6 +116,20 @@ async def test_a_house_with_photos_goes_down_and_up(database: Database) -> None:
     assert [] == await database.read(photos.of_lot, gid)
     assert not await database.read(watching.is_watched, ada.token, gid)
     assert "" == (await database.read(accounts.sessions, ada.token))[0].agent
+
+
+async def test_copies_of_photos_keep_their_files(database: Database) -> None:
+    """A photo that shows the files of another one has files of its own in a house of before, and after it comes up again."""
+    ada = await person(database)
+    gid, photo = await sells(database, ada), await database.write(photos.keep, ada.token, make(plain()))
+    await database.write(photos.arrange, ada.token, gid, [photo.id])
+    await database.write(auctions.cancel, ada.token, gid)
+    [copy] = (await database.write(photos.arrange, ada.token, await sells(database, ada), [photo.id])).photos
+    file = await database.read(photos.file, copy.id, copy.width)
+    await database.write(migrate, "0011")
+    assert NEWEST == await database.write(migrate)
+    assert file == await database.read(photos.file, copy.id, copy.width)
+    assert file == await database.read(photos.file, photo.id, photo.width)
 
 
 async def test_lots_of_before_are_found(database: Database) -> None:

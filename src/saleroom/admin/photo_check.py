@@ -24,7 +24,7 @@ def picture_faults(tx: Transaction, number: int, author_id: int, log: Sequence[E
     for place, (row, photo) in enumerate(zip(rows, shown.photos, strict=True), 1):
         if (row.place, row.owner_id) != (place, author_id):
             yield f"photo {place}: its place or its owner is not what it must be"
-        yield from (f"photo {place}: {fault}" for fault in _file_faults(tx, row.id, photo))
+        yield from (f"photo {place}: {fault}" for fault in _file_faults(tx, row.source_id or row.id, photo))
 
 
 def _file_faults(tx: Transaction, photo_id: int, photo: ShownPhoto) -> Iterator[str]:

@@ -131,9 +131,9 @@ def test_what_i_sell(clocked_house: House, clock: FakeClock) -> None:
         "lot 2 On sale grace leads. End the sale",
         "lot 3 Coming up Change or cancel",
         "lot 4 Sold to grace for €20.00",
-        "lot 5 Not sold Nobody has bid.",
-        "lot 6 Not sold The highest bid was below your reserve of €500.00.",
-        "lot 7 Cancelled You cancelled it before the first bid.",
+        "lot 5 Not sold Nobody has bid. Offer it again",
+        "lot 6 Not sold The highest bid was below your reserve of €500.00. Offer it again",
+        "lot 7 Cancelled You cancelled it before the first bid. Offer it again",
     } == {e.text for e in page.all("div", class_="my-lot-story")}
     assert [] == rows(Visitor(clocked_house, grace).page("/mine/selling"))
 

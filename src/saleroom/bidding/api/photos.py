@@ -169,8 +169,9 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         form=PHOTOS,
         answer=PhotosView,
         headers=(ETAG,),
-        errors=(*AUTHOR_REFUSALS, HasBids),
+        errors=(*AUTHOR_REFUSALS, HasBids, TooManyPhotos),
         match=PreconditionFailed,
-        about="A photo that is left out is on no auction from then on.",
+        about="A photo that is left out is on no auction from then on. A photo of an auction of yours that is over is "
+        "copied, and the answer has the id of the copy.",
     ),
 )

@@ -91,6 +91,11 @@ class Auction(Struct, frozen=True, kw_only=True):
         return self.status in _OVER
 
     @property
+    def unsold(self) -> bool:
+        """Whether it ended without a sale, so that its lot can be offered again."""
+        return self.over and self.outcome is not Outcome.SOLD
+
+    @property
     def closed_at(self) -> datetime | None:
         """When it was closed, bought or cancelled, which is its last event; None while it is not over."""
         return self.changed_at if self.over else None

@@ -32,8 +32,8 @@ from saleroom.bidding.service.lookup import get_one, lock_one
 from saleroom.bidding.service.places import Places, Sender
 from saleroom.bidding.service.recording import advance
 from saleroom.bidding.service.renditions import FIELD, Renditions
-from saleroom.bidding.storage import photos
-from saleroom.bidding.storage.photos import PhotoFile
+from saleroom.bidding.storage import auctions, photos
+from saleroom.bidding.storage.photos import OwnPhoto, PhotoFile
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import TryAgain
@@ -127,7 +127,7 @@ def own(tx: Transaction, token: str, ids: Collection[str]) -> list[Photo]:
 def arrange(tx: Transaction, token: str, gid: str, ids: Sequence[str], seen: Precondition | None = None) -> LotPhotos:
     """Put exactly these photos on a lot, in this order, and return them; removed ones are kept for a day.
 
-    Raises Unauthenticated, UnknownAuction, as `domain.selling.arrange` does, or Invalid (field `photos`).
+    Raises Unauthenticated, UnknownAuction, as `domain.selling.arrange` does, Invalid (field `photos`) or TooManyPhotos.
     """
     account = authenticate(tx, token)
     auction = lock_one(tx, gid)
@@ -139,22 +139,31 @@ def arrange(tx: Transaction, token: str, gid: str, ids: Sequence[str], seen: Pre
 def put_on(tx: Transaction, account: Account, auction: Auction, ids: Sequence[str]) -> Auction:
     """Put exactly these photos of the account on its locked lot, and return the lot after that.
 
-    If it has them already, nothing happens. Raises Invalid (field `photos`), and as `domain.selling.arrange`.
+    If it has them already, nothing happens. A photo of another lot is copied if that lot is over; it stays there. Raises
+    Invalid (field `photos`), TooManyPhotos, and as `domain.selling.arrange`.
     """
     refuse_bad_list(ids)
     found = photos.of_owner(tx, account.id, ids, lock=True)
     if len(found) < len(ids):
         raise Invalid.one("photos", "unknown_photo", "must be photos that you have sent and that are still kept")
     kept = [found[one] for one in ids]
-    if any(one.auction_id not in (None, auction.id) for one in kept):
+    elsewhere = {one.auction_id for one in kept if one.auction_id is not None} - {auction.id}
+    if elsewhere and not all(other.over for other in auctions.by_ids(tx, elsewhere)):
         raise Invalid.one("photos", "photo_in_use", "must not be on another lot; send the picture once more")
     if list(ids) == [one.id for one in photos.of_auction(tx, auction.id)]:
         return auction
-    digests = photos.digests(tx, [one.id for one in kept])
-    shown = [ShownPhoto(one.photo.id, tuple(ShownFile(*file) for file in digests[one.id])) for one in kept]
+    kept = [_copy(tx, account, one) if one.auction_id in elsewhere else one for one in kept]
+    digests = photos.digests(tx, [one.files_id for one in kept])
+    shown = [ShownPhoto(one.photo.id, tuple(ShownFile(*file) for file in digests[one.files_id])) for one in kept]
     events = selling.arrange(auction, account.party, shown, tx.now())
     photos.place(tx, auction.id, kept, tx.now())
+    if elsewhere and photos.count_unplaced(tx, account.id) > UNPLACED_MAX:
+        raise TooManyPhotos(limit=UNPLACED_MAX)  # copies that were on this lot until now
     return advance(tx, auction, events)
+
+
+def _copy(tx: Transaction, account: Account, source: OwnPhoto) -> OwnPhoto:
+    return photos.copy(tx, account.id, source, secrets.token_urlsafe(PHOTO_ID_BYTES), tx.now())
 
 
 def of_lot(tx: Transaction, gid: str) -> list[Photo]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from sqlalchemy import Row, delete, exists, func, insert, select, update
 
 from saleroom.bidding.domain.photos import Photo, made_widths
@@ -15,6 +15,9 @@ from saleroom.bidding.storage.tables import auctions, draft_photos, photo_files,
 from saleroom.storage import bulk
 from saleroom.storage.bulk import among
 from saleroom.storage.database import Transaction
+
+_FILES_ID = func.coalesce(photos.c.source_id, photos.c.id)
+"""The number of the photo that has the files."""
 
 
 class PhotoFile(Struct, frozen=True):
@@ -25,11 +28,12 @@ class PhotoFile(Struct, frozen=True):
 
 
 class OwnPhoto(Struct, frozen=True):
-    """A photo as its owner has it: its number in the store, and the number of the auction that it is on, if any."""
+    """A photo as its owner has it: the numbers of its row, of the auction that it is on, if any, and of its files."""
 
     id: int
     photo: Photo
     auction_id: int | None
+    files_id: int
 
 
 def count_unplaced(tx: Transaction, owner_id: int) -> int:
@@ -40,15 +44,7 @@ def count_unplaced(tx: Transaction, owner_id: int) -> int:
 
 def add(tx: Transaction, owner_id: int, photo: Photo, files: Mapping[int, bytes], now: datetime) -> None:
     """Store a photo with its files by width, on no lot. Raises IntegrityError if its id exists already."""
-    row = {
-        "gid": photo.id,
-        "owner_id": owner_id,
-        "width": photo.width,
-        "height": photo.height,
-        "created_at": now,
-        "unplaced_at": now,
-    }
-    number = tx.execute(insert(photos).returning(photos.c.id), row).scalar_one()
+    number = tx.execute(insert(photos).returning(photos.c.id), _row(owner_id, photo, now)).scalar_one()
     rows = [
         {"photo_id": number, "width": width, "digest": hashlib.sha256(data).hexdigest(), "bytes": data}
         for width, data in files.items()
@@ -56,11 +52,19 @@ def add(tx: Transaction, owner_id: int, photo: Photo, files: Mapping[int, bytes]
     tx.execute(insert(photo_files), rows)
 
 
+def copy(tx: Transaction, owner_id: int, source: OwnPhoto, photo_id: str, now: datetime) -> OwnPhoto:
+    """Store a photo with the files of `source`, on no lot. Raises IntegrityError if its id exists already."""
+    photo = structs.replace(source.photo, id=photo_id)
+    row = _row(owner_id, photo, now) | {"source_id": source.files_id}
+    number = tx.execute(insert(photos).returning(photos.c.id), row).scalar_one()
+    return OwnPhoto(number, photo, None, source.files_id)
+
+
 def file(tx: Transaction, photo_id: str, width: int) -> PhotoFile | None:
     """Return a photo in a width in which it was made; None for any other."""
     found = (
         select(photo_files.c.digest, photo_files.c.bytes)
-        .join_from(photo_files, photos)
+        .join_from(photos, photo_files, photo_files.c.photo_id == _FILES_ID)
         .where(photos.c.gid == photo_id, photo_files.c.width == width)
     )
     row = tx.execute(found).first()
@@ -71,7 +75,7 @@ def of_owner(tx: Transaction, owner_id: int, ids: Collection[str], *, lock: bool
     """Return those photos of `ids` that are this user's, by id; with `lock` they are locked until the transaction ends."""
     asked = select(photos).where(among(tx, photos.c.gid, ids), photos.c.owner_id == owner_id).order_by(photos.c.id)
     rows = tx.execute(asked.with_for_update() if lock else asked)
-    return {row.gid: OwnPhoto(row.id, _photo(row), row.auction_id) for row in rows}
+    return {row.gid: OwnPhoto(row.id, _photo(row), row.auction_id, row.source_id or row.id) for row in rows}
 
 
 def of_auction(tx: Transaction, auction_id: int) -> list[Photo]:
@@ -81,7 +85,7 @@ def of_auction(tx: Transaction, auction_id: int) -> list[Photo]:
 
 
 def digests(tx: Transaction, numbers: Collection[int]) -> dict[int, list[tuple[int, str]]]:
-    """Return the width and the SHA-256 of each file of these photos, the narrowest first, by the photo's number."""
+    """Return the width and the SHA-256 of each file, the narrowest first, by the number of the photo that has the files."""
     found: dict[int, list[tuple[int, str]]] = {number: [] for number in numbers}
     files = select(photo_files.c.photo_id, photo_files.c.width, photo_files.c.digest)
     for row in tx.execute(files.where(photo_files.c.photo_id.in_(numbers)).order_by(photo_files.c.width)):
@@ -125,6 +129,18 @@ def sweep(tx: Transaction, before: datetime, limit: int) -> int:
         tx.execute(delete(photo_files).where(among(tx, photo_files.c.photo_id, ids)))
         tx.execute(delete(photos).where(among(tx, photos.c.id, ids)))
     return len(found)
+
+
+def _row(owner_id: int, photo: Photo, now: datetime) -> dict[str, Any]:
+    """Return the columns of a photo on no lot, by name."""
+    return {
+        "gid": photo.id,
+        "owner_id": owner_id,
+        "width": photo.width,
+        "height": photo.height,
+        "created_at": now,
+        "unplaced_at": now,
+    }
 
 
 def _photo(row: Row[Any]) -> Photo:

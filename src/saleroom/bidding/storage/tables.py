@@ -146,12 +146,14 @@ photos = Table(
     Column("height", Integer, nullable=False),
     Column("created_at", Instant, nullable=False),
     Column("unplaced_at", Instant),
+    Column("source_id", BigInteger),
     UniqueConstraint("auction_id", "place"),
     Index("ix_photos_owner_id", "owner_id", sqlite_where=_UNPLACED, postgresql_where=_UNPLACED),
     Index("ix_photos_unplaced_at", "unplaced_at", sqlite_where=_UNPLACED, postgresql_where=_UNPLACED),
 )
 """`place` counts a lot's photos from 1; both it and `auction_id` are null while the photo is on no lot, since
-`unplaced_at`. The size is that of the widest file."""
+`unplaced_at`. The size is that of the widest file. `source_id` is the photo whose files a copy shows, null for a photo with
+files of its own. It is on a lot that is over, which keeps it for good: so copies need no foreign key."""
 
 
 photo_files = Table(
@@ -162,7 +164,7 @@ photo_files = Table(
     Column("digest", String, nullable=False),
     Column("bytes", LargeBinary, nullable=False),
 )
-"""The files of a photo: WebP, in each width that was made (docs/decisions/0024)."""
+"""The files of a photo and of its copies: WebP, in each width that was made (docs/decisions/0024)."""
 
 
 watches = Table(

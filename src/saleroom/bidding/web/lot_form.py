@@ -120,6 +120,21 @@ def of_auction(auction: Auction, photos: Sequence[str], language: Language) -> L
     return LotForm(texts=texts, photos=photos, known={field: instant(at) for field, at in known.items()})
 
 
+def offered_again(auction: Auction, photos: Sequence[str], ends_at: datetime, language: Language) -> LotForm:
+    """Return a new form filled in from a lot, all but its dates. `ends_at` is a local time in the time zone of its reader."""
+    form, new, ladder = of_auction(auction, photos, language), empty(ends_at, language), auction.ladder
+    increment = "default" if ladder == DEFAULT_LADDER else "fixed" if len(ladder.tiers) == 1 else "ladder"
+    texts = {
+        **form.texts,
+        **{field: new[field] for field in ("startsAt", "endsAt", "cap", "version")},
+        "increment": increment,
+        "step": language.amount(ladder.tiers[0].step) if increment == "fixed" else "",
+    }
+    return LotForm(
+        texts=texts, tiers=_rows(ladder.tiers, language) if increment == "ladder" else new.tiers, photos=photos
+    )
+
+
 def read(form: LotForm, api_form: Form, language: Language) -> FormValues:
     """Return the values of a form, checked by `api_form`. Raises Invalid with every fault, by field."""
     reader = _Reader(form, language)

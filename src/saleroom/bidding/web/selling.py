@@ -17,7 +17,7 @@ from saleroom.bidding.api.preconditions import with_changes
 from saleroom.bidding.api.remarks import REMARK
 from saleroom.bidding.api.terms import AMEND, CREATE
 from saleroom.bidding.domain.drafts import SavedDraft
-from saleroom.bidding.domain.errors import AuctionChanged, TermsChanged
+from saleroom.bidding.domain.errors import AuctionChanged, TermsChanged, UnknownAuction
 from saleroom.bidding.domain.increments import DEFAULT_LADDER
 from saleroom.bidding.domain.photos import PER_LOT_MAX, Photo
 from saleroom.bidding.domain.preconditions import Precondition
@@ -76,17 +76,27 @@ class SellingPages:
         return go_to(f"/sell/drafts/{new_draft()}")
 
     async def draft(self, request: Request) -> Response:
-        """GET /sell/drafts/{draft}: the form as its seller left it, or an empty one."""
+        """GET /sell/drafts/{draft}: the form as its seller left it, or a new one.
+
+        With the gid of an unsold lot, the new one has the terms of that lot.
+        """
         gid = draft_gid(request)
         viewer, now = await self._site.read(request, _now)
         if viewer is None:
             return self._site.to_log_in(request)
         found = await self._drafts.saved(request, gid)
-        if found is None:
-            ends_at = datetime.combine(now.date() + timedelta(days=DAYS), HOUR)
-            return await self._form(request, lot_form.empty(ends_at, self._site.language(request)), gid)
         # A draft of changes to a lot has the version of the lot.
-        return go_to(f"/sell/{gid}") if found["version"] else await self._form(request, found, gid)
+        if found is not None and not found["version"]:
+            return await self._form(request, found, gid)
+        ends_at, language = datetime.combine(now.date() + timedelta(days=DAYS), HOUR), self._site.language(request)
+        try:
+            offer = await self._offer(request, gid)
+        except UnknownAuction:
+            return await self._form(request, lot_form.empty(ends_at, language), gid)
+        if offer is None or not offer.auction.unsold:
+            return go_to(f"/sell/{gid}")
+        form = lot_form.offered_again(offer.auction, [photo.id for photo in offer.photos], ends_at, language)
+        return await self._form(request, form, gid, more={"again": gid})
 
     async def preview(self, request: Request) -> Response:
         """GET /sell/drafts/{draft}/preview and /sell/{gid}/preview: the lot as its draft would make it."""
@@ -355,7 +365,7 @@ class SellingPages:
             "too_many": None if feedback.saved else language.gettext(TOO_MANY),
             "offer": offer,
             "most": PER_LOT_MAX,
-            **({"announced": "", "end_fault": None, "unsaved": False} | (more or {})),
+            **({"announced": "", "end_fault": None, "unsaved": False, "again": None} | (more or {})),
         }
         return self._site.page(request, "sell.html", viewer, context, refused=refused)
 
