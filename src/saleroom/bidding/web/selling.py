@@ -133,10 +133,12 @@ class SellingPages:
     async def upload(self, request: Request) -> Response:
         """POST /sell/photos: a script sends one file, and gets the photo as the form shows it."""
         async with submissions.received(self._site, self._services, request) as sent:
+            viewer = await self._site.viewer(request)
+            if viewer is None:
+                raise Unauthenticated
             found, bad = await submissions.stored(self._site, self._services, request, sent)
             context = {"photos": found, "bad_photos": bad}
             refused = Invalid.one("photo", "refused", bad[0]) if bad else None
-            viewer = await self._site.viewer(request)
             return self._site.page(request, "parts/sell_photos.html", viewer, context, refused=refused)
 
     async def cancel(self, request: Request) -> Response:

@@ -27,21 +27,30 @@ let keepSoon = () => {};
 if (written) {
   const told = written.querySelector(".kept-words");
   const content = () => { const body = new FormData(written); body.delete("files"); return body; };
+  const post = (body, signal) => fetch(written.dataset.keep, { method: "POST", body, keepalive: true, redirect: "manual", signal });
   const text = (body) => new URLSearchParams(body).toString();
   let [kept, timer, underWay, leaves] = [text(content()), 0, null, false];
 
-  function keep() {
+  function judge(answer) {
+    const word = answer.ok ? "kept" : { 401: "ended", 403: "ended", 409: "full" }[answer.status] ?? "failed";
+    told.textContent = written.dataset[word];
+    if (word === "ended") told.append(" ", toLogIn());
+  }
+  async function keep() {
     clearTimeout(timer);
     const body = content();
     if (leaves || text(body) === kept) return;
     underWay?.abort();
     underWay = new AbortController();
-    fetch(written.dataset.keep, { method: "POST", body, keepalive: true, redirect: "manual", signal: underWay.signal })
-      .then((answer) => {
-        if (answer.ok) kept = text(body);
-        const word = { 401: "ended", 403: "ended", 409: "full" }[answer.status] ?? "failed";
-        told.textContent = written.dataset[answer.ok ? "kept" : word];
-      }, (error) => { if (error.name !== "AbortError" && !leaves) told.textContent = written.dataset.failed; });
+    const { signal } = underWay;
+    try {
+      let answer = await post(body, signal);
+      if (answer.status === 403 && await renew()) answer = await post(content(), signal);
+      if (answer.ok) kept = text(body);
+      judge(answer);
+    } catch (error) {
+      if (error.name !== "AbortError" && !leaves) told.textContent = written.dataset.failed;
+    }
   }
   keepSoon = () => { clearTimeout(timer); timer = setTimeout(keep, KEEP_AFTER); };
   written.addEventListener("input", keepSoon);
@@ -54,6 +63,45 @@ if (written) {
     clearTimeout(timer);
     underWay?.abort();
   });
+
+  // What was written after the session had ended outlives the way to the form to log in; then it is saved as a draft.
+  const memory = `form ${written.dataset.address}`;
+  document.addEventListener("click", ({ target }) => {
+    if (!target.closest?.("a[href^='/login?']:not([target])")) return;
+    try {
+      sessionStorage.setItem(memory, JSON.stringify([...content()]));
+    } catch { /* the browser keeps nothing for this page */ }
+  });
+  async function bringBack(remembered) {
+    const body = new FormData();
+    for (const [name, value] of remembered) body.append(name, name === "csrfToken" ? tokenOf(document) : value);
+    const answer = await post(body);
+    judge(answer);
+    if (!answer.ok) return;
+    sessionStorage.removeItem(memory);
+    location.reload();
+  }
+  try {
+    const remembered = sessionStorage.getItem(memory);
+    if (remembered) bringBack(JSON.parse(remembered)).catch(() => { told.textContent = written.dataset.failed; });
+    written.addEventListener("submit", () => sessionStorage.removeItem(memory));
+  } catch { /* as above */ }
+}
+
+// The token of a form holds for one session: after another login, in another tab, the form takes that of the new session.
+function tokenOf(page) {
+  return page.querySelector("form[data-keep]")?.elements.csrfToken.value;
+}
+// Returns whether the form can be sent now: undefined if the house is away.
+async function renew() {
+  const answer = await fetch(written.dataset.address).catch(() => null);
+  if (!answer?.ok) return undefined;
+  const token = tokenOf(new DOMParser().parseFromString(await answer.text(), "text/html"));
+  for (const field of token ? document.getElementsByName("csrfToken") : []) field.value = token;
+  return Boolean(token);
+}
+function toLogIn() {
+  return document.getElementById("to-log-in").content.firstElementChild.cloneNode(true);
 }
 
 const photos = document.querySelector(".photos");
@@ -69,10 +117,11 @@ if (photos) {
   const count = () => list.querySelectorAll("input[name=photo]").length;
   const tell = () => { status.textContent = words("count", { count: count(), most }); keepSoon(); };
 
-  function refuse(place, sentence) {
+  function refuse(place, sentence, ended = false) {
     const row = document.getElementById("photo-refused").content.firstElementChild.cloneNode(true);
     row.className = "refused";
     row.querySelector("span").textContent = sentence;
+    if (ended) row.querySelector("span").after(" ", toLogIn());
     place.replaceWith(row);
     status.textContent = sentence;
   }
@@ -111,11 +160,11 @@ if (photos) {
     if (row) return row.textContent.trim();
     const values = { name: file.name, status: request.status };
     if (request.status === 0) return words(data.size > 1_000_000 ? "failedLarge" : "failed", values);
-    return words({ 401: "ended", 403: "ended", 413: "large" }[request.status] ?? "refused", values);
+    return words(request.status === 413 ? "large" : "refused", values);
   }
 
   // Not by fetch, which does not report how much of a file is sent.
-  function send(file, data, row) {
+  function send(file, data, row, again = false) {
     const request = new XMLHttpRequest();
     const body = new FormData();
     body.append("csrfToken", input.form.elements.csrfToken.value);
@@ -124,17 +173,23 @@ if (photos) {
       if (event.lengthComputable && event.loaded < event.total) row.querySelector("progress").value = event.loaded / event.total;
       else row.querySelector("progress").removeAttribute("value");
     });
-    request.addEventListener("loadend", () => {
+    request.addEventListener("loadend", async () => {
+      const photo = new DOMParser().parseFromString(request.responseText, "text/html").querySelector("li.thumb");
+      let ended = [401, 403].includes(request.status);
+      // A refusal that came before the whole file was sent may look like a broken connection.
+      if ((ended || request.status === 0) && !again) {
+        const renewed = await renew();
+        if (renewed) return send(file, data, row, true);
+        ended ||= renewed === false;
+      }
       underWay -= 1;
-      const answer = new DOMParser().parseFromString(request.responseText, "text/html");
-      const photo = answer.querySelector("li.thumb");
       if (photo) {
         row.replaceWith(document.importNode(photo, true));
         tell();
       } else {
-        refuse(row, reason(request, file, data));
+        refuse(row, ended ? words("ended", { name: file.name }) : reason(request, file, data), ended);
       }
-      next();
+      return next();
     });
     request.open("POST", photos.dataset.send);
     request.send(body);
