@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import base64
 import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PIL import Image, ImageChops, ImageStat
+from PIL import Image, ImageChops, ImageOps, ImageStat
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.people import Visitor
 from tests.fixtures_house import House, User
 from tests.http.proxies import nginx
-from tests.pictures import ORIENTATION, written
+from tests.pictures import ORIENTATION, corners, quartered, written
 
 NGINX_BYTES_MAX = 1 << 20
 """nginx's default `client_max_body_size`."""
+
+
+MADE_SMALLER = """async data => {
+    const made = await smaller(new File([Uint8Array.from(atob(data), letter => letter.charCodeAt(0))], "a.jpg"));
+    const url = await new Promise(done => {
+        const reader = new FileReader();
+        reader.onload = () => done(reader.result);
+        reader.readAsDataURL(made);
+    });
+    return url.slice(url.indexOf(",") + 1);
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +80,23 @@ def test_photos_of_a_phone_pass_nginx(
         assert "red" == max(("red", "grey"), key=lambda one: -distance(found.getpixel((1500, 100)), one))
         difference = ImageStat.Stat(ImageChops.difference(expected, found))
         assert max(difference.mean) < 4, difference.mean
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_a_smaller_picture_is_upright(enter: Callable[..., Visitor], seller: User, orientation: int) -> None:
+    """A photo that the browser makes smaller stands as its EXIF orientation says, as the house would turn it."""
+    page = enter(seller).page
+    page.goto("/sell")
+    exif = Image.Exif()
+    exif[ORIENTATION] = orientation
+    noise = Image.merge("RGB", [Image.effect_noise((2400, 1800), 30)] * 3)
+    scene = ImageChops.multiply(quartered((2400, 1800)), noise.point(lambda value: 245 + value % 10))
+    original = written(scene, exif=exif, quality=97)
+    made = base64.b64decode(page.evaluate(MADE_SMALLER, base64.b64encode(original).decode()))
+    upright = ImageOps.exif_transpose(Image.open(io.BytesIO(original)))
+    assert len(made) < len(original)
+    assert upright.size[0] > 1600 == Image.open(io.BytesIO(made)).width
+    assert corners(written(upright)) == corners(made)
 
 
 def test_a_file_that_is_too_large_for_nginx_is_named(

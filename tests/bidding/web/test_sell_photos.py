@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import httpx
@@ -60,6 +61,19 @@ def test_no_more_than_twelve_photos(come: Come) -> None:
     form = preview(come(), files=[(f"{number}.jpg", small) for number in range(1, 14)])
     assert 12 == len(form.all("input", name="photo"))
     assert "13.jpg: A lot has at most 12 photos." == form.one("li", class_="refused").text
+
+
+def test_the_token_of_a_form_with_files_is_its_first_field(come: Come, seller: User) -> None:
+    """The guard reads a form with files only up to its first field, so that must be the token."""
+    visitor, gid = come(), seller.auction()
+    for page in (visitor.page("/sell"), visitor.page(f"/sell/{gid}"), preview(visitor)):
+        named = [e for e in page.elements if e.tag == "form" or "name" in e.attributes]
+        firsts = [
+            field["name"]
+            for form, field in pairwise(named)
+            if form.tag == "form" and "multipart/form-data" == form.attributes.get("enctype")
+        ]
+        assert ["csrfToken"] == firsts
 
 
 def test_a_photo_that_goes_up_by_itself_comes_back_as_the_form_has_it(come: Come) -> None:
