@@ -85,13 +85,14 @@ def test_accounts_alone_show_their_own_pages(accounts_alone: House) -> None:
     """Without bidding, the pages of accounts are shown, and no menu or tab leads to a page that is gone."""
     stranger, user = Visitor(accounts_alone), Visitor(accounts_alone, accounts_alone.user())
     for visitor, path in (
+        (stranger, "/"),
         (stranger, "/login"),
         (stranger, "/register"),
         (user, "/mine/sessions"),
         (user, "/mine/password"),
     ):
         page = visitor.page(path)
-        links = {link["href"].partition("?")[0] for link in page.all("a")} - {"/", "#main"}
+        links = {link["href"].partition("?")[0] for link in page.all("a")} - {"#main"}
         assert [] == [link for link in links if visitor.http.get(link).status_code >= 400], path
 
 

@@ -330,3 +330,15 @@ def test_a_lot_that_is_changed_changes_on_its_page(browse: Browse, sqlite_house:
     expect(page.locator("#lot-about")).to_contain_text("Gold")
     bid(page, "15")
     expect(page.locator("#lot-box")).to_contain_text("Your bid stands: you lead at €15.00.")
+
+
+def test_an_address_that_nobody_else_can_open_says_so(browse: Browse, sqlite_house: House) -> None:
+    """Where the house's own address is shared, a warning names the setting; another address has none."""
+    gid = sqlite_house.user("ada").auction()
+    page = browse("ada", f"/lots/{gid}?listed").page
+    warning = page.get_by_text("Phones cannot open the address of this page")
+    expect(warning).to_have_count(2)
+    named = sqlite_house.base.replace("127.0.0.1", "sale.test")
+    other = browse(None, f"{named}/lots/{gid}").page
+    expect(other.locator(".address")).to_contain_text("sale.test")
+    expect(other.get_by_text("Phones cannot open")).to_have_count(0)

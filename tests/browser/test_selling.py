@@ -157,8 +157,10 @@ def test_a_form_is_saved_while_it_is_written(browse: Browse, files: list[Path]) 
 
 
 @pytest.mark.parametrize("width", [390, 1366])
-def test_the_preview_shows_the_lot_as_it_will_be(browse: Browse, files: list[Path], width: int) -> None:
-    """Each part of the lot has the same size and order in the preview as on the lot, and the buttons are in view."""
+def test_the_preview_shows_the_lot_as_it_will_be(
+    browse: Browse, enter: Callable[..., Visitor], sqlite_house: House, files: list[Path], width: int
+) -> None:
+    """Each part of the lot has the same size and order in the preview as for a bidder, and the buttons are in view."""
     page = browse(viewport={"width": width, "height": 650})
     fill_in(page)
     page.get_by_label("Description").fill("Oak, about 1780.")
@@ -167,11 +169,14 @@ def test_the_preview_shows_the_lot_as_it_will_be(browse: Browse, files: list[Pat
     go_on(page)
     page.wait_for_url("**/preview")
     expect(page.get_by_role("button", name="Put it on sale")).to_be_in_viewport()
-    sizes = """() => ["#name", "#lot-photos", "#lot-panel"].map(one => document.querySelector(one).getBoundingClientRect())
+    sizes = """() => ["#name", "#lot-photos", "#lot-panel", "#lot-box"]
+        .map(one => document.querySelector(one).getBoundingClientRect())
         .map(box => [Math.round(box.x), Math.round(box.width)])"""
     expected = page.evaluate(sizes)
-    publish(page)
-    assert expected == page.evaluate(sizes)
+    gid = publish(page)
+    bidder = enter(sqlite_house.newcomer(), viewport={"width": width, "height": 650}).page
+    bidder.goto(f"/lots/{gid}")
+    assert expected == bidder.evaluate(sizes)
 
 
 def test_photos_are_dropped(browse: Browse, seller: User) -> None:

@@ -30,5 +30,20 @@ def test_of_equal_bids_the_earlier_one_leads(enter: Callable[..., Visitor], sqli
         expect(one.locator(rows).first).to_contain_text("bid first")
         expect(one.locator(rows).nth(1)).to_contain_text("grace")
         expect(one.locator(rows).nth(1)).not_to_contain_text("bid first")
+    page.goto(f"/lots/{gid}")
+    expect(page.locator("#lot-standing")).to_contain_text("An equal bid came before yours. linus leads at €90.00.")
     page.goto(f"/lots/{gid}/bids")
     expect(page.locator("main tbody tr").first).to_contain_text("linus")
+
+
+def test_a_tie_is_told_by_itself(enter: Callable[..., Visitor], sqlite_house: House, seller: User) -> None:
+    """An open page says so when its reader's bid, which came in elsewhere, equals the leader's."""
+    gid, reader = seller.auction(), sqlite_house.newcomer()
+    reader.bid(gid, maximum="40")
+    page = enter(reader).page
+    page.goto(f"/lots/{gid}")
+    sqlite_house.user("linus").bid(gid, maximum="90")
+    expect(page.locator("#lot-standing")).to_contain_text("You were outbid.")
+    reader.bid(gid, maximum="90")
+    expect(page.locator("#lot-standing")).to_contain_text("An equal bid came before yours. linus leads at €90.00.")
+    expect(page.locator("#announce")).to_contain_text("An equal bid came before yours.")

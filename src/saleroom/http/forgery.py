@@ -18,7 +18,7 @@ from saleroom.storage import faults
 
 FORGERY_HEADER = b"x-csrf-token"
 OF_ANOTHER_SESSION = "saleroom.of_another_session"
-"""In the scope of a form that was made for another session: it may be shown again, and must change nothing."""
+"""In the scope of a form of this browser that was made for another session: it may be shown again, and must change nothing."""
 SECRET = "saleroom.secret"
 """In the scope of a request: the HouseSecret."""
 NEW_COOKIE = "saleroom.forgery_cookie"
@@ -53,8 +53,8 @@ def forgery_cookie(scope: Scope) -> str | None:
 def is_own_form(scope: Scope, bound: str, sent: str, shows_again: Callable[[str], bool]) -> bool:
     """Whether a page of the house made a form with the token `sent`, which is bound to the cookie `bound`.
 
-    A user who has logged out since is still sent to log in. For a user who has logged in again, a form that may be shown
-    again is marked with OF_ANOTHER_SESSION, so that its text is not lost. Raises `problems.Unavailable`.
+    A form of another session is marked with OF_ANOTHER_SESSION. A user who has logged out since is still sent to log in. If
+    the user has logged in again, only a form that may be shown again passes. Raises `problems.Unavailable`.
     """
     token = _unmasked(sent)
     try:
@@ -63,10 +63,10 @@ def is_own_form(scope: Scope, bound: str, sent: str, shows_again: Callable[[str]
         raise problems.Unavailable from None
     if hmac.compare_digest(token, own):
         return True
-    again = shows_again(scope["path"])
-    if again:
-        scope[OF_ANOTHER_SESSION] = True
-    return (again or session_of(scope) is None) and hmac.compare_digest(token[:_HALF], own[:_HALF])
+    if not hmac.compare_digest(token[:_HALF], own[:_HALF]):
+        return False
+    scope[OF_ANOTHER_SESSION] = True
+    return session_of(scope) is None or shows_again(scope["path"])
 
 
 def _cookie_name(*, https: bool) -> str:

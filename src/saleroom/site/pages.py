@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Scope
 
+from saleroom.http.forgery import OF_ANOTHER_SESSION
 from saleroom.http.problems import ForgeryRefusal, NotFound, status_of
 from saleroom.http.requests import SAFE_METHODS, bearer_token, header, session_token
 from saleroom.kernel.errors import Refusal, Unauthenticated
@@ -21,6 +22,8 @@ from saleroom.site.site import Address, Site, go_to, is_fragment, local
 _PATHS = frozenset({"/docs"})
 _HEADINGS = {"imprint": N_("Imprint"), "privacy": N_("Privacy"), "rules": N_("Terms of sale")}
 _BELOW = "/language/"
+_ANOTHER_LOGIN = N_("You have logged in since this page was opened")
+_SEND_AGAIN = N_("This page is from before your last login, so nothing was changed. Open it again, then try once more.")
 
 
 class Pages:
@@ -38,11 +41,16 @@ class Pages:
         """Return the routes. They go before the API's: otherwise its `/login` would answer for the form."""
         return [
             *(route for area in self._site.areas for route in area.routes(self._site)),
+            *([] if "/" in self._paths else [Route("/", Address(GET=self.home))]),
             Route("/docs", Address(GET=self.docs)),
             *(Route(f"/{name}", Address(GET=self.house_text)) for name in self._texts),
             Route("/language/{tag}", Address(GET=self.choose_language)),
             Route(f"{PREFIX}{{file:path}}", Address(GET=self._site.assets.answer)),
         ]
+
+    async def home(self, _: Request) -> Response:
+        """GET / in a house without a home page: lead to a page of an area."""
+        return go_to(next((area.home for area in self._site.areas if area.home), "/docs"))
 
     async def docs(self, request: Request) -> Response:
         """GET /docs: the viewer of `/openapi.json`."""
@@ -91,7 +99,10 @@ class Pages:
         part, forged = is_fragment(request), isinstance(refused, ForgeryRefusal)
         login = isinstance(refused, Unauthenticated) or (forged and session_token(request) is None)
         told = Unauthenticated() if part and login else refused
-        heading, advice = self._site.words.problem(self._site.language(request), told)
+        language = self._site.language(request)
+        heading, advice = self._site.words.problem(language, told)
+        if forged and not login and OF_ANOTHER_SESSION in scope:
+            heading, advice = language.gettext(_ANOTHER_LOGIN), language.gettext(_SEND_AGAIN)
         meant = path.rstrip("/").lower()
         context = {
             "heading": heading,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from ipaddress import ip_address
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
-from urllib.parse import parse_qs, quote
+from urllib.parse import parse_qs, quote, urlsplit
 
 from msgspec import Struct
 from starlette.requests import Request
@@ -53,7 +54,8 @@ class AreaPages(Struct, frozen=True, kw_only=True):
 
     `folder` holds `templates/` and `static/`. An error at one of `paths`, or below one of the prefixes `below`, is shown as a
     page; at `form_paths` only for GET and HEAD, because the other methods there belong to the API. `menu` and `tabs` are
-    templates of list items: for the header of each page, and for the tabs of "My saleroom". `shows_again` tells the paths
+    templates of list items: for the header of each page, and for the tabs of "My saleroom". `home` is the page to which `/`
+    leads if no area has a page there. `shows_again` tells the paths
     whose form is shown again after another login, with all that is in it. `names` and `filters` are for the templates.
     """
 
@@ -65,6 +67,7 @@ class AreaPages(Struct, frozen=True, kw_only=True):
     form_paths: frozenset[str] = frozenset()
     menu: str | None = None
     tabs: str | None = None
+    home: str | None = None
     shows_again: Callable[[str], bool] = lambda path: False
     names: Mapping[str, Any] = {}
     filters: Mapping[str, Callable[[Language, Any], Any]] = {}
@@ -228,6 +231,15 @@ def is_fragment(request: Request) -> bool:
 def go_to(address: str) -> Response:
     """Send the browser to an address of this house by GET."""
     return RedirectResponse(address, 303)
+
+
+def is_local(origin: str) -> bool:
+    """Whether an address leads a phone to itself, and not to this house."""
+    host = urlsplit(origin).hostname or ""
+    try:
+        return ip_address(host).is_loopback or ip_address(host).is_unspecified
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def local(address: str | None, default: str = "/") -> str:

@@ -150,18 +150,19 @@ def test_a_script_saves_the_form_as_it_is(come: Come) -> None:
     assert "Half a lo" == come().page(address).one("input", name="name")["value"]
 
 
-def test_the_preview_is_what_bidders_see(come: Come, seller: User) -> None:
-    """Heading, photos, price, terms and the least bid are in the preview as on the published lot; its box sends nothing."""
+def test_the_preview_is_what_bidders_see(come: Come, seller: User, house: House) -> None:
+    """Photos, price, text, bid box and rule are in the preview as for a bidder on the published lot; its box is inert."""
     visitor = come()
     form = visitor.page("/sell")
     shown = visitor.sent(form, "/sell", "preview", [("a.jpg", picture())], **WRITTEN)
     gid = publish(visitor, shown)
-    lot = come(None).page(f"/lots/{gid}")
-    for part in ("lot-photos", "lot-panel", "lot-about"):
+    lot = come(house.newcomer()).page(f"/lots/{gid}")
+    for part in ("lot-photos", "lot-panel", "lot-about", "lot-box", "lot-rule"):
         here, there = (next(e for e in page.elements if e.attributes.get("id") == part).text for page in (shown, lot))
         assert here == there, part
     assert "1250.50" == shown.one("input", id="amount")["value"]
-    assert {"/sell", "/session/end"} == {e["action"] for e in shown.all("form")}
+    inert = next(e for e in shown.elements if "inert" in e.attributes)
+    assert inert.text == next(e for e in shown.elements if e.attributes.get("id") == "lot-box").text
 
 
 def test_a_preview_of_changes_shows_its_faults(come: Come, seller: User) -> None:

@@ -148,6 +148,45 @@ def test_everybody_is_told_how_they_stand(house: House) -> None:
     assert "This is your own lot." in page(house, f"/lots/{gid}", ada).main
 
 
+def test_an_equal_bid_that_came_later_is_told_as_such(house: House) -> None:
+    """Who has bid as much as the leader, but later, was not outbid; after the next bid they were."""
+    grace, hedy = house.newcomer(), house.newcomer()
+    gid = house.user("ada").auction()
+    hedy.bid(gid, maximum="40")
+    grace.bid(gid, maximum="60")
+    hedy.bid(gid, maximum="60")
+    told = f"An equal bid came before yours. {grace.name} leads at €60.00."
+    assert told == standing(page(house, f"/lots/{gid}", hedy))
+    assert f"Equal bid {grace.name} bid first and leads." in page(house, "/mine", hedy).main
+    house.user("ida").bid(gid, amount="70")
+    for loser in (hedy, grace):
+        assert "You were outbid. ida leads at €70.00." == standing(page(house, f"/lots/{gid}", loser))
+        assert "Outbid ida leads." in page(house, "/mine", loser).main
+
+
+@pytest.mark.parametrize(("path", "rows"), [("", 20), ("/bids", 50), ("/screen", 5)])
+@pytest.mark.parametrize("later", [-2, -1, 0])
+def test_equal_bids_stay_together(house: House, path: str, rows: int, later: int) -> None:
+    """Equal bids stand on one page, the leader's first and marked, wherever a page would end."""
+    gid = house.user("ada").auction(increment="1")
+    house.user("grace").bid(gid, maximum="50")
+    house.user("hedy").bid(gid, maximum="50")
+    for number in range(rows + later):
+        house.user("grace" if number % 2 else "hedy").bid(gid, amount=str(51 + number))
+    shown = page(house, f"/lots/{gid}{path}")
+    followed = (
+        page(house, shown.one("a", rel="next")["href"]) if path == "/bids" and shown.all("a", rel="next") else None
+    )
+    texts = [row.text for one in (shown, followed) if one for row in one.all("tr")[1:]]
+    equal = [text for text in texts if "€50.00" in text]
+    if later == -2 or followed:
+        assert ["grace", "hedy"] == [text.split()[0] for text in equal]
+        assert ["bid first" in text for text in equal] == [True, False]
+    else:
+        assert [] == equal
+    assert len(texts) >= rows - 1
+
+
 def test_the_history_turns_its_pages(house: House) -> None:
     """The lot shows the newest bids; the history's pages show all bids, each once, newest first."""
     gid = house.user("ada").auction()

@@ -27,6 +27,7 @@ def area_pages(services: AccountServices, *, registration_open: bool = True) -> 
         form_paths=frozenset({LOGIN}),
         menu="parts/account_menu.html",
         tabs="parts/account_tabs.html",
+        home="/mine/sessions",
         names={"registration_open": registration_open},
     )
 

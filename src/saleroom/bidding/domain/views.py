@@ -122,6 +122,22 @@ def leader_first(bids: Sequence[BidView]) -> list[BidView]:
     return sorted(oldest_first, key=lambda bid: -Decimal(bid.amount))
 
 
+def with_whole_ties(bids: Sequence[BidView], count: int) -> list[BidView]:
+    """Return the first `count` of bids that come newest first, one less if its equal bid would be missing."""
+    torn = 1 < count < len(bids) and bids[count - 1].amount == bids[count].amount
+    return list(bids[: count - torn])
+
+
+def is_tied(auction: AuctionView, bids: Sequence[BidView], bidder: str) -> bool:
+    """Whether the newest of `bids` is this bidder's and equals the leader's, which was earlier."""
+    newest = bids[0] if bids else None
+    return (
+        newest is not None
+        and newest.bidder == bidder != auction.current_bidder
+        and newest.amount == auction.current_bid
+    )
+
+
 def event_parts(event: Event) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the public and the private members of an event, ready for JSON."""
     public, private = _members(type(event))

@@ -91,7 +91,7 @@ def catalogue(tx: Transaction, which: Filter, sort: Sort, limit: int, after: Mar
 def screen(tx: Transaction, token: str | None, gid: str, author: str | None) -> Screen:
     """Return a lot for the hall, as anyone may see it. Raises UnknownAuction."""
     found = get_one(tx, gid)
-    bids, _ = history(tx, found, None, SCREEN_BIDS, None)
+    bids, _ = history(tx, found, None, SCREEN_BIDS, None, whole_ties=True)
     return Screen(
         auction=auction_view(found),
         bids=bids,

@@ -55,7 +55,7 @@ def show(tx: Transaction, token: str | None, gid: str, limit: int, before: int |
     viewer = None if token is None else authenticate(tx, token)
     found = get_one(tx, gid)
     own = viewer is not None and viewer.id == found.author.id
-    page, older = history(tx, found, viewer, limit, before)
+    page, older = history(tx, found, viewer, limit, before, whole_ties=True)
     highest = None if viewer is None or own else _limit(tx, found, viewer)
     return LotDetails(
         auction=auction_view(found, own=own),
@@ -70,6 +70,24 @@ def show(tx: Transaction, token: str | None, gid: str, limit: int, before: int |
         standing=None if viewer is None or highest is None else standing(found, viewer.id),
         limit=highest,
         deal=None if viewer is None else _deal(tx, found, viewer),
+    )
+
+
+def as_bidders_see(auction: Auction, pictures: list[Photo]) -> LotDetails:
+    """Return a lot that is not published yet as it will be for a bidder."""
+    return LotDetails(
+        auction=auction_view(auction),
+        terms_version=auction.terms_version,
+        soft_close=auction.soft_close,
+        bids=[],
+        older=None,
+        photos=pictures,
+        remarks=[],
+        own=False,
+        watched=False,
+        standing=None,
+        limit=None,
+        deal=None,
     )
 
 

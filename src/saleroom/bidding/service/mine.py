@@ -24,12 +24,16 @@ Source = Callable[[Transaction, int, Sequence[Status], int, RankMark | None], tu
 
 
 class MyLot(Struct, frozen=True):
-    """An auction of the user. `standing` is None without a bid; `limit` is the user's maximum while the user leads."""
+    """An auction of the user. `standing` is None without a bid; `limit` is the user's maximum while the user leads.
+
+    `tied`: another user leads with an equal bid, which was earlier.
+    """
 
     auction: AuctionView
     cover: Photo | None
     standing: Standing | None
     limit: Decimal | None
+    tied: bool
 
 
 class MyLots(Struct, frozen=True):
@@ -77,16 +81,17 @@ def _dealings(
 
 def _shown(tx: Transaction, found: Sequence[Auction], user_id: int, place: RankMark | int | None) -> MyLots:
     covers = photos.covers(tx, [one.gid for one in found])
-    bid_on = mine.has_bid_on(tx, user_id, [one.id for one in found])
-    rows = [_dealing(one, user_id, covers.get(one.gid), has_bid=one.id in bid_on) for one in found]
+    limits = mine.limits(tx, user_id, [one.id for one in found])
+    rows = [_dealing(one, user_id, covers.get(one.gid), limits.get(one.id)) for one in found]
     return MyLots(rows, place)
 
 
-def _dealing(one: Auction, user_id: int, cover: Photo | None, *, has_bid: bool) -> MyLot:
+def _dealing(one: Auction, user_id: int, cover: Photo | None, highest: Decimal | None) -> MyLot:
     leads = one.leader is not None and one.leader.id == user_id
     return MyLot(
         auction_view(one, own=one.author.id == user_id),
         cover,
-        standing(one, user_id) if has_bid else None,
+        None if highest is None else standing(one, user_id),
         one.maximum if leads and not one.over else None,
+        tied=highest is not None and not leads and highest == one.current_bid,
     )

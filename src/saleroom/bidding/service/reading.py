@@ -17,7 +17,7 @@ from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.events import AuctionAmended, AuctionCreated, Outcome, PhotosArranged, Terms
 from saleroom.bidding.domain.preconditions import changes
-from saleroom.bidding.domain.views import AuctionView, BidView, auction_view
+from saleroom.bidding.domain.views import AuctionView, BidView, auction_view, with_whole_ties
 from saleroom.bidding.service.lookup import get_one
 from saleroom.bidding.storage import auctions, bids, event_log, listing
 from saleroom.bidding.storage.listing import Filter, Mark, Sort
@@ -121,9 +121,12 @@ def bid_history(
 
 
 def history(
-    tx: Transaction, one: Auction, viewer: Account | None, limit: int, before: int | None
+    tx: Transaction, one: Auction, viewer: Account | None, limit: int, before: int | None, *, whole_ties: bool = False
 ) -> tuple[list[BidView], int | None]:
-    """Return a page of an auction's bids, newest first, as `viewer` may see them, and the number before the next page."""
+    """Return a page of an auction's bids, newest first, as `viewer` may see them, and the number before the next page.
+
+    With `whole_ties`, equal bids stand on one page.
+    """
     rows = bids.newest(tx, one.id, limit + 1, before)
     views = [
         BidView(
@@ -134,9 +137,10 @@ def history(
             automatic=bid.automatic,
             **({"maximum": str(bid.maximum)} if viewer is not None and viewer.id == bid.bidder_id else {}),
         )
-        for bid in rows[:limit]
+        for bid in rows
     ]
-    return views, rows[limit - 1].number if len(rows) > limit else None
+    page = with_whole_ties(views, limit) if whole_ties else views[:limit]
+    return page, rows[len(page) - 1].number if len(rows) > len(page) else None
 
 
 def my_auctions(tx: Transaction, token: str, limit: int, after: Mark | None) -> tuple[list[bytes], Mark | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from decimal import Decimal
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -46,10 +47,11 @@ def count_outbid(tx: Transaction, user_id: int) -> int:
     return int(tx.execute(select(func.count()).select_from(auctions).where(*which)).scalar_one())
 
 
-def has_bid_on(tx: Transaction, user_id: int, auction_ids: Collection[int]) -> set[int]:
-    """Return those of the auctions on which the user has bid."""
-    mine = select(bids.c.auction_id).where(bids.c.bidder_id == user_id, bids.c.auction_id.in_(auction_ids)).distinct()
-    return set(tx.execute(mine).scalars())
+def limits(tx: Transaction, user_id: int, auction_ids: Collection[int]) -> dict[int, Decimal]:
+    """Return the highest limit behind the user's recorded bids, by auction, for those on which the user has bid."""
+    highest = select(bids.c.auction_id, func.max(bids.c.maximum).label("most")).group_by(bids.c.auction_id)
+    mine = highest.where(bids.c.bidder_id == user_id, bids.c.auction_id.in_(auction_ids))
+    return {row.auction_id: row.most for row in tx.execute(mine)}
 
 
 def gids_bid_on(tx: Transaction, user_id: int, gids: Collection[str]) -> frozenset[str]:

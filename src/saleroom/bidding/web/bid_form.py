@@ -96,6 +96,12 @@ def confirmed(sent: dict[str, str], *, buy: bool) -> tuple[Proposal, Preconditio
     return Proposal(amount, maximum, buy=buy, key=_key(sent)), Precondition(version=seen, price=price)
 
 
+def typed(language: Language, sent: dict[str, str]) -> dict[str, str]:
+    """Return the amount and the limit of a form as their bidder types them, also from a bid that was to be confirmed."""
+    exact = {"amount": _known(sent, "exactAmount"), "maximum": _known(sent, "exactMaximum")}
+    return {name: sent.get(name, "") if found is None else language.amount(found) for name, found in exact.items()}
+
+
 def slip_fault(language: Language, a: AuctionView, proposal: Proposal, sent: dict[str, str]) -> str | None:
     """Return the fault of a bid that may be a slip and whose amount was not typed once more, otherwise None."""
     if proposal.times(a) is None:
@@ -127,6 +133,13 @@ def _key(sent: dict[str, str]) -> str:
     if _KEY.fullmatch(sent.get("key", "")) is None:
         raise Invalid.one("key", "required", "is missing; open the lot again")
     return sent["key"]
+
+
+def _known(sent: dict[str, str], name: str) -> Decimal | None:
+    try:
+        return _exact(sent, name)
+    except Invalid:
+        return None
 
 
 def _exact(sent: dict[str, str], name: str) -> Decimal | None:

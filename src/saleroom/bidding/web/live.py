@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.bidding.domain.errors import UnknownAuction
-from saleroom.bidding.domain.views import AuctionView, BidView
+from saleroom.bidding.domain.views import AuctionView, BidView, is_tied, with_whole_ties
 from saleroom.bidding.service import catalogue, reading
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web.lots import BIDS_SHOWN, lot_gid, role_of
@@ -73,7 +73,15 @@ class LivePages:
             changed = bool(kinds & {"auction.amended", "photos.arranged"})
             # The bid box brings the new description and photos with it.
             box = changed or bool(kinds & {"auction.opened", "auction.closed", "auction.cancelled"})
-            flags = {"role": role, "known": viewer is not None, "extended": extended, "box": box, "changed": changed}
+            tied = viewer is not None and is_tied(board.auction, board.bids, viewer.username)
+            flags = {
+                "role": role,
+                "tied": tied,
+                "known": viewer is not None,
+                "extended": extended,
+                "box": box,
+                "changed": changed,
+            }
             key = (gid, board.auction.head, *flags.values())
             context = {"a": board.auction, "bids": board.bids, **flags}
             return self._fragments.render(language, "parts/lot_live.html", key, context)
@@ -126,7 +134,7 @@ class LivePages:
         language = self._site.language(request)
 
         async def state(board: Board, *, extended: bool) -> str:
-            bids = board.bids[:BIDS_ON_SCREEN]
+            bids = with_whole_ties(board.bids, BIDS_ON_SCREEN)
             context = {"a": board.auction, "bids": bids, "oob": True, "extended": extended}
             key = (gid, board.auction.head, extended)
             return self._fragments.render(language, "parts/screen_state.html", key, context)
@@ -153,8 +161,8 @@ class LivePages:
         if board is not None and board.auction.version >= version:
             return board
         view = await self._view(gid)
-        bids, _ = await self._services.shared_reads.ask(reading.bid_history, gid, None, BIDS_SHOWN, None)
-        return self._boards.keep(gid, Board(view, bids))
+        bids, _ = await self._services.shared_reads.ask(reading.bid_history, gid, None, BIDS_SHOWN + 1, None)
+        return self._boards.keep(gid, Board(view, with_whole_ties(bids, BIDS_SHOWN)))
 
 
 class _Data(Struct, frozen=True):

@@ -13,22 +13,22 @@ from starlette.responses import HTMLResponse, Response
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.errors import AuctionChanged, BidTooLow, BuyNowUnavailable, TermsChanged, UnknownAuction
 from saleroom.bidding.domain.preconditions import Precondition
-from saleroom.bidding.domain.views import AuctionView, BidAnswer
+from saleroom.bidding.domain.views import AuctionView, BidAnswer, is_tied
 from saleroom.bidding.service import bidding, catalogue, lot, reading
 from saleroom.bidding.service.bidding import BidCommand
 from saleroom.bidding.service.lot import LotDetails
 from saleroom.bidding.services import BiddingServices
-from saleroom.bidding.web import bid_form, words
+from saleroom.bidding.web import bid_form, typed_bid, words
 from saleroom.bidding.web.bid_form import Proposal
 from saleroom.http.endpoints import digest
-from saleroom.http.forgery import forgery_token
+from saleroom.http.forgery import OF_ANOTHER_SESSION, forgery_token
 from saleroom.http.problems import headers_of, status_of
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
 from saleroom.kernel.identifiers import GID, IdempotencyKey
 from saleroom.kernel.instants import instant
 from saleroom.site.language import N_
-from saleroom.site.site import Site, Viewer, fields, go_to, is_fragment
+from saleroom.site.site import Site, Viewer, fields, go_to, is_fragment, is_local
 from saleroom.storage.database import Transaction
 
 BIDS_SHOWN = 20
@@ -38,6 +38,7 @@ _READ_AGAIN = N_("This lot was changed after you saw it. Read what is new before
 _NOT_BID = N_("This lot was changed after you saw it. No bid was placed.")
 _NOT_BOUGHT = N_("This lot was changed after you saw it. Nothing was bought.")
 _OVERTAKEN = N_("Overtaken: bid %(amount)s or more.")
+_ANOTHER_LOGIN = N_("You have logged in since this page was opened. Nothing was done yet: check your bid once more.")
 
 
 class Role(StrEnum):
@@ -58,7 +59,11 @@ class LotPages:
 
     async def show(self, request: Request) -> Response:
         """GET /lots/{gid}: the lot, with its newest bids and what the reader can do."""
-        return await self._page(request)
+        typed = None if session_token(request) is None else typed_bid.kept(request)
+        answer = await self._page(request, sent=typed)
+        if typed is not None:
+            typed_bid.forget(answer, lot_gid(request), https=self._site.https)
+        return answer
 
     async def bids(self, request: Request) -> Response:
         """GET /lots/{gid}/bids: the whole history of bids, by page."""
@@ -83,7 +88,10 @@ class LotPages:
         gid, token = lot_gid(request), session_token(request)
         viewer, found = await self._site.read(request, _lot, gid, BIDS_SHOWN, None)
         if token is None or viewer is None:
-            return self._site.to_log_in(request, f"/lots/{gid}")
+            answer = self._site.to_log_in(request, f"/lots/{gid}")
+            typed = bid_form.typed(self._site.language(request), await fields(request))
+            typed_bid.keep(answer, gid, typed, https=self._site.https)
+            return answer
         sent = await fields(request)
         if "confirmed" in sent:
             return await self._confirm(request, token, found, sent, buy=buy)
@@ -123,6 +131,9 @@ class LotPages:
             return await self._ask(request, token, proposal, seen)
         if "stale" in sent:
             return await self._look_again(request, found, proposal, seen)
+        if OF_ANOTHER_SESSION in request.scope:
+            said = self._site.language(request).gettext(_ANOTHER_LOGIN)
+            return await self._again(request, proposal.asked_again(), seen, said)
         fault = bid_form.slip_fault(self._site.language(request), found.auction, proposal, sent)
         if fault is not None:
             return await self._page(request, proposal=proposal, sent=sent, faults={"again": fault}, status=400)
@@ -218,11 +229,12 @@ class LotPages:
             message = message or self._site.words.refusal(self._site.language(request), unavailable)
         if changed is not None:
             message = message or self._site.language(request).gettext(_READ_AGAIN)
-        language = self._site.language(request)
+        language, origin = self._site.language(request), self._site.origin(request)
         context = {
             "lot": found,
             "a": found.auction,
             "role": _role(found, viewer),
+            "tied": viewer is not None and is_tied(found.auction, found.bids, viewer.username),
             "extended": _is_extended(found),
             "proposal": proposal,
             "answer": answer,
@@ -231,7 +243,8 @@ class LotPages:
             "sent": None if sent is None else {"amount": "", "maximum": "", "again": "", **sent},
             "times": None if proposal is None else proposal.times(found.auction),
             "faults": faults or {},
-            "origin": self._site.origin(request),
+            "origin": origin,
+            "local": is_local(origin),
             "now": instant(await self._services.database.read(Transaction.now)),
             "viewer": viewer,
             "viewer_known": True,

@@ -84,6 +84,7 @@ def _routes(site: Site, services: BiddingServices) -> list[Route]:
 
 
 def _shows_again(path: str) -> bool:
-    """Whether this is the form of a lot, which is too long to be lost at the end of a session."""
+    """Whether this is the form of a lot, which is too long to be lost at the end of a session, or of a bid."""
     parts = path.split("/")
-    return parts[1] == "sell" and len(parts) <= 3 and parts[-1] != "photos"
+    is_bid = parts[1] == "lots" and parts[3:] in (["bid"], ["buy"])
+    return is_bid or (parts[1] == "sell" and len(parts) <= 3 and parts[-1] != "photos")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -13,7 +12,7 @@ from saleroom.bidding.domain.views import AuctionView
 from saleroom.bidding.service import catalogue
 from saleroom.bidding.web.lots import lot_gid
 from saleroom.kernel.errors import Fault, Invalid
-from saleroom.site.site import Site, go_to, is_fragment
+from saleroom.site.site import Site, go_to, is_fragment, is_local
 
 RESULT_SECONDS = 12
 """How long a result stays before the next lot comes; without a next lot, how often the screen asks for one."""
@@ -39,7 +38,7 @@ class ScreenPages:
             "next": screen.next,
             "author": author,
             "lot_url": f"{origin}/lots/{gid}",
-            "local": _is_local(origin),
+            "local": is_local(origin),
             "address": _address(gid, author),
             "result_seconds": RESULT_SECONDS,
             "refresh": self._refresh(a, screen.next, author),
@@ -66,15 +65,6 @@ class ScreenPages:
 
 def _address(gid: str, author: str | None) -> str:
     return f"/lots/{gid}/screen" + (f"?{urlencode({'author': author})}" if author else "")
-
-
-def _is_local(origin: str) -> bool:
-    """Whether an address leads a phone to itself, and not to this house."""
-    host = urlsplit(origin).hostname or ""
-    try:
-        return ip_address(host).is_loopback or ip_address(host).is_unspecified
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
 
 
 def _author(request: Request) -> str | None:

@@ -23,7 +23,7 @@ from saleroom.bidding.domain.photos import PER_LOT_MAX, Photo
 from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.domain.remarks import REMARK_CHARACTERS_MAX
 from saleroom.bidding.domain.selling import Draft
-from saleroom.bidding.service import auctions, drafts, photos, remarks, selling
+from saleroom.bidding.service import auctions, drafts, lot, photos, remarks, selling
 from saleroom.bidding.service.selling import Offer
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web import lot_form, submissions, words
@@ -295,6 +295,7 @@ class SellingPages:
             "w": form,
             "offer": made,
             "a": made.view,
+            "lot": lot.as_bidders_see(made.auction, made.photos),
             "notes": [*([] if refused is None else [language.gettext(NOT_AS_SHOWN)]), *values.notes],
             "shown": shown_digest(form, values),
             "key": secrets.token_urlsafe(24),
