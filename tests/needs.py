@@ -12,7 +12,7 @@ import pytest
 
 PROGRAMS = {"chromium": ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")}
 """Other names of a program, the preferred one first: Chromium's headless shell needs a third of the processor time."""
-MARK = "NOT TESTED HERE, for want of "
+MARK = "NOT TESTED HERE, as it needs "
 
 
 def need(what: str) -> str:

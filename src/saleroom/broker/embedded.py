@@ -146,8 +146,8 @@ class EmbeddedBroker:
         )
         if not _is_local(self._host):
             _log.warning(
-                "the embedded MQTT broker listens beyond this machine without encryption: whoever can listen to the "
-                "network reads the tokens of bids; use a broker with TLS instead, as docs/mqtt.md says",
+                "the embedded MQTT broker listens beyond this machine without encryption: anyone who can listen to the "
+                "network can read the tokens of bids; use a broker with TLS instead, as docs/mqtt.md says",
                 mqtt_host=self._host,
             )
         self._started.set_result(address)

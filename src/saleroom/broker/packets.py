@@ -89,7 +89,7 @@ def _check_filters(body: bytes, *, options: bool) -> float:
             cost += WILDCARD_COST if "+" in text or "#" in text else 0
         count += 1
     if not count or at != len(body):  # [MQTT-3.8.3-3], [MQTT-3.10.3-2]
-        raise MalformedPacket("no filter, too many at once, or what is none")
+        raise MalformedPacket("no filter, too many at once, or an invalid one")
     return cost
 
 

@@ -19,6 +19,6 @@ def change(tx: Transaction, token: str, contact: str) -> None:
 
 
 def of_two(tx: Transaction, own: int, other: int) -> tuple[str, str]:
-    """Return the contacts of a winner and a seller, each empty if there is none. The caller knows that both may see them."""
+    """Return the contacts of a winner and a seller; an empty one was not given. The caller knows that both may see them."""
     found = contacts.of_users(tx, [own, other])
     return found.get(own, ""), found.get(other, "")
