@@ -5,6 +5,7 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -12,9 +13,9 @@ import psutil
 import pytest
 
 from saleroom import serving
+from tests.patience import SECONDS_MAX
 from tests.process import ServeProcess, saleroom, wait_until
 
-GONE_SECONDS_MAX = 240.0
 CONNECTIONS = 128
 
 
@@ -50,10 +51,31 @@ def test_a_worker_that_dies_is_replaced(bare_database_url: str, tmp_path: Path) 
     try:
         killed, _ = _workers(house)
         killed.kill()
-        psutil.wait_procs([killed], timeout=GONE_SECONDS_MAX)
+        psutil.wait_procs([killed], timeout=SECONDS_MAX)
         assert {200} == {httpx.get(f"{house.url}/healthz").status_code for _ in range(20)}
         wait_until(lambda: len(_listening(house)) == 2 and killed not in _listening(house))
         assert {200} == {httpx.get(f"{house.url}/healthz").status_code for _ in range(20)}
+        assert 0 == house.terminate()
+    finally:
+        house.kill()
+
+
+class HurtHouse(ServeProcess):
+    """A house that loses a worker process while it starts."""
+
+    def _until(self, holds: Callable[[], bool], what: str) -> None:
+        wait_until(lambda: bool(_workers(self)))
+        _workers(self)[0].kill()
+        super()._until(holds, what)
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+def test_a_worker_that_dies_at_the_start_is_replaced(bare_database_url: str, tmp_path: Path) -> None:
+    """A house says that it serves once every worker does, also if one of them has had to be replaced."""
+    house = HurtHouse(tmp_path, "--workers", "2", "--mqtt", "off", database=bare_database_url)
+    try:
+        wait_until(lambda: len(_listening(house)) == 2)
+        assert 1 == house.output.count("saleroom serves on")
         assert 0 == house.terminate()
     finally:
         house.kill()
@@ -110,7 +132,7 @@ def test_workers_end_with_their_parent(bare_database_url: str, tmp_path: Path) -
     try:
         assert 2 == len(workers)
         house.process.send_signal(signal.SIGKILL)
-        gone, alive = psutil.wait_procs(workers, timeout=GONE_SECONDS_MAX)
+        gone, alive = psutil.wait_procs(workers, timeout=SECONDS_MAX)
         assert (2, 0) == (len(gone), len(alive))
         port = int(house.url.rpartition(":")[2])
         again = ServeProcess(tmp_path, "--mqtt", "off", "--port", str(port), database=bare_database_url)

@@ -24,7 +24,7 @@ from uvicorn.supervisors import Multiprocess
 GRACEFUL_SECONDS_MAX = 20
 KEEP_ALIVE_SECONDS = 75
 PARENT_SECONDS = 1.0
-START_SECONDS_MAX = 300.0
+READY_SECONDS_MAX = 1.0
 UNREAD_SECONDS_MAX = 60
 """How long the kernel keeps sent data without an acknowledgement, or data that the client does not read."""
 FILES_RESERVED = 800
@@ -95,7 +95,7 @@ def _config(
 
 INNER_PARTS = {
     uvicorn.Server: ("capture_signals", "handle_exit", "started", "startup"),
-    Multiprocess: ("init_processes", "processes"),
+    Multiprocess: ("keep_subprocess_alive", "processes"),
 }
 """The inner parts of uvicorn that this module overrides or uses; pyproject.toml bounds the versions."""
 
@@ -163,17 +163,20 @@ def serve_several(
 
 
 class _Supervisor(Multiprocess):
-    """Uvicorn's supervisor. It prints its lines once all its processes serve."""
+    """Uvicorn's supervisor. It prints its lines once all its processes serve, however long that takes."""
 
     def __init__(self, config: uvicorn.Config, sockets: list[socket.socket], lines: Sequence[str]) -> None:
         super().__init__(config, sockets)
         self._lines = lines
 
-    def init_processes(self) -> None:
-        """Start all processes, and wait for them."""
-        super().init_processes()
-        if all(process.wait_until_ready(START_SECONDS_MAX) for process in self.processes):
-            _say(self._lines)
+    def keep_subprocess_alive(self) -> None:
+        """Replace processes that have died or hang; a process that takes long to start does not hang."""
+        if self._lines and all(process.process.is_alive() for process in self.processes):
+            if all(process.is_ready(READY_SECONDS_MAX) for process in self.processes):
+                _say(self._lines)
+                self._lines = ()
+            return
+        super().keep_subprocess_alive()
 
 
 class _Sibling:
