@@ -19,6 +19,7 @@ from saleroom.tools.errors import ToolError, WrongUsage
 from saleroom.tools.verify import display, source
 from saleroom.tools.verify.reading import Breakage, Ledger
 from tests.admin import furnished
+from tests.bidding.domain.test_signatures import KEYS, SIGNER
 from tests.fixtures_hypothesis import on_a_database
 from tests.fuzz.mangling import any_json, bounded, mangled, nasty
 from tests.fuzz.test_bodies import written
@@ -89,14 +90,14 @@ def test_a_receipt_stands_or_is_refuted(raw: bytes) -> None:
     text = raw.decode("latin-1")
     with bounded():
         try:
-            receipt = signatures.check(text, signed.KEYS)
+            receipt = signatures.check(text, KEYS)
         except signatures.InvalidReceipt:
             return
     assert RECEIPT == text
     assert receipt.bidder == "cyd"
 
 
-key = {"kty": "OKP", "crv": "Ed25519", "x": signed.SIGNER.public, "kid": signed.SIGNER.kid}
+key = {"kty": "OKP", "crv": "Ed25519", "x": SIGNER.public, "kid": SIGNER.kid}
 
 
 @given(mangled(st.just(msgspec.json.encode({"keys": [key]}))) | any_json().map(written))

@@ -15,7 +15,6 @@ from saleroom.accounts.service.throttle import (
     Registrations,
 )
 from saleroom.kernel.errors import Busy, TooManyRequests
-from saleroom.kernel.networks import network
 
 
 class Seconds:
@@ -152,23 +151,6 @@ def test_names_fill_no_memory(logins: FailedLogins) -> None:
     """Only the beginning of a name that is too long is stored."""
     logins.failed("x" * 60_000, "here")
     assert KEY_CHARACTERS_MAX == max(len(name) for name, _ in logins._failures)
-
-
-@pytest.mark.parametrize(
-    ("address", "place"),
-    [
-        ("203.0.113.7", "203.0.113.7"),
-        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
-        ("2001:db8:1:2::", "2001:db8:1:2::/64"),
-        ("::ffff:203.0.113.7", "203.0.113.7"),
-        ("fe80::1%eth0", "fe80::/64"),
-        ("unknown", "unknown"),
-        ("not:an:address", "not:an:address"),
-    ],
-)
-def test_networks(address: str, place: str) -> None:
-    """An IPv4 address is a network. Of an IPv6 address the first 64 bits are the network, as one home has them."""
-    assert place == network(address)
 
 
 def test_registrations_per_address() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saleroom.bidding.domain import increments
-from saleroom.bidding.domain.increments import DEFAULT_LADDER, TIERS_MAX, Tier, fixed, ladder_faults
+from saleroom.bidding.domain.increments import DEFAULT_LADDER, TIERS_MAX, Tier, fixed, ladder_faults, read_ladder
 from saleroom.kernel.money import LIMIT
 from tests.bidding.domain.playing import ladder, money, units
 from tests.histories import ladders
@@ -42,6 +42,12 @@ def test_the_tier_is_the_one_that_holds_the_price(tiers: tuple[tuple[int, int], 
     """The step at a price is that of the last tier that starts at or below it."""
     holding = max(start for start, _ in tiers if start <= price)
     assert dict(tiers)[holding] == units(ladder(tiers).step_at(money(price)))
+
+
+@given(ladders())
+def test_a_ladder_comes_back_as_it_went(tiers: tuple[tuple[int, int], ...]) -> None:
+    """A ladder is read as it is shown, whether as one step or as tiers."""
+    assert ladder(tiers) == read_ladder(ladder(tiers).shown)
 
 
 @pytest.mark.parametrize("price", ["0.000", "0.999", "100.000", "99999999999999998.999"])

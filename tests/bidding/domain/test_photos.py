@@ -11,6 +11,7 @@ from saleroom.bidding.domain.photos import (
     SIDE_MIN,
     WIDTHS,
     Photo,
+    is_webp,
     made_widths,
     refuse_bad_list,
     size_fault,
@@ -65,3 +66,12 @@ def test_lists_that_no_lot_can_have(ids: list[str], code: str) -> None:
     with pytest.raises(Invalid) as caught:
         refuse_bad_list(ids)
     assert {"photos": [code]} == {field: [one.code for one in found] for field, found in caught.value.faults.items()}
+
+
+def test_a_file_of_webp_is_whole() -> None:
+    """A file of WebP has its two names, and its length without the first eight bytes."""
+    whole = b"RIFF" + (12).to_bytes(4, "little") + b"WEBPVP8 data"
+    assert is_webp(whole)
+    for other in (b"", b"RIFF", whole[:-1], whole + b"x", b"RIFX" + whole[4:], whole[:8] + b"WAVE" + whole[12:]):
+        assert not is_webp(other)
+    assert not is_webp(b"RIFF" + (12).to_bytes(4, "big") + b"WEBPVP8 data")

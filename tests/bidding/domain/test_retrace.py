@@ -242,6 +242,7 @@ def test_a_purchase_retraces() -> None:
     story = Story(buy_now_price="200").then(buy_now, BOB, after(1), BidRequest(None, None, received_at=after(0)))
     assert ["bob 200: bought at the buy-now price"] == story.whys()
     assert "sold to bob at 200.000" == conclusion(retrace(story.log).auction)
+    assert "sold to bob at EUR 200.000" == conclusion(retrace(story.log).auction, "EUR {}".format)
     bid, closed = story.log[1:]
     assert (1, "its maximum is 201.000, but by the rules 200.000") == broken(
         [story.log[0], structs.replace(bid, maximum=eur("201")), closed]

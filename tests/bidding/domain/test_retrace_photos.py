@@ -14,7 +14,7 @@ def _photo(photo_id: str, *widths: int, sha256: str = "5a" * 32) -> ShownPhoto:
 
 def test_photos_retrace_before_the_first_bid_only() -> None:
     """The author arranges photos until the first bid, and every list must be one that a lot can have."""
-    photos = [_photo("one", 400, 800), _photo("two", 300)]
+    photos = [_photo("one", 400, 800), _photo("two", 1)]
     story = Story().then(arrange, ADA, photos, after(1)).then(arrange, ADA, [], after(2)).bids("bob 100", seconds=3)
     assert None is broken(story.log)
     late = PhotosArranged(at=after(4), photos=tuple(photos))

@@ -335,5 +335,6 @@ def test_a_draft_needs_no_more_than_a_name_and_a_price() -> None:
 )
 def test_how_many_auctions_an_author_may_have(running: int, earlier: datetime | None, refused: bool) -> None:
     """With a limit of three, an author may have three auctions running, and create three in a day."""
-    with pytest.raises(TooManyAuctions) if refused else nullcontext():
+    with pytest.raises(TooManyAuctions) if refused else nullcontext() as refusal:
         refuse_too_many(running, earlier, 3, T0)
+    assert refusal is None or {"limit": 3} == refusal.value.facts

@@ -119,12 +119,6 @@ def test_only_the_last_closed_lots_are_kept() -> None:
     assert f"g{ENDED_SHOWN_MAX + 19}" in sale.lots and "g0" not in sale.lots
 
 
-def test_no_text_steers_a_terminal() -> None:
-    """Control characters, line ends and marks of the writing direction are left out; the rest stays."""
-    assert "]0;ownedClock31mkcolc" == printable(EVIL)
-    assert "Pendule d'officier, 18½ cm, 時計" == printable("Pendule d'officier, 18½ cm, 時計")
-
-
 @pytest.mark.parametrize("json_wanted", [False, True])
 def test_lines_are_plain(json_wanted: bool) -> None:
     """Each event is one line without a control character, and JSON on a terminal keeps its meaning."""

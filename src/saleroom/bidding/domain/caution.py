@@ -15,5 +15,5 @@ def times_the_price(price: Decimal, limit: Decimal) -> int | None:
 
     The pages ask for the amount once more then. The API takes a bid as it comes.
     """
-    times = int(limit // max(price, STEP))
+    times = int(limit / max(price, STEP))
     return times if times >= SLIP else None
