@@ -13,7 +13,7 @@ from saleroom.accounts.storage.tables import auth_tokens
 from saleroom.admin import ledger_check
 from saleroom.areas import TABLES
 from saleroom.bidding.domain.drafts import DraftForm
-from saleroom.bidding.service import auctions, drafts, photos, remarks, watching
+from saleroom.bidding.service import auctions, drafts, photos, questions, remarks, watching
 from saleroom.bidding.service.bidding import buy_now
 from saleroom.bidding.service.closing import settle_due
 from saleroom.bidding.service.renditions import make
@@ -53,6 +53,10 @@ async def furnish_it(url: str) -> str:
         await database.write(photos.arrange, ada.token, running, [photo.id])
         written = DraftForm({"name": HOSTILE + "\x00\x7f", "startingPrice": "1"}, [("0", "5")], [photo.id])
         await database.write(remarks.add, ada.token, running, f"\r\n\t{HOSTILE}")
+        texts = ("Open?", f"\r\n\t{HOSTILE}", "Declined?")
+        asked = [await database.write(questions.ask, cyd.token, running, text) for text in texts]
+        await database.write(questions.answer, ada.token, running, asked[1].number, f"{HOSTILE}\r\n")
+        await database.write(questions.answer, ada.token, running, asked[2].number, None)
         await database.write(drafts.save, ada.token, "draft", written)
         await database.write(watching.watch, cyd.token, running)
         await database.write(contacts.change, cyd.token, "Cyd, 0171 123")

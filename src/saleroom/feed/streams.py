@@ -112,7 +112,7 @@ class EventStream(Response):
                 if follower.ended and not events:
                     return
                 if self._is_due:
-                    await send_more(send, self.time())
+                    await send_more(send, await self.beat())
                     self._is_due = False
                     timer = self._timer(follower)
         finally:
@@ -133,6 +133,10 @@ class EventStream(Response):
     async def opening(self, origin: EventId) -> bytes:
         """Return the text before all events of a stream that begins after `origin`."""
         return self.time() + (b"" if self._source is None else started(self._source, origin, self.clock()))
+
+    async def beat(self) -> bytes:
+        """Return the text that is sent every `COMMENT_SECONDS`."""
+        return self.time()
 
     def time(self) -> bytes:
         """Return the time of the house's clock as a comment, without an empty line, which some clients take for an event."""

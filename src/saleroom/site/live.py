@@ -61,7 +61,10 @@ class Fragments:
 
 
 class PageStream(EventStream):
-    """A stream of HTML. `render` makes it of events, `first` (if given) of the page as it is at the beginning."""
+    """A stream of HTML. `render` makes it of events, `first` (if given) of the page as it is at the beginning.
+
+    `beat` (if given) makes it of what changes without an event; it is asked every `COMMENT_SECONDS`.
+    """
 
     def __init__(
         self,
@@ -69,10 +72,12 @@ class PageStream(EventStream):
         clock: Callable[[], datetime],
         render: Render,
         first: Callable[[], Awaitable[str]] | None = None,
+        beat: Callable[[], Awaitable[str]] | None = None,
     ) -> None:
         super().__init__(follower, clock)
         self._render = render
         self._first = first
+        self._beat = beat
         self._over = follower.ended
 
     async def opening(self, origin: EventId) -> bytes:
@@ -96,6 +101,10 @@ class PageStream(EventStream):
         if text:
             await send_more(send, text)
             await asyncio.sleep(PAUSE_SECONDS)
+
+    async def beat(self) -> bytes:
+        """Return the time, and what has changed without an event."""
+        return self.time() + (b"" if self._beat is None else _message(await self._beat()))
 
     def time(self) -> bytes:
         """Return the time of the house's clock, as an event because htmx ignores comments."""

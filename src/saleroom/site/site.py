@@ -33,8 +33,8 @@ Handler = Callable[[Request], Awaitable[Response]]
 FOLDER = Path(__file__).parent
 _PLAIN = HouseProfile()
 DEFAULT_ORIGIN = "http://127.0.0.1:9000"
-FORM_BYTES_MAX = 16 * 1024
-"""Five times the longest password in the longest characters, twice. Parsing a form holds up all other requests."""
+FORM_BYTES_MAX = 32 * 1024
+"""A text of 2,000 of the longest characters takes 24 KB. Parsing a form holds up all other requests."""
 FIELDS_MAX = 100
 _FORM = "application/x-www-form-urlencoded"
 _HOST = re.compile(r"(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")

@@ -25,8 +25,10 @@ USELESS = {
 }
 
 BODIES = {
+    "AnswerText": {"question": 1, "text": "It runs."},
     "AuctionDraft": {"name": "Clock", "startingPrice": "1"},
     "BidRequest": {"amount": "1"},
+    "NewQuestion": {"text": "Does it run?"},
     "NewRemark": {"text": "The key is missing."},
     "PasswordChange": {"currentPassword": "x", "newPassword": "y" * 8},
     "PhotoList": {"photos": []},

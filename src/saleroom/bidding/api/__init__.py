@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from saleroom.bidding.api import auctions, bids, evidence, photos, remarks, streams, watching
+from saleroom.bidding.api import auctions, bids, evidence, photos, questions, remarks, streams, watching
 
 ENDPOINTS = (
     *auctions.ENDPOINTS,
@@ -14,5 +14,6 @@ ENDPOINTS = (
     *watching.ENDPOINTS,
     *evidence.ENDPOINTS,
     *remarks.ENDPOINTS,
+    *questions.ENDPOINTS,
 )
 STREAMS = streams.ENDPOINTS

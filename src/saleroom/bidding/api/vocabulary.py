@@ -13,13 +13,16 @@ from saleroom.bidding.domain.errors import (
     BuyNowUnavailable,
     EndsByItself,
     PreconditionFailed,
+    QuestionsFull,
     TermsChanged,
     TooManyAuctions,
     TooManyPhotos,
+    TooManyQuestions,
     TooManyRemarks,
     TooManyWatched,
 )
 from saleroom.bidding.domain.events import Outcome
+from saleroom.bidding.domain.questions import QuestionStatus
 from saleroom.http.schemas import COUNT, GID_PATTERN, INSTANT, MONEY, Schema, Vocabulary, fact
 from saleroom.kernel.errors import Refusal
 
@@ -28,6 +31,9 @@ HASH: Schema = {"pattern": "^[0-9a-f]{64}$"}
 _MEMBERS: dict[str, tuple[Schema, str]] = {
     "alg": ({"const": "EdDSA"}, "What it signs with."),
     "amount": (MONEY, "The price that this bid shows."),
+    "answer": ({}, "What the seller has answered; null without an answer."),
+    "answeredAt": (INSTANT, "When the seller answered; null without an answer."),
+    "askedAt": (INSTANT, "When it was asked."),
     "auction": ({}, "The auction as it is now."),
     "auctions": ({}, "The auctions of this page."),
     "author": (USERNAME, "The seller."),
@@ -67,9 +73,11 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
     "ledgerFormat": ({"const": 1}, "The number of the format of ledgers and receipts."),
     "name": ({}, "The name of the lot."),
     "outcome": ({"enum": list(Outcome)}, "How it ended; null until it is closed."),
+    "own": ({}, "Whether the caller has asked it."),
     "photos": ({}, "The photos, in their order."),
-    "number": ({"minimum": 1}, "Counts the remarks of the auction from 1."),
+    "number": ({"minimum": 1}, "Counts the remarks of the auction from 1, or names the question."),
     "placedAt": (INSTANT, "When the bid was recorded."),
+    "questions": ({}, "The questions, the oldest first."),
     "receipt": (
         {"pattern": r"^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$"},
         "The house's signature under the bid: a JSON Web Signature, see docs/ledger.md.",
@@ -85,7 +93,7 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
     "startingPrice": (MONEY, "The least first bid."),
     "startsAt": (INSTANT, "When bidding opens; null if it opened at once."),
     "step": (MONEY, "By how much the next bid is higher."),
-    "text": ({}, "What the seller adds."),
+    "text": ({}, "What the seller adds, or what was asked."),
     "use": ({"const": "sig"}, "What it is for."),
     "url": ({"pattern": "^/photos/"}, "Where it is: a path of this house."),
     "window": ({"minimum": 1}, "Seconds before the end in which a bid moves it."),
@@ -132,13 +140,18 @@ _FACTS: dict[type[Refusal], dict[str, Schema]] = {
     PreconditionFailed: _CHANGED,
     TooManyPhotos: {"limit": _HOW_MANY},
     TooManyRemarks: {"limit": _HOW_MANY},
+    TooManyQuestions: {"limit": _HOW_MANY},
+    QuestionsFull: {"limit": _HOW_MANY},
     TooManyAuctions: {"limit": _HOW_MANY},
     TooManyWatched: {"limit": _HOW_MANY},
 }
 
 VOCABULARY = Vocabulary(
     members=_MEMBERS,
-    forms={("AuctionView", "status"): {"enum": list(Status)}},
+    forms={
+        ("AuctionView", "status"): {"enum": list(Status)},
+        ("QuestionView", "status"): {"enum": list(QuestionStatus)},
+    },
     facts=_FACTS,
     tags={
         "auctions": "What is sold.",

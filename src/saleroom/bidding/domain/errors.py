@@ -17,6 +17,12 @@ class UnknownPhoto(Unknown):
     code = "unknown_photo"
 
 
+class UnknownQuestion(Unknown):
+    """There is no question with this number on the auction."""
+
+    code = "unknown_question"
+
+
 class OwnAuction(Forbidden):
     """Nobody may bid in their own auction."""
 
@@ -110,6 +116,24 @@ class TooManyRemarks(Conflict):
     """The auction has as many remarks as it may have."""
 
     code = "too_many_remarks"
+
+
+class TooManyQuestions(Conflict):
+    """You have asked as many questions as one user may; wait for answers, or ask tomorrow."""
+
+    code = "too_many_questions"
+
+
+class QuestionsFull(Conflict):
+    """The auction has as many questions as it may have; ask when the seller has declined some."""
+
+    code = "questions_full"
+
+
+class QuestionSettled(Conflict):
+    """The question has been answered or declined already."""
+
+    code = "question_settled"
 
 
 class TooManyAuctions(Conflict):

@@ -12,9 +12,10 @@ from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.events import Outcome, SoftClose
 from saleroom.bidding.domain.photos import Photo
+from saleroom.bidding.domain.questions import QuestionView
 from saleroom.bidding.domain.remarks import RemarkView
 from saleroom.bidding.domain.views import AuctionView, BidView, auction_view
-from saleroom.bidding.service import photos, remarks, watching
+from saleroom.bidding.service import photos, questions, remarks, watching
 from saleroom.bidding.service.lookup import get_one
 from saleroom.bidding.service.reading import Standing, history, standing
 from saleroom.bidding.storage import bids
@@ -43,11 +44,26 @@ class LotDetails(Struct, frozen=True, kw_only=True):
     older: int | None
     photos: list[Photo]
     remarks: list[RemarkView]
+    questions: list[QuestionView]
     own: bool
     watched: bool
     standing: Standing | None
     limit: Decimal | None
     deal: Deal | None
+
+
+class Story(Struct, frozen=True):
+    """What is said about a lot besides its terms: its remarks, and its questions as its `author` sees them."""
+
+    author: str
+    remarks: list[RemarkView]
+    questions: list[QuestionView]
+
+
+def story(tx: Transaction, gid: str) -> Story:
+    """Return a lot's story. Raises UnknownAuction."""
+    found = get_one(tx, gid)
+    return Story(found.author.name, remarks.of_lot(tx, gid), questions.shown(tx, found, found.author))
 
 
 def show(tx: Transaction, token: str | None, gid: str, limit: int, before: int | None) -> LotDetails:
@@ -65,6 +81,7 @@ def show(tx: Transaction, token: str | None, gid: str, limit: int, before: int |
         older=older,
         photos=photos.of_lot(tx, gid),
         remarks=remarks.of_lot(tx, gid),
+        questions=questions.shown(tx, found, None if viewer is None else viewer.party),
         own=own,
         watched=watching.is_watched(tx, token, gid),
         standing=None if viewer is None or highest is None else standing(found, viewer.id),
@@ -83,6 +100,7 @@ def as_bidders_see(auction: Auction, pictures: list[Photo]) -> LotDetails:
         older=None,
         photos=pictures,
         remarks=[],
+        questions=[],
         own=False,
         watched=False,
         standing=None,

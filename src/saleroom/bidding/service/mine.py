@@ -13,7 +13,7 @@ from saleroom.bidding.domain.photos import Photo
 from saleroom.bidding.domain.views import AuctionView, auction_view
 from saleroom.bidding.service import photos
 from saleroom.bidding.service.reading import Standing, standing
-from saleroom.bidding.storage import auctions, mine, watches
+from saleroom.bidding.storage import auctions, mine, questions, watches
 from saleroom.bidding.storage.mine import RankMark
 from saleroom.storage.database import Transaction
 
@@ -26,7 +26,8 @@ Source = Callable[[Transaction, int, Sequence[Status], int, RankMark | None], tu
 class MyLot(Struct, frozen=True):
     """An auction of the user. `standing` is None without a bid; `limit` is the user's maximum while the user leads.
 
-    `tied`: another user leads with an equal bid, which was earlier.
+    `tied`: another user leads with an equal bid, which was earlier. `questions` counts those that concern the user before
+    the end: open ones on the user's own lot, otherwise the user's own that are answered.
     """
 
     auction: AuctionView
@@ -34,6 +35,7 @@ class MyLot(Struct, frozen=True):
     standing: Standing | None
     limit: Decimal | None
     tied: bool
+    questions: int
 
 
 class MyLots(Struct, frozen=True):
@@ -82,11 +84,12 @@ def _dealings(
 def _shown(tx: Transaction, found: Sequence[Auction], user_id: int, place: RankMark | int | None) -> MyLots:
     covers = photos.covers(tx, [one.gid for one in found])
     limits = mine.limits(tx, user_id, [one.id for one in found])
-    rows = [_dealing(one, user_id, covers.get(one.gid), limits.get(one.id)) for one in found]
+    asked = questions.counts_for(tx, user_id, [one.id for one in found if not one.over])
+    rows = [_dealing(one, user_id, covers.get(one.gid), limits.get(one.id), asked.get(one.id, 0)) for one in found]
     return MyLots(rows, place)
 
 
-def _dealing(one: Auction, user_id: int, cover: Photo | None, highest: Decimal | None) -> MyLot:
+def _dealing(one: Auction, user_id: int, cover: Photo | None, highest: Decimal | None, asked: int) -> MyLot:
     leads = one.leader is not None and one.leader.id == user_id
     return MyLot(
         auction_view(one, own=one.author.id == user_id),
@@ -94,4 +97,5 @@ def _dealing(one: Auction, user_id: int, cover: Photo | None, highest: Decimal |
         None if highest is None else standing(one, user_id),
         one.maximum if leads and not one.over else None,
         tied=highest is not None and not leads and highest == one.current_bid,
+        questions=asked,
     )

@@ -17,6 +17,7 @@ from saleroom.bidding.storage.tables import (
     events,
     photo_files,
     photos,
+    questions,
     remarks,
     signing_keys,
     texts,
@@ -50,7 +51,20 @@ def _rebuild(tx: Transaction, tell: Callable[[int], object]) -> None:
 
 
 TABLES = AreaTables(
-    tables=(auctions, texts, bids, events, signing_keys, photos, photo_files, watches, drafts, draft_photos, remarks),
+    tables=(
+        auctions,
+        texts,
+        bids,
+        events,
+        signing_keys,
+        photos,
+        photo_files,
+        watches,
+        drafts,
+        draft_photos,
+        remarks,
+        questions,
+    ),
     not_exported=(texts,),
     filled_at_start=(signing_keys,),
     large_rows=(photo_files,),
@@ -61,8 +75,10 @@ TABLES = AreaTables(
         drafts.c.gid: _gid_fault,
         # Any text of a form, which is checked when the lot is put on sale; JSON escapes control characters.
         drafts.c.content: lambda value: None,
-        remarks.c.text: lambda value: control_fault(value, lines=True),
-        auctions.c.description: lambda value: control_fault(value, lines=True),
+        **dict.fromkeys(
+            (remarks.c.text, questions.c.text, questions.c.answer, auctions.c.description),
+            lambda value: control_fault(value, lines=True),
+        ),
     },
     row_rules={photo_files: _file_fault, drafts: _draft_fault},
     rebuild=_rebuild,

@@ -218,3 +218,19 @@ remarks = Table(
 )
 """Sellers' remarks on their lots. They are no events: every program that verifies a ledger knows only the events of its time,
 and a remark decides no bid."""
+
+
+questions = Table(
+    "questions",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("auction_id", BigInteger, ForeignKey(auctions.c.id), nullable=False),
+    Column("asker_id", BigInteger, ForeignKey(users.c.id), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("asked_at", Instant, nullable=False),
+    Column("answer", Text),
+    Column("settled_at", Instant),
+    Index("ix_questions_auction_id", "auction_id", "id"),
+    Index("ix_questions_asker_id", "asker_id", "asked_at"),
+)
+"""Questions to sellers, and no events either. `settled_at` is null while a question is open; a declined one has no `answer`."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -12,18 +13,23 @@ from starlette.responses import Response
 
 from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.views import AuctionView, BidView, is_tied, with_whole_ties
-from saleroom.bidding.service import catalogue, reading
+from saleroom.bidding.service import catalogue, lot, reading
+from saleroom.bidding.service.lot import Story
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web.lots import BIDS_SHOWN, lot_gid, role_of
-from saleroom.kernel.errors import Fault, Invalid
+from saleroom.bidding.web.story import mark_of, read_mark
+from saleroom.kernel.errors import Busy, Fault, Invalid
 from saleroom.kernel.identifiers import GID, EventId, parse_event_id
 from saleroom.log.store import LoggedEvent
 from saleroom.site.live import CACHED_MAX, Fragments, PageStream, Recent
-from saleroom.site.site import Site
+from saleroom.site.site import Site, Viewer
 from saleroom.storage.database import Transaction
+from saleroom.storage.faults import Unavailable
 
 BIDS_ON_SCREEN = 5
 LOTS_MAX = 100
+STORY_SECONDS = 5.0
+"""How long a process keeps what is said about a lot, for all who follow it."""
 LIST_CHANGES = frozenset(
     {
         "auction.amended",
@@ -53,11 +59,15 @@ class LivePages:
         self._site = site
         self._services = services
         self._boards: Recent[str, Board] = Recent()
+        self._stories: Recent[str, tuple[float, Story]] = Recent()
         self._rewinds = 0
         self._fragments = Fragments(site.renderer)
 
     async def lot(self, request: Request) -> Response:
-        """GET /lots/{gid}/live?after=VERSION: the changes of the lot's page after that version."""
+        """GET /lots/{gid}/live?after=VERSION&story=MARK: the changes of the lot's page after that version and mark.
+
+        Remarks and answers are no events: with the time, the stream asks whether there are new ones.
+        """
         gid = lot_gid(request)
         viewer, has_bid = await self._site.read(request, _has_bid, gid)
         language = self._site.language(request)
@@ -88,8 +98,42 @@ class LivePages:
 
         after = request.query_params.get("after", "")
         known = EventId(gid, int(after)) if after.isascii() and after.isdigit() and len(after) <= 9 else None
+        told = self._teller(request, gid, viewer)
         follower = await self._services.feed.follow(gid, _resumed(request, gid) or known)
-        return PageStream(follower, self._services.feed.now, render)
+        return PageStream(follower, self._services.feed.now, render, told, told)
+
+    def _teller(self, request: Request, gid: str, viewer: Viewer | None) -> Callable[[], Awaitable[str]]:
+        """Return a function that returns the HTML of what was added to the lot's story since it was last called."""
+        language, seen = self._site.language(request), read_mark(request.query_params.get("story", ""))
+
+        async def told() -> str:
+            nonlocal seen
+            try:
+                story = await self._story(gid)
+            except (Unavailable, Busy):
+                return ""  # the next beat is soon enough
+            own = viewer is not None and viewer.username == story.author
+            mark, before = mark_of(story.remarks, story.questions, own=own), seen
+            if mark == before:
+                return ""
+            seen = mark
+            flags = {
+                "remarked": not own and mark.remarks > before.remarks,
+                "answered": not own and mark.answers > before.answers,
+                "asked": mark.asked if mark.asked > before.asked else 0,
+            }
+            context = {"gid": gid, "story": story, **flags}
+            return self._fragments.render(language, "parts/lot_story.html", (gid, mark, *flags.values()), context)
+
+        return told
+
+    async def _story(self, gid: str) -> Story:
+        """Return the lot's story as it was not long ago: it is read once for all who follow the lot."""
+        until, story = self._stories.get(gid, (0.0, None))
+        if story is None or time.monotonic() > until:
+            story = await self._services.shared_reads.ask(lot.story, gid)
+            self._stories.keep(gid, (time.monotonic() + STORY_SECONDS, story))
+        return story
 
     async def cards(self, request: Request) -> Response:
         """GET /live?lots=GID,GID: the cards of these lots, at the beginning and whenever one of them changes.

@@ -7,12 +7,14 @@ from decimal import Decimal
 from enum import StrEnum
 
 import msgspec
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.errors import AuctionChanged, BidTooLow, BuyNowUnavailable, TermsChanged, UnknownAuction
 from saleroom.bidding.domain.preconditions import Precondition
+from saleroom.bidding.domain.questions import ANSWER_CHARACTERS_MAX, QUESTION_CHARACTERS_MAX
 from saleroom.bidding.domain.views import AuctionView, BidAnswer, is_tied
 from saleroom.bidding.service import bidding, catalogue, lot, reading
 from saleroom.bidding.service.bidding import BidCommand
@@ -20,6 +22,7 @@ from saleroom.bidding.service.lot import LotDetails
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web import bid_form, typed_bid, words
 from saleroom.bidding.web.bid_form import Proposal
+from saleroom.bidding.web.story import mark_of
 from saleroom.http.endpoints import digest
 from saleroom.http.forgery import OF_ANOTHER_SESSION, forgery_token
 from saleroom.http.problems import headers_of, status_of
@@ -48,6 +51,19 @@ class Role(StrEnum):
     LEADING = "leading"
     OUTBID = "outbid"
     SELLER = "seller"
+
+
+class Asking(Struct, frozen=True, kw_only=True):
+    """What came of the form of a question: its text with a `fault` or a `message`, or what is `done`.
+
+    `number` is None for a new question, otherwise that of the one to answer.
+    """
+
+    number: int | None = None
+    text: str = ""
+    fault: str | None = None
+    message: str | None = None
+    done: str | None = None
 
 
 class LotPages:
@@ -83,6 +99,15 @@ class LotPages:
     async def buy(self, request: Request) -> Response:
         """POST /lots/{gid}/buy: show the meaning of buying now, or buy if it is confirmed."""
         return await self._step(request, buy=True)
+
+    async def asked(self, request: Request, asking: Asking, refused: Refusal | None = None) -> Response:
+        """Return the page, or for htmx the part with the form of a question, with what came of it."""
+        part = "parts/lot_asking.html" if asking.number is None else "parts/settled_question.html"
+        if refused is None:
+            return await self._page(request, asking=asking, part=part)
+        return await self._page(
+            request, asking=asking, part=part, status=status_of(refused), headers=headers_of(refused)
+        )
 
     async def _step(self, request: Request, *, buy: bool) -> Response:
         gid, token = lot_gid(request), session_token(request)
@@ -217,6 +242,7 @@ class LotPages:
         sent: dict[str, str] | None = None,
         faults: dict[str, str] | None = None,
         since: int | None = None,
+        asking: Asking | None = None,
         part: str = "parts/lot_fresh_box.html",
         status: int = 200,
         headers: dict[str, str] | None = None,
@@ -243,6 +269,10 @@ class LotPages:
             "sent": None if sent is None else {"amount": "", "maximum": "", "again": "", **sent},
             "times": None if proposal is None else proposal.times(found.auction),
             "faults": faults or {},
+            "asking": asking,
+            "question_most": QUESTION_CHARACTERS_MAX,
+            "answer_most": ANSWER_CHARACTERS_MAX,
+            "story": mark_of(found.remarks, found.questions, own=found.own),
             "origin": origin,
             "local": is_local(origin),
             "now": instant(await self._services.database.read(Transaction.now)),

@@ -16,6 +16,7 @@ from saleroom.bidding.web.lots import LotPages
 from saleroom.bidding.web.mine import MinePages
 from saleroom.bidding.web.photos import PhotoFiles
 from saleroom.bidding.web.qr_codes import QrCodes
+from saleroom.bidding.web.questions import QuestionPages
 from saleroom.bidding.web.receipts import ReceiptPages
 from saleroom.bidding.web.results import ResultFiles
 from saleroom.bidding.web.screen import ScreenPages
@@ -46,7 +47,7 @@ def _routes(site: Site, services: BiddingServices) -> list[Route]:
     lots, live, screen = LotPages(site, services), LivePages(site, services), ScreenPages(site)
     receipts, files = ReceiptPages(site, services), ResultFiles(site, services)
     drafts, mine = DraftPages(site, services), MinePages(site, services)
-    selling = SellingPages(site, services, drafts)
+    selling, questions = SellingPages(site, services, drafts), QuestionPages(site, services, lots)
     return [
         Route("/", Address(GET=HomePage(site, services).show)),
         Route("/lots/{gid}", Address(GET=lots.show)),
@@ -54,6 +55,8 @@ def _routes(site: Site, services: BiddingServices) -> list[Route]:
         Route("/lots/{gid}/box", Address(GET=lots.box)),
         Route("/lots/{gid}/bid", Address(POST=lots.bid)),
         Route("/lots/{gid}/buy", Address(POST=lots.buy)),
+        Route("/lots/{gid}/questions", Address(POST=questions.ask)),
+        Route("/lots/{gid}/answers", Address(POST=questions.answer)),
         Route("/lots/{gid}/live", Address(GET=live.lot)),
         Route("/lots/{gid}/screen/live", Address(GET=live.screen)),
         Route("/live", Address(GET=live.cards)),
@@ -84,7 +87,7 @@ def _routes(site: Site, services: BiddingServices) -> list[Route]:
 
 
 def _shows_again(path: str) -> bool:
-    """Whether this is the form of a lot, which is too long to be lost at the end of a session, or of a bid."""
+    """Whether this is the form of a lot, which is too long to be lost at the end of a session, of a bid or of a question."""
     parts = path.split("/")
-    is_bid = parts[1] == "lots" and parts[3:] in (["bid"], ["buy"])
-    return is_bid or (parts[1] == "sell" and len(parts) <= 3 and parts[-1] != "photos")
+    on_lot = parts[1] == "lots" and parts[3:] in (["bid"], ["buy"], ["questions"], ["answers"])
+    return on_lot or (parts[1] == "sell" and len(parts) <= 3 and parts[-1] != "photos")

@@ -66,6 +66,12 @@ WORDS = Words(
             ),
         ),
         "too_many_remarks": (N_("This lot has as many remarks as a lot can have."),),
+        "too_many_questions": (
+            N_("You have as many open questions as one user may have. Wait for answers, or ask again tomorrow."),
+        ),
+        "questions_full": (N_("This lot has as many questions as a lot can have."),),
+        "question_settled": (N_("This question has been answered or declined already."),),
+        "unknown_question": (N_("There is no such question on this lot."),),
         "too_many_auctions": (
             N_("You have reached the limit of lots on sale, or of lots listed within a day. Wait until some are over."),
         ),

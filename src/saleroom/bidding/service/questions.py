@@ -1,0 +1,59 @@
+"""Questions to the sellers of lots: asked, answered or declined, and read by those who may see them."""
+
+from __future__ import annotations
+
+from saleroom.accounts.service.accounts import authenticate
+from saleroom.accounts.storage import accounts
+from saleroom.bidding.domain import questions as rules
+from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.questions import LATELY, QuestionView
+from saleroom.bidding.service.lookup import get_one
+from saleroom.bidding.storage import questions
+from saleroom.kernel.parties import Party
+from saleroom.storage.database import Transaction
+
+# Nothing here locks the auction: strangers who ask never hold up a bid. So users who ask at the very same moment may
+# pass the limit of a lot by a few.
+
+
+def ask(tx: Transaction, token: str, gid: str, text: str) -> QuestionView:
+    """Ask the seller of a lot. Raises as `domain.questions.refuse_to_ask`, Unauthenticated or UnknownAuction."""
+    asker = authenticate(tx, token).party
+    auction = get_one(tx, gid)
+    accounts.lock_user(tx, asker.id)
+    earlier, now = questions.of_auction(tx, auction.id, asker.id), tx.now()
+    found = rules.asked_before(asker, text, earlier)
+    if found is None:
+        lately = questions.count_since(tx, asker.id, now - LATELY)
+        rules.refuse_to_ask(auction, asker, earlier, lately, now)
+        found = questions.add(tx, auction.id, asker.id, text, now)
+    return QuestionView.of(found, asker)
+
+
+def answer(tx: Transaction, token: str, gid: str, number: int, text: str | None) -> QuestionView:
+    """Answer a question on the user's own lot, or decline it for None.
+
+    Raises as `domain.questions.settle`, Unauthenticated or UnknownAuction.
+    """
+    author = authenticate(tx, token).party
+    auction = get_one(tx, gid)
+    question = questions.lock(tx, auction.id, number)
+    settled = rules.settle(auction, author, question, text, tx.now())
+    if settled is not question:
+        questions.settle(tx, settled)
+    return QuestionView.of(settled, author)
+
+
+def of_lot(tx: Transaction, token: str | None, gid: str) -> list[QuestionView]:
+    """Return the questions on a lot that the holder of `token` sees, the oldest first.
+
+    Raises UnknownAuction, or Unauthenticated for a dead token.
+    """
+    viewer = None if token is None else authenticate(tx, token).party
+    return shown(tx, get_one(tx, gid), viewer)
+
+
+def shown(tx: Transaction, auction: Auction, viewer: Party | None) -> list[QuestionView]:
+    """Return the questions on `auction` that this reader sees, the oldest first."""
+    found = questions.of_auction(tx, auction.id, None if viewer is None else viewer.id)
+    return [QuestionView.of(one, viewer) for one in found if rules.is_shown(one, auction, viewer)]

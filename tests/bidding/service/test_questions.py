@@ -1,0 +1,73 @@
+"""Questions as rows: asked at once, settled at once, and seen by those who may see them."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from saleroom.bidding.domain.errors import AuctionOver, QuestionSettled, TooManyQuestions
+from saleroom.bidding.domain.questions import QuestionView
+from saleroom.bidding.service import questions
+from saleroom.kernel.errors import Refusal
+from saleroom.storage.database import Database
+from tests.bidding.service.people import person, sells
+from tests.fixtures_database import T0, FakeClock, OpenDatabase
+
+
+async def test_questions_at_once(open_database: OpenDatabase) -> None:
+    """Of a user's questions that come at once, through several processes, three are kept, and the same one is one."""
+    several = [open_database() for _ in range(6)]
+    ada, bob = await person(several[0]), await person(several[0])
+    gid = await sells(several[0], ada)
+    texts = ("One", "One", "Two", "Three", "Four", "Five")
+    asked = (one.write(questions.ask, bob.token, gid, text) for one, text in zip(several, texts, strict=True))
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    found = await several[0].read(questions.of_lot, ada.token, gid)
+    assert 3 == len({one.text for one in found}) == len(found)
+    refused = [one for one in answers if isinstance(one, Refusal)]
+    assert refused
+    assert all(isinstance(one, TooManyQuestions) for one in refused)
+
+
+async def test_answers_at_once(open_database: OpenDatabase) -> None:
+    """Of several answers that come at once, one counts; the others are refused."""
+    several = [open_database() for _ in range(4)]
+    ada, bob = await person(several[0]), await person(several[0])
+    gid = await sells(several[0], ada)
+    asked = await several[0].write(questions.ask, bob.token, gid, "Does it run?")
+    texts = ("Yes", "No", None, "Perhaps")
+    said = (
+        one.write(questions.answer, ada.token, gid, asked.number, text)
+        for one, text in zip(several, texts, strict=True)
+    )
+    answers = await asyncio.gather(*said, return_exceptions=True)
+    [settled] = [one for one in answers if isinstance(one, QuestionView)]
+    assert 3 == sum(isinstance(one, QuestionSettled) for one in answers)
+    [found] = await several[0].read(questions.of_lot, bob.token, gid)
+    assert (settled.status, settled.answer) == (found.status, found.answer)
+
+
+async def test_neither_after_the_end(clocked_database: Database, clock: FakeClock) -> None:
+    """From the instant of the end there is neither a question nor an answer, even before the closer has closed the lot."""
+    ada, bob = await person(clocked_database), await person(clocked_database)
+    gid = await sells(clocked_database, ada, ends_at=T0 + timedelta(hours=1))
+    clock.advance(3599)
+    asked = await clocked_database.write(questions.ask, bob.token, gid, "In time?")
+    clock.advance(1)
+    with pytest.raises(AuctionOver):
+        await clocked_database.write(questions.ask, bob.token, gid, "Late?")
+    with pytest.raises(AuctionOver):
+        await clocked_database.write(questions.answer, ada.token, gid, asked.number, "Late")
+    assert [] == await clocked_database.read(questions.of_lot, None, gid)
+
+
+async def test_so_many_in_a_day(clocked_database: Database, clock: FakeClock) -> None:
+    """A user asks thirty questions within a day, on whatever lots, and can ask again a day later."""
+    ada, bob = await person(clocked_database), await person(clocked_database)
+    gids = [await sells(clocked_database, ada) for _ in range(11)]
+    for number in range(30):
+        await clocked_database.write(questions.ask, bob.token, gids[number // 3], f"No. {number}")
+    with pytest.raises(TooManyQuestions):
+        await clocked_database.write(questions.ask, bob.token, gids[10], "One more")
+    clock.advance(24 * 3600)
+    await clocked_database.write(questions.ask, bob.token, gids[10], "One more")
