@@ -20,9 +20,11 @@ import asyncpg
 import pytest
 from sqlalchemy import make_url
 
+from saleroom.storage import postgresql, sqlite, turns
 from saleroom.storage.database import Clock, Database
 from saleroom.storage.migrations import migrate
 from tests.needs import missing
+from tests.patience import SECONDS_MAX
 
 T0 = datetime(2026, 11, 21, 12, tzinfo=UTC)
 """The instant at which the fake clock of a test starts."""
@@ -87,8 +89,11 @@ def bare_database_url(database_kind: str, request: pytest.FixtureRequest, tmp_pa
 
 
 @pytest.fixture
-async def open_database(database_url: str) -> AsyncIterator[OpenDatabase]:
+async def open_database(database_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[OpenDatabase]:
     """Open the test's database once more, as another process would: `open_database(clock=...)`."""
+    monkeypatch.setattr(turns, "WAIT_SECONDS_MAX", SECONDS_MAX)
+    monkeypatch.setattr(postgresql, "LOCK_SECONDS_MAX", SECONDS_MAX)
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", SECONDS_MAX)
     opened: list[Database] = []
 
     def another(clock: Clock | None = None, **options: Any) -> Database:

@@ -45,7 +45,7 @@ NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 _numbers = count(1)
 
 
-class Client:
+class CheckedClient:
     """An HTTP client of a house. Every answer is checked against the OpenAPI document before the test sees it."""
 
     def __init__(self, base: str, headers: dict[str, str], contract: Contract) -> None:
@@ -61,7 +61,7 @@ class Client:
         return response.json() if response.content else None
 
 
-class User(Client):
+class User(CheckedClient):
     """A client that is logged in as `name`."""
 
     def __init__(self, house: "House", name: str, token: str) -> None:
@@ -98,7 +98,7 @@ class House:
         self.clock = clock
         self.contract = Contract()
         self._users: dict[str, User] = {}
-        self._clients: list[Client] = []
+        self._clients: list[CheckedClient] = []
         self._started = threading.Event()
         self._failed: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="house", daemon=True)
@@ -128,9 +128,9 @@ class House:
         self._socket.close()
         assert not self._thread.is_alive(), "the house does not stop"
 
-    def client(self, headers: dict[str, str] | None = None) -> Client:
+    def client(self, headers: dict[str, str] | None = None) -> CheckedClient:
         """Return another client; with `X-Requested-With` unless `headers` are given."""
-        self._clients.append(Client(self.base, self.headers if headers is None else headers, self.contract))
+        self._clients.append(CheckedClient(self.base, self.headers if headers is None else headers, self.contract))
         return self._clients[-1]
 
     def user(self, name: str = "ada") -> User:

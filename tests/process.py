@@ -8,8 +8,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,16 @@ def wait_until(holds: Callable[[], bool], seconds: float = SECONDS_MAX) -> None:
     while not holds():
         assert time.monotonic() < deadline, f"it did not come to hold within {seconds} s"
         time.sleep(0.02)
+
+
+@contextmanager
+def ending(process: subprocess.Popen[Any]) -> Iterator[Any]:
+    """Yield a process, and kill it if it still runs at the end of the block, as after a test that fails."""
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def saleroom(folder: Path, *arguments: str, stdin: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
@@ -143,7 +153,7 @@ class Client:
     """A client of the house over HTTP, with or without a token."""
 
     def __init__(self, url: str) -> None:
-        self._http = httpx.Client(base_url=url, headers={"X-Requested-With": "test"}, timeout=60)
+        self._http = httpx.Client(base_url=url, headers={"X-Requested-With": "test"}, timeout=SECONDS_MAX)
 
     def close(self) -> None:
         """Close the connections."""

@@ -16,13 +16,16 @@ from saleroom.bidding.storage import auctions, event_log
 from saleroom.storage.database import Database, Transaction
 from tests.patience import SECONDS_MAX
 
+TURNS = 3
+"""How often each bids in a storm, and so how many bids are taken at least: in each turn the first one that arrives."""
+
 
 async def storm(url: str, gid: str, tokens: list[str]) -> list[dict[str, Any]]:
     """Let everybody bid a few times at once, each bid sent twice with the same key; return the accepted answers."""
     accepted: list[dict[str, Any]] = []
 
     async def bid(client: httpx.AsyncClient, number: int, token: str) -> None:
-        for turn in range(3):
+        for turn in range(TURNS):
             least = (await client.get(f"/auctions/{gid}")).json()["minimumBid"]
             # Some aim just above the present price, where everybody else does too, some well above it.
             amount = Decimal(least) + (Decimal(number * 3 + turn) / 10 if number % 2 else 0)

@@ -2,8 +2,10 @@
 
 import os
 import re
+import select
 import termios
 
+from tests.patience import SECONDS_MAX
 from tests.process import wait_until
 
 
@@ -11,6 +13,7 @@ def shown(terminal: int, pattern: str | None = None) -> str:
     """Return a terminal's output until it matches `pattern`, colours aside; without a pattern, until the command closes it."""
     text = ""
     while pattern is None or not re.search(pattern, re.sub(r"\x1b\[[0-9;]*m", "", text)):
+        assert select.select([terminal], [], [], SECONDS_MAX)[0], f"nothing more is shown: {text}"
         try:
             text += os.read(terminal, 65536).decode(errors="replace")
         except OSError:  # Linux reports the closed other end as an error

@@ -21,6 +21,7 @@ import saleroom
 from saleroom.cli import main
 from saleroom.settings import shown_default
 from tests.patience import SECONDS_MAX
+from tests.process import ending
 from tests.terminal import answer, shown
 
 COMMANDS = [[], ["serve"], ["migrate"], ["users"], ["users", "add"], ["users", "list"], ["users", "password"]]
@@ -165,10 +166,12 @@ def test_at_a_terminal_the_password_is_asked_for_twice_and_not_shown(tmp_path: P
     """At a terminal, the password is prompted for without an echo and confirmed."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "saleroom", "users", "add", "ada"]
-    process = subprocess.Popen(command, cwd=tmp_path, env=environment(), stdin=theirs, stdout=theirs, stderr=theirs)
+    started = subprocess.Popen(command, cwd=tmp_path, env=environment(), stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
-    output = "".join(answer(ours, prompt, PASSWORD) for prompt in ("Password:", "again:")) + shown(ours, r"Added ada\.")
-    assert 0 == process.wait(SECONDS_MAX)
+    with ending(started) as process:
+        output = "".join(answer(ours, prompt, PASSWORD) for prompt in ("Password:", "again:"))
+        output += shown(ours, r"Added ada\.")
+        assert 0 == process.wait(SECONDS_MAX)
     os.close(ours)
     assert PASSWORD not in output
 
@@ -177,11 +180,9 @@ def test_at_a_terminal_the_password_is_asked_for_twice_and_not_shown(tmp_path: P
 def test_serve_says_where_and_ends_cleanly(tmp_path: Path, stop: signal.Signals) -> None:
     """`serve` prints its address, database and broker, answers there, and exits 0 on SIGTERM and on Ctrl-C."""
     command = [sys.executable, "-m", "saleroom", "serve", "--port", "0", "--mqtt", "off"]
-    with subprocess.Popen(
-        command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
+    pipe = subprocess.PIPE
+    started = subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=pipe, stderr=pipe, text=True)
+    with ending(started) as process:
         lines = [process.stdout.readline() for _ in range(3)]
         address = re.search(r"http://127\.0\.0\.1:\d+", lines[0])
         assert address is not None, process.stderr.read()

@@ -14,7 +14,7 @@ from tests.fixtures_process import Start, Visit
 from tests.mqtt.equipment import free_port
 from tests.needs import need
 from tests.patience import SECONDS_MAX
-from tests.process import wait_until
+from tests.process import ending, wait_until
 from tests.wire import Device, Packet, dump, packet, text
 
 PAGE = Path(__file__).parents[1] / "docs" / "devices.md"
@@ -88,10 +88,8 @@ def test_the_commands_bid(start: Start, visit: Visit) -> None:
         return [*words, "-p", str(port)]
 
     # With -d it prints when it is subscribed, and stdbuf makes it print at once.
-    with subprocess.Popen(
-        [need("stdbuf"), "-oL", *given(answer), "-W", "30", "-d"], stdout=subprocess.PIPE, text=True
-    ) as listening:
-        assert listening.stdout is not None, "it is a pipe"
+    command = [need("stdbuf"), "-oL", *given(answer), "-W", f"{SECONDS_MAX:.0f}", "-d"]
+    with ending(subprocess.Popen(command, stdout=subprocess.PIPE, text=True)) as listening:
         said = iter(listening.stdout)
         assert any(line.startswith("Subscribed") for line in said), "it did not get its subscription"
         subprocess.run(given(bid), check=True, timeout=SECONDS_MAX)

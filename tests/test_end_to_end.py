@@ -223,14 +223,8 @@ def test_what_fell_due_meanwhile_is_closed_once(
 
     On PostgreSQL two processes start, and each of them has a closer.
     """
-    house = start(database=database_url)
-    anyone = visit(house)
-    ada, ben = anyone.enter("ada"), anyone.enter("ben")
-    gid = anyone.sell(ada, endsAt=_in(seconds=1.5), softClose=None)
-    anyone.post(f"/auctions/{gid}/bids", ben, {"maximum": "250"})
-    before = anyone.get(f"/auctions/{gid}", ada)
-    assert 0 == house.terminate()
-    wait_until(lambda: datetime.now(UTC) > datetime.fromisoformat(before["endsAt"]))
+    ada, before = _ends_while_stopped(start, visit, database_url, {"maximum": "250"}, softClose=None)
+    gid = before["gid"]
     house = start(database=database_url, workers="2" if database_kind == "postgresql" else "1")
     changes = {"status": "closed", "outcome": "sold", "minimumBid": None, "closedAt": before["endsAt"]}
     changes |= {"version": before["version"] + 1}
@@ -248,12 +242,9 @@ def test_what_fell_due_meanwhile_is_closed_once(
 )
 def test_the_outage_rule(reopens: str, database_url: str, start: Start, visit: Visit) -> None:
     """An auction whose last window fell into an outage gets its extension from the start on, unless the setting says no."""
-    house = start(database=database_url)
-    anyone = visit(house)
-    gid = anyone.sell(anyone.enter("ada"), endsAt=_in(seconds=1.5), softClose={"window": 60, "extension": 300})
-    announced = anyone.get(f"/auctions/{gid}")["endsAt"]
-    assert 0 == house.terminate()
-    wait_until(lambda: datetime.now(UTC) > datetime.fromisoformat(announced))
+    soft = {"window": 60, "extension": 300}
+    _, before = _ends_while_stopped(start, visit, database_url, None, softClose=soft)
+    gid, announced = before["gid"], before["endsAt"]
     asyncio.run(in_database(database_url, _seen_last, datetime.now(UTC) - timedelta(hours=1)))
     earliest = datetime.now(UTC)
     auction = visit(start(database=database_url, outage_reopens=reopens)).get(f"/auctions/{gid}")
@@ -265,6 +256,29 @@ def test_the_outage_rule(reopens: str, database_url: str, start: Start, visit: V
     ends = datetime.fromisoformat(auction["endsAt"])
     assert earliest + timedelta(seconds=300) <= ends <= datetime.now(UTC) + timedelta(seconds=300)
     assert auction["endsAt"] == last["data"]["endsAt"]
+
+
+def _ends_while_stopped(
+    start: Start, visit: Visit, database_url: str, bid: dict[str, str] | None, **terms: Any
+) -> tuple[str, dict[str, Any]]:
+    """Sell a lot in a house that stops before its end; return after it the seller's token, and the lot as it was.
+
+    A machine on which the house does not stop in time gets more time.
+    """
+    for seconds in (1.5, 6, 24, 96):
+        house = start(database=database_url)
+        anyone = visit(house)
+        ada, ben = anyone.enter(f"ada.{seconds:.0f}"), anyone.enter(f"ben.{seconds:.0f}")
+        gid = anyone.sell(ada, endsAt=_in(seconds), **terms)
+        if bid is not None:
+            anyone.ask("POST", f"/auctions/{gid}/bids", ben, bid)
+        before = anyone.get(f"/auctions/{gid}", ada)
+        assert 0 == house.terminate()
+        ends = datetime.fromisoformat(before["endsAt"])
+        if datetime.now(UTC) < ends:
+            wait_until(lambda: datetime.now(UTC) > ends)  # noqa: B023  # called within its round
+            return ada, before
+    raise AssertionError("the house never stops in time")
 
 
 def _sees_it_online(mqtt_port: int) -> None:

@@ -73,6 +73,7 @@ def take(tmp_path: Path) -> Iterator[Take]:
     yield start
     for paddle in paddles:
         paddle.process.kill()
+        paddle.process.wait()
         paddle.process.communicate()
 
 

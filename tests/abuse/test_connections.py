@@ -2,6 +2,7 @@
 
 import json
 import re
+import select
 import socket
 import time
 from collections.abc import Iterator
@@ -12,10 +13,16 @@ import psutil
 import pytest
 
 from tests.abuse.attack import ELSEWHERE, HASTE, HERE, PROXY, THERE, HastyHouse, asked, client, dial, rest, sale
+from tests.patience import SECONDS_MAX
 from tests.process import wait_until
 
 MANY = 100
 EACH_MAX, ALL_MAX = 120, 300
+LIMITS = {
+    "connections_max": str(ALL_MAX),
+    "connections_per_address_max": str(EACH_MAX),
+    "trusted_proxies": PROXY,
+}
 GET = b"GET /healthz HTTP/1.1\r\nHost: x\r\n"
 LARGE = b"GET /assets/vendor/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n"
 """Asks for more than a megabyte; asked several times, more than the kernel keeps."""
@@ -23,19 +30,12 @@ STALL_SECONDS = 4.0
 STEADY = {"saleroom.http.client_connection:STALL_SECONDS": STALL_SECONDS, "saleroom.serving:UNREAD_SECONDS_MAX": 30}
 """Patience for a reader that a busy machine holds up."""
 STEADY_BYTES_PER_SECOND = 2.5e6
-PATIENCE_SECONDS = 120.0
-"""Time in which the house must have hung up: far more than its limits in `HASTE`, as a machine may be busy."""
 
 
 @pytest.fixture(scope="module")
 def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HastyHouse]:
     """A house for all of these tests."""
-    house = HastyHouse(
-        tmp_path_factory.mktemp("abuse"),
-        connections_max=str(ALL_MAX),
-        connections_per_address_max=str(EACH_MAX),
-        trusted_proxies=PROXY,
-    )
+    house = HastyHouse(tmp_path_factory.mktemp("abuse"), **LIMITS)
     yield house
     house.kill()
 
@@ -87,7 +87,7 @@ def test_what_trickles_in_ends(hasty: HastyHouse) -> None:
             trickling[kind] = [stack.enter_context(dial(hasty)) for _ in range(MANY // len(TRICKLES))]
             for connection in trickling[kind]:
                 connection.sendall(begin)
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + SECONDS_MAX
         while left := [kind for kind, some in trickling.items() if not trickle(some, TRICKLES[kind][1])]:
             assert time.monotonic() < deadline, f"still open: {left}"
     wait_until(lambda: held(hasty) == 0)
@@ -136,20 +136,23 @@ def test_a_slow_but_honest_client_is_served(hasty: HastyHouse) -> None:
 def test_who_does_not_read_is_hung_up_on(hasty: HastyHouse, path: str, more: bytes) -> None:
     """An answer of any size is not kept for readers that take nothing of it; bids are taken meanwhile."""
     with sale(hasty), ExitStack() as stack:
-        for _ in range(20):
-            connection = stack.enter_context(dial(hasty, receive_bytes=4096))
+        readers = [stack.enter_context(dial(hasty, receive_bytes=4096)) for _ in range(20)]
+        for connection in readers:
             connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n".encode() + more + b"\r\n")
-        wait_until(lambda: kept(hasty) == 20)
+        wait_until(lambda: len(select.select(readers, [], [], 0)[0]) == len(readers))
         wait_until(lambda: kept(hasty) == 0)
 
 
-def test_who_reads_next_to_nothing_is_hung_up_on(hasty: HastyHouse) -> None:
+def test_who_reads_next_to_nothing_is_hung_up_on(tmp_path: Path) -> None:
     """A reader that takes a little, enough for the kernel but less than the house asks, is cut off too."""
+    constants = HASTE | {"saleroom.serving:UNREAD_SECONDS_MAX": 3600}
+    house = HastyHouse(tmp_path, test_constants=json.dumps(constants))
     with ExitStack() as stack:
-        readers = [stack.enter_context(dial(hasty, receive_bytes=4096)) for _ in range(5)]
+        stack.callback(house.kill)
+        readers = [stack.enter_context(dial(house, receive_bytes=4096)) for _ in range(5)]
         for connection in readers:
             connection.sendall(LARGE * 5)
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + SECONDS_MAX
         while readers:
             assert time.monotonic() < deadline, f"{len(readers)} are still served"
             for connection in list(readers):
@@ -196,18 +199,22 @@ def test_one_address_has_its_share(hasty: HastyHouse) -> None:
     assert "too many from one network" in hasty.log()
 
 
-def test_all_together_have_their_share(hasty: HastyHouse) -> None:
+def test_all_together_have_their_share(tmp_path: Path) -> None:
     """Beyond the total limit nobody comes in; a trusted proxy has no separate limit. Open connections go on with the sale."""
-    with client(hasty, HERE) as known:
-        assert 200 == known.get("/healthz").status_code
-        with sale(hasty), ExitStack() as stack:
-            for _ in range(ALL_MAX):
-                stack.enter_context(dial(hasty, PROXY))
-            wait_until(lambda: held(hasty, PROXY) > EACH_MAX)
-            assert asked(hasty, b"", ELSEWHERE).startswith(b"HTTP/1.1 503 ")
+    house = HastyHouse(tmp_path, test_constants="{}", **LIMITS)
+    try:
+        with client(house, HERE) as known:
             assert 200 == known.get("/healthz").status_code
-    wait_until(lambda: held(hasty, PROXY) == 0)
-    assert "too many in all" in hasty.log()
+            with sale(house), ExitStack() as stack:
+                for _ in range(ALL_MAX):
+                    stack.enter_context(dial(house, PROXY))
+                wait_until(lambda: held(house, PROXY) > EACH_MAX)
+                assert asked(house, b"", ELSEWHERE).startswith(b"HTTP/1.1 503 ")
+                assert 200 == known.get("/healthz").status_code
+        wait_until(lambda: held(house, PROXY) == 0)
+        assert "too many in all" in house.log()
+    finally:
+        house.kill()
 
 
 class NarrowHouse(HastyHouse):

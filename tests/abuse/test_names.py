@@ -11,6 +11,7 @@ import pytest
 
 from tests import wire
 from tests.abuse.attack import credentials
+from tests.patience import SECONDS_MAX
 from tests.process import PASSWORD, Client, ServeProcess, saleroom
 from tests.tools.watch.watching import Watcher
 
@@ -194,7 +195,7 @@ def test_topics_and_terminals(house: ServeProcess, people: Client, seller: str, 
     watch = Watcher(tmp_path, house.url, gid)
     watch.until_live()
     assert people.ask("DELETE", f"/auctions/{gid}", seller).is_success
-    watch.process.wait(20)
+    watch.process.wait(SECONDS_MAX)
     assert watch.lines and all(line.isprintable() for line in watch.lines)
     listed = saleroom(tmp_path, "users", "list", database=f"sqlite:///{tmp_path.parent}/names.db").stdout
     assert all(re.fullmatch(r"[a-z0-9._-]+\t[-0-9T:.Z]+", line) for line in listed.splitlines())

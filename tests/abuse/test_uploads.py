@@ -168,22 +168,6 @@ def test_a_trickle_ends(tmp_path: Path, begin: object) -> None:
         served.kill()
 
 
-def test_who_is_slow_but_steady_is_waited_for(tmp_path: Path) -> None:
-    """A slow network is not a trickle: an upload that keeps the pace arrives, however often it is checked."""
-    served = HastyHouse(tmp_path, test_constants=json.dumps({"saleroom.http.multipart:PACE_SECONDS": 0.5}))
-    try:
-        token = entered(served, "ada")["ada"]
-        data = PICTURE + bytes(400_000 - len(PICTURE))
-        with dial(served) as connection:
-            connection.sendall(as_body(token, len(data))[:-100])
-            for start in range(0, len(data), 40_000):
-                connection.sendall(data[start : start + 40_000])
-                time.sleep(0.2)
-            assert connection.recv(65536).startswith(b"HTTP/1.1 201 ")
-    finally:
-        served.kill()
-
-
 def decoding_for_ever(folder: Path) -> HastyHouse:
     """Start a house whose decoder never comes to an end."""
     constants = {

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from decimal import Decimal
 from pathlib import Path
 
@@ -21,7 +21,8 @@ from tests.admin import furnished
 from tests.fixtures_database import _postgresql_database
 from tests.fixtures_process import Start, Visit
 from tests.needs import need
-from tests.process import environment, wait_until
+from tests.patience import SECONDS_MAX
+from tests.process import ending, environment, wait_until
 
 ROOT = Path(__file__).parents[2]
 POSTGRESQL = pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
@@ -243,11 +244,12 @@ def test_a_house_started_during_a_restore_writes_nothing_to_the_old_file(
     house: Path, furnished_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If a house starts while its file is replaced, it waits and then fails. It writes nothing to the old file."""
-    comers = []
+    comers: list[subprocess.Popen[bytes]] = []
 
     def publish_late(part: Path, file: Path, *, force: bool = False) -> None:
         if file == house:
-            comers.append(subprocess.Popen([sys.executable, "-c", COMES, house], cwd=ROOT, env=environment()))
+            comer = subprocess.Popen([sys.executable, "-c", COMES, house], cwd=ROOT, env=environment())
+            comers.append(stack.enter_context(ending(comer)))
             wait_until(lambda: Path(f"{house}.came").exists())
             with pytest.raises(subprocess.TimeoutExpired):
                 comers[0].wait(1)
@@ -255,8 +257,9 @@ def test_a_house_started_during_a_restore_writes_nothing_to_the_old_file(
 
     order(house, "UPDATE users SET username = 'gone' WHERE username = 'cyd'")
     monkeypatch.setattr(storage, "publish", publish_late)
-    assert 0 == run("restore", furnished_file, house)
-    assert 3 == comers[0].wait(30)
+    with ExitStack() as stack:
+        assert 0 == run("restore", furnished_file, house)
+        assert 3 == comers[0].wait(SECONDS_MAX)
     assert ["ada", "ben", "cyd"] == users(house)
     [kept] = house.parent.glob("house.db.before-*")
     assert ["ada", "ben", "gone"] == users(kept)

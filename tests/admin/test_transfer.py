@@ -25,6 +25,7 @@ from saleroom.storage.database import Database, Transaction
 from saleroom.storage.transfer import BadExport
 from tests.admin import furnished
 from tests.fixtures_database import _postgresql_database
+from tests.patience import SECONDS_MAX
 from tests.process import PROGRAM, environment
 from tests.storage.rows import add_author
 
@@ -331,10 +332,10 @@ async def test_a_stopped_import_is_not_committed(database: Database) -> None:
     def work(tx: Transaction, *_: object) -> None:
         add_author(tx)
         reached.set()
-        go_on.wait(10)
+        go_on.wait(SECONDS_MAX)
 
     task = asyncio.create_task(transfers._once(database.write, work))
-    await asyncio.to_thread(reached.wait, 10)
+    await asyncio.to_thread(reached.wait, SECONDS_MAX)
     task.cancel()
     await asyncio.sleep(0)
     go_on.set()

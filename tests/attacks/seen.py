@@ -12,6 +12,7 @@ import httpx
 
 from tests.attacks.table import Attack
 from tests.attacks.target import Person, Target
+from tests.patience import SECONDS_MAX
 
 EVENTS = 600
 RAISES = 7
@@ -164,7 +165,7 @@ def _plain(cursor: str) -> Any:
 
 
 def _browser(target: Target, person: Person) -> httpx.Client:
-    return httpx.Client(base_url=target.url, cookies={"saleroom_session": person.token}, timeout=30)
+    return httpx.Client(base_url=target.url, cookies={"saleroom_session": person.token}, timeout=SECONDS_MAX)
 
 
 def _send(http: httpx.Client, page: str, action: str, **typed: str) -> dict[str, str]:

@@ -159,7 +159,7 @@ async def _furnish(port: int, sellers: list[Person], lots: int) -> list[str]:
     gids: list[str] = []
 
     async def sell(seller: Person) -> None:
-        line = await Line.open(port)
+        line = await Connection.open(port)
         for number in waiting:
             text = " ".join(chance.choices(WORDS, k=1500))[:9_000]
             draft = {"name": f"Lot {number} {chance.choice(WORDS)}", "startingPrice": str(1 + number % 997)}
@@ -172,14 +172,14 @@ async def _furnish(port: int, sellers: list[Person], lots: int) -> list[str]:
     return gids
 
 
-class Line:
+class Connection:
     """One connection that sends one request after the other, as cheaply as possible."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
 
     @classmethod
-    async def open(cls, port: int) -> "Line":
+    async def open(cls, port: int) -> "Connection":
         """Connect."""
         return cls(*await asyncio.open_connection("127.0.0.1", port, limit=2**20))
 
@@ -225,7 +225,7 @@ async def _bid(port: int, lots: list[str], people: list[Person], seconds: float)
 
     async def bid(gid: str) -> None:
         nonlocal refused
-        line, amount = await Line.open(port), 10
+        line, amount = await Connection.open(port), 10
         while time.monotonic() < until:
             sent = request("POST", f"/auctions/{gid}/bids", people[amount % 2].token, {"amount": str(amount)})
             status, milliseconds = await _timed(line, sent)
@@ -234,16 +234,16 @@ async def _bid(port: int, lots: list[str], people: list[Person], seconds: float)
                 amount += 1
             else:
                 refused += 1
-                line = await Line.open(port)
+                line = await Connection.open(port)
         line.close()
 
     async def look() -> None:
-        line = await Line.open(port)
+        line = await Connection.open(port)
         while time.monotonic() < until:
             status, milliseconds = await _timed(line, request("GET", "/me", people[0].token))
             waited.append(milliseconds)
             if status != 200:
-                line = await Line.open(port)
+                line = await Connection.open(port)
             await asyncio.sleep(0.05)
         line.close()
 
@@ -251,7 +251,7 @@ async def _bid(port: int, lots: list[str], people: list[Person], seconds: float)
     return Bids(_part(took, 0.5), _part(took, 0.99), len(took) - refused, refused, _part(waited, 0.99))
 
 
-async def _timed(line: Line, sent: bytes) -> tuple[int, float]:
+async def _timed(line: Connection, sent: bytes) -> tuple[int, float]:
     """Return the status of an answer, 0 if none came, and after how many milliseconds."""
     began = time.perf_counter()
     try:
@@ -277,7 +277,7 @@ async def _storm(known: StormTarget, storm: Storm, seconds: float) -> None:
         requests = storm.requests(known, number)
         while True:
             with suppress(OSError, TimeoutError):
-                line = await Line.open(known.port)
+                line = await Connection.open(known.port)
                 try:
                     for sent in requests:
                         async with asyncio.timeout(storm.hangs_up or 60):

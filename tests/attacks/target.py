@@ -18,11 +18,11 @@ import httpx
 import psutil
 from sqlalchemy import make_url
 
+from tests.patience import SECONDS_MAX
 from tests.process import PROGRAM, ServeProcess
 
 LOAD_KEY = "a-key-for-attacks-only"
 ON = ("sqlite", "postgresql")
-SECONDS_MAX = 120.0
 _numbers = count(1)
 
 
@@ -175,6 +175,17 @@ class Target:
         for one in (main, *main.children(recursive=True)):
             with suppress(psutil.NoSuchProcess):
                 total += one.memory_info().rss
+        return total
+
+    def processor_seconds(self) -> float:
+        """Return how long the house and all its processes, also those that are gone, have used the processor."""
+        total = 0.0
+        with suppress(psutil.NoSuchProcess):
+            main = psutil.Process(self.served.process.pid)
+            total += sum(main.cpu_times()[:4])
+            for one in main.children(recursive=True):
+                with suppress(psutil.NoSuchProcess):
+                    total += sum(one.cpu_times()[:2])
         return total
 
     def rows(self, gid: str) -> Rows:

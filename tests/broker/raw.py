@@ -1,7 +1,9 @@
 """MQTT 3.1.1 byte by byte, for packets that no proper client would send."""
 
+import asyncio
 import random
 import socket
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -69,6 +71,17 @@ class RawDevice:
         while len(data) < count and (more := self.socket.recv(count - len(data))):
             data += more
         return data
+
+    async def stays(self) -> bool:
+        """Say whether the broker answers seven pings, each half a second after the one before."""
+        with suppress(ConnectionError):
+            for _ in range(7):
+                await asyncio.sleep(0.5)
+                self.send(packet(12, 0, b""))
+                if self.receive(2) != b"\xd0\0":
+                    return False
+            return True
+        return False
 
     def is_ended(self) -> bool:
         """Say whether the broker ends the connection without another word."""

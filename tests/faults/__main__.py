@@ -22,7 +22,7 @@ from rich.table import Table
 from tests.faults import table, trial
 from tests.faults.judging import faults
 from tests.faults.places import place
-from tests.faults.trial import Outcome, Trial
+from tests.faults.trial import Trial, TrialOutcome
 from tests.fixtures_database import embedded_server
 from tests.needs import need
 
@@ -84,7 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
 class TrialResult:
     """The result of one trial in one place; `outcome` is None if the trial could not be finished."""
 
-    def __init__(self, name: str, where: str, outcome: Outcome | None, faults: list[str], seconds: float) -> None:
+    def __init__(self, name: str, where: str, outcome: TrialOutcome | None, faults: list[str], seconds: float) -> None:
         self.name, self.where, self.outcome, self.faults, self.seconds = name, where, outcome, faults, seconds
 
 
@@ -132,7 +132,7 @@ def _table(found: list[TrialResult]) -> Table:
     return shown
 
 
-def _row(found: TrialResult, outcome: Outcome | None) -> list[str]:
+def _row(found: TrialResult, outcome: TrialOutcome | None) -> list[str]:
     if outcome is None:
         return [found.name, found.where, "could not be run"]
     told, recorded = outcome.told, outcome.recorded

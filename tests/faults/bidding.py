@@ -12,7 +12,8 @@ from typing import Any
 
 import aiohttp
 
-from tests.faults.house import LOAD_KEY, SECONDS_MAX
+from tests.faults.house import LOAD_KEY
+from tests.patience import SECONDS_MAX
 
 TERMS = {"name": "Longcase clock", "startingPrice": "1.000", "increment": "0.001"}
 RESERVES = (None, "1.010", "999.000")
@@ -36,7 +37,7 @@ class Lot:
 
 
 @dataclass
-class Storm:
+class BidStorm:
     """Bidders on some auctions of the house at `url`, two on each, until `wanted` bids are acknowledged and it is `calm`.
 
     With `lot_seconds`, the least and the most, each lot ends by itself after so long, and the next one takes its place.

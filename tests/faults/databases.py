@@ -13,10 +13,9 @@ import asyncpg
 import psutil
 from sqlalchemy import make_url
 
-from tests.faults.house import SECONDS_MAX
 from tests.faults.places import seal, unseal
 from tests.faults.trial import Scene
-from tests.patience import until
+from tests.patience import SECONDS_MAX, until
 
 A_FEW = 5
 TOLD = "the database is unavailable"

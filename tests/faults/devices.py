@@ -11,7 +11,7 @@ import aiomqtt
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from tests.faults.bidding import Storm
+from tests.faults.bidding import BidStorm
 
 PREFIX = "saleroom/"
 ANSWER_SECONDS = 1.0
@@ -21,7 +21,7 @@ AGAIN = 0.1
 
 
 @dataclass
-class DeviceStorm(Storm):
+class DeviceStorm(BidStorm):
     """The same storm over MQTT 5 with response topics, and over 3.1.1, by turns."""
 
     _asked: dict[str, str] = field(default_factory=dict)

@@ -13,10 +13,9 @@ import psutil
 
 from tests.faults import mortal
 from tests.mqtt.equipment import free_port
-from tests.patience import until
+from tests.patience import SECONDS_MAX, until
 from tests.process import ServeProcess
 
-SECONDS_MAX = 240.0
 LOAD_KEY = "a-key-for-bidders"
 HASTE = {
     "saleroom.mqtt.relay:LEASE_SECONDS": 1,
@@ -33,7 +32,7 @@ class _MortalProcess(ServeProcess):
     program = Path(mortal.__file__)
 
 
-class House:
+class SupervisedHouse:
     """`saleroom serve` under supervision; `deaths` counts how often its process, or one of its processes, was killed.
 
     `endings` are the spans in which it was told to end in order, from the signal until it was gone.
@@ -56,7 +55,7 @@ class House:
         self._ending: datetime | None = None
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator["House"]:
+    async def running(self) -> AsyncIterator["SupervisedHouse"]:
         """Serve within the block. It must end in order."""
         await self._start()
         self._watching = asyncio.create_task(self._watch())

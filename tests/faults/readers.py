@@ -7,7 +7,7 @@ from itertools import cycle
 
 import aiohttp
 
-from tests.faults.house import House
+from tests.faults.house import SupervisedHouse
 from tests.faults.link import Link
 
 STAY_SECONDS_MAX = 0.2
@@ -80,7 +80,7 @@ class Reader:
             event.clear()
 
 
-def several(house: House, link: Link, gids: Sequence[str], number: int, cuts: int) -> list[Reader]:
+def several(house: SupervisedHouse, link: Link, gids: Sequence[str], number: int, cuts: int) -> list[Reader]:
     """Return `count` readers, half of them on everything, half on one auction each, some direct and some by the link."""
     ways = cycle([house.url, f"http://127.0.0.1:{link.port}"])
     return [Reader(next(ways), gid, cuts) for gid in [None] * (number - number // 2) + list(gids[: number // 2])]

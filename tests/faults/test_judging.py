@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from tests.faults.bidding import Storm
+from tests.faults.bidding import BidStorm
 from tests.faults.judging import (
     Row,
     cut_short,
@@ -266,7 +266,7 @@ def test_a_bid_that_was_cut_off_by_an_end_in_order() -> None:
 )
 def test_an_answer_that_settles_nothing(status: int, retry_after: str | None, faults_found: int) -> None:
     """A write that fails must get 503, with the seconds after which to come back; any other answer is a fault."""
-    storm = Storm("http://127.0.0.1:1", 1, 1)
+    storm = BidStorm("http://127.0.0.1:1", 1, 1)
     storm._unsettled(status, retry_after, {})
     assert faults_found == len(storm.faults)
 

@@ -16,8 +16,8 @@ from saleroom.admin import ledger_check
 from saleroom.bidding.storage import event_log
 from saleroom.storage.database import Database, Transaction
 from tests.faults import readers as reading
-from tests.faults.bidding import Storm
-from tests.faults.house import SECONDS_MAX, House
+from tests.faults.bidding import BidStorm
+from tests.faults.house import SupervisedHouse
 from tests.faults.judging import (
     BidCounts,
     EndCounts,
@@ -41,7 +41,7 @@ from tests.faults.link import Link
 from tests.faults.places import Place, SmallDisk
 from tests.faults.readers import Reader
 from tests.mqtt.equipment import Mosquitto, Subscriber
-from tests.patience import until
+from tests.patience import SECONDS_MAX, until
 from tests.violations import violations
 
 ON_ALL = ("sqlite", "postgresql", "two processes")
@@ -58,8 +58,8 @@ CUTS_SECONDS_MAX = 300.0
 class Scene:
     """The parts of a trial that a fault can act on."""
 
-    house: House
-    storm: Storm
+    house: SupervisedHouse
+    storm: BidStorm
     broker: Mosquitto
     to_broker: Link
     """The house's link to the broker."""
@@ -103,7 +103,7 @@ class Trial:
     """How many readers of server-sent events."""
     cuts: int = 0
     """How often each of those is cut off at least."""
-    storm: type[Storm] = Storm
+    storm: type[BidStorm] = BidStorm
     lot_seconds: tuple[float, float] | None = None
     """How long each lot lasts, at least and at most; None if lots have no end."""
     on_disk: bool = False
@@ -115,7 +115,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrialOutcome:
     """The result of a trial."""
 
     told: list[SubscriberCounts]
@@ -148,7 +148,7 @@ class _Contents:
     violations: list[str]
 
 
-async def run(trial: Trial, folder: Path, where: str, place: Place, bids: int, *, pace: float = 0) -> Outcome:
+async def run(trial: Trial, folder: Path, where: str, place: Place, bids: int, *, pace: float = 0) -> TrialOutcome:
     """Run `trial` with at least so many acknowledged bids, and judge it. Fails if its fault could not be caused."""
     async with AsyncExitStack() as stack:
         broker = stack.enter_context(_broker(folder, trial.broker))
@@ -156,7 +156,7 @@ async def run(trial: Trial, folder: Path, where: str, place: Place, bids: int, *
         mqtt = f"mqtt://127.0.0.1:{to_broker.port}"
         workers = "2" if where in ON_TWO else "1"
         settings = {"database": place.url, "workers": workers, "mqtt": mqtt}
-        house = House(folder, hasty=trial.hasty, dawdles=trial.dawdles, **settings)
+        house = SupervisedHouse(folder, hasty=trial.hasty, dawdles=trial.dawdles, **settings)
         to_house = await _link(stack, house.port)
         storm = trial.storm(house.url, broker.port, bids, pace=pace, lot_seconds=trial.lot_seconds)
         step = max(1, bids // (trial.times + 1))
@@ -169,7 +169,7 @@ async def run(trial: Trial, folder: Path, where: str, place: Place, bids: int, *
         return await _weather(trial, scene)
 
 
-async def _weather(trial: Trial, scene: Scene) -> Outcome:
+async def _weather(trial: Trial, scene: Scene) -> TrialOutcome:
     """Let the storm go through the fault, and judge the result."""
     storm = scene.storm
     scene.readers = reading.several(scene.house, scene.to_house, storm.gids, trial.readers, trial.cuts)
@@ -194,7 +194,7 @@ async def _weather(trial: Trial, scene: Scene) -> Outcome:
         scene.notes["readers cut off"] = sum(reader.cuts for reader in scene.readers)
     recorded = judge_records(kept.log, storm.accepted)
     closed = judge_closes(kept.log, kept.rows, storm.gids)
-    return Outcome(verdicts, recorded, closed, scene.house.deaths, storm.repeats, found, scene.notes)
+    return TrialOutcome(verdicts, recorded, closed, scene.house.deaths, storm.repeats, found, scene.notes)
 
 
 def _judged(trial: Trial, scene: Scene, kept: _Contents) -> Iterator[SubscriberCounts]:

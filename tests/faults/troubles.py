@@ -13,10 +13,9 @@ from sqlalchemy import select
 
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.tables import leases
-from tests.faults.house import SECONDS_MAX
 from tests.faults.trial import Scene, Trouble
 from tests.mqtt.equipment import Subscriber
-from tests.patience import until
+from tests.patience import SECONDS_MAX, until
 
 END_ALL = """SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid()"""

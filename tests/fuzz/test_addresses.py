@@ -17,6 +17,7 @@ from tests.fixtures_house import House, User
 from tests.fixtures_hypothesis import on_a_database
 from tests.fuzz.mangling import as_bytes, nasty
 from tests.page_routes import page_routes
+from tests.patience import SECONDS_MAX
 from tests.sealing import plain, sealed
 
 PAGES = page_routes()
@@ -32,7 +33,6 @@ STREAMS = tuple(number for number, (_, path) in enumerate(ADDRESSES) if path.end
 ENDING = ("/logout", "/me/sessions", "/session/end", "/mine/sessions/end-all")
 """Addresses that log the user out: their requests have no live token."""
 TEMPLATES = sorted({(method, path) for method, path in ADDRESSES if "{" in path})
-READ_SECONDS = 5.0
 DIGITS = ("0", "1", "-1", "9" * 10, "9" * 18, "9" * 19, "9" * 30, "9" * 4300, "9" * 4301, "9" * 5000, "1e5", "٣", "²")
 SEGMENTS = (
     *("", ".", "..", "%2e%2e", "..%2f", "%2f", "%5c", "%00", "%0a", "%0d%0a", "%ff", "%ed%a0%80", "%", "%zz"),
@@ -214,7 +214,7 @@ def json_of(sent: dict[str, bytes]) -> tuple[bytes, bytes]:
 def status_of(house: House, sent: bytes) -> int | None:
     """Return the status of the answer, of a stream once something came after its head; None if the house hung up."""
     received = b""
-    with socket.create_connection(("127.0.0.1", house.port), timeout=READ_SECONDS) as line, suppress(ConnectionError):
+    with socket.create_connection(("127.0.0.1", house.port), timeout=SECONDS_MAX) as line, suppress(ConnectionError):
         line.sendall(sent)
         while piece := line.recv(65_536):
             received += piece

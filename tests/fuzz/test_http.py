@@ -20,8 +20,14 @@ from tests.fuzz.mangling import mangled, mangled_text, nasty, nasty_bytes
 from tests.fuzz.test_bodies import members, written
 from tests.patience import SECONDS_MAX
 
-SILENCE_SECONDS_MAX = 0.3
-"""How long a house may be silent before it is taken to wait for more."""
+LIMITS = (
+    "http.protocol.HEAD_SECONDS_MAX",
+    "http.requests.BODY_SECONDS_MAX",
+    "http.multipart.PACE_SECONDS",
+    "http.client_connection.LINGER_SECONDS",
+)
+WAIT_SECONDS = 0.3
+"""How long the house waits for the rest of a request, by each of these limits, before it ends the connection."""
 BOUNDARY = "xYzZy"
 PAGES = (
     *(
@@ -150,14 +156,13 @@ def requests(draw: st.DrawFn, gid: str, token: str) -> bytes:
 
 
 def answers(house: House, sent: bytes) -> Iterator[tuple[int, dict[str, str], bytes]]:
-    """Send bytes, and yield each answer in full: status, headers, body. A request that waits for more gets no answer."""
+    """Send bytes, and yield each answer in full: status, headers, body."""
     last = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     reader = h11.Connection(h11.CLIENT)
     received = b""
     with socket.create_connection(("127.0.0.1", house.port), timeout=SECONDS_MAX) as line, suppress(OSError):
         line.sendall(sent + last)
-        line.settimeout(SILENCE_SECONDS_MAX)
-        while piece := line.recv(65_536):
+        while b"text/event-stream" not in received and (piece := line.recv(65_536)):
             received += piece
     method = sent.split(b" ", 1)[0][:20]
     while received.startswith(b"HTTP/1.1 "):
@@ -192,6 +197,15 @@ def well_formed(status: int, headers: dict[str, str], body: bytes) -> None:
         content = json.loads(body)
         if status >= 400:
             assert content["message"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def haste() -> Iterator[None]:
+    """The houses of these tests do not wait long for the rest of a request."""
+    with pytest.MonkeyPatch.context() as patch:
+        for limit in LIMITS:
+            patch.setattr(f"saleroom.{limit}", WAIT_SECONDS)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -40,13 +40,13 @@ class Echo:
         self._socket = serving.listen("127.0.0.1", 0)
         self.port = int(self._socket.getsockname()[1])
         self._thread.start()
-        assert self._started.wait(30)
+        assert self._started.wait(SECONDS_MAX)
         return self
 
     def __exit__(self, *_: object) -> None:
         """Stop."""
         self._server.should_exit = True
-        self._thread.join(30)
+        self._thread.join(SECONDS_MAX)
         self._socket.close()
 
     @property

@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.mqtt.equipment import free_port
 from tests.needs import need
 from tests.patience import SECONDS_MAX
-from tests.process import wait_until
+from tests.process import ending, wait_until
 
 WAYS = ("nginx collecting", "nginx passing", "haproxy passing")
 """The ways to a house: a proxy collects the body first, or passes it on as it comes."""
@@ -75,14 +75,13 @@ def haproxy(folder: Path, house: int) -> Iterator[dict[str, int]]:
 def running(command: list[str], folder: Path, ports: dict[str, int]) -> Iterator[dict[str, int]]:
     """Run a proxy, and yield its ports once it listens on all of them."""
     with (folder / "output.txt").open("wb") as output:
-        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output)
-    try:
+        started = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output)
+    with ending(started) as process:
         wait_until(lambda: process.poll() is not None or all(map(_listens, ports.values())))
         assert process.poll() is None, (folder / "output.txt").read_text()
         yield ports
-    finally:
         process.terminate()
-        process.wait(20)
+        process.wait(SECONDS_MAX)
 
 
 def _listens(port: int) -> bool:

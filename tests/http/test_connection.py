@@ -217,7 +217,7 @@ def test_http_1_0_has_no_chunks(echo: Echo) -> None:
         connection.sendall(b"GET " + STREAM.encode() + b" HTTP/1.0\r\n\r\n")
         head = connection.recv(1000)
         assert b"transfer-encoding" not in head and b"connection: close\r\n" in head
-        assert head.endswith(b"\r\n\r\nbegun")
+        assert b"\r\n\r\nbegun" in head
 
 
 def test_a_client_that_leaves_is_noticed(echo: Echo) -> None:
@@ -226,7 +226,7 @@ def test_a_client_that_leaves_is_noticed(echo: Echo) -> None:
         echo.gone.clear()
         with begin(echo, STREAM) as connection:
             leave(connection)
-            assert echo.gone.wait(10)
+            assert echo.gone.wait(SECONDS_MAX)
 
 
 def test_nothing_that_is_sent_writes_a_line(echo: Echo, errors_logged: Log, caplog: pytest.LogCaptureFixture) -> None:

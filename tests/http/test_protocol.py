@@ -9,7 +9,7 @@ from saleroom.http.client_connection import AnswerTransport
 from tests.patience import until
 
 
-class Wire(asyncio.Transport):
+class RecordingTransport(asyncio.Transport):
     """A transport that records what is sent."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n"
 
 def test_an_answer_goes_out_in_one_piece() -> None:
     """A head waits for the first piece of its body. Later pieces are sent at once, and so is the next answer."""
-    wire = Wire()
+    wire = RecordingTransport()
     joined = AnswerTransport(wire)
     joined.write(HEAD)
     assert [] == wire.sent
@@ -55,7 +55,7 @@ def test_an_answer_goes_out_in_one_piece() -> None:
 
 def test_a_head_alone_is_sent_when_the_answer_is_complete() -> None:
     """Nothing follows the head of an answer to HEAD."""
-    wire = Wire()
+    wire = RecordingTransport()
     joined = AnswerTransport(wire)
     joined.write(HEAD)
     joined.flush()
@@ -65,7 +65,7 @@ def test_a_head_alone_is_sent_when_the_answer_is_complete() -> None:
 
 def test_closing_loses_nothing() -> None:
     """Bytes written before the close are sent before it, once."""
-    wire = Wire()
+    wire = RecordingTransport()
     joined = AnswerTransport(wire)
     joined.write(HEAD)
     joined.close()
@@ -75,7 +75,7 @@ def test_closing_loses_nothing() -> None:
 
 def test_a_client_that_has_gone_is_sent_nothing() -> None:
     """If the connection is lost after the head, nothing is written to it."""
-    wire = Wire()
+    wire = RecordingTransport()
     joined = AnswerTransport(wire)
     joined.write(HEAD)
     wire.close()
@@ -85,13 +85,13 @@ def test_a_client_that_has_gone_is_sent_nothing() -> None:
 
 def test_all_else_is_the_transports_own() -> None:
     """Everything but writing goes to the transport below."""
-    assert ("198.51.100.7", 4000) == AnswerTransport(Wire()).get_extra_info("peername")
+    assert ("198.51.100.7", 4000) == AnswerTransport(RecordingTransport()).get_extra_info("peername")
 
 
 async def test_a_reader_must_make_headway(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader that takes enough in each interval may go on. A slower reader is cut off."""
     monkeypatch.setattr(client_connection, "STALL_SECONDS", 0.01)
-    wire = Wire()
+    wire = RecordingTransport()
     wire.waiting = 10 * client_connection.STALL_BYTES_MIN
     joined = AnswerTransport(wire)
     joined.watch()
@@ -107,7 +107,7 @@ async def test_a_reader_must_make_headway(monkeypatch: pytest.MonkeyPatch) -> No
 async def test_who_has_read_all_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader is not watched while nothing waits for it."""
     monkeypatch.setattr(client_connection, "STALL_SECONDS", 0.01)
-    wire = Wire()
+    wire = RecordingTransport()
     joined = AnswerTransport(wire)
     joined.watch()
     wire.waiting = 5

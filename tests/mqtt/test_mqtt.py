@@ -19,6 +19,7 @@ from saleroom.mqtt.topics import OFFLINE, ONLINE, MqttSettings
 from tests.mqtt.equipment import Mosquitto, Sales, Subscriber
 from tests.needs import need
 from tests.patience import SECONDS_MAX, until
+from tests.process import ending
 
 Relaying = Callable[..., Relay]
 Subscribe = Callable[..., Subscriber]
@@ -128,16 +129,14 @@ async def test_the_last_will_says_offline_for_a_process_that_was_killed(
         "async def main():\n"
         "    settings = MqttSettings.from_url(sys.argv[1], client_id=sys.argv[2])\n"
         "    async with connect(settings) as connection, online(connection, settings):\n"
-        "        await asyncio.sleep(60)\n"
+        "        await asyncio.sleep(600)\n"
         "asyncio.run(main())\n"
     )
     account = f"{broker.user}:{broker.password}@" if broker.user else ""
     url = f"mqtt://{account}{broker.host}:{broker.port}"
     subscriber = subscribe(broker, broker.status_topic)
-    service = subprocess.Popen([sys.executable, "-c", program, url, broker.client_id])
-    await until(lambda: [ONLINE] == subscriber.payloads(broker.status_topic), "online")
-    service.kill()
-    service.wait()
+    with ending(subprocess.Popen([sys.executable, "-c", program, url, broker.client_id])):
+        await until(lambda: [ONLINE] == subscriber.payloads(broker.status_topic), "online")
     await until(lambda: [ONLINE, OFFLINE] == subscriber.payloads(broker.status_topic), "offline")
     late = subscribe(broker, broker.status_topic)
     await until(lambda: bool(late.messages), "the retained status")

@@ -117,7 +117,7 @@ async def test_a_broker_that_comes_late_gets_everything(
         relay = relaying(gate.settings)
         gid = await sales.sell()
         await sales.bid(gid, 20)
-        await asyncio.sleep(1)
+        await until(lambda: bool(lines), "the line that says it is away")
         assert [False, 21] == [relay.connected, await relay.owed()]
         await gate.open()
         await until(lambda: len(subscriber.payloads(events(gid))) >= 21, "all events")
@@ -143,10 +143,11 @@ async def test_a_broker_killed_midway_misses_nothing(
     topic = gate.settings.events_topic(gid)
     await sales.bid(gid, 60)
     before = subscribe(mosquitto.settings)
-    relaying(gate.settings)
+    relay = relaying(gate.settings)
     await until(lambda: len(before.payloads(topic)) >= 20, "the first events")
     mosquitto.kill()
     gate.shut()
+    await until(lambda: not relay.connected, "it marks nothing more")
     delivered = 61 - await sales.owed()  # what the broker sent before it died may still be on its way
     await until(lambda: len(before.payloads(topic)) >= delivered, "what the broker had taken")
     before.close()
@@ -210,9 +211,9 @@ async def test_a_broker_that_never_answers_is_left_alone(
     await sales.sell()
     with capture_logs() as lines, socket.create_server(("127.0.0.1", 0)) as silent:
         relay = relaying(MqttSettings("127.0.0.1", silent.getsockname()[1]))
-        await asyncio.sleep(1.5)
+        await until(lambda: relay._attempts > 2, "another two tries")
         monkeypatch.setattr(connection, "CONNECT_SECONDS_MAX", 600)
-        await until(lambda: relay._attempts > 1, "another try")
+        await asyncio.sleep(0.5)  # enough for a try that waits longer
         async with asyncio.timeout(SECONDS_MAX):
             await relay.stop()
     assert ["warning"] == [line["log_level"] for line in lines]

@@ -21,7 +21,7 @@ from tests.fixtures_process import Start, Visit
 from tests.mqtt.equipment import Sales, Subscriber, free_port, publish
 from tests.needs import need
 from tests.patience import SECONDS_MAX, until
-from tests.process import wait_until
+from tests.process import ending, wait_until
 
 Relaying = Callable[..., Relay]
 Subscribe = Callable[..., Subscriber]
@@ -84,14 +84,13 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
         text = text.replace(there, here)
     as_root = "user root\n" if os.geteuid() == 0 else ""
     (folder / "mosquitto.conf").write_text(as_root + text)
-    log = (folder / "mosquitto.log").open("w")
-    broker = subprocess.Popen([need("mosquitto"), "-c", "mosquitto.conf"], cwd=folder, stdout=log, stderr=log)
-    wait_until(lambda: "running" in (folder / "mosquitto.log").read_text() or broker.poll() is not None)
-    assert broker.poll() is None, (folder / "mosquitto.log").read_text()
-    yield sample
-    broker.terminate()
-    broker.wait()
-    log.close()
+    command = [need("mosquitto"), "-c", "mosquitto.conf"]
+    with (folder / "mosquitto.log").open("w") as log:
+        started = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
+    with ending(started) as broker:
+        wait_until(lambda: "running" in (folder / "mosquitto.log").read_text() or broker.poll() is not None)
+        assert broker.poll() is None, (folder / "mosquitto.log").read_text()
+        yield sample
 
 
 async def answered(command: DeviceMessage) -> Reply:

@@ -35,7 +35,7 @@ LOST: Any = object()
 """Stands for an answer that does not come."""
 
 
-class Client:
+class PendingRequest:
     """One request, with all that happens to it until it is answered."""
 
     def __init__(self, world: World, entry: Step | NewLot) -> None:

@@ -31,7 +31,7 @@ from saleroom.storage.database import Transaction
 from tests.bidding.domain.playing import T0
 from tests.histories import PEOPLE
 from tests.simulation.broker import PREFIX
-from tests.simulation.clients import Client
+from tests.simulation.clients import PendingRequest
 from tests.simulation.judge import Breach
 from tests.simulation.loop import Deadlock, VirtualLoop
 from tests.simulation.model import Token
@@ -127,7 +127,7 @@ async def _happen(world: World, entry: Entry) -> None:
         await asyncio.sleep(entry.seconds + 0.01)
     else:
         world.trace(f"{entry.number} {entry}")
-        await Client(world, entry).run()
+        await PendingRequest(world, entry).run()
 
 
 def _populate(world: World) -> None:

@@ -25,7 +25,7 @@ NOTICED_SECONDS_MAX = 120.0
 PORT = 5432
 
 
-class Wire:
+class Cable:
     """A cable between this machine and a separate network namespace, where a server can run; it needs root."""
 
     def __init__(self) -> None:
@@ -64,9 +64,9 @@ class Wire:
 
 
 @pytest.fixture(scope="module")
-def wire() -> Iterator[Wire]:
+def wire() -> Iterator[Cable]:
     """A cable."""
-    wire = Wire()
+    wire = Cable()
     try:
         wire.lay()
         yield wire
@@ -77,7 +77,7 @@ def wire() -> Iterator[Wire]:
 
 
 @pytest.fixture(scope="module")
-def far_server(wire: Wire) -> Iterator[Any]:
+def far_server(wire: Cable) -> Iterator[Any]:
     """A PostgreSQL server at the other end of the cable; its socket can be reached without the cable."""
     with embedded_server() as server:
         with (server.pgdata / "pg_hba.conf").open("a") as rules:
@@ -99,7 +99,7 @@ def _pg_ctl() -> str:
 
 @pytest.fixture
 async def far_and_near(
-    wire: Wire, far_server: Any, monkeypatch: pytest.MonkeyPatch
+    wire: Cable, far_server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[tuple[Database, Database]]:
     """The same database twice: over the cable with short time limits, and not over it."""
     monkeypatch.setattr(postgresql, "SILENCE_SECONDS_MAX", SILENCE_SECONDS_MAX)
@@ -130,7 +130,7 @@ def _count(tx: Transaction) -> int:
     return int(tx.execute(text("SELECT count FROM counters")).scalar_one())
 
 
-async def test_the_house_notices(wire: Wire, far_and_near: tuple[Database, Database]) -> None:
+async def test_the_house_notices(wire: Cable, far_and_near: tuple[Database, Database]) -> None:
     """A caller that waits for a lost server gets an error in bounded time, and goes on as soon as the server is back."""
     far, near = far_and_near
     await far.write(_increment)
@@ -143,7 +143,7 @@ async def test_the_house_notices(wire: Wire, far_and_near: tuple[Database, Datab
     assert 2 == await near.read(_count)
 
 
-async def test_a_house_that_only_listens_notices(wire: Wire, far_and_near: tuple[Database, Database]) -> None:
+async def test_a_house_that_only_listens_notices(wire: Cable, far_and_near: tuple[Database, Database]) -> None:
     """The same holds for a caller that has sent its whole query and waits for the answer."""
     far, near = far_and_near
     asked = asyncio.Event()
@@ -163,7 +163,7 @@ async def test_a_house_that_only_listens_notices(wire: Wire, far_and_near: tuple
     assert 0 == await near.read(_count)
 
 
-async def test_the_server_notices(wire: Wire, far_and_near: tuple[Database, Database]) -> None:
+async def test_the_server_notices(wire: Cable, far_and_near: tuple[Database, Database]) -> None:
     """The locks of a house that is lost with its machine are free again in bounded time."""
     far, near = far_and_near
     locked, gone = asyncio.Event(), asyncio.Event()

@@ -89,6 +89,12 @@ async def ended(tasks: "list[asyncio.Task[Any]]") -> Counter[str]:
     return Counter(type(answer).__name__ for answer in answers)
 
 
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work that never ends is not stopped for its time, however slow the machine is."""
+    monkeypatch.setattr(storage, "READ_SECONDS_MAX", 600)
+
+
 async def begun(database: Database, rank: Rank, count: int) -> None:
     """Return once `count` reads of a rank and the ranks below it run."""
     await until(lambda: database._reading._taken[rank] >= count, "the reads run")
@@ -126,9 +132,8 @@ async def test_few_searches_run_and_few_wait(database: Database) -> None:
     await ended(flood)
 
 
-async def test_what_nobody_waits_for_is_stopped(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_nobody_waits_for_is_stopped(database: Database) -> None:
     """If its client hangs up, a statement ends, in the database too, and its place is free."""
-    monkeypatch.setattr(storage, "READ_SECONDS_MAX", 600)
     somebody = Somebody("stranger")
     gone = [reads(database, search, somebody) for _ in range(3)]
     await begun(database, Rank.COSTLY, 1)

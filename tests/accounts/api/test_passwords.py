@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from saleroom.accounts import area
 from saleroom.accounts.service import passwords
+from saleroom.accounts.service.throttle import FailedLogins
 from tests.bidding.api.answers import faults, refusal
 from tests.fixtures_house import LOAD_KEY, PASSWORD, House, ServeHouse, User
 
@@ -65,8 +67,10 @@ def test_who_has_no_password_cannot_change_it(house: House) -> None:
     assert [(403, answers[0].content)] * 2 == [(answer.status_code, answer.content) for answer in answers]
 
 
-def test_guesses_wait_as_those_of_a_login_do(house: House) -> None:
+def test_guesses_wait_as_those_of_a_login_do(serve_house: ServeHouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """After five failures at either address the next try is 429 with Retry-After at both. The token stays valid."""
+    monkeypatch.setattr(area, "FailedLogins", lambda per_hour: FailedLogins(per_hour, lambda: 0.0))
+    house = serve_house()
     ada = house.newcomer()
     wrong = CHANGE | {"currentPassword": "wrong password"}
     guesses = [logs_in(house, ada.name, "wrong password") for _ in range(2)]

@@ -9,6 +9,7 @@ from sqlalchemy import func, select
 
 from saleroom.accounts.domain.errors import InvalidAuthentication, WrongPassword
 from saleroom.accounts.service.accounts import (
+    FAILED_LOGINS_PER_HOUR,
     Accounts,
     IssuedToken,
     authenticate,
@@ -18,7 +19,7 @@ from saleroom.accounts.service.accounts import (
     start_session,
 )
 from saleroom.accounts.service.passwords import Passwords
-from saleroom.accounts.service.throttle import FREE_FAILURES, Registrations
+from saleroom.accounts.service.throttle import FREE_FAILURES, FailedLogins, Registrations
 from saleroom.accounts.storage import accounts as rows
 from saleroom.kernel.errors import Invalid, Refusal, TooManyRequests, Unauthenticated
 from saleroom.storage.database import Database, Transaction
@@ -54,8 +55,9 @@ def passwords() -> Iterator[InterruptedPasswords]:
 
 @pytest.fixture
 def house(database: Database, passwords: InterruptedPasswords) -> Accounts:
-    """The use cases, with registration open."""
-    return Accounts(database, passwords, Registrations(1000))
+    """The use cases, with registration open, and a clock for failed logins that stands still."""
+    failed_logins = FailedLogins(FAILED_LOGINS_PER_HOUR, lambda: 0.0)
+    return Accounts(database, passwords, Registrations(1000), failed_logins)
 
 
 async def outdate(database: Database) -> None:

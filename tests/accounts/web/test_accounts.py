@@ -15,7 +15,7 @@ _numbers = count(1)
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
-class Browser:
+class PlainBrowser:
     """A browser. It keeps cookies, follows no redirect, and fills in the hidden token of a form."""
 
     def __init__(self, house: House) -> None:
@@ -50,14 +50,14 @@ class Browser:
 
 
 @pytest.fixture
-def browser(house: House) -> Iterator[Browser]:
+def browser(house: House) -> Iterator[PlainBrowser]:
     """A browser in front of the house, on each database."""
-    it = Browser(house)
+    it = PlainBrowser(house)
     yield it
     it.http.close()
 
 
-def test_who_registers_is_logged_in(browser: Browser, house: House) -> None:
+def test_who_registers_is_logged_in(browser: PlainBrowser, house: House) -> None:
     """Registering creates the account, logs in and leads home, and the header shows the name."""
     response = browser.register("First.Visitor")
     assert (303, "/") == (response.status_code, response.headers["location"])
@@ -66,7 +66,7 @@ def test_who_registers_is_logged_in(browser: Browser, house: House) -> None:
     assert [] == browser.page("/").all("a", href="/login")
 
 
-def test_log_in_and_out(browser: Browser, house: House) -> None:
+def test_log_in_and_out(browser: PlainBrowser, house: House) -> None:
     """The cookie holds the API's own token. Logging out ends the session everywhere at once and deletes the cookie."""
     house.user("ada")
     response = browser.log_in("ADA")
@@ -82,7 +82,7 @@ def test_log_in_and_out(browser: Browser, house: House) -> None:
     assert 401 == house.anyone.get("/me", headers=me).status_code
 
 
-def test_the_session_cookie_is_out_of_reach(browser: Browser, house: House) -> None:
+def test_the_session_cookie_is_out_of_reach(browser: PlainBrowser, house: House) -> None:
     """The session's cookie is hidden from scripts and other sites' requests, and lasts as long as its token."""
     house.user("ada")
     [cookie] = cookies(browser.log_in("ada"), "saleroom_session")
@@ -124,7 +124,7 @@ def test_a_form_without_its_token_does_nothing(house: House, path: str, token: s
     assert 201 == house.anyone.post("/users", json=account).status_code
 
 
-def test_a_token_is_bound_to_its_cookie(browser: Browser, house: House) -> None:
+def test_a_token_is_bound_to_its_cookie(browser: PlainBrowser, house: House) -> None:
     """Another browser's token is refused."""
     stolen = Page(house.stranger.get("/login")).one("input", name="csrfToken")["value"]
     browser.page("/login")
@@ -137,7 +137,7 @@ def test_a_page_without_a_form_sets_no_cookie(house: House) -> None:
     assert "set-cookie" not in httpx.get(house.base).headers
 
 
-def test_a_wrong_password_is_told_kindly(browser: Browser, house: House) -> None:
+def test_a_wrong_password_is_told_kindly(browser: PlainBrowser, house: House) -> None:
     """A wrong password gets the form again with 422, with the typed name and without the password."""
     house.user("ada")
     response = browser.log_in("ada", "wrong password")
@@ -149,7 +149,7 @@ def test_a_wrong_password_is_told_kindly(browser: Browser, house: House) -> None
     assert browser.viewer() is None
 
 
-def test_an_empty_login_names_both_fields(browser: Browser) -> None:
+def test_an_empty_login_names_both_fields(browser: PlainBrowser) -> None:
     """A login without its fields gets the form again with 400 and a message at each field."""
     response = browser.log_in("", "")
     form = Page(response)
@@ -161,7 +161,7 @@ def test_an_empty_login_names_both_fields(browser: Browser) -> None:
     ]
 
 
-def test_too_many_failures_wait(browser: Browser, house: House) -> None:
+def test_too_many_failures_wait(browser: PlainBrowser, house: House) -> None:
     """After five failures in a row the form says how long to wait, with 429 and Retry-After."""
     name = house.newcomer().name
     assert [422] * 5 == [browser.log_in(name, "wrong password").status_code for _ in range(5)]
@@ -170,7 +170,7 @@ def test_too_many_failures_wait(browser: Browser, house: House) -> None:
     assert f"Try again in {response.headers['retry-after']} second" in Page(response).one("p", role="alert").text
 
 
-def test_all_faults_of_a_registration_come_at_once(browser: Browser) -> None:
+def test_all_faults_of_a_registration_come_at_once(browser: PlainBrowser) -> None:
     """A bad username and a bad password are both reported, with 400, and nothing is registered."""
     response = browser.register("a b", "short")
     form = Page(response)
@@ -182,7 +182,7 @@ def test_all_faults_of_a_registration_come_at_once(browser: Browser) -> None:
     assert "a b" == form.one("input", id="username")["value"]
 
 
-def test_a_taken_name_is_told(browser: Browser, house: House) -> None:
+def test_a_taken_name_is_told(browser: PlainBrowser, house: House) -> None:
     """A username that is taken gets the form again with 409."""
     house.user("ada")
     response = browser.register("Ada")
@@ -190,7 +190,7 @@ def test_a_taken_name_is_told(browser: Browser, house: House) -> None:
     assert "taken" in Page(response).one("p", role="alert").text
 
 
-def test_markup_in_a_form_stays_text(browser: Browser) -> None:
+def test_markup_in_a_form_stays_text(browser: PlainBrowser) -> None:
     """Markup typed as a username comes back as text."""
     hostile = '"><script>alert(1)</script>'
     form = Page(browser.log_in(hostile))
@@ -199,7 +199,7 @@ def test_markup_in_a_form_stays_text(browser: Browser) -> None:
     assert "alert(1)" not in [script.text for script in form.all("script")]
 
 
-def test_who_cannot_log_in_at_once_is_registered_all_the_same(browser: Browser, house: House) -> None:
+def test_who_cannot_log_in_at_once_is_registered_all_the_same(browser: PlainBrowser, house: House) -> None:
     """If the login after a registration has to wait, the account exists, and the form to log in says why."""
     for _ in range(5):
         browser.log_in("patient.one", "wrong password")
@@ -221,7 +221,7 @@ def test_closed_registration_is_told(serve_house: ServeHouse) -> None:
     assert "You cannot register here yourself." in Page(response).main
 
 
-def test_who_is_logged_in_needs_no_form(browser: Browser, house: House) -> None:
+def test_who_is_logged_in_needs_no_form(browser: PlainBrowser, house: House) -> None:
     """The forms to log in and to register lead a logged-in user home."""
     house.user("ada")
     browser.log_in("ada")
@@ -230,7 +230,7 @@ def test_who_is_logged_in_needs_no_form(browser: Browser, house: House) -> None:
         assert (303, "/") == (response.status_code, response.headers["location"])
 
 
-def test_both_forms_lead_back(browser: Browser, house: House) -> None:
+def test_both_forms_lead_back(browser: PlainBrowser, house: House) -> None:
     """The page to return to is kept by either form, from one to the other, and after a mistake."""
     house.user("ada")
     where = "/lots/x?before=3&a=b"
@@ -253,7 +253,7 @@ def test_both_forms_lead_back(browser: Browser, house: House) -> None:
 @pytest.mark.parametrize(
     "address", ["https://evil.example/", "//evil.example", "/\\evil.example", "x", "/a\r\nb: c", "/é"]
 )
-def test_a_form_leads_nowhere_else(browser: Browser, house: House, address: str) -> None:
+def test_a_form_leads_nowhere_else(browser: PlainBrowser, house: House, address: str) -> None:
     """A form never leads to another host, whatever its `next` says."""
     house.user("ada")
     assert "/" == Page(browser.http.get("/login", params={"next": address})).one("input", name="next")["value"]
@@ -262,7 +262,7 @@ def test_a_form_leads_nowhere_else(browser: Browser, house: House, address: str)
     assert "/" == browser.http.get("/register", params={"next": address}).headers["location"]
 
 
-def test_refusals_are_in_the_readers_language(browser: Browser, house: House) -> None:
+def test_refusals_are_in_the_readers_language(browser: PlainBrowser, house: House) -> None:
     """A wrong password, a wait and the faults of fields are reported in the language of the form."""
     browser.http.headers["Accept-Language"] = "de"
     name = house.newcomer().name

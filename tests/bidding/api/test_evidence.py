@@ -14,10 +14,10 @@ from saleroom.bidding.service import ledgers
 from saleroom.bidding.storage import signing_keys
 from tests.bidding.api.answers import after, instant, refusal
 from tests.fixtures_database import FakeClock
-from tests.fixtures_house import Client, House, ServeHouse, User
+from tests.fixtures_house import CheckedClient, House, ServeHouse, User
 
 
-def lines(user: Client, gid: str) -> list[dict[str, Any]]:
+def lines(user: CheckedClient, gid: str) -> list[dict[str, Any]]:
     """Return an auction's ledger."""
     answer = user.get(f"/auctions/{gid}/ledger")
     assert (200, "application/x-ndjson") == (answer.status_code, answer.headers["content-type"].partition(";")[0])

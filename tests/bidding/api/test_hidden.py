@@ -10,6 +10,7 @@ import pytest
 from saleroom.bidding.service import ledgers
 from saleroom.bidding.service.bidding import place_bids
 from saleroom.bidding.storage.event_log import LOG
+from saleroom.feed import streams as streams_module
 from saleroom.feed.feed import Feed, Follower
 from saleroom.log import store
 from saleroom.storage.database import Database
@@ -38,7 +39,7 @@ def normal(raw: bytes) -> bytes:
     return CURSOR.sub(lambda found: b"<%d>" % len(found[0]), raw)
 
 
-class Line:
+class OneRequest:
     """A connection for one request."""
 
     def __init__(self, house: House, path: str, *headers: str) -> None:
@@ -110,12 +111,12 @@ def looks(house: House, gid: str, readers: list[User], given: list[str]) -> dict
         for reader in (None, *readers):
             headers = [] if reader is None else [f"Authorization: Bearer {reader.token}"]
             headers += [] if reader is None else [f"Cookie: saleroom_session={reader.token}"]
-            with closing(Line(house, path, *headers)) as line:
+            with closing(OneRequest(house, path, *headers)) as line:
                 found[normal(path.encode()).decode(), "" if reader is None else reader.name] = chunked(
                     line.read(SECONDS_MAX)
                 )
     for path in streams(gid):
-        with closing(Line(house, path)) as line:
+        with closing(OneRequest(house, path)) as line:
             # The beginning of the stream, and then the earlier events.
             found[path, ""] = chunked(line.read(SILENCE_SECONDS, 2 if "after=" in path else 1))
     return found
@@ -124,6 +125,7 @@ def looks(house: House, gid: str, readers: list[User], given: list[str]) -> dict
 def test_no_public_byte_tells_of_a_raise(clocked_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that others can read is the same before and after raises, chunk by chunk, also with earlier cursors."""
     monkeypatch.setattr(ledgers, "PAGE", 3)
+    monkeypatch.setattr(streams_module, "COMMENT_SECONDS", 3600.0)
     house = clocked_house
     ada, bob, cyd = house.user("ada"), house.user("bob"), house.user("cyd")
     gid, other, _ = (ada.auction(name=f"Clock {number}") for number in range(3))
@@ -133,18 +135,18 @@ def test_no_public_byte_tells_of_a_raise(clocked_house: House, monkeypatch: pyte
             assert 201 == bob.bid(lot, maximum=price + 5).status_code
     given = list(paths(house, gid))[:8]
     with ExitStack() as stack:
-        open_ = [stack.enter_context(closing(Line(house, path))) for path in streams(gid)]
+        open_ = [stack.enter_context(closing(OneRequest(house, path))) for path in streams(gid)]
         for line in open_:
             assert line.read(SILENCE_SECONDS, 1)
         compare(house, gid, bob, given, open_)
         assert 201 == cyd.bid(gid, amount=50).status_code
         assert all(line.next() for line in open_)
-    with closing(Line(house, f"/auctions/{gid}/ledger")) as line:
+    with closing(OneRequest(house, f"/auctions/{gid}/ledger")) as line:
         _, chunks = chunked(line.read(SECONDS_MAX))
     assert [3, 3, 3, 3, 2] == [chunk.count(b"\n") for chunk in chunks if chunk]
 
 
-def compare(house: House, gid: str, bob: User, given: list[str], open_: list[Line]) -> None:
+def compare(house: House, gid: str, bob: User, given: list[str], open_: list[OneRequest]) -> None:
     """Look, raise, and look again."""
     readers = [house.user("ada"), house.user("cyd")]
     before = looks(house, gid, readers, given)

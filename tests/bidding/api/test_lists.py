@@ -9,7 +9,7 @@ import pytest
 
 from saleroom.bidding.api.lists import AUCTIONS, BID_ON, BIDS
 from tests.bidding.api.answers import after, faults
-from tests.fixtures_house import Client, House
+from tests.fixtures_house import CheckedClient, House
 from tests.sealing import cursors_of, plain, sealed
 
 NEXT = re.compile(r'<([^>]+)>; rel="next"')
@@ -29,7 +29,7 @@ FORGED: list[Any] = [
 """Contents of forged cursors, for either list."""
 
 
-def pages(client: Client, path: str) -> Iterator[list[dict[str, Any]]]:
+def pages(client: CheckedClient, path: str) -> Iterator[list[dict[str, Any]]]:
     """Yield page after page by `Link`, and check that it agrees with `next`."""
     while path:
         answer = client.get(path)
@@ -42,7 +42,7 @@ def pages(client: Client, path: str) -> Iterator[list[dict[str, Any]]]:
         assert after_it is None or f"cursor={after_it}" in path
 
 
-def gids(client: Client, path: str) -> list[str]:
+def gids(client: CheckedClient, path: str) -> list[str]:
     """Return the gids of a list of auctions, from all its pages."""
     return [row["gid"] for rows in pages(client, path) for row in rows]
 

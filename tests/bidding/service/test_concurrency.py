@@ -129,7 +129,7 @@ async def test_what_32_bidders_leave_behind(open_database: OpenDatabase) -> None
     placed = [event for event in await logged(database, gid) if isinstance(event, BidPlaced)]
     assert [event.amount for event in placed] == [bid.amount for bid in history]
     accepted = [one for one in decided if one.accepted]
-    assert len(accepted) > BIDDERS / 4, "or nobody bid against anybody"
+    assert len(accepted) >= TURNS, "in each turn the first one that arrives is taken"
     shown = {(bid.bidder, str(bid.amount), bid.automatic) for bid in history}
     for one in accepted:
         bid = read(one.answer)["bid"]

@@ -22,7 +22,7 @@ from tests import hostile_pictures
 from tests.hostile_pictures import HOSTILE
 from tests.patience import until
 from tests.pictures import plain, quartered, written
-from tests.process import wait_until
+from tests.process import ending, wait_until
 
 PICTURE = plain((1000, 500))
 OVERHEAD_BYTES = 2 * 20_000_000
@@ -261,14 +261,13 @@ asyncio.run(decoder.Decoder().make(b"x"))
 
 def test_it_ends_with_a_house_that_was_killed() -> None:
     """If the house is killed, its decoding process ends too, even in the middle of a picture."""
-    house = subprocess.Popen([sys.executable, "-c", HOUSE])
     begun = min(19, os.nice(0) + decoder_process.NICENESS + 1)
 
-    def decoding() -> list[psutil.Process]:
-        return [one for one in psutil.Process(house.pid).children() if is_decoder(one) and one.nice() == begun]
+    with ending(subprocess.Popen([sys.executable, "-c", HOUSE])) as house:
 
-    wait_until(lambda: bool(decoding()))
-    found = decoding()
-    house.kill()
-    house.wait()
+        def decoding() -> list[psutil.Process]:
+            return [one for one in psutil.Process(house.pid).children() if is_decoder(one) and one.nice() == begun]
+
+        wait_until(lambda: bool(decoding()))
+        found = decoding()
     assert [True] == [gone(one) for one in found]

@@ -27,7 +27,7 @@ from saleroom.storage.database import Database, Transaction
 from saleroom.storage.turns import Rank
 from tests.bidding.service.test_waiting import Pause
 from tests.fixtures_database import OpenDatabase
-from tests.patience import SECONDS_MAX, until
+from tests.patience import SECONDS_MAX, settled, until
 
 
 class Sale:
@@ -199,7 +199,7 @@ async def test_forged_bids_keep_no_honest_one_out(database: Database, sale: Sale
     await pause.reached.wait()
     counter = Desk(database)
     held_up = asyncio.create_task(counter.place(sale.bid(2, "1")))
-    await asyncio.sleep(0.1)
+    await settled()  # the desk has taken it
     request = BidRequest(Decimal("1.000"), None)
     forged = [
         asyncio.create_task(counter.place(BidCommand(f"forged {number}", f"gid{number}", request)))

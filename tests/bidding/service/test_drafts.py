@@ -19,6 +19,7 @@ from saleroom.storage.database import Database
 from tests.bidding.domain.examples import eur
 from tests.bidding.service.people import Person, bid, person, sells
 from tests.fixtures_database import FakeClock, OpenDatabase
+from tests.patience import SECONDS_MAX
 from tests.pictures import plain
 
 MADE = make(plain((20, 16)))
@@ -99,7 +100,7 @@ async def test_the_closer_sweeps_drafts(clocked_database: Database, clock: FakeC
     await database.write(drafts.save, ada.token, "one", form(photo_ids=(photo,)))
     clock.advance(DRAFT_LIFETIME.total_seconds())
     closing = asyncio.create_task(Closer(database).run())
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(SECONDS_MAX):
         while await database.read(storage.count, ada.account.id):
             await asyncio.sleep(0.01)
     closing.cancel()

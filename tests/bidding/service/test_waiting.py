@@ -14,6 +14,7 @@ from saleroom.storage.database import Transaction
 from tests.bidding.domain.examples import after, eur
 from tests.bidding.service.people import bid, outcome, person, sells, stored
 from tests.fixtures_database import FakeClock, OpenDatabase
+from tests.patience import SECONDS_MAX
 
 END = after(60)
 WAITING_SECONDS = 0.3
@@ -34,7 +35,7 @@ class Pause:
             await_only(self._go.wait())
         else:  # this database's transactions run in a thread
             self._loop.call_soon_threadsafe(self.reached.set)
-            asyncio.run_coroutine_threadsafe(self._go.wait(), self._loop).result(30)
+            asyncio.run_coroutine_threadsafe(self._go.wait(), self._loop).result(SECONDS_MAX)
 
     def end(self) -> None:
         """Let the transaction go on."""

@@ -12,11 +12,8 @@ import httpx
 import psutil
 import pytest
 
+from tests.patience import SECONDS_MAX
 from tests.process import PROGRAM, environment, wait_until
-
-PATIENCE_SECONDS = 120.0
-"""Time for a busy machine to start the house, register twenty users and list the lots."""
-STOP_SECONDS = 30.0
 
 
 class Demo:
@@ -48,7 +45,7 @@ class Demo:
             assert self.process.poll() is None, f"it ended\n{self.output()}\n{self.errors()}"
             return re.search(text, self.output()) is not None
 
-        wait_until(there, PATIENCE_SECONDS)
+        wait_until(there)
         found = re.search(text, self.output())
         assert found is not None, "it was there"
         return found
@@ -61,7 +58,7 @@ class Demo:
     def stop(self, number: signal.Signals = signal.SIGINT) -> int:
         """Send a signal and return the exit code."""
         self.process.send_signal(number)
-        return self.process.wait(STOP_SECONDS)
+        return self.process.wait(SECONDS_MAX)
 
 
 @pytest.fixture
@@ -90,7 +87,7 @@ def test_a_demo_is_furnished_and_goes_on(tmp_path: Path, demos: list[Demo]) -> N
     demo = demos[0]
     url = demo.wait_for(r"home +(http://127\.0\.0\.1:\d+)/\n")[1]
     account = demo.wait_for(r"as (\w+), password (\S+)")
-    wait_until(lambda: any(lot["bidCount"] for lot in lots(url, "open")), PATIENCE_SECONDS)
+    wait_until(lambda: any(lot["bidCount"] for lot in lots(url, "open")))
     first = {lot["gid"] for status in ("open", "scheduled", "closed") for lot in lots(url, status)}
     for gid in first:
         photos = httpx.get(f"{url}/auctions/{gid}/photos").json()["photos"]
@@ -120,7 +117,7 @@ def test_people_bid_on_a_visitors_lot(tmp_path: Path, demos: list[Demo]) -> None
         token = http.post("/login", json={"username": found[2], "password": found[3]}).json()["token"]
         draft = {"name": "Two opera tickets", "startingPrice": "20"}
         made = http.post("/auctions", json=draft, headers={"Authorization": f"Bearer {token}"}).json()
-        wait_until(lambda: http.get(f"/auctions/{made['gid']}").json()["bidCount"] > 0, PATIENCE_SECONDS)
+        wait_until(lambda: http.get(f"/auctions/{made['gid']}").json()["bidCount"] > 0)
     assert 0 == demos[0].stop(signal.SIGTERM)
 
 
@@ -131,7 +128,7 @@ def test_a_taken_port_is_refused(tmp_path: Path, demos: list[Demo]) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         demos.append(Demo(tmp_path, "--port", str(port)))
-        assert 1 == demos[0].process.wait(PATIENCE_SECONDS)
+        assert 1 == demos[0].process.wait(SECONDS_MAX)
     [line] = demos[0].errors().splitlines()
     assert f"port {port}" in line
     assert "--port" in line
@@ -143,7 +140,7 @@ def test_a_house_that_dies_ends_the_demo(tmp_path: Path, demos: list[Demo]) -> N
     demos.append(Demo(tmp_path, "--port", "0", "--lots", "2"))
     demos[0].wait_for("The sale is on")
     demos[0].house().kill()
-    assert 1 == demos[0].process.wait(PATIENCE_SECONDS)
+    assert 1 == demos[0].process.wait(SECONDS_MAX)
     assert demos[0].errors().startswith("saleroom: ")
     assert "Traceback" not in demos[0].errors()
 
@@ -152,5 +149,5 @@ def test_a_house_that_dies_ends_the_demo(tmp_path: Path, demos: list[Demo]) -> N
 def test_wrong_usage_is_refused(tmp_path: Path, demos: list[Demo], arguments: tuple[str, ...]) -> None:
     """A wrong option is refused with exit code 2 and a line that names it."""
     demos.append(Demo(tmp_path, *arguments))
-    assert 2 == demos[0].process.wait(PATIENCE_SECONDS)
+    assert 2 == demos[0].process.wait(SECONDS_MAX)
     assert arguments[0] in demos[0].errors()

@@ -17,7 +17,7 @@ from tests.fixtures_process import Start, Visit
 from tests.line import Line
 from tests.mqtt.equipment import Mosquitto, free_port
 from tests.patience import SECONDS_MAX
-from tests.process import PROGRAM, ServeProcess, environment, saleroom, wait_until
+from tests.process import PROGRAM, ServeProcess, ending, environment, saleroom, wait_until
 from tests.terminal import shown
 from tests.tools.watch.watching import Floor, Watcher
 
@@ -180,7 +180,7 @@ def test_the_terminal_shows_the_lots(start: Start, visit: Visit, tmp_path: Path)
     floor = Floor(visit(house), tmp_path)
     gid = floor.sell(name="Bracket clock")
     terminal, end = pty.openpty()
-    process = subprocess.Popen(
+    started = subprocess.Popen(
         [PROGRAM, "watch", house.url],
         cwd=tmp_path,
         env=environment() | {"TERM": "xterm", "COLUMNS": "120", "LINES": "30"},
@@ -189,13 +189,14 @@ def test_the_terminal_shows_the_lots(start: Start, visit: Visit, tmp_path: Path)
         stderr=end,
     )
     os.close(end)
-    seen = shown(terminal, "live from")
-    floor.bid(gid, 1)
-    seen += shown(terminal, "ben bids|cyd bids")
-    seen += shown(terminal, r"€101\.00 +(ben|cyd) +€102\.00 +1 ")
-    process.send_signal(signal.SIGINT)
-    seen += shown(terminal)
-    assert 0 == process.wait(SECONDS_MAX)
+    with ending(started) as process:
+        seen = shown(terminal, "live from")
+        floor.bid(gid, 1)
+        seen += shown(terminal, "ben bids|cyd bids")
+        seen += shown(terminal, r"€101\.00 +(ben|cyd) +€102\.00 +1 ")
+        process.send_signal(signal.SIGINT)
+        seen += shown(terminal)
+        assert 0 == process.wait(SECONDS_MAX)
     assert "Bracket clock" in seen and "Traceback" not in seen
     assert seen.rindex("\x1b[?25h") > seen.rindex("\x1b[?25l"), "the cursor is shown again"
     os.close(terminal)
