@@ -7,6 +7,7 @@ import pytest
 
 from tests.bidding.web.seller import Come
 from tests.fixtures_house import PASSWORD, House, User, without_delay
+from tests.rows import each_of
 from tests.site.markup import Page
 from tests.site.visitor import Visitor
 
@@ -55,19 +56,34 @@ def test_password_managers_understand_it(come: Come, seller: User) -> None:
     assert [] == [e for e in form.all("input") if "maxlength" in e.attributes]
 
 
-@pytest.mark.parametrize(
-    ("current", "new", "status", "messages"),
-    [
-        ("wrong password", NEW, 403, {"currentPassword": "This is not your current password. Nothing was changed."}),
-        (PASSWORD, "short", 400, {"newPassword": "The password must have 8 to 256 characters."}),
-        (PASSWORD, PASSWORD, 400, {"newPassword": "This is your current password already. Choose another one."}),
-        (
-            "",
-            "",
-            400,
-            {"currentPassword": "Please fill this in.", "newPassword": "The password must have 8 to 256 characters."},
-        ),
-    ],
+@each_of(
+    {
+        "current": "wrong password",
+        "new": NEW,
+        "status": 403,
+        "messages": {"currentPassword": "This is not your current password. Nothing was changed."},
+    },
+    {
+        "current": PASSWORD,
+        "new": "short",
+        "status": 400,
+        "messages": {"newPassword": "The password must have 8 to 256 characters."},
+    },
+    {
+        "current": PASSWORD,
+        "new": PASSWORD,
+        "status": 400,
+        "messages": {"newPassword": "This is your current password already. Choose another one."},
+    },
+    {
+        "current": "",
+        "new": "",
+        "status": 400,
+        "messages": {
+            "currentPassword": "Please fill this in.",
+            "newPassword": "The password must have 8 to 256 characters.",
+        },
+    },
 )
 def test_faults_are_told_at_their_field(
     come: Come, house: House, current: str, new: str, status: int, messages: dict[str, str]

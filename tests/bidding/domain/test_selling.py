@@ -25,6 +25,7 @@ from saleroom.kernel.errors import Invalid
 from saleroom.kernel.parties import Party
 from tests.bidding.domain.examples import ADA, BOB, after, an_auction, eur, place, refusal, window
 from tests.bidding.domain.playing import T0, refusal_code
+from tests.rows import each_of
 
 START, END = after(600), after(3600)
 
@@ -273,34 +274,25 @@ def _bid_on() -> Auction:
 
 
 Act = Callable[[Auction, Party, datetime], object]
-MAY: list[tuple[Act, Callable[[], Auction], Party, datetime, str]] = [
-    *(
-        (act, an_auction, BOB, T0, "not_author")
-        for act in (_amend, _rearrange, selling.cancel, _announce, selling.close_now)
-    ),
-    *(
-        (act, _closed, BOB, T0, "not_author")
-        for act in (_amend, _rearrange, selling.cancel, _announce, selling.close_now)
-    ),
-    *(
-        (act, _closed, ADA, T0, "auction_closed")
-        for act in (_amend, _rearrange, selling.cancel, _announce, selling.close_now)
-    ),
-    *(
-        (act, _cancelled, ADA, T0, "auction_closed")
-        for act in (_amend, _rearrange, selling.cancel, _announce, selling.close_now)
-    ),
-    *(
-        (act, _bid_on, ADA, END, "auction_closed")
-        for act in (_amend, _rearrange, selling.cancel, _announce, selling.close_now)
-    ),
-    *((act, _bid_on, ADA, after(1), "has_bids") for act in (_amend, _rearrange, selling.cancel)),
-    *((act, _bid_on, ADA, after(1), "ends_by_itself") for act in (_announce, selling.close_now)),
-    (selling.close_now, lambda: an_auction(starts_at=START), ADA, after(1), "auction_not_started"),
-]
+EVERY: tuple[Act, ...] = (_amend, _rearrange, selling.cancel, _announce, selling.close_now)
 
 
-@pytest.mark.parametrize(("act", "auction", "who", "now", "code"), MAY)
+@each_of(
+    *({"act": act, "auction": an_auction, "who": BOB, "now": T0, "code": "not_author"} for act in EVERY),
+    *({"act": act, "auction": _closed, "who": BOB, "now": T0, "code": "not_author"} for act in EVERY),
+    *({"act": act, "auction": _closed, "who": ADA, "now": T0, "code": "auction_closed"} for act in EVERY),
+    *({"act": act, "auction": _cancelled, "who": ADA, "now": T0, "code": "auction_closed"} for act in EVERY),
+    *({"act": act, "auction": _bid_on, "who": ADA, "now": END, "code": "auction_closed"} for act in EVERY),
+    *({"act": act, "auction": _bid_on, "who": ADA, "now": after(1), "code": "has_bids"} for act in EVERY[:3]),
+    *({"act": act, "auction": _bid_on, "who": ADA, "now": after(1), "code": "ends_by_itself"} for act in EVERY[3:]),
+    {
+        "act": selling.close_now,
+        "auction": lambda: an_auction(starts_at=START),
+        "who": ADA,
+        "now": after(1),
+        "code": "auction_not_started",
+    },
+)
 def test_what_an_author_may_not(act: Act, auction: Callable[[], Auction], who: Party, now: datetime, code: str) -> None:
     """Refusals come in order: not the author, auction over, has bids or an end, not yet started."""
     refused = refusal(act, auction(), who, now)

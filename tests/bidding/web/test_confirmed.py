@@ -9,6 +9,7 @@ import pytest
 
 from tests.bidding.web.seller import Come, preview, publish, sold
 from tests.fixtures_house import House, User
+from tests.rows import each_of
 from tests.site.markup import Page
 from tests.site.visitor import Visitor, picture
 
@@ -177,19 +178,23 @@ def test_two_tabs_of_a_seller(come: Come, seller: User) -> None:
 
 
 Spoil = Callable[[House, User, str], Any]
-SPOILS: dict[str, tuple[str, str, dict[str, str], Spoil]] = {
-    "cancel": ("cancel", "", {}, lambda house, seller, gid: seller.patch(f"/auctions/{gid}", json={"name": "Other"})),
-    "announce": (
-        "close",
-        "announce",
-        {"endsAt": "2031-07-01T20:00"},
-        lambda house, seller, gid: seller.patch(f"/auctions/{gid}", json={"name": "Other"}),
-    ),
-    "close": ("close", "now", {}, lambda house, seller, gid: house.user("hedy").bid(gid, amount="200")),
-}
 
 
-@pytest.mark.parametrize(("act", "do", "written", "spoil"), SPOILS.values(), ids=SPOILS)
+def renamed(_: House, seller: User, gid: str) -> Any:
+    """Give the lot another name."""
+    return seller.patch(f"/auctions/{gid}", json={"name": "Other"})
+
+
+def bid_on(house: House, _: User, gid: str) -> Any:
+    """Place a bid on the lot."""
+    return house.user("hedy").bid(gid, amount="200")
+
+
+@each_of(
+    {"act": "cancel", "do": "", "written": {}, "spoil": renamed},
+    {"act": "close", "do": "announce", "written": {"endsAt": "2031-07-01T20:00"}, "spoil": renamed},
+    {"act": "close", "do": "now", "written": {}, "spoil": bid_on},
+)
 def test_what_a_seller_confirmed_is_for_the_lot_as_it_was(
     come: Come, seller: User, house: House, act: str, do: str, written: dict[str, str], spoil: Spoil
 ) -> None:
