@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tests.bidding.api.answers import refusal
-from tests.fixtures_house import Client, House
+from tests.fixtures_house import CheckedClient, House
 
 
-def seen(client: Client, gid: str) -> list[tuple[str, str, bool]]:
+def seen(client: CheckedClient, gid: str) -> list[tuple[str, str, bool]]:
     """What a reader sees: text, status and whether it is the reader's own."""
     found = client.json("GET", f"/auctions/{gid}/questions")["questions"]
     return [(one["text"], one["status"], one["own"]) for one in found]
@@ -60,10 +60,10 @@ def test_questions_that_are_refused(house: House) -> None:
     ada.delete(f"/auctions/{over}")
     number = bob.json("POST", f"/auctions/{gid}/questions", json={"text": "Does it run?"})["number"]
 
-    def ask(client: Client, lot: str, text: Any = "What?") -> Any:
+    def ask(client: CheckedClient, lot: str, text: Any = "What?") -> Any:
         return client.post(f"/auctions/{lot}/questions", json={"text": text})
 
-    def say(client: Client, lot: str, question: Any = number, text: Any = "Yes") -> Any:
+    def say(client: CheckedClient, lot: str, question: Any = number, text: Any = "Yes") -> Any:
         return client.post(f"/auctions/{lot}/answers", json={"question": question, "text": text})
 
     tries = [
