@@ -43,3 +43,8 @@ def test_an_amount_is_never_rounded(amount: str, currency: str, expected: str) -
 def test_letters_do_not_touch_digits(locale: str, currency: str, expected: str) -> None:
     """A sign stands as the locale has it, and a space that does not break parts letters from digits."""
     assert expected == write(Decimal("1234.500"), currency, Locale.parse(locale))
+
+
+def test_a_further_decimal_is_written() -> None:
+    """A decimal beyond those of the currency is written, and not rounded away."""
+    assert "€0.125" == write(Decimal("0.125"), "EUR", Locale.parse("en_GB"))

@@ -8,7 +8,7 @@ import pytest
 
 from saleroom.accounts.domain.accounts import parse_password, parse_username
 from saleroom.bidding.domain import selling
-from saleroom.bidding.domain.errors import AlreadyLeading
+from saleroom.bidding.domain.errors import AlreadyLeading, AuctionChanged
 from saleroom.bidding.domain.events import SoftClose
 from saleroom.bidding.domain.increments import Tier, ladder_faults
 from saleroom.bidding.domain.photos import refuse_bad_list, size_fault
@@ -24,6 +24,7 @@ def test_a_refusal_says_its_sentence() -> None:
     assert "Too many tries; wait a while, then try again." == TooManyRequests().message == str(TooManyRequests())
     refused = AlreadyLeading("Not so.", minimum_bid=Decimal(3))
     assert ("Not so.", "Not so.", {"minimum_bid": Decimal(3)}) == (refused.message, str(refused), refused.facts)
+    assert "Not so." == AuctionChanged("Not so.").message
 
 
 def test_a_refusal_without_any_words_is_a_fault_of_ours() -> None:

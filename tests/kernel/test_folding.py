@@ -80,7 +80,15 @@ def test_a_search_looks_up_a_few_numbers() -> None:
     assert 1 == len(sought(["a" * 200]))
     different = "".join(map(chr, range(0x4E00, 0x4E00 + 200)))
     assert SOUGHT_MAX // 2 < len(sought([different])) <= SOUGHT_MAX
-    assert GRAM_MAX + (GRAM_MAX - 1) * 2 < len(grams("clocks"))
+    assert 2 == len(sought(["abcd"]))
+
+
+def test_the_numbers_are_those_that_the_tables_hold() -> None:
+    """Every run of one to three characters has the CRC-32 of its UTF-8, as a signed number of 32 bits."""
+    assert {-390611389, 1908338681, -1635563411} == grams("ab")
+    assert [235179326] == sought(["é"])
+    assert 4 + 3 + 2 == len(grams("abcd"))
+    assert GRAM_MAX == 3
 
 
 def test_the_words_of_a_search() -> None:

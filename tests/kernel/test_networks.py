@@ -13,6 +13,7 @@ from saleroom.kernel.networks import network
         ("2001:db8:1:2::", "2001:db8:1:2::/64"),
         ("::ffff:203.0.113.7", "203.0.113.7"),
         ("fe80::1%eth0", "fe80::/64"),
+        ("fe80::1%", "fe80::/64"),
         ("unknown", "unknown"),
         ("not:an:address", "not:an:address"),
     ],

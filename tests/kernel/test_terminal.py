@@ -6,7 +6,7 @@ import pytest
 
 from saleroom.kernel.terminal import PRINTABLE_LENGTH_MAX, TEXT_LENGTH_MAX, plain, printable
 
-HARMLESS = "Pendule d'officier, 18½ cm, 時計"
+HARMLESS = "XXV. Pendule d'officier, 18½ cm, 時計"
 
 
 @pytest.mark.parametrize(

@@ -66,8 +66,7 @@ def _runs(folded: str, length: int) -> Iterator[str]:
 
 
 def _number(run: str) -> int:
-    number = zlib.crc32(run.encode())
-    return number - (1 << 32) if number >= 1 << 31 else number
+    return (zlib.crc32(run.encode()) ^ 1 << 31) - (1 << 31)
 
 
 def _plain(text: str) -> str:

@@ -31,6 +31,7 @@ HEADERS = {
     "Mozilla/5.0 (iPad; CPU OS 18_5 like Mac OS X) AppleWebKit/605.1.15 FxiOS/140.0 Mobile/15E148 Safari/605.1.15": (
         "Firefox on iPad"
     ),
+    "Mozilla/5.0 (Haiku; rv:140.0) Gecko/20100101 Firefox/140.0": "Firefox",
     "curl/8.5.0": "curl",
     "python-httpx/0.28.1": "python-httpx",
     "Mozilla/5.0 (compatible; Whatever)": "",

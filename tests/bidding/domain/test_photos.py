@@ -15,6 +15,7 @@ from saleroom.bidding.domain.photos import (
     made_widths,
     refuse_bad_list,
     size_fault,
+    too_many_pixels,
 )
 from saleroom.kernel.errors import Invalid
 
@@ -75,3 +76,9 @@ def test_a_file_of_webp_is_whole() -> None:
     for other in (b"", b"RIFF", whole[:-1], whole + b"x", b"RIFX" + whole[4:], whole[:8] + b"WAVE" + whole[12:]):
         assert not is_webp(other)
     assert not is_webp(b"RIFF" + (12).to_bytes(4, "big") + b"WEBPVP8 data")
+
+
+def test_the_most_pixels_to_the_pixel() -> None:
+    """A single pixel more than the most is refused as too many."""
+    assert size_fault(PIXELS_MAX + 1, 1) == too_many_pixels(PIXELS_MAX // 1_000_000)
+    assert size_fault(PIXELS_MAX, 1) != too_many_pixels(PIXELS_MAX // 1_000_000)

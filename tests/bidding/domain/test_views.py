@@ -21,7 +21,9 @@ from saleroom.bidding.domain.views import (
     cloud_event,
     event_from_parts,
     event_parts,
+    is_tied,
     leader_first,
+    with_whole_ties,
 )
 from saleroom.kernel.instants import instant
 from saleroom.kernel.money import LIMIT
@@ -218,10 +220,32 @@ def test_the_wire_form_is_a_cloud_event() -> None:
 def test_the_leader_stands_first() -> None:
     """Bids are shown from the highest down; of two equal ones the earlier stands first, as it leads."""
     newest = [
-        BidView(amount=amount, bidder=bidder, received_at=None, placed_at="", automatic=False)
+        _bid(bidder, amount)
         for bidder, amount in (("cy", "150.000"), ("bo", "150.000"), ("cy", "99.000"), ("bo", "12.500"))
     ]
     shown = leader_first(newest)
     assert [("bo", "150.000"), ("cy", "150.000"), ("cy", "99.000"), ("bo", "12.500")] == [
         (bid.bidder, bid.amount) for bid in shown
     ]
+
+
+def test_equal_bids_stay_on_one_page() -> None:
+    """A page ends before two equal bids that it would part, unless it has one bid only."""
+    bids = [_bid("cy", "150.000"), _bid("bo", "150.000"), _bid("cy", "99.000"), _bid("bo", "99.000")]
+    assert [1, 2, 2, 4, 4] == [len(with_whole_ties(bids, count)) for count in (1, 2, 3, 4, 5)]
+    assert bids[:2] == with_whole_ties(bids, 3)
+
+
+def test_who_has_made_an_equal_bid_later() -> None:
+    """The bidder of the newest bid is tied if it equals the leader's."""
+    auction, _ = place(an_auction(), "bob 150")
+    view = auction_view(auction)
+    assert is_tied(view, [_bid("cy", "150.000"), _bid("bob", "150.000")], "cy")
+    assert not is_tied(view, [], "cy")
+    assert not is_tied(view, [_bid("cy", "140.000")], "cy")
+    assert not is_tied(view, [_bid("bob", "150.000")], "bob")
+    assert not is_tied(view, [_bid("cy", "150.000")], "dee")
+
+
+def _bid(bidder: str, amount: str) -> BidView:
+    return BidView(amount=amount, bidder=bidder, received_at=None, placed_at="", automatic=False)
