@@ -25,6 +25,7 @@ def test_a_contact_may_have_lines(text: str, expected: str) -> None:
 def test_a_contact_has_a_length() -> None:
     """A contact that is too long is refused with the length that it may have."""
     fault = parse_contact("x" * (CONTACT_MAX + 1))
+    assert isinstance(fault, Fault)
     assert Fault("contact_length", "must have 300 characters at most") == fault
     assert {"most": 300} == fault.facts
 
