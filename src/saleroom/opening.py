@@ -11,7 +11,7 @@ from alembic.util import CommandError
 from saleroom.kernel.errors import Refusal
 from saleroom.settings import Settings
 from saleroom.storage.database import Database, shown_url
-from saleroom.storage.faults import Unavailable
+from saleroom.storage.faults import DatabaseUnavailable
 from saleroom.storage.migrations import migrate as migrate_tables
 
 R = TypeVar("R")
@@ -34,7 +34,7 @@ def run(settings: Settings, work: Callable[[Database], Awaitable[R]]) -> R:
         try:
             await opened.check()
             return await work(opened)
-        except Unavailable as error:
+        except DatabaseUnavailable as error:
             raise Refusal(f"cannot use the database {shown_url(opened.url)}: {error}") from error
         finally:
             await opened.close()

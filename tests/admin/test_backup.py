@@ -269,12 +269,12 @@ def test_a_house_started_during_a_restore_writes_nothing_to_the_old_file(
 COMES = """
 import sys
 from pathlib import Path
-from saleroom.storage.faults import Unavailable
+from saleroom.storage.faults import DatabaseUnavailable
 from tests.admin import furnished
 Path(sys.argv[1] + ".came").touch()
 try:
     furnished.sells_more(f"sqlite:///{sys.argv[1]}")
-except Unavailable as error:
+except DatabaseUnavailable as error:
     sys.exit(3)
 """
 """A program that writes to a house. It exits with 3 if it gets the old file."""

@@ -15,7 +15,7 @@ from saleroom.bidding.service import auctions, bidding
 from saleroom.bidding.service.bidding import BidCommand
 from saleroom.kernel.errors import Busy, Refusal, Unauthenticated
 from saleroom.kernel.identifiers import IdempotencyKey
-from saleroom.storage.faults import Unavailable
+from saleroom.storage.faults import DatabaseUnavailable
 from tests.bidding.domain.oracle import SECOND, Amend, Bid
 from tests.bidding.domain.playing import at, changed, draft, money, refusal_code
 from tests.histories import LEADER, Relative
@@ -148,13 +148,13 @@ class PendingRequest:
         while self._world.loop.time() < deadline:
             answer = await self._attempt(request, way, self._key)
             way = _PASSES
-            if answer is not LOST and not isinstance(answer, Unavailable | Busy):
+            if answer is not LOST and not isinstance(answer, DatabaseUnavailable | Busy):
                 self._world.trace(f"client {self._key[:30]} is told {_said(answer)}")
                 if isinstance(answer, Unauthenticated) and not self._key.startswith("issue"):
                     await self._log_in()
                 return answer
             await asyncio.sleep(self._chance.choice((0.0, 0.1, 0.7)))
-        self._world.judge.fail("whoever repeats is answered", f"{self._key} was not, in {ANSWER_SECONDS_MAX} s")
+        self._world.judge.fail("a repeated request is answered", f"{self._key} was not, in {ANSWER_SECONDS_MAX} s")
         return LOST
 
     async def _attempt(self, request: Callable[[Process], Awaitable[Any]], way: Way, key: str | None) -> Any:
@@ -176,9 +176,9 @@ class PendingRequest:
             await asyncio.sleep(0.05 if not lost else PATIENCE + 1)
             return LOST
         answer = await self._chance.choice(serving).serve(request)
-        if isinstance(answer, Exception) and not isinstance(answer, Refusal | Unavailable):
+        if isinstance(answer, Exception) and not isinstance(answer, Refusal | DatabaseUnavailable):
             self._world.judge.fail("no internal error", f"{self._key}: {told(answer)}")
-        elif key is not None and not isinstance(answer, Unavailable | Busy):
+        elif key is not None and not isinstance(answer, DatabaseUnavailable | Busy):
             self._world.judge.told(key, answer)
         await asyncio.sleep(self._chance.choice((0.0, 0.01)))
         return answer
@@ -212,7 +212,7 @@ class PendingRequest:
             await asyncio.wait({future}, timeout=PATIENCE)
             if future.done() and self._device_told(future.result()):
                 return
-        self._world.judge.fail("whoever repeats is answered", f"{self._key} was not, in {ANSWER_SECONDS_MAX} s")
+        self._world.judge.fail("a repeated request is answered", f"{self._key} was not, in {ANSWER_SECONDS_MAX} s")
 
     def _device_told(self, reply: bytes) -> bool:
         """Check an answer, and return whether it is final."""

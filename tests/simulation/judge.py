@@ -21,7 +21,7 @@ from saleroom.bidding.storage import auctions, event_log
 from saleroom.bidding.storage.tables import events
 from saleroom.kernel.errors import Refusal
 from saleroom.storage.database import Transaction
-from saleroom.storage.faults import TryAgain, Unavailable
+from saleroom.storage.faults import DatabaseUnavailable, TryAgain
 from tests.bidding.domain.oracle import Row
 from tests.bidding.domain.playing import refusal_code, seen, units
 from tests.simulation.model import Model, ModelMismatch
@@ -88,7 +88,7 @@ class Judge:
 
     def refused(self, use_case: str, args: tuple[Any, ...], error: Exception, now: datetime) -> None:
         """Take note of a transaction that raised and was rolled back."""
-        if isinstance(error, TryAgain | Unavailable):
+        if isinstance(error, TryAgain | DatabaseUnavailable):
             return
         if not isinstance(error, Refusal):
             self.fail("no internal error", f"{use_case} raised {error!r}")

@@ -101,7 +101,7 @@ class Step:
     """The entry whose Idempotency-Key it uses, if not its own."""
 
     def __str__(self) -> str:
-        who = "whoever leads" if self.who == LEADER else PEOPLE[self.who]
+        who = "the leader" if self.who == LEADER else PEOPLE[self.who]
         details = [f"{name} {_near(at)}" for name, at in (("amount", self.amount), ("maximum", self.maximum)) if at]
         if self.changes:
             details.append(", ".join(f"{name}={value}" for name, value in self.changes))

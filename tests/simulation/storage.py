@@ -20,7 +20,7 @@ from sqlalchemy import Connection, Engine, make_url
 
 from saleroom.storage import sqlite
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.faults import Unavailable
+from saleroom.storage.faults import DatabaseUnavailable
 from saleroom.storage.migrations import migrate
 from saleroom.storage.turns import Rank
 from tests.simulation.plan import Trouble
@@ -108,7 +108,7 @@ class Inline(sqlite.Sqlite):
         self._open: Connection | None = None
 
     async def run(self, work: Callable[[Connection], R], *, writes: bool, brief: bool) -> R:
-        """Run `work` in a transaction. Raises Unavailable if the world has planned it."""
+        """Run `work` in a transaction. Raises DatabaseUnavailable if the world has planned it."""
         self._refuse_if_away()
         if not writes:
             with self._world.file.begun() as connection:
@@ -156,13 +156,13 @@ class Inline(sqlite.Sqlite):
         if matters and self._takes(Trouble.CRASH_BEFORE_MARK if use_case in MARKS else Trouble.CRASH_BEFORE_COMMIT):
             await self._die()
         if self._world.database_away or (matters and use_case not in MARKS and self._takes(Trouble.COMMIT_LOST)):
-            raise Unavailable("the connection to the database was lost")
+            raise DatabaseUnavailable("the connection to the database was lost")
 
     async def _after_commit(self, use_case: str, *, matters: bool) -> None:
         if matters and self._takes(Trouble.CRASH_AFTER_MARK if use_case in MARKS else Trouble.CRASH_AFTER_COMMIT):
             await self._die()
         if matters and self._takes(Trouble.COMMIT_UNKNOWN):
-            raise Unavailable("the connection to the database was lost during the commit")
+            raise DatabaseUnavailable("the connection to the database was lost during the commit")
 
     def _takes(self, trouble: Trouble) -> bool:
         return self._process.takes(trouble)
@@ -186,7 +186,7 @@ class Inline(sqlite.Sqlite):
 
     def _refuse_if_away(self) -> None:
         if self._world.database_away or self._world.over:
-            raise Unavailable("no database")
+            raise DatabaseUnavailable("no database")
 
     async def _dawdle(self, seconds: tuple[float, ...]) -> None:
         """Take some time; an answer never comes at once, so that other ready work is done first."""

@@ -24,7 +24,7 @@ from saleroom.feed.feed import Feed
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings
 from saleroom.storage.batching import SharedRead
-from saleroom.storage.faults import Unavailable
+from saleroom.storage.faults import DatabaseUnavailable
 from tests.bidding.domain.playing import T0
 from tests.simulation.broker import PREFIX, Broker
 from tests.simulation.judge import Breach, Judge
@@ -225,7 +225,7 @@ class Process:
         self.database.after_commit(CHANGED, lambda _: self._tell_others())
         try:
             await self._closer.settle()
-        except Unavailable:
+        except DatabaseUnavailable:
             self.die()
             return
         self.up = True
@@ -265,7 +265,7 @@ class Process:
         async def serve() -> None:
             try:
                 answer = await work(self)
-            except Exception as error:  # noqa: BLE001  # handed to whoever asked
+            except Exception as error:  # noqa: BLE001  # handed to the caller
                 answer = error
             if not future.done():
                 future.set_result(answer)

@@ -12,7 +12,7 @@ from sqlalchemy.util import await_only
 
 from saleroom.storage import postgresql
 from saleroom.storage.database import PASSING_TRIES, Database, Note, Transaction, parse_url, shown_url
-from saleroom.storage.faults import TryAgain, Unavailable
+from saleroom.storage.faults import DatabaseUnavailable, TryAgain
 from tests.fixtures_database import OpenDatabase
 from tests.pooler import PgBouncer
 from tests.storage.rows import add_people
@@ -90,7 +90,7 @@ async def test_what_lost_a_race_is_tried_again(database: Database) -> None:
 
     assert PASSING_TRIES == await database.write(unlucky, PASSING_TRIES)
     assert [1] * PASSING_TRIES == tries
-    with pytest.raises(Unavailable, match="somebody was quicker"):
+    with pytest.raises(DatabaseUnavailable, match="somebody was quicker"):
         await database.write(unlucky, 99)
     assert 1 == await database.read(_count)
 
@@ -165,19 +165,19 @@ async def test_what_a_lost_connection_had_begun_is_begun_again(database: Databas
     assert [1, 1] == counts
     assert 1 == await database.read(_count)
     counts.clear()
-    with pytest.raises(Unavailable, match="PostgreSQL"):
+    with pytest.raises(DatabaseUnavailable, match="PostgreSQL"):
         await database.write(ended, 99)
     assert 1 == await database.read(_count)
 
 
 @POSTGRESQL
 async def test_a_connection_lost_at_the_commit(database: Database) -> None:
-    """If the connection is lost during the commit, nothing is done twice: Unavailable is raised at once."""
+    """If the connection is lost during the commit, nothing is done twice: DatabaseUnavailable is raised at once."""
     await database.write(_begin)
     for statement in END_AT_COMMIT:
         await database.write(_order, statement)
     counts: list[int] = []
-    with pytest.raises(Unavailable, match="at the commit"):
+    with pytest.raises(DatabaseUnavailable, match="at the commit"):
         await database.write(lambda tx: counts.append(_increment(tx)))
     assert [1] == counts
     assert 0 == await database.read(_count)
@@ -196,14 +196,14 @@ async def test_connections_that_were_all_ended_are_replaced(open_database: OpenD
 
 @POSTGRESQL
 async def test_a_database_that_is_read_only(open_database: OpenDatabase) -> None:
-    """A write that fails is Unavailable; once writes work they succeed, on a connection that is not to the standby."""
+    """A write that fails is DatabaseUnavailable; once writes work they succeed, on a connection that is not to the standby."""
     database, admin = open_database(pool_size=1), open_database()
     await database.write(_begin)
     name = make_url(str(database.url)).database
     await admin.write(_order, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
     await admin.write(lambda tx: tx.execute(END_OTHERS))
     for _ in range(2):
-        with pytest.raises(Unavailable, match="read-only"):
+        with pytest.raises(DatabaseUnavailable, match="read-only"):
             await database.write(_increment)
     assert 0 == await database.read(_count)
     await admin.write(_order, f"ALTER DATABASE {name} SET default_transaction_read_only = off")
@@ -227,7 +227,7 @@ async def test_a_lock_that_somebody_holds(
 
     holder = asyncio.create_task(database.write(hold))
     await holding.wait()
-    with pytest.raises(Unavailable, match="lock timeout"):
+    with pytest.raises(DatabaseUnavailable, match="lock timeout"):
         await impatient.write(_increment)
     held.set()
     await holder
@@ -236,7 +236,7 @@ async def test_a_lock_that_somebody_holds(
 
 @POSTGRESQL
 async def test_a_server_without_room_for_another_connection(open_database: OpenDatabase) -> None:
-    """If the server takes no more connections the database is Unavailable; it is back as soon as the server takes them."""
+    """If the server takes no more connections the database is unavailable; it is back as soon as the server takes them."""
     database, admin = open_database(), open_database()
     url = database.url.set(drivername="postgresql").render_as_string(hide_password=False)
     taken: list[asyncpg.Connection] = []
@@ -248,7 +248,7 @@ async def test_a_server_without_room_for_another_connection(open_database: OpenD
     try:
         with pytest.raises(asyncpg.TooManyConnectionsError):
             await take_all()
-        with pytest.raises(Unavailable, match="clients already"):
+        with pytest.raises(DatabaseUnavailable, match="clients already"):
             await database.read(lambda tx: tx.execute(text("SELECT 1")))
     finally:
         for connection in taken:
@@ -297,7 +297,7 @@ async def test_a_pooler_that_nobody_named(pooler: PgBouncer, database: Database)
     """Behind PgBouncer without the setting the check fails and names it; without the check, the later error names it too."""
     await database.check()
     unsafe = Database(pooler.url, pool_size=1)
-    with pytest.raises(Unavailable, match="set database_pooler to transaction"):
+    with pytest.raises(DatabaseUnavailable, match="set database_pooler to transaction"):
         await unsafe.check()
     await unsafe.write(_begin)
     safe = Database(pooler.url, pooled=True)
@@ -311,7 +311,7 @@ async def test_a_pooler_that_nobody_named(pooler: PgBouncer, database: Database)
     assert 0 == await unsafe.read(_count)
     holder = asyncio.create_task(safe.read(hold))  # takes the session in which the statement was prepared
     await holding.wait()
-    with pytest.raises(Unavailable, match="set database_pooler to transaction"):
+    with pytest.raises(DatabaseUnavailable, match="set database_pooler to transaction"):
         await unsafe.read(_count)
     held.set()
     await holder
@@ -328,9 +328,9 @@ async def test_a_pooler_that_nobody_named(pooler: PgBouncer, database: Database)
     ],
 )
 async def test_a_database_that_is_away(url: str) -> None:
-    """A database that cannot be reached is Unavailable, without its password."""
+    """A database that cannot be reached is DatabaseUnavailable, without its password."""
     database = Database(url)
-    with pytest.raises(Unavailable) as caught:
+    with pytest.raises(DatabaseUnavailable) as caught:
         await database.read(_count)
     assert "open-sesame" not in str(caught.value)
     assert "open-sesame" not in shown_url(database.url)

@@ -13,7 +13,7 @@ from sqlalchemy.util import await_only
 
 from saleroom.storage import postgresql
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.faults import Unavailable
+from saleroom.storage.faults import DatabaseUnavailable
 from tests.fixtures_database import embedded_server
 from tests.needs import missing, need
 
@@ -136,7 +136,7 @@ async def test_the_house_notices(wire: Cable, far_and_near: tuple[Database, Data
     await far.write(_increment)
     wire.pull()
     async with asyncio.timeout(NOTICED_SECONDS_MAX):
-        with pytest.raises(Unavailable):
+        with pytest.raises(DatabaseUnavailable):
             await far.write(_increment)
     wire.mend()
     await far.write(_increment)
@@ -158,7 +158,7 @@ async def test_a_house_that_only_listens_notices(wire: Cable, far_and_near: tupl
     await asyncio.sleep(0.2)  # until the question has arrived
     wire.pull()
     async with asyncio.timeout(NOTICED_SECONDS_MAX):
-        with pytest.raises(Unavailable):
+        with pytest.raises(DatabaseUnavailable):
             await waiting
     assert 0 == await near.read(_count)
 
@@ -184,12 +184,12 @@ async def test_the_server_notices(wire: Cable, far_and_near: tuple[Database, Dat
         gone.set()
         [outcome] = await asyncio.gather(vanished, return_exceptions=True)
     assert 1 == await near.read(_count)
-    assert isinstance(outcome, Unavailable)
+    assert isinstance(outcome, DatabaseUnavailable)
 
 
 async def _until_it_is_free(database: Database) -> None:
     while True:
         try:
             return await database.write(_increment)
-        except Unavailable:  # a lock is waited for no longer than ten seconds
+        except DatabaseUnavailable:  # a lock is waited for no longer than ten seconds
             continue

@@ -9,7 +9,7 @@ from saleroom.accounts.storage import accounts, idempotency
 from saleroom.accounts.storage.idempotency import RETENTION, AcceptedRequest
 from saleroom.storage import heartbeats, leases
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.faults import TryAgain, Unavailable
+from saleroom.storage.faults import DatabaseUnavailable, TryAgain
 from tests.bidding.domain.playing import T0
 from tests.fixtures_database import FakeClock, OpenDatabase
 from tests.storage.rows import add_author
@@ -76,7 +76,7 @@ async def test_a_key_is_kept_once(database: Database) -> None:
         tries.append(1)
         idempotency.add(tx, [_kept(ada, "one", b"another")], T0)
 
-    with pytest.raises(Unavailable) as caught:
+    with pytest.raises(DatabaseUnavailable) as caught:
         await database.write(too_late)
     assert isinstance(caught.value.__cause__, TryAgain)
     assert 5 == len(tries)

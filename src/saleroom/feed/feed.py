@@ -23,7 +23,7 @@ from saleroom.log import store
 from saleroom.log.store import Backlog, Log, LoggedEvent, LogMismatch
 from saleroom.storage.batching import SharedRead
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.faults import Unavailable
+from saleroom.storage.faults import DatabaseUnavailable
 
 _log = structlog.get_logger(__name__)
 
@@ -101,7 +101,7 @@ class Follower:
     async def next(self) -> list[LoggedEvent]:
         """Return the next events, in order; none if `wake` or `end` was called or the follower was cut off.
 
-        Raises Unavailable if the rest must come from the log and the database cannot be reached.
+        Raises DatabaseUnavailable if the rest must come from the log and the database cannot be reached.
         """
         if self._catching_up and not self.ended:
             events = await self._from_log()
@@ -196,7 +196,7 @@ class Feed:
                 await self._look()
             except LogMismatch:
                 self._begin_again()
-            except Unavailable:
+            except DatabaseUnavailable:
                 await asyncio.sleep(RETRY_SECONDS)
 
     def _begin_again(self) -> None:
@@ -212,7 +212,7 @@ class Feed:
     async def follow(self, gid: str | None, after: EventId | None) -> Follower:
         """Return a follower of an auction (or of all) from behind the event `after`, or from now on.
 
-        Raises UnknownAuction, UnknownEvent, Busy if there are too many followers, or Unavailable.
+        Raises UnknownAuction, UnknownEvent, Busy if there are too many followers, or DatabaseUnavailable.
         """
         if self._count >= self._followers_max:
             raise Busy("Too many follow the events just now; try again in a moment.")

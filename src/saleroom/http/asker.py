@@ -12,10 +12,10 @@ from saleroom.http.client_connection import CLIENT_CONNECTION, ClientConnection
 from saleroom.http.requests import bearer_token, client_address, session_token
 from saleroom.kernel.errors import Unauthenticated
 from saleroom.kernel.networks import network
-from saleroom.storage.faults import Unavailable
+from saleroom.storage.faults import DatabaseUnavailable
 
 TokenOwner = Callable[[str], Awaitable[int]]
-"""From a token to its user's number; raises Unauthenticated or Unavailable."""
+"""From a token to its user's number; raises Unauthenticated or DatabaseUnavailable."""
 
 
 class RequestAsker:
@@ -39,7 +39,7 @@ class RequestAsker:
         if not self._key:
             connection = HTTPConnection(self._scope)
             token = bearer_token(self._scope) or session_token(connection)
-            with suppress(Unauthenticated, Unavailable):
+            with suppress(Unauthenticated, DatabaseUnavailable):
                 self._key = f"user {await self._whose(token)}" if token else ""
             self._key = self._key or network(client_address(connection))
         return self._key

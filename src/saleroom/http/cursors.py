@@ -47,14 +47,14 @@ class Cursors:
         self._secret = secret
 
     def write(self, of: CursorKind, place: Any) -> str:
-        """Return a cursor, safe in an address. Raises Unavailable while the secret is not known."""
+        """Return a cursor, safe in an address. Raises DatabaseUnavailable while the secret is not known."""
         plain = _encode(place)
         nonce = secrets.token_bytes(NONCE_BYTES)
         padded = plain.ljust(-(-len(plain) // BLOCK_BYTES) * BLOCK_BYTES)
         return _text(nonce + self._cipher().encrypt(nonce, padded, of.name.encode()))
 
     def read(self, sent: CursorText) -> Any:
-        """Return the place, or a Fault if the house has given no such cursor. Raises Unavailable as `write` does."""
+        """Return the place, or a Fault if the house has given no such cursor. Raises DatabaseUnavailable as `write` does."""
         cipher = self._cipher()
         try:
             raw = base64.b64decode(sent.text + "=" * (-len(sent.text) % 4), altchars=b"-_", validate=True)

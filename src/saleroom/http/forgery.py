@@ -32,7 +32,7 @@ def forgery_token(request: HTTPConnection) -> str:
 
     It is also bound to the session, so that an attacker cannot use a pair of token and cookie of another session.
     It is masked differently each time. Otherwise the size of a compressed page would reveal it, guess by guess (BREACH).
-    Raises Unavailable while the secret of the house is not known.
+    Raises DatabaseUnavailable while the secret of the house is not known.
     """
     https = bool(request.scope.get(HTTPS))
     name = _cookie_name(https=https)
@@ -59,7 +59,7 @@ def is_own_form(scope: Scope, bound: str, sent: str, shows_again: Callable[[str]
     token = _unmasked(sent)
     try:
         own = _token(scope, bound)
-    except faults.Unavailable:
+    except faults.DatabaseUnavailable:
         raise problems.Unavailable from None
     if hmac.compare_digest(token, own):
         return True

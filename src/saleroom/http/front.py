@@ -66,7 +66,7 @@ class Front:
             refused: Refusal = _from_starlette(error)
         except Refusal as error:
             refused = error
-        except faults.Unavailable as error:
+        except faults.DatabaseUnavailable as error:
             self._outage.failed(str(error))
             refused = problems.Unavailable()
         except Exception:

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from saleroom.http.endpoints import Call, Endpoint
 from saleroom.http.responses import Health, Readiness, json_response
-from saleroom.storage.faults import Unavailable
+from saleroom.storage.faults import DatabaseUnavailable
 
 PROBE = {"Cache-Control": "no-store"}
 
@@ -21,7 +21,7 @@ class HealthServices:
     broker: Callable[[], str]
     """Returns `connected`, `not connected`, `standing by` (another process has the relay) or `off`."""
     owed: Callable[[], Awaitable[int]]
-    """Counts the events that are still to be delivered. Raises Unavailable."""
+    """Counts the events that are still to be delivered. Raises DatabaseUnavailable."""
     openapi: bytes
     asyncapi: bytes
 
@@ -36,7 +36,7 @@ async def readyz(call: Call[HealthServices]) -> Response:
     mqtt = call.services.broker()
     try:
         owed = await call.services.owed()
-    except Unavailable:
+    except DatabaseUnavailable:
         down = Readiness("unavailable", "unavailable", mqtt, 0)
         return json_response(down, 503, {**PROBE, "Retry-After": "1"})
     return json_response(Readiness("ok", "ok", mqtt, owed), headers=PROBE)

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from saleroom.storage import secrets
 from saleroom.storage.database import Database
-from saleroom.storage.faults import Unavailable
+from saleroom.storage.faults import DatabaseUnavailable
 
 KEY_BYTES = 32
 RETRY_SECONDS = 1.0
@@ -33,19 +33,19 @@ class HouseSecret:
         self._keys: dict[Purpose, bytes] = {}
 
     def key(self, purpose: Purpose) -> bytes:
-        """Return the key for `purpose`. Raises Unavailable until the database has been read."""
+        """Return the key for `purpose`. Raises DatabaseUnavailable until the database has been read."""
         key = self._keys.get(purpose)
         if key is None:
-            raise Unavailable("the secret of the house is not known yet")
+            raise DatabaseUnavailable("the secret of the house is not known yet")
         return key
 
     async def begin(self, database: Database) -> None:
         """Read the secret before the first request. If the database is unavailable, `run` does so as soon as it can."""
-        with suppress(Unavailable):
+        with suppress(DatabaseUnavailable):
             await self.read(database)
 
     async def read(self, database: Database) -> None:
-        """Read the secret from the database, or make it if it does not exist. Raises Unavailable."""
+        """Read the secret from the database, or make it if it does not exist. Raises DatabaseUnavailable."""
         value = await database.read(secrets.find)
         if value is None:
             value = await database.write(secrets.find_or_make)
@@ -61,7 +61,7 @@ class HouseSecret:
             try:
                 await self.read(database)
                 await asyncio.sleep(LOOK_SECONDS)
-            except Unavailable:
+            except DatabaseUnavailable:
                 await asyncio.sleep(RETRY_SECONDS)
 
 

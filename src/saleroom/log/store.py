@@ -12,7 +12,7 @@ from saleroom.kernel.errors import UnknownEvent
 from saleroom.log.tables import state_kept
 from saleroom.storage import bulk
 from saleroom.storage.database import Note, Transaction, brief, ranked
-from saleroom.storage.faults import Unavailable
+from saleroom.storage.faults import DatabaseUnavailable
 from saleroom.storage.turns import Rank
 
 PAGE_MAX = 500
@@ -89,7 +89,7 @@ class LogPage(Struct, frozen=True):
     more: bool
 
 
-class LogMismatch(Unavailable):
+class LogMismatch(DatabaseUnavailable):
     """The log is not the one that was read before: a failover or a restored backup has lost events."""
 
 

@@ -59,7 +59,7 @@ class Outbox:
         self._swept = -SWEEP_SECONDS
 
     async def send_next(self) -> bool:
-        """Send the next messages; False if none were left. Raises Unavailable, PublishRefusal or aiomqtt.MqttError."""
+        """Send the next messages; False if none were left. Raises DatabaseUnavailable, PublishRefusal or aiomqtt.MqttError."""
         sent = await self._send_changes()
         if not self._lost.done:
             await self._send_states(await self._database.read(self._lost.next))

@@ -25,7 +25,7 @@ from saleroom.mqtt.outbox import Outbox, Publications
 from saleroom.mqtt.topics import Ask, MqttSettings, Version
 from saleroom.storage import leases
 from saleroom.storage.database import Database
-from saleroom.storage.faults import Unavailable
+from saleroom.storage.faults import DatabaseUnavailable
 
 LEASE = "mqtt-relay"
 LEASE_SECONDS = 10
@@ -83,7 +83,7 @@ class Relay:
             self.wake()
 
     async def owed(self) -> int:
-        """Return how many events wait for the broker's acknowledgement. Raises Unavailable without the database."""
+        """Return how many events wait for the broker's acknowledgement. Raises DatabaseUnavailable without the database."""
         return await self._database.read(self._published.log.owed_count)
 
     async def run(self) -> None:
@@ -118,11 +118,11 @@ class Relay:
                 await self._serve()
         except aiomqtt.MqttError as error:
             await self._back_off("MQTT broker not reached; events are kept and go out when it is back", error)
-        except Unavailable as error:
+        except DatabaseUnavailable as error:
             await self._back_off("database not reached; MQTT goes on when it is back", error)
 
     async def _serve(self) -> None:
-        """Serve until the relay is stopped or the lease is lost. Raises MqttError, or Unavailable at the end."""
+        """Serve until the relay is stopped or the lease is lost. Raises MqttError, or DatabaseUnavailable at the end."""
         async with connect(self._settings, self._version) as connection:
             self._version = connection.version
             outbox = self._outbox = Outbox(self._database, self._published, connection, self._settings)
@@ -177,7 +177,7 @@ class Relay:
             sent = await outbox.send_next()
         except PublishRefusal as error:
             await self._back_off("MQTT broker refuses events or states; they are kept and tried again", error)
-        except Unavailable as error:
+        except DatabaseUnavailable as error:
             outbox.begin_again()  # it may return as a standby that lacks the last commits
             await self._back_off("database not reached; MQTT goes on when it is back", error)
         else:
@@ -195,7 +195,7 @@ class Relay:
             try:
                 if not await self._hold():
                     return
-            except Unavailable:
+            except DatabaseUnavailable:
                 continue  # `_deliver` logs it, as it reads more often
 
     async def _hold(self) -> bool:
@@ -204,7 +204,7 @@ class Relay:
     async def _release(self) -> None:
         try:
             await self._database.write(leases.release, LEASE, self._holder)
-        except Unavailable as error:
+        except DatabaseUnavailable as error:
             _log.warning("MQTT lease not released; it runs out by itself", reason=str(error), seconds=LEASE_SECONDS)
 
     async def _back_off(self, fault: str, error: Exception) -> None:

@@ -35,7 +35,7 @@ Render = Callable[[Sequence[LoggedEvent]], Awaitable[str]]
 """From new events to the HTML that they change on a page; empty if they change nothing."""
 
 
-class Recent(OrderedDict[K, V]):
+class BoundedCache(OrderedDict[K, V]):
     """A cache of the values that were made last, `CACHED_MAX` of them."""
 
     def keep(self, key: K, value: V) -> V:
@@ -51,7 +51,7 @@ class Fragments:
 
     def __init__(self, renderer: Renderer) -> None:
         self._renderer = renderer
-        self._cache: Recent[Hashable, str] = Recent()
+        self._cache: BoundedCache[Hashable, str] = BoundedCache()
 
     def render(self, language: Language, template: str, key: Hashable, context: dict[str, Any]) -> str:
         """Return `template` as HTML. `key` has everything that the context depends on."""

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from saleroom.kernel.errors import Refusal
 from saleroom.storage.database import Database, Transaction, ranked
-from saleroom.storage.faults import HangUp, Unavailable
+from saleroom.storage.faults import DatabaseUnavailable, HangUp
 from saleroom.storage.turns import ASKER, Asker, Rank, begin_for_all
 
 log = structlog.get_logger()
@@ -67,8 +67,8 @@ class Batches(Generic[K, V]):
         """Answer every question of `batch`. If the transaction breaks, ask them one by one to find the bad one."""
         try:
             answers = await self._answer([question for question, _ in batch])
-        except Unavailable as error:
-            answers = [Unavailable(str(error)) for _ in batch]
+        except DatabaseUnavailable as error:
+            answers = [DatabaseUnavailable(str(error)) for _ in batch]
         except Exception as error:
             # A bug, or a row that the database refuses: only its own question gets the error.
             if len(batch) > 1:
@@ -124,7 +124,7 @@ class SharedRead(Generic[K, V]):
         self._batches = Batches("reads", self._take, self._read)
 
     async def ask(self, question: K) -> V:
-        """Return the answer. Raises the refusal of the question, or Unavailable."""
+        """Return the answer. Raises the refusal of the question, or DatabaseUnavailable."""
         future: asyncio.Future[V] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(question, []).append(_Caller(future, ASKER.get()))
         self._batches.start()

@@ -16,7 +16,7 @@ from sqlalchemy import URL, Connection, CursorResult, Executable, func, make_url
 from sqlalchemy.exc import ArgumentError
 
 from saleroom.storage.cache import Cache, CacheKey
-from saleroom.storage.faults import TryAgain, Unavailable
+from saleroom.storage.faults import DatabaseUnavailable, TryAgain
 from saleroom.storage.postgresql import Postgresql
 from saleroom.storage.sqlite import READERS, Sqlite
 from saleroom.storage.turns import ASKER, READ_SECONDS_MAX, Rank, Turns, within_limits
@@ -122,8 +122,8 @@ class Database:
         """Run `use_case` in a transaction that may write, and return its result after the commit.
 
         After a deadlock, a serialisation failure or TryAgain everything is rolled back, and it is tried again.
-        Raises Unavailable if the database cannot be reached or is busy for too long, and whatever the use case raises. For a
-        client (`turns.ASKER`) it also raises Busy if too many wait, and HangUp if the client has gone by its turn.
+        Raises DatabaseUnavailable if the database cannot be reached or is busy for too long, and whatever the use case raises.
+        For a client (`turns.ASKER`) it also raises Busy if too many wait, and HangUp if the client has gone by its turn.
         """
         for attempt in range(1, PASSING_TRIES + 1):
             try:
@@ -131,7 +131,7 @@ class Database:
                 break
             except TryAgain as error:
                 if attempt == PASSING_TRIES:
-                    raise Unavailable(str(error)) from error
+                    raise DatabaseUnavailable(str(error)) from error
                 await asyncio.sleep(0.01 * attempt)
         else:
             raise AssertionError("the last attempt succeeds or raises")
@@ -153,7 +153,7 @@ class Database:
         try:
             answer, _ = await self._run(use_case, args, kwargs, writes=False)
         except TryAgain as error:
-            raise Unavailable(str(error)) from error
+            raise DatabaseUnavailable(str(error)) from error
         return answer
 
     async def _run(
@@ -201,7 +201,7 @@ class Database:
         return (instant - self.clock_now()).total_seconds()
 
     async def check(self) -> None:
-        """Raise Unavailable if the database cannot be reached, or not safely with these settings."""
+        """Raise DatabaseUnavailable if the database cannot be reached, or not safely with these settings."""
         if isinstance(self._engine, Postgresql):
             await self._engine.check()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Unavailable(Exception):
+class DatabaseUnavailable(Exception):
     """The database cannot be reached or stayed too busy.
 
     If the connection is lost during a commit, it is unknown whether the write took effect; a repeat with the same

@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from saleroom.storage.faults import TryAgain, Unavailable
+from saleroom.storage.faults import DatabaseUnavailable, TryAgain
 
 R = TypeVar("R")
 
@@ -83,25 +83,25 @@ class Postgresql:
                 self._explain(error, step)
                 raise
             except (OSError, PoolTimeout) as error:
-                raise Unavailable(f"PostgreSQL: {str(error) or type(error).__name__}") from error
+                raise DatabaseUnavailable(f"PostgreSQL: {str(error) or type(error).__name__}") from error
         raise AssertionError("the second time returns or raises")
 
     def _explain(self, error: DBAPIError, step: str) -> None:
-        """Raise Unavailable or TryAgain for a fault of the driver that is not a bug."""
+        """Raise DatabaseUnavailable or TryAgain for a fault of the driver that is not a bug."""
         state = getattr(error.orig, "sqlstate", None) or ""
         if state in _PASSING_SQLSTATES:
             raise TryAgain(f"PostgreSQL: {type(error.orig).__name__}") from error
         if state in _STRANGE_STATEMENTS and not self._pooled:
-            raise Unavailable(f"PostgreSQL: {_POOLER_FOUND}") from error
+            raise DatabaseUnavailable(f"PostgreSQL: {_POOLER_FOUND}") from error
         if state in _REFUSED_SQLSTATES:
-            raise Unavailable(f"PostgreSQL: {error.orig}") from error
+            raise DatabaseUnavailable(f"PostgreSQL: {error.orig}") from error
         if error.connection_invalidated or state.startswith(_AWAY_SQLSTATES):
             if step == "work":
                 raise TryAgain(f"PostgreSQL: {error.orig}") from error
-            raise Unavailable(f"PostgreSQL: {error.orig}, at the {step}") from error
+            raise DatabaseUnavailable(f"PostgreSQL: {error.orig}, at the {step}") from error
 
     async def check(self) -> None:
-        """Raise Unavailable behind a pooler that shares sessions among transactions and that the settings do not name.
+        """Raise DatabaseUnavailable behind a pooler that shares sessions among transactions and that the settings do not name.
 
         Behind it the name of a statement may be another process's statement. Such a pooler is recognized because a
         statement stays in the session after the connection that prepared it has closed.
@@ -116,7 +116,7 @@ class Postgresql:
         )
         known = {"ours": "__asyncpg_", "mark": mark}
         if await self.run(lambda connection: connection.execute(left, known).first(), writes=False):
-            raise Unavailable(f"PostgreSQL: {_POOLER_FOUND}")
+            raise DatabaseUnavailable(f"PostgreSQL: {_POOLER_FOUND}")
 
     async def close(self) -> None:
         """Give all connections back."""

@@ -15,7 +15,7 @@ from typing import TypeVar, cast
 from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine, event
 from sqlalchemy.exc import OperationalError
 
-from saleroom.storage.faults import Unavailable
+from saleroom.storage.faults import DatabaseUnavailable
 
 R = TypeVar("R")
 
@@ -57,7 +57,7 @@ class Sqlite:
             return await self._run_in_thread(work, writes=writes)
         except OperationalError as error:
             if _code(error.orig) in _PASSING:
-                raise Unavailable(f"SQLite: {error.orig}") from error
+                raise DatabaseUnavailable(f"SQLite: {error.orig}") from error
             raise
 
     async def _run_in_thread(self, work: Callable[[Connection], R], *, writes: bool) -> R:

@@ -24,7 +24,7 @@ class Tokens:
         self._owners: SharedRead[str, int] = SharedRead(database, owners)
 
     def owner(self, token: str) -> Awaitable[int]:
-        """Return the number of the token's user. Raises Unauthenticated or Unavailable."""
+        """Return the number of the token's user. Raises Unauthenticated or DatabaseUnavailable."""
         return self._owners.ask(token)
 
     async def write(

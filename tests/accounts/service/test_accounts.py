@@ -12,14 +12,22 @@ from argon2 import PasswordHasher
 from sqlalchemy import func, select
 
 from saleroom.accounts.domain.errors import InvalidAuthentication, RegistrationClosed, UnknownUser, UsernameTaken
-from saleroom.accounts.service.accounts import Accounts, authenticate, issue_token, log_out, new_token_value, set_digest
+from saleroom.accounts.service.accounts import (
+    FAILED_LOGINS_PER_HOUR,
+    Accounts,
+    authenticate,
+    issue_token,
+    log_out,
+    new_token_value,
+    set_digest,
+)
 from saleroom.accounts.service.passwords import SHARE_MAX, THREADS, WAITING_MAX, Passwords
-from saleroom.accounts.service.throttle import FREE_FAILURES, Registrations
+from saleroom.accounts.service.throttle import FREE_FAILURES, FailedLogins, Registrations
 from saleroom.accounts.storage import accounts as rows
 from saleroom.accounts.storage.tables import auth_tokens
 from saleroom.kernel.errors import Busy, TooManyRequests, Unauthenticated
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.faults import HangUp, Unavailable
+from saleroom.storage.faults import DatabaseUnavailable, HangUp
 from tests.bidding.service.people import person
 from tests.fixtures_database import T0, FakeClock, OpenDatabase
 from tests.patience import settled
@@ -48,8 +56,9 @@ def passwords() -> Iterator[CountingPasswords]:
 
 @pytest.fixture
 def house(database: Database, passwords: CountingPasswords) -> Accounts:
-    """The use cases, with registration open."""
-    return Accounts(database, passwords, Registrations(1000))
+    """The use cases, with registration open, and a clock for failed logins that stands still."""
+    failed_logins = FailedLogins(FAILED_LOGINS_PER_HOUR, lambda: 0.0)
+    return Accounts(database, passwords, Registrations(1000), failed_logins)
 
 
 def test_a_token_is_10_random_bytes_in_base64() -> None:
@@ -91,7 +100,7 @@ async def test_a_clash_is_retried(database: Database) -> None:
     assert "BBBBBBBBBBBBBB==" == issued.value
     assert ada.account == await database.read(authenticate, taken)
     assert bob.account == await database.read(authenticate, issued.value)
-    with pytest.raises(Unavailable):
+    with pytest.raises(DatabaseUnavailable):
         await database.write(issue_token, bob.account.id, lambda: taken)
 
 

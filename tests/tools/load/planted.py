@@ -6,7 +6,7 @@ from typing import TypeVar
 from hypothesis import assume
 from msgspec import structs
 
-from saleroom.tools.load.record import Attempt, BidRecord, LotRecord, Observation, Record, Reply
+from saleroom.tools.load.record import Attempt, BidRecord, BidReply, LotRecord, Observation, Record
 from saleroom.tools.load.violations import Kind
 from tests.tools.load.simulated import START, STEP
 
@@ -246,7 +246,7 @@ def the_least_is_out_of_date(record: Record, lot: LotRecord) -> None:
     """A late refusal has an outdated minimum."""
     some(lot.history)
     last = max(read.received for read in record.observations)
-    reply = Reply(sent=last + 1, received=last + 2, status=409, code="bid_too_low", minimum=START)
+    reply = BidReply(sent=last + 1, received=last + 2, status=409, code="bid_too_low", minimum=START)
     record.attempts.append(Attempt("gid", "test.0", START - 1, None, "key", [reply]))
 
 
@@ -254,7 +254,7 @@ def the_least_is_out_of_date(record: Record, lot: LotRecord) -> None:
 def one_who_never_bid_leads(record: Record, lot: LotRecord) -> None:
     """A bidder without a bid is told that they lead."""
     record.attempts.append(
-        Attempt("gid", "test.9", 10**9, None, "key", [Reply(sent=0, received=1, status=409, code="already_leading")])
+        Attempt("gid", "test.9", 10**9, None, "key", [BidReply(sent=0, received=1, status=409, code="already_leading")])
     )
 
 
@@ -277,7 +277,7 @@ def a_repeat_is_refused(record: Record, lot: LotRecord) -> None:
     """The same key is refused after it was accepted."""
     attempt = accepted(record)[0]
     received = attempt.accepted[-1].received
-    attempt.replies.append(Reply(sent=received + 1, received=received + 2, status=409, code="already_leading"))
+    attempt.replies.append(BidReply(sent=received + 1, received=received + 2, status=409, code="already_leading"))
 
 
 @planted(Kind.REPEAT_DIFFERS)
@@ -314,4 +314,4 @@ def a_price_has_two_decimals(record: Record, lot: LotRecord) -> None:
 def an_internal_error(record: Record, lot: LotRecord) -> None:
     """A bid gets a 500."""
     attempt = some(record.attempts)[0]
-    attempt.replies.append(Reply(sent=0, received=1, status=500, code="internal_error"))
+    attempt.replies.append(BidReply(sent=0, received=1, status=500, code="internal_error"))

@@ -17,7 +17,16 @@ from saleroom.bidding.domain.selling import Draft
 from saleroom.kernel.errors import Refusal
 from saleroom.kernel.parties import Party
 from saleroom.tools.load.answers import microseconds
-from saleroom.tools.load.record import Attempt, BidRecord, ClockReading, LotRecord, LotView, Observation, Record, Reply
+from saleroom.tools.load.record import (
+    Attempt,
+    BidRecord,
+    BidReply,
+    ClockReading,
+    LotRecord,
+    LotView,
+    Observation,
+    Record,
+)
 from tests.bidding.domain.playing import T0
 
 SELLER = Party(1, "test.seller")
@@ -50,7 +59,7 @@ class _Simulation:
         self.record = Record(bidders={person.name for person in self.people})
         self.record.lots["gid"] = LotRecord("gid", START, STEP)
         self.record.clock_readings.append(ClockReading(-0.1, 0.1, microseconds(T0)))
-        self.kept: dict[str, Reply] = {}
+        self.kept: dict[str, BidReply] = {}
         self.log: list[Event] = []
         self.due: list[tuple[float, int, Callable[[float], None]]] = []
         self.numbers = count(1)
@@ -108,14 +117,14 @@ class _Simulation:
         reply = self._decide(attempt, bidder, at, sent, received)
         chance = self.random.random()
         if chance < 0.1:
-            reply = Reply(sent=sent, received=received, status=self.random.choice([0, 503]))
+            reply = BidReply(sent=sent, received=received, status=self.random.choice([0, 503]))
         attempt.replies.append(reply)
         if chance < 0.3 and at < CAP_SECONDS + 2:
             self._at(at + self.random.random(), lambda later: self._send(attempt, bidder, later))
 
-    def _decide(self, attempt: Attempt, bidder: Party, at: float, sent: float, received: float) -> Reply:
+    def _decide(self, attempt: Attempt, bidder: Party, at: float, sent: float, received: float) -> BidReply:
         if (first := self.kept.get(attempt.key)) is not None:
-            return Reply(
+            return BidReply(
                 sent=sent,
                 received=received,
                 status=201,
@@ -132,16 +141,16 @@ class _Simulation:
         except BidTooLow as refused:
             minimum = refused.facts["minimum_bid"]
             assert isinstance(minimum, Decimal)
-            return Reply(sent=sent, received=received, status=409, code=refused.code, minimum=_thousandths(minimum))
+            return BidReply(sent=sent, received=received, status=409, code=refused.code, minimum=_thousandths(minimum))
         except AuctionOver as refused:
             ends = refused.facts["ends_at"]
             assert isinstance(ends, datetime)
-            return Reply(sent=sent, received=received, status=409, code=refused.code, ends=microseconds(ends))
+            return BidReply(sent=sent, received=received, status=409, code=refused.code, ends=microseconds(ends))
         except Refusal as refused:
-            return Reply(sent=sent, received=received, status=409, code=refused.code)
+            return BidReply(sent=sent, received=received, status=409, code=refused.code)
         self._happen(events)
         own = [event for event in events if isinstance(event, BidPlaced) and event.bidder_id == bidder.id]
-        self.kept[attempt.key] = Reply(
+        self.kept[attempt.key] = BidReply(
             sent=sent,
             received=received,
             status=201,

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from saleroom.tools.load.checking import check
-from saleroom.tools.load.record import Attempt, BidRecord, LotRecord, LotView, Record, Reply
+from saleroom.tools.load.record import Attempt, BidRecord, BidReply, LotRecord, LotView, Record
 from saleroom.tools.load.violations import EXAMPLES_MAX, Kind
 from tests.rows import each_of
 from tests.tools.load.planted import PLANTS, Plant
@@ -57,7 +57,7 @@ def test_a_lost_answer_explains_a_bid_once() -> None:
         "gid", START, STEP, [BidRecord(START, "ada", 1)], structs.replace(view, price=START, bidder="ada", count=1)
     )
     record = Record({"ada"}, {"gid": lot})
-    record.attempts.append(Attempt("gid", "ada", START, None, "key", [Reply(sent=0, received=1, status=0)]))
+    record.attempts.append(Attempt("gid", "ada", START, None, "key", [BidReply(sent=0, received=1, status=0)]))
     assert Kind.INVENTED_BID not in found(record)
     assert 1 == check(record).unsettled
     lot.history.append(BidRecord(START, "ada", 2))
@@ -75,8 +75,8 @@ def test_a_refusal_stands_if_its_least_is_more_and_followed_some_price(ask: int,
     final = LotView(START, "ada", None, 1, "closed", "sold", 10**9)
     lot = LotRecord("gid", START, STEP, [BidRecord(START, "ada", 1)], final, ["ada"])
     replies = [
-        Reply(sent=0, received=9, status=201, bid=lot.history[0], view=final, leading=True),
-        Reply(sent=0, received=9, status=409, code="bid_too_low", minimum=minimum),
+        BidReply(sent=0, received=9, status=201, bid=lot.history[0], view=final, leading=True),
+        BidReply(sent=0, received=9, status=409, code="bid_too_low", minimum=minimum),
     ]
     record = Record({"ada", "ben"}, {"gid": lot})
     record.attempts = [

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from saleroom.accounts.storage import accounts, idempotency
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.faults import Unavailable
+from saleroom.storage.faults import DatabaseUnavailable
 
 SWEEP_SECONDS = 3600.0
 SWEPT_AT_ONCE = 1000
@@ -23,7 +23,7 @@ def sweep(tx: Transaction) -> int:
 async def run(database: Database) -> None:
     """Sweep now and every hour until cancelled. Without the database, the next hour comes."""
     while True:
-        with suppress(Unavailable):
+        with suppress(DatabaseUnavailable):
             # A few at a time, as bids wait for each transaction.
             while await database.write(sweep) >= SWEPT_AT_ONCE:
                 pass

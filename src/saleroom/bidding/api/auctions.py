@@ -85,7 +85,7 @@ async def create(call: Call[BiddingServices]) -> Response:
     """POST /auctions."""
     most = call.services.auctions_per_user_max
     body = await call.services.tokens.write(auctions.create, call.token, Draft(**call.values), call.key, most=most)
-    return json_response(body, 201, {"Location": f"/auctions/{_gid(body)}"})
+    return json_response(body, 201, {"Location": f"/auctions/{gid_of(body)}"})
 
 
 async def list_auctions(call: Call[BiddingServices]) -> Response:
@@ -156,7 +156,8 @@ class _Gid(msgspec.Struct):
     gid: str
 
 
-def _gid(body: bytes) -> str:
+def gid_of(body: bytes) -> str:
+    """Return the gid of an auction from its JSON."""
     return msgspec.json.decode(body, type=_Gid).gid
 
 

@@ -115,7 +115,7 @@ class CommandHandler:
             body = _CREATED + (await self._decide(arrived))[1:]
         except Refusal as refused:
             body = _refusal(refused)
-        except faults.Unavailable as error:
+        except faults.DatabaseUnavailable as error:
             self._outage.failed(str(error))
             body = _refusal(problems.Unavailable())
         except Exception:
@@ -139,7 +139,7 @@ class CommandHandler:
         )
 
     async def _decide(self, arrived: DeviceMessage) -> bytes:
-        """Return the body of HTTP's answer to the bid. Raises Refusal or Unavailable."""
+        """Return the body of HTTP's answer to the bid. Raises Refusal or DatabaseUnavailable."""
         gid = arrived.topic.removeprefix(self._auctions).removesuffix("/bids")
         if GID.fullmatch(gid) is None:
             raise UnknownAuction

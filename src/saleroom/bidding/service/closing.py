@@ -17,7 +17,7 @@ from saleroom.bidding.service.recording import Step, record, steps
 from saleroom.bidding.storage import auctions
 from saleroom.storage import heartbeats
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.faults import Unavailable
+from saleroom.storage.faults import DatabaseUnavailable
 
 log = structlog.get_logger()
 
@@ -103,11 +103,11 @@ class Closer:
         """
         try:
             await self.settle()
-        except Unavailable as error:
+        except DatabaseUnavailable as error:
             self._wait(error)
 
     async def settle(self) -> float:
-        """Settle all auctions that are due now, and return the seconds until the next round. Raises Unavailable."""
+        """Settle all auctions that are due now, and return the seconds until the next round. Raises DatabaseUnavailable."""
         while True:
             settled = await self._database.write(settle_due, reopens=self._reopens)
             if settled.reopened:
@@ -144,7 +144,7 @@ class Closer:
                 if self._waits:
                     log.info("closing goes on")
                 self._waits = False
-            except Unavailable as error:
+            except DatabaseUnavailable as error:
                 self._wait(error)
                 self._wakes_at = loop.time() + 1.0
             try:
@@ -152,7 +152,7 @@ class Closer:
             except TimeoutError:
                 continue
 
-    def _wait(self, error: Unavailable) -> None:
+    def _wait(self, error: DatabaseUnavailable) -> None:
         """Log once that closing waits."""
         if not self._waits:
             log.error("closing waits for the database", reason=str(error))

@@ -48,7 +48,7 @@ class Desk:
         self._looking: asyncio.Task[None] | None = None
 
     async def place(self, command: BidCommand) -> bytes:
-        """Return the answer (JSON of a `BidAnswer`) once it is committed. Raises the refusal, Busy, or Unavailable."""
+        """Return the answer (JSON of a `BidAnswer`) once it is committed. Raises the refusal, Busy, or DatabaseUnavailable."""
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         if self._count < LOOK_FROM and not self._at_door:
             self._line_up(command, answer)

@@ -16,9 +16,10 @@ Read = Callable[[Transaction, int, int, int], Sequence[LedgerEvent]]
 
 
 async def lines(database: Database, auction: Auction) -> AsyncIterator[bytes]:
-    """Yield the ledger as far as `auction` has it, opened if the auction is over; some lines at a time. Raises Unavailable.
+    """Yield the ledger as far as `auction` has it, opened if the auction is over; some lines at a time.
 
     While the auction runs, pages count public events only, so that the ends of pages do not reveal hidden events.
+    Raises DatabaseUnavailable.
     """
     writer = LedgerWriter(auction.chain.seed if auction.over else None)
     read: Read = event_log.logged if auction.over else event_log.published

@@ -23,7 +23,7 @@ PAGE = 100
 """The most events that are read in one transaction, and then decoded while nothing else runs."""
 
 
-class Verdict(StrEnum):
+class ReceiptVerdict(StrEnum):
     """What a check of a receipt found."""
 
     STANDS = "stands"
@@ -50,7 +50,7 @@ def bidder(tx: Transaction, token: str | None, gid: str) -> tuple[Auction, str |
 
 
 async def find(database: Database, auction: Auction, name: str) -> list[Receipt]:
-    """Return the receipts of the bidder `name`, the oldest first. Raises Unavailable."""
+    """Return the receipts of the bidder `name`, the oldest first. Raises DatabaseUnavailable."""
     book = ReceiptBook(auction.gid, name)
     for after in range(0, auction.position, PAGE):
         until = min(after + PAGE, auction.position)
@@ -69,17 +69,17 @@ def sign(tx: Transaction, key: SigningKey, numbered: Sequence[tuple[int, Receipt
     return [SignedReceipt(number, receipt, signer.sign(receipt.payload())) for number, receipt in numbered]
 
 
-async def verdict(database: Database, auction: Auction, text: str) -> tuple[Verdict, Receipt | None]:
-    """Check the receipt in `text` against the keys of the house and the log of `auction`. Raises Unavailable."""
+async def verdict(database: Database, auction: Auction, text: str) -> tuple[ReceiptVerdict, Receipt | None]:
+    """Check the receipt in `text` against the keys of the house and the log of `auction`. Raises DatabaseUnavailable."""
     rows = await database.read(signing_keys.all_keys)
     try:
         receipt = check(text, Keys([Key("OKP", "Ed25519", row.public, row.kid) for row in rows]))
     except InvalidReceipt:
-        return Verdict.UNSIGNED, None
+        return ReceiptVerdict.UNSIGNED, None
     if receipt.gid != auction.gid:
-        return Verdict.OTHER_LOT, receipt
+        return ReceiptVerdict.OTHER_LOT, receipt
     stands = any(_same(receipt, one) for one in await find(database, auction, receipt.bidder))
-    return Verdict.STANDS if stands else Verdict.MISSING, receipt
+    return ReceiptVerdict.STANDS if stands else ReceiptVerdict.MISSING, receipt
 
 
 def _same(receipt: Receipt, found: Receipt) -> bool:

@@ -17,7 +17,7 @@ RESULTS_MAX = 50_000
 
 
 async def pages(database: Database, author: str | None) -> AsyncIterator[list[Auction]]:
-    """Yield the lots that are over, of one seller or of all, some at a time. Raises Unavailable."""
+    """Yield the lots that are over, of one seller or of all, some at a time. Raises DatabaseUnavailable."""
     which, mark = Filter(over=True, author=author), None
     for _ in range(RESULTS_MAX // PAGE):
         found, mark = await reading.patiently(database, _page, which, mark)

@@ -21,10 +21,10 @@ from saleroom.bidding.web.story import mark_of, read_mark
 from saleroom.kernel.errors import Busy, Fault, Invalid
 from saleroom.kernel.identifiers import GID, EventId, parse_event_id
 from saleroom.log.store import LoggedEvent
-from saleroom.site.live import CACHED_MAX, Fragments, PageStream, Recent
+from saleroom.site.live import CACHED_MAX, BoundedCache, Fragments, PageStream
 from saleroom.site.site import Site, Viewer
 from saleroom.storage.database import Transaction
-from saleroom.storage.faults import Unavailable
+from saleroom.storage.faults import DatabaseUnavailable
 
 BIDS_ON_SCREEN = 5
 LOTS_MAX = 100
@@ -58,8 +58,8 @@ class LivePages:
     def __init__(self, site: Site, services: BiddingServices) -> None:
         self._site = site
         self._services = services
-        self._boards: Recent[str, Board] = Recent()
-        self._stories: Recent[str, tuple[float, Story]] = Recent()
+        self._boards: BoundedCache[str, Board] = BoundedCache()
+        self._stories: BoundedCache[str, tuple[float, Story]] = BoundedCache()
         self._rewinds = 0
         self._fragments = Fragments(site.renderer)
 
@@ -110,7 +110,7 @@ class LivePages:
             nonlocal seen
             try:
                 story = await self._story(gid)
-            except (Unavailable, Busy):
+            except (DatabaseUnavailable, Busy):
                 return ""  # the next beat is soon enough
             own = viewer is not None and viewer.username == story.author
             mark, before = mark_of(story.remarks, story.questions, own=own), seen

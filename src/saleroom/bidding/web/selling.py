@@ -13,6 +13,7 @@ from msgspec import Struct, structs
 from starlette.requests import Request
 from starlette.responses import Response
 
+from saleroom.bidding.api.auctions import gid_of
 from saleroom.bidding.api.preconditions import with_changes
 from saleroom.bidding.api.remarks import REMARK
 from saleroom.bidding.api.terms import AMEND, CREATE
@@ -317,7 +318,7 @@ class SellingPages:
         once = IdempotencyKey(sent.key, asked) if _KEY.fullmatch(sent.key) else None
         most = self._services.auctions_per_user_max
         made = await write(selling.publish, token, sent.draft, Draft(**values.values), once, form.photos, most)
-        return go_to(f"/lots/{msgspec.json.decode(made, type=_Gid).gid}?listed")
+        return go_to(f"/lots/{gid_of(made)}?listed")
 
     async def _offer(self, request: Request, gid: str | None) -> Offer | None:
         """Return the seller's own lot, or None for a new one. Raises as `selling.offered`."""
@@ -371,10 +372,6 @@ class SellingPages:
             **({"announced": "", "end_fault": None, "unsaved": False, "again": None} | (more or {})),
         }
         return self._site.page(request, "sell.html", viewer, context, refused=refused)
-
-
-class _Gid(Struct):
-    gid: str
 
 
 def _now(tx: Transaction, token: str | None) -> datetime:

@@ -8,7 +8,7 @@ from itertools import count
 from random import Random
 
 from saleroom.tools.load.client import LoadClient
-from saleroom.tools.load.record import Attempt, LotView, Reply
+from saleroom.tools.load.record import Attempt, BidReply, LotView
 
 START, STEP = 10_000, 1_000
 """Every lot's starting price and fixed increment, in thousandths."""
@@ -130,7 +130,7 @@ class LoadBidder:
             await self.place(self._floor.attempt(gid, self._name, minimum, None), waited)
         return chance < 0.4
 
-    async def place(self, attempt: Attempt, waited: float = 0.0) -> Reply:
+    async def place(self, attempt: Attempt, waited: float = 0.0) -> BidReply:
         """Send a bid until there is an answer, sometimes twice, and return the last answer."""
         client, token = self._floor.client, self._floor.tokens[self._name]
         chance = self._random.random()

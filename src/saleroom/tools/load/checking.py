@@ -13,7 +13,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from saleroom.tools.load import order
-from saleroom.tools.load.record import ACCEPTED, Attempt, BidRecord, LotRecord, LotView, Observation, Record, Reply
+from saleroom.tools.load.record import ACCEPTED, Attempt, BidRecord, BidReply, LotRecord, LotView, Observation, Record
 from saleroom.tools.load.violations import Kind, Violations
 
 CLOSING_SECONDS_MAX = 5.0
@@ -141,7 +141,7 @@ class _Judge:
             if reply.code in REFUSALS and (reply.sent >= accepted_at or attempt.is_final(reply)):
                 self._add(Kind.REPEAT_DIFFERS, f"{_attempt_text(attempt)}: accepted, and {reply.code}")
 
-    def _accepted(self, attempt: Attempt, reply: Reply) -> None:
+    def _accepted(self, attempt: Attempt, reply: BidReply) -> None:
         bid, view = reply.bid, reply.view
         if view is None or (bid is None and attempt.maximum is None):
             self._add(
@@ -157,7 +157,7 @@ class _Judge:
         if bid is not None and view.ends is not None and bid.placed >= view.ends:
             self._add(Kind.LATE_BID, f"{_bid_text(bid)}, {_seconds(bid.placed - view.ends)} after the end it was told")
 
-    def _refused(self, attempt: Attempt, reply: Reply, has_bid: float | None) -> None:
+    def _refused(self, attempt: Attempt, reply: BidReply, has_bid: float | None) -> None:
         lot, final = self._lot, self._lot.final
         about = f"{_attempt_text(attempt)}: {reply.code}"
         if reply.code == "already_leading":

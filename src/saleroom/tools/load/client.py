@@ -16,7 +16,7 @@ from saleroom.tools.load import answers
 from saleroom.tools.load.answers import ANSWERS, AuctionAnswer, PlacedAnswer, RefusalAnswer
 from saleroom.tools.load.checking import money
 from saleroom.tools.load.figures import Figures
-from saleroom.tools.load.record import ACCEPTED, LOST, PASSING, Attempt, LotView, Observation, Record, Reply
+from saleroom.tools.load.record import ACCEPTED, LOST, PASSING, Attempt, BidReply, LotView, Observation, Record
 
 T = TypeVar("T")
 
@@ -96,7 +96,7 @@ class LoadClient(HttpClient):
         self.record.observations.append(Observation(gid, answer.sent, answer.received, view))
         return view
 
-    async def bid(self, attempt: Attempt, token: str, waited: float = 0.0) -> Reply:
+    async def bid(self, attempt: Attempt, token: str, waited: float = 0.0) -> BidReply:
         """Send a bid once, record the answer, and return it. `waited` seconds count as part of the latency."""
         body: dict[str, Any] = {
             name: money(amount)
@@ -113,7 +113,7 @@ class LoadClient(HttpClient):
             await asyncio.sleep(min(answer.retry_after or 0.2, PAUSE_SECONDS_MAX))
         return reply
 
-    def _reply(self, gid: str, answer: TimedAnswer) -> Reply:
+    def _reply(self, gid: str, answer: TimedAnswer) -> BidReply:
         facts: dict[str, Any] = {"sent": answer.sent, "received": answer.received, "status": answer.status}
         where = f"POST /auctions/{gid}/bids"
         malformed = self.record.malformed
@@ -129,7 +129,7 @@ class LoadClient(HttpClient):
                 facts["code"] = refusal.code
                 facts["minimum"] = answers.amount(refusal.minimum_bid, f"{gid}: minimumBid", malformed)
                 facts["ends"] = None if refusal.ends_at is None else answers.microseconds(refusal.ends_at)
-        return Reply(body=hash(answer.body), **facts)
+        return BidReply(body=hash(answer.body), **facts)
 
     def _decoded(self, kind: type[T], answer: TimedAnswer, where: str, status: int) -> T | None:
         """Decode an answer that must be a `kind` with this status; otherwise record it as unexpected and return None."""

@@ -37,7 +37,7 @@ class BidRecord(Struct, frozen=True, gc=False):
     automatic: bool = False
 
 
-class Reply(Struct, frozen=True, kw_only=True):
+class BidReply(Struct, frozen=True, kw_only=True):
     """One answer to a bid. `minimum` and `ends` come from a refusal; `body` is a hash of the bytes."""
 
     sent: float
@@ -68,7 +68,7 @@ class Attempt(Struct):
     amount: int | None
     maximum: int | None
     key: str
-    replies: list[Reply]
+    replies: list[BidReply]
     seen: int | None = None
 
     @property
@@ -84,7 +84,7 @@ class Attempt(Struct):
         return self.ask if self.maximum is None else self.maximum
 
     @property
-    def accepted(self) -> list[Reply]:
+    def accepted(self) -> list[BidReply]:
         """The answers that accept it."""
         return [reply for reply in self.replies if reply.status == ACCEPTED]
 
@@ -94,7 +94,7 @@ class Attempt(Struct):
         lost = any(reply.passing for reply in self.replies)
         return lost and not any(reply.status == ACCEPTED or self.is_final(reply) for reply in self.replies)
 
-    def is_final(self, reply: Reply) -> bool:
+    def is_final(self, reply: BidReply) -> bool:
         """Whether the bid can never be accepted after this refusal: closed lots stay closed, and prices only rise.
 
         A bid with an amount and a maximum can be too low and still raise the bidder's maximum later, once the bidder leads.
