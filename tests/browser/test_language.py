@@ -73,6 +73,7 @@ def test_a_language_is_chosen_at_the_foot(visit: Callable[..., Visitor], gid: st
     page.get_by_role("link", name="Deutsch").click()
     page.wait_for_url(f"**/lots/{gid}?from=here")
     assert ("de", "Anmelden", "1.240,00\u00a0€") == words(page)
+    expect(page.locator("button.copy")).to_have_text("Kopieren")
     page.goto("/register")
     expect(page.get_by_role("heading", level=1)).to_have_text("Registrieren")
     page.get_by_role("link", name="English").click()

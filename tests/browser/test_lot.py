@@ -79,7 +79,7 @@ def test_what_is_refused_says_why(browse: Browse, sqlite_house: House) -> None:
     page = browse("grace").page
     page.route("**/live?*", lambda route: route.abort())  # a stream may always lag behind the click
     page.goto(f"/lots/{gid}")
-    for wrong, why in (("9", "Bid €10.00 or more."), ("a lot", "Write an amount"), ("1,5", "Did you mean")):
+    for wrong, why in (("9", "Bid €10.00 or more."), ("a lot", "Enter an amount"), ("1,5", "Did you mean")):
         page.get_by_label("Your bid").fill(wrong)
         page.get_by_role("button", name="Continue").click()
         expect(page.locator("#amount-fault")).to_contain_text(why)

@@ -68,7 +68,7 @@ def test_it_follows_the_bids(browse: Browse, sqlite_house: House) -> None:
     hedy.bid(gid, amount="30")
     expect(row).to_contain_text("Outbid")
     expect(row.get_by_role("link", name="Bid €31.00 or more")).to_be_visible()
-    expect(page.locator(".attention")).to_have_text("You were outbid on 1 lot.")
+    expect(page.locator(".attention")).to_have_text("Somebody else leads on 1 lot.")
     grace.bid(gid, amount="40")
     expect(row).to_contain_text("You lead")
     expect(page.locator(".attention")).to_be_empty()

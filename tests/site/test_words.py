@@ -145,12 +145,12 @@ def test_faults_go_by_their_fields() -> None:
         ),
     )
     assert {
-        "name": "Write 1 to 200 characters. There are hidden control characters in this text, "
+        "name": "Enter 1 to 200 characters. There are hidden control characters in this text, "
         "or too many marks on one character. Enter it again.",
-        "description": "Write 10,000 characters at most.",
+        "description": "Enter at most 10,000 characters.",
         "increment": "Every step must be above zero.",
         "amount": "Bitte so.",
-        "reserve": "Write an amount such as 1,234.50.",
+        "reserve": "Enter an amount such as 1,234.50.",
     } == found
 
 

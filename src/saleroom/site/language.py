@@ -53,7 +53,7 @@ def N_(words: str) -> str:  # noqa: N802  # the name that gettext's tools know
 
 
 MONEY_FAULTS = {
-    "money_format": N_("Write an amount such as %(example)s."),
+    "money_format": N_("Enter an amount such as %(example)s."),
     "money_negative": N_("An amount cannot be below zero."),
     "money_decimals": N_("An amount has three decimals at most."),
     "money_digits": N_("An amount has seventeen digits before the decimals at most."),

@@ -29,7 +29,7 @@ def read_local(text: str, zone: str) -> LocalTime | Fault:
 
     A time that occurs twice, when clocks go back, is the first of the two, with a note. One that never occurs is a fault.
     """
-    wrong = Fault("local_time", N_("Write a date and a time, such as 2026-11-28 20:00."))
+    wrong = Fault("local_time", N_("Enter a date and a time, such as 2026-11-28 20:00."))
     if _LOCAL.fullmatch(text) is None:
         return wrong
     known = _zone(zone)

@@ -73,7 +73,7 @@ def test_password_managers_understand_it(come: Come, seller: User) -> None:
         "current": PASSWORD,
         "new": PASSWORD,
         "status": 400,
-        "messages": {"newPassword": "This is your current password already. Choose another one."},
+        "messages": {"newPassword": "That is your password already. Choose another one."},
     },
     {
         "current": "",

@@ -72,7 +72,7 @@ def test_a_contact_is_changed_and_taken_back(house: House) -> None:
     assert "First\nline" in own.page("/mine/contact").one("textarea").raw
     leave_contact(own, "Second")
     assert "First" not in other.page(f"/lots/{gid}").main
-    assert "You have no contact here any more." in leave_contact(own, "  ")
+    assert "Your contact is deleted." in leave_contact(own, "  ")
     assert "Second" not in other.page(f"/lots/{gid}").main
 
 

@@ -307,12 +307,12 @@ def test_a_bid_that_comes_too_late_says_so(house: House) -> None:
     [
         ({"amount": ""}, "amount", "Please fill this in."),
         ({"amount": "9.99"}, "amount", "Bid €10.00 or more."),
-        ({"amount": "NaN"}, "amount", "Write an amount"),
-        ({"amount": "1e3"}, "amount", "Write an amount"),
+        ({"amount": "NaN"}, "amount", "Enter an amount"),
+        ({"amount": "1e3"}, "amount", "Enter an amount"),
         ({"amount": "-20"}, "amount", "cannot be below zero"),
         ({"amount": "20", "maximum": "15"}, "maximum", "at least as high as the bid"),
         ({"amount": "", "maximum": "9"}, "maximum", "Bid €10.00 or more."),
-        ({"amount": HOSTILE}, "amount", "Write an amount"),
+        ({"amount": HOSTILE}, "amount", "Enter an amount"),
     ],
 )
 def test_what_cannot_be_bid_is_told_at_its_field(house: House, values: dict[str, str], field: str, said: str) -> None:

@@ -41,7 +41,7 @@ def test_an_empty_saleroom_says_how_to_begin(house: House) -> None:
     for path, words, link in [
         ("/mine", "You have not bid yet", "/"),
         ("/mine/selling", "You have not sold anything yet", "/sell"),
-        ("/mine/watching", "You watch nothing yet", "/"),
+        ("/mine/watching", "You are not watching anything yet", "/"),
     ]:
         page = visitor.page(path)
         assert words in page.main
@@ -63,7 +63,7 @@ def test_what_needs_attention_comes_first(clocked_house: House, clock: FakeClock
     page = Visitor(clocked_house, grace).page("/mine")
     expected = ["outbid b", "outbid d", "leading a", "leading c", "lost f", "won e"]
     assert [f"{kind} {lots[name]}" for kind, name in map(str.split, expected)] == rows(page)
-    assert "You were outbid on 2 lots." == page.one("p", class_="attention").text
+    assert "Others lead on 2 lots." == page.one("p", class_="attention").text
 
 
 def test_each_standing_says_what_to_do_next(clocked_house: House) -> None:

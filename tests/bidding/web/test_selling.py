@@ -44,7 +44,7 @@ def test_a_name_and_a_price_are_enough(come: Come, seller: User) -> None:
     for sentence in (
         "The first bid is €100.00 or more.",
         "There is no reserve: the highest bid wins.",
-        "Bidding opens as soon as you publish.",
+        "Bidding opens as soon as you put it on sale.",
         "A bid in the last 2 minutes moves the end to 2 minutes after that bid.",
     ):
         assert sentence in shown.main
@@ -159,19 +159,19 @@ def test_all_faults_come_at_once_and_nothing_is_lost(come: Come) -> None:
 @pytest.mark.parametrize(
     ("written", "field", "sentence"),
     [
-        ({"reservePrice": "99"}, "reservePrice", "This must be the starting price at least."),
-        ({"buyNowPrice": "50"}, "buyNowPrice", "This must be the starting price at least."),
-        ({"reservePrice": "300", "buyNowPrice": "200"}, "buyNowPrice", "This must be the reserve price at least."),
+        ({"reservePrice": "99"}, "reservePrice", "This must be at least the starting price."),
+        ({"buyNowPrice": "50"}, "buyNowPrice", "This must be at least the starting price."),
+        ({"reservePrice": "300", "buyNowPrice": "200"}, "buyNowPrice", "This must be at least the reserve price."),
         ({"endsAt": "2020-01-01T00:00"}, "endsAt", "This time has passed."),
         ({"endsAt": "1969-01-01T00:00"}, "endsAt", "This is before 1970."),
-        ({"endsAt": "2031-02-30T00:00"}, "endsAt", "Write a date and a time"),
+        ({"endsAt": "2031-02-30T00:00"}, "endsAt", "Enter a date and a time"),
         ({"startsAt": "2031-01-01T00:00", "endsAt": "2030-01-01T00:00"}, "endsAt", "The end must be after the start."),
         ({"cap": "2025-01-01T00:00"}, "softClose", "The latest end cannot be before the end."),
         ({"increment": "fixed", "step": "0"}, "increment", "Every step must be above zero."),
         ({"increment": "fixed", "step": " "}, "step", "Say by how much the next bid must be higher."),
         ({"increment": "ladder", "tierFrom": ["5"], "tierStep": ["1"]}, "increment", "for prices from zero"),
-        ({"increment": "ladder", "tierFrom": [""], "tierStep": [""]}, "increment", "Give one step at least."),
-        ({"name": "W" * 201}, "name", "Write 1 to 200 characters."),
+        ({"increment": "ladder", "tierFrom": [""], "tierStep": [""]}, "increment", "Enter at least one step."),
+        ({"name": "W" * 201}, "name", "Enter 1 to 200 characters."),
         ({"name": "a\u202eb"}, "name", "hidden control characters"),
         ({"window": "1441"}, "window", "no more than 1440"),
         ({"startingPrice": "100000000000000000"}, "startingPrice", "seventeen digits"),

@@ -24,8 +24,8 @@ WORDS = Words(
             N_("The username must have 3 to 32 characters: letters a to z, digits, dots, underscores and hyphens."),
         ),
         "password_length": (N_("The password must have %(least)s to %(most)s characters."),),
-        "contact_length": (N_("The contact can have %(most)s characters at most."),),
-        "same_password": (N_("This is your current password already. Choose another one."),),
+        "contact_length": (N_("The contact can have at most %(most)s characters."),),
+        "same_password": (N_("That is your password already. Choose another one."),),
         "wrong_password": _WRONG_PASSWORD,
     },
 )

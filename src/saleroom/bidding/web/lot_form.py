@@ -180,7 +180,7 @@ class _Reader:
         found["startsAt"] = self._instant("startsAt")
         found["endsAt"] = self._instant("endsAt") if form["ending"] == "at" else None
         if form["ending"] == "at" and not form["endsAt"].strip():
-            self._fault("endsAt", "required", N_("Say when the sale ends, or choose to close it yourself."))
+            self._fault("endsAt", "required", N_("Say when the auction ends, or choose to end it yourself."))
         found["softClose"] = None if form["softClose"] == "off" else self._soft_close()
         if with_increment:
             found |= self._increment()
@@ -215,12 +215,12 @@ class _Reader:
     def _seconds(self, field: str) -> int:
         text = self._form[field].strip()
         if _MINUTES.fullmatch(text) is None:
-            self._fault(field, "minutes_format", N_("Write a number of minutes, such as 2."))
+            self._fault(field, "minutes_format", N_("Enter a number of minutes, such as 2."))
             return 1
         # A form has minutes and the house whole seconds: 1.6667 minutes are 100 of them.
         seconds = int((Decimal(text.replace(",", ".")) * 60).to_integral_value())
         if not 1 <= seconds <= SOFT_CLOSE_SECONDS_MAX:
-            self._fault(field, "out_of_range", N_("Write more than 0 minutes, and no more than 1440."))
+            self._fault(field, "out_of_range", N_("Enter more than 0 and at most 1440 minutes."))
             return 1
         return seconds
 

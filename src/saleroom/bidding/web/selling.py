@@ -44,8 +44,8 @@ from saleroom.storage.database import Transaction
 
 DAYS, HOUR = 7, time(20)
 """The suggested end of a new lot: in a week, in the evening."""
-LOGGED_OUT = N_("You are logged out. Log in again in another tab, then send this form again. Nothing in it is lost.")
-TOO_MANY = N_("You have too many drafts, so this form is not saved as one. Put one on sale or delete one.")
+LOGGED_OUT = N_("You are logged out. Log in again in another tab, then send this form again. Nothing is lost.")
+TOO_MANY = N_("You have too many drafts, so this form was not saved as one. Put one on sale or delete one.")
 NOT_AS_SHOWN = N_("What you sent differs from the preview. Check it again.")
 _KEY = re.compile(r"[A-Za-z0-9_-]{20,100}")
 
