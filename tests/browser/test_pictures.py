@@ -82,7 +82,7 @@ def test_photos_of_a_phone_pass_nginx(
         assert max(difference.mean) < 4, difference.mean
 
 
-@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("orientation", [3, 6, 8])
 def test_a_smaller_picture_is_upright(enter: Callable[..., Visitor], seller: User, orientation: int) -> None:
     """A photo that the browser makes smaller stands as its EXIF orientation says, as the house would turn it."""
     page = enter(seller).page
