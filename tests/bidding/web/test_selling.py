@@ -173,7 +173,7 @@ def test_all_faults_come_at_once_and_nothing_is_lost(come: Come) -> None:
         ({"increment": "ladder", "tierFrom": [""], "tierStep": [""]}, "increment", "Enter at least one step."),
         ({"name": "W" * 201}, "name", "Enter 1 to 200 characters."),
         ({"name": "a\u202eb"}, "name", "hidden control characters"),
-        ({"window": "1441"}, "window", "no more than 1440"),
+        ({"window": "1441"}, "window", "at most 1440"),
         ({"startingPrice": "100000000000000000"}, "startingPrice", "seventeen digits"),
     ],
 )
@@ -258,7 +258,7 @@ def test_a_session_that_ends_meanwhile_loses_nothing(come: Come, seller: User, h
     house.anyone.delete("/logout", headers={"Authorization": f"Bearer {ended}"})
     back = visitor.sent(form, "/sell", "preview", startingPrice="100")
     assert 401 == back.status
-    assert "Nothing in it is lost" in back.one("p", role="alert").text
+    assert "Nothing is lost" in back.one("p", role="alert").text
     assert ids == [e["value"] for e in back.all("input", name="photo")]
     visitor.http.cookies.delete("saleroom_session")
     visitor.http.cookies["saleroom_session"] = seller.token
