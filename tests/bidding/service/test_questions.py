@@ -35,6 +35,7 @@ async def test_answers_at_once(open_database: OpenDatabase) -> None:
     ada, bob = await person(several[0]), await person(several[0])
     gid = await sells(several[0], ada)
     asked = await several[0].write(questions.ask, bob.token, gid, "Does it run?")
+    await asyncio.gather(*(one.read(questions.of_lot, ada.token, gid) for one in several))  # each has a connection now
     texts = ("Yes", "No", None, "Perhaps")
     said = (
         one.write(questions.answer, ada.token, gid, asked.number, text)

@@ -10,6 +10,9 @@ import pytest
 
 from tests.fixtures_house import House
 
+MESSAGES_MAX = 2000
+"""Streams tell the time without end; in tests that let them do so 20 times a second this takes 100 seconds."""
+
 
 def messages(house: House, path: str, ends: str, act: Any, **headers: str) -> list[str]:
     """Follow a page's stream, `act` once it is there, and return its messages up to the one that holds `ends`."""
@@ -26,6 +29,7 @@ def messages(house: House, path: str, ends: str, act: Any, **headers: str) -> li
                 act = None
             if any(ends in message for message in whole):
                 return found
+            assert len(found) < MESSAGES_MAX, f"no message has {ends}"
     return found
 
 

@@ -123,7 +123,9 @@ class LivePages:
                 "asked": mark.asked if mark.asked > before.asked else 0,
             }
             context = {"gid": gid, "story": story, **flags}
-            return self._fragments.render(language, "parts/lot_story.html", (gid, mark, *flags.values()), context)
+            # The texts are in the key: a database that has lost some may get others.
+            key = (gid, *story.remarks, *story.questions, *flags.values())
+            return self._fragments.render(language, "parts/lot_story.html", key, context)
 
         return told
 
