@@ -96,6 +96,7 @@ async def _lots(database: Database, clock: FakeClock, ada: Person, ben: Person, 
     gone = await sells(database, ada)
     bought = await sells(database, ada, buy_now_price="700")
     dearest = await sells(database, cyd, starting_price=DEAREST)
+    await database.write(auctions.amend, cyd.token, dearest, {"category": HOSTILE}, None, (HOSTILE,))
     await sells(database, cyd, starts_at=T0 + timedelta(days=36500))
     await bid(database, ben.bids(sold, "up to 1000"), cyd.bids(sold, "up to 900"), ben.bids(dearest, f"{DEAREST}"))
     await database.write(auctions.amend, ada.token, gone, {"reserve_price": eur("333")})

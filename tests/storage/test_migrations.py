@@ -11,6 +11,7 @@ from hypothesis import given
 from sqlalchemy import inspect, select, text
 
 from saleroom.accounts.service import accounts
+from saleroom.admin.ledger_check import faults_of
 from saleroom.areas import TABLES
 from saleroom.bidding.service import auctions, photos, watching
 from saleroom.bidding.service.renditions import make
@@ -20,15 +21,15 @@ from saleroom.bidding.storage.tables import texts
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.migrations import configuration, current_revision, migrate
 from saleroom.storage.schema import metadata
-from tests.bidding.service.people import bid, person, sells
+from tests.bidding.service.people import bid, person, sells, stored
 from tests.fixtures_hypothesis import on_a_database
 from tests.histories import History, histories
 from tests.log.test_store import store
 from tests.pictures import plain
 
 FEW = on_a_database(5)
-NEWEST = "0013"
-ADDED = {"cleared_at", "agent", "seed", "head", "hidden", "received_at", "terms_version"}
+NEWEST = "0014"
+ADDED = {"cleared_at", "agent", "seed", "head", "hidden", "received_at", "terms_version", "category"}
 """Columns that the first tables did not have."""
 LATER = {
     "photos",
@@ -131,6 +132,20 @@ async def test_copies_of_photos_keep_their_files(database: Database) -> None:
     assert NEWEST == await database.write(migrate)
     assert file == await database.read(photos.file, copy.id, copy.width)
     assert file == await database.read(photos.file, photo.id, photo.width)
+
+
+async def test_a_house_of_before_has_no_categories(database: Database) -> None:
+    """Going down takes categories from lots and from the private part of their events, so that the two still fit."""
+    ada = await person(database)
+    gid = await sells(database, ada)
+    names = ('Clocks "&\\', "Silver")
+    await database.write(auctions.amend, ada.token, gid, {"category": names[0]}, None, names)
+    await database.write(auctions.amend, ada.token, gid, {"category": names[1], "name": '"category"'}, None, names)
+    head = (await stored(database, gid)).chain.head
+    await database.write(migrate, "0013")
+    assert NEWEST == await database.write(migrate)
+    assert (None, head) == ((await stored(database, gid)).category, (await stored(database, gid)).chain.head)
+    assert [] == await database.read(faults_of)
 
 
 async def test_lots_of_before_are_found(database: Database) -> None:

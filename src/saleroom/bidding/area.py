@@ -11,6 +11,7 @@ from saleroom.bidding.api.asyncapi import area_messages
 from saleroom.bidding.api.devices import PUBLICATIONS, CommandHandler
 from saleroom.bidding.api.preconditions import EXPLANATIONS
 from saleroom.bidding.api.vocabulary import VOCABULARY
+from saleroom.bidding.domain.categories import read_categories
 from saleroom.bidding.service import reading, signing
 from saleroom.bidding.service.closing import Closer
 from saleroom.bidding.service.desk import Desk
@@ -46,6 +47,7 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
         cursors=platform.cursors,
         currency=settings.currency,
         auctions_per_user_max=settings.auctions_per_user_max,
+        categories=read_categories(settings.categories),
     )
     relay = None if broker is None else Relay(database, PUBLICATIONS, broker, CommandHandler(services, broker.prefix))
     owed = SharedRead(database, LOG.owed_counts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from saleroom.bidding.domain.categories import Category
 from saleroom.bidding.service import watching
 from saleroom.bidding.service.desk import Desk
 from saleroom.bidding.service.photos import Photos
@@ -36,6 +37,18 @@ class BiddingServices:
     """The ISO 4217 code of the currency of all amounts."""
     auctions_per_user_max: int
     """How many auctions one user may run at a time, and create in a day."""
+    categories: tuple[Category, ...]
+    """The house's categories, in the order in which pages show them."""
+
+    @property
+    def category_names(self) -> tuple[str, ...]:
+        """The names that auctions may have as their category."""
+        return tuple(one.name for one in self.categories)
+
+    def category_choices(self, chosen: str) -> tuple[str, ...]:
+        """Return the names to choose from: also what is chosen already (unless it is empty), even if it was given up."""
+        known = self.category_names
+        return known if not chosen or chosen in known else (*known, chosen)
 
     async def watch(self, token: str, gid: str, *, watched: bool) -> None:
         """Put an auction on the user's watch list, or take it off; nothing is written if that is so already.

@@ -22,6 +22,7 @@ NEW_AUCTION = {
     "gid": "gid",
     "name": "Longcase clock",
     "description": "",
+    "category": None,
     "author": "ada",
     "startingPrice": "100.000",
     "currentBid": None,

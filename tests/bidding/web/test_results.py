@@ -52,6 +52,7 @@ def test_the_results_of_the_house(clocked_house: House, clock: FakeClock) -> Non
     assert {
         "outcome": "sold", "price": "1234.50", "currency": "EUR", "bids": "1", "buyer": "bob", "seller": "ada",
         "ended": "2026-11-21T12:01:00.000000Z", "address": f"{clocked_house.base}/lots/{sold}", "name": 'Uhr, "groß"',
+        "category": "",
     } == rows[1]  # fmt: skip
     assert "77" not in answer.text
 

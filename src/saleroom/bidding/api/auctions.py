@@ -15,6 +15,7 @@ from saleroom.bidding.api.lists import AUCTIONS
 from saleroom.bidding.api.preconditions import precondition
 from saleroom.bidding.api.terms import AMEND, CLOSE, CREATE
 from saleroom.bidding.domain.auction import Status
+from saleroom.bidding.domain.categories import CATEGORY_MAX
 from saleroom.bidding.domain.errors import (
     AuctionNotStarted,
     AuctionOver,
@@ -57,6 +58,13 @@ LIST = (
         about="Only this author's.",
     ),
     Field(
+        name="category",
+        to="category",
+        parse=text(1, CATEGORY_MAX),
+        schema={"type": "string", "minLength": 1, "maxLength": CATEGORY_MAX},
+        about="Only of this category.",
+    ),
+    Field(
         name="q",
         to="q",
         parse=text(1, QUERY_MAX),
@@ -83,15 +91,19 @@ class AuctionPage(Struct, frozen=True):
 
 async def create(call: Call[BiddingServices]) -> Response:
     """POST /auctions."""
-    most = call.services.auctions_per_user_max
-    body = await call.services.tokens.write(auctions.create, call.token, Draft(**call.values), call.key, most=most)
+    services = call.services
+    most, known = services.auctions_per_user_max, services.category_names
+    draft = Draft(**call.values)
+    body = await services.tokens.write(auctions.create, call.token, draft, call.key, most=most, categories=known)
     return json_response(body, 201, {"Location": f"/auctions/{gid_of(body)}"})
 
 
 async def list_auctions(call: Call[BiddingServices]) -> Response:
     """GET /auctions."""
     query = call.query
-    which = Filter(status=query.get("status"), author=query.get("author"), text=query.get("q"))
+    which = Filter(
+        status=query.get("status"), author=query.get("author"), text=query.get("q"), category=query.get("category")
+    )
     sort = Sort(query.get("sort", Sort.ENDING))
     limit = query.get("limit", LIMIT_DEFAULT)
     after = query.get("cursor")
@@ -116,8 +128,9 @@ async def show(call: Call[BiddingServices]) -> Response:
 
 async def amend(call: Call[BiddingServices]) -> Response:
     """PATCH /auctions/{gid}."""
+    write, known = call.services.tokens.write, call.services.category_names
     return json_response(
-        await call.services.tokens.write(auctions.amend, call.token, call.identifier, call.values, precondition(call))
+        await write(auctions.amend, call.token, call.identifier, call.values, precondition(call), known)
     )
 
 

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Raw
 
 from saleroom.bidding.api.fields import instant_or_null, money_field
+from saleroom.bidding.domain.categories import CATEGORY_MAX
 from saleroom.bidding.domain.events import SOFT_CLOSE_SECONDS_MAX, SoftClose
 from saleroom.bidding.domain.increments import TIERS_MAX, Ladder, Tier, fixed, ladder_faults
 from saleroom.http.forms import (
@@ -121,6 +122,14 @@ _TERMS = (
         parse=text(0, DESCRIPTION_MAX, lines=True),
         schema={"type": "string", "maxLength": DESCRIPTION_MAX},
         about="What is sold. Line breaks are kept.",
+    ),
+    Field(
+        name="category",
+        to="category",
+        parse=text(1, CATEGORY_MAX),
+        schema={"type": "string", "minLength": 1, "maxLength": CATEGORY_MAX},
+        nullable=True,
+        about="One of the house's categories, by its name.",
     ),
     instant_or_null("startsAt", "starts_at", "When bidding opens; at once without it."),
     instant_or_null("endsAt", "ends_at", "When it closes by itself; without it its author closes it."),

@@ -43,6 +43,7 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
     "bidder": (USERNAME, "The bidder."),
     "bids": ({}, "The bids of this page."),
     "buyNowPrice": (MONEY, "The price at which it is sold at once, until the first bid."),
+    "category": ({}, "The house's category that the lot is in; null if it is in none."),
     "cap": (INSTANT, "The end never moves past this; null if nothing bounds it."),
     "closedAt": (INSTANT, "When it was closed, bought or cancelled; null while it is not over."),
     "currentBid": (MONEY, "The visible price; null before the first bid."),

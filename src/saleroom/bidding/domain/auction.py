@@ -84,6 +84,7 @@ class Auction(Struct, frozen=True, kw_only=True):
     terms_version: int = 1
     position: int = 1
     chain: Chain = Chain()
+    category: str | None = None
 
     @property
     def over(self) -> bool:
@@ -197,6 +198,7 @@ TERMS = (
     "soft_close",
     "starts_at",
     "ends_at",
+    "category",
 )
 """The terms that an author sets and may amend, by their names in the auction and in its events."""
 
@@ -206,7 +208,7 @@ def _amended(auction: Auction, event: AuctionAmended) -> dict[str, Any]:
 
 
 def _arranged(auction: Auction, event: PhotosArranged) -> dict[str, Any]:
-    return {"terms_version": auction.version + 1}
+    return {"terms_version": auction.version + 1, "category": event.category}
 
 
 def _opened(auction: Auction, event: AuctionOpened) -> dict[str, Any]:

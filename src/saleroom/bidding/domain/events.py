@@ -52,14 +52,21 @@ class Event(Struct, frozen=True, kw_only=True, rename="camel"):
     SEALED: ClassVar[frozenset[str]] = frozenset()
     PUBLIC: ClassVar[bool] = True
     """False if only the replay may know of it."""
+    OPTIONAL: ClassVar[frozenset[str]] = frozenset()
+    """Private members in JSON that are left out if they are None, as in the events of before."""
 
     at: datetime
 
 
 class Terms(Event, frozen=True, kw_only=True):
-    """All terms that the author of an auction sets; `minimum_bid` and `reserve_met` follow from them."""
+    """All terms that the author of an auction sets; `minimum_bid` and `reserve_met` follow from them.
 
-    PRIVATE: ClassVar[frozenset[str]] = frozenset({"reserve_price"})
+    The `category` is in no ledger: it decides no bid, and every program that verifies a ledger knows only the members of its
+    time. `AuctionAmended` therefore never stands for a change of the category alone; see `PhotosArranged`.
+    """
+
+    PRIVATE: ClassVar[frozenset[str]] = frozenset({"reserve_price", "category"})
+    OPTIONAL: ClassVar[frozenset[str]] = frozenset({"category"})
     SEALED: ClassVar[frozenset[str]] = frozenset({"reserve_price"})
 
     name: str
@@ -72,13 +79,14 @@ class Terms(Event, frozen=True, kw_only=True):
     minimum_bid: Decimal | None
     reserve_met: bool | None
     reserve_price: Decimal | None
+    category: str | None = None
 
 
 class AuctionCreated(Terms, frozen=True, kw_only=True):
     """An auction was created by `author`; it is `scheduled` or `open` at once. `seed` is for the salts of its ledger."""
 
     TYPE: ClassVar[str] = "auction.created"
-    PRIVATE: ClassVar[frozenset[str]] = frozenset({"reserve_price", "author_id", "seed"})
+    PRIVATE: ClassVar[frozenset[str]] = Terms.PRIVATE | {"author_id", "seed"}
 
     gid: str
     author: str
@@ -109,11 +117,17 @@ class ShownPhoto(Struct, frozen=True):
 
 
 class PhotosArranged(Event, frozen=True, kw_only=True):
-    """The author chose the photos that the lot shows; all are given, in their order."""
+    """The author chose the photos that the lot shows; all are given, in their order.
+
+    It also stands for a change of the `category` alone, with the photos as they are.
+    """
 
     TYPE: ClassVar[str] = "photos.arranged"
+    PRIVATE: ClassVar[frozenset[str]] = frozenset({"category"})
+    OPTIONAL: ClassVar[frozenset[str]] = PRIVATE
 
     photos: tuple[ShownPhoto, ...]
+    category: str | None = None
 
 
 class AuctionOpened(Event, frozen=True, kw_only=True):

@@ -151,7 +151,7 @@ def _decision(auction: Auction, log: list[Event], index: int) -> list[Event]:
         case AuctionAmended():
             made = selling.amend(auction, auction.author, {name: getattr(event, name) for name in TERMS}, now)
         case PhotosArranged():
-            made = selling.arrange(auction, auction.author, event.photos, now)
+            made = selling.arrange(structs.replace(auction, category=event.category), auction.author, event.photos, now)
         case AuctionCancelled():
             made = selling.cancel(auction, auction.author, now)
         case AuctionClosed() if auction.ends_at is None:

@@ -52,6 +52,7 @@ class Draft(Struct, frozen=True, kw_only=True):
     starts_at: datetime | None = None
     ends_at: datetime | None = None
     increment: Ladder = DEFAULT_LADDER
+    category: str | None = None
 
 
 def create(gid: str, author: Party, draft: Draft, now: datetime, seed: str = "") -> AuctionCreated:
@@ -86,9 +87,14 @@ def refuse_too_many(running: int, earlier: datetime | None, most: int, now: date
 
 
 def amend(
-    auction: Auction, author: Party, changes: dict[str, Any], now: datetime, seen: Precondition | None = None
+    auction: Auction,
+    author: Party,
+    changes: dict[str, Any],
+    now: datetime,
+    seen: Precondition | None = None,
+    photos: Sequence[ShownPhoto] = (),
 ) -> list[Event]:
-    """Return what `changes` (some of `TERMS`, by name) make of an auction before its first bid.
+    """Return what `changes` (some of `TERMS`, by name) make of an auction before its first bid, which shows `photos`.
 
     Without a change in effect there is no event. Raises NotAuthor, AuctionOver, HasBids, PreconditionFailed, TermsChanged,
     AuctionStarted or Contradiction.
@@ -101,6 +107,8 @@ def amend(
     if draft == _draft(auction, {}):
         return opening
     _refuse_contradictions(draft, now)
+    if draft == _draft(auction, {"category": draft.category}):
+        return [*opening, PhotosArranged(at=now, photos=tuple(photos), category=draft.category)]
     event = _amended(auction, changes, now)
     # A start moved into the past opens the auction now: events are in order of time.
     return [*opening, event, *(AuctionOpened(at=now) for _ in open_if_due(auction.after(event), now))]
@@ -115,7 +123,7 @@ def arrange(
     """
     now = auction.not_before(now)
     opening, _ = _before_first_bid(auction, author, now, seen)
-    return [*opening, PhotosArranged(at=now, photos=tuple(photos))]
+    return [*opening, PhotosArranged(at=now, photos=tuple(photos), category=auction.category)]
 
 
 def cancel(auction: Auction, author: Party, now: datetime, seen: Precondition | None = None) -> list[Event]:

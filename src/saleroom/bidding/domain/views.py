@@ -38,6 +38,7 @@ class AuctionView(Struct, frozen=True, kw_only=True, rename="camel"):
     gid: str
     name: str
     description: str
+    category: str | None
     author: str
     starting_price: str
     current_bid: str | None
@@ -90,6 +91,7 @@ def auction_view(auction: Auction, *, own: bool = False) -> AuctionView:
         gid=auction.gid,
         name=auction.name,
         description=auction.description,
+        category=auction.category,
         author=auction.author.name,
         starting_price=str(auction.starting_price),
         current_bid=_money(auction.current_bid),
@@ -141,10 +143,11 @@ def is_tied(auction: AuctionView, bids: Sequence[BidView], bidder: str) -> bool:
 def event_parts(event: Event) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the public and the private members of an event, ready for JSON."""
     public, private = _members(type(event))
-    return (
-        {wire: _plain(getattr(event, name)) for name, wire in public},
-        {wire: _plain(getattr(event, name)) for name, wire in private},
-    )
+    known = {wire: _plain(getattr(event, name)) for name, wire in private}
+    for wire in event.OPTIONAL:
+        if known[wire] is None:
+            del known[wire]
+    return {wire: _plain(getattr(event, name)) for name, wire in public}, known
 
 
 @cache

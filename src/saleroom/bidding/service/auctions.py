@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -16,11 +16,12 @@ from saleroom.accounts.service.idempotency import once
 from saleroom.accounts.storage import accounts
 from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.categories import refuse_unknown
 from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.domain.views import auction_view
 from saleroom.bidding.service.lookup import lock_one
-from saleroom.bidding.service.photos import put_on
+from saleroom.bidding.service.photos import logged, put_on
 from saleroom.bidding.service.recording import advance, start
 from saleroom.bidding.storage import auctions
 from saleroom.kernel.chain import SEED_BYTES
@@ -38,16 +39,19 @@ def create(
     asked: IdempotencyKey | None,
     photos: Sequence[str] = (),
     most: int | None = None,
+    categories: Collection[str] = (),
 ) -> bytes:
     """Create an auction, with `photos` (ids) on it, and return its JSON, as its author sees it.
 
-    `most` is how many the author may run at a time and create in a day; None is for any number. Raises Unauthenticated,
+    `most` is how many the author may run at a time and create in a day; None is for any number. `categories` are the house's.
+    Raises Unauthenticated,
     IdempotencyMismatch, TooManyAuctions, or Invalid if the terms contradict each other or the clock, or if the lot cannot have
     the photos (field `photos`).
     """
     account = authenticate(tx, token)
 
     def begin() -> bytes:
+        refuse_unknown(draft.category, categories)
         gid, seed = secrets.token_urlsafe(GID_BYTES), secrets.token_hex(SEED_BYTES)
         if most is not None:
             _refuse_too_many(tx, account, most)
@@ -63,11 +67,24 @@ def create(
     return once(tx, account, asked, begin)
 
 
-def amend(tx: Transaction, token: str, gid: str, changes: dict[str, Any], seen: Precondition | None = None) -> bytes:
-    """Change an auction before its first bid and return its JSON. Raises as `domain.selling.amend`, and UnknownAuction."""
+def amend(
+    tx: Transaction,
+    token: str,
+    gid: str,
+    changes: dict[str, Any],
+    seen: Precondition | None = None,
+    categories: Collection[str] = (),
+) -> bytes:
+    """Change an auction before its first bid and return its JSON; `categories` are the house's.
+
+    Raises as `domain.selling.amend` and `refuse_unknown`, and UnknownAuction.
+    """
     account = authenticate(tx, token)
     auction = lock_one(tx, gid)
-    return _shown(advance(tx, auction, selling.amend(auction, account.party, changes, tx.now(), seen)))
+    photos = logged(tx, auction) if "category" in changes else ()
+    events = selling.amend(auction, account.party, changes, tx.now(), seen, photos)
+    refuse_unknown(changes.get("category"), categories, was=auction.category)
+    return _shown(advance(tx, auction, events))
 
 
 def cancel(tx: Transaction, token: str, gid: str, seen: Precondition | None = None) -> None:

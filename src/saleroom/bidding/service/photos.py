@@ -153,13 +153,23 @@ def put_on(tx: Transaction, account: Account, auction: Auction, ids: Sequence[st
     if list(ids) == [one.id for one in photos.of_auction(tx, auction.id)]:
         return auction
     kept = [_copy(tx, account, one) if one.auction_id in elsewhere else one for one in kept]
-    digests = photos.digests(tx, [one.files_id for one in kept])
-    shown = [ShownPhoto(one.photo.id, tuple(ShownFile(*file) for file in digests[one.files_id])) for one in kept]
-    events = selling.arrange(auction, account.party, shown, tx.now())
+    events = selling.arrange(auction, account.party, _with_digests(tx, kept), tx.now())
     photos.place(tx, auction.id, kept, tx.now())
     if elsewhere and photos.count_unplaced(tx, account.id) > UNPLACED_MAX:
         raise TooManyPhotos(limit=UNPLACED_MAX)  # copies that were on this lot until now
     return advance(tx, auction, events)
+
+
+def logged(tx: Transaction, auction: Auction) -> list[ShownPhoto]:
+    """Return the photos of a lot as its log names them."""
+    ids = [one.id for one in photos.of_auction(tx, auction.id)]
+    found = photos.of_owner(tx, auction.author.id, ids)
+    return _with_digests(tx, [found[one] for one in ids])
+
+
+def _with_digests(tx: Transaction, found: Sequence[OwnPhoto]) -> list[ShownPhoto]:
+    digests = photos.digests(tx, [one.files_id for one in found])
+    return [ShownPhoto(one.photo.id, tuple(ShownFile(*file) for file in digests[one.files_id])) for one in found]
 
 
 def _copy(tx: Transaction, account: Account, source: OwnPhoto) -> OwnPhoto:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Concatenate, ParamSpec, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.service.accounts import authenticate, token_digest
@@ -175,6 +175,9 @@ def changed_since(tx: Transaction, gid: str, seen: int | None) -> tuple[int, tup
     before = event_log.last_public(tx, one.id, (AuctionCreated, AuctionAmended), seen)
     if not isinstance(before, Terms):
         return one.version, ()
+    latest = event_log.last_public(tx, one.id, (AuctionCreated, AuctionAmended, PhotosArranged), seen)
+    assert isinstance(latest, Terms | PhotosArranged), "this is that event, or one after it"
+    before = structs.replace(before, category=latest.category)
     shown = [event_log.last_public(tx, one.id, (PhotosArranged,), until) for until in (seen, one.version)]
     was, now = ([photo.id for photo in each.photos] if isinstance(each, PhotosArranged) else [] for each in shown)
     return one.version, changes(before, one, (was, now))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -10,6 +10,7 @@ from msgspec import Struct
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.auction import Auction, begin
+from saleroom.bidding.domain.categories import refuse_unknown
 from saleroom.bidding.domain.errors import NotAuthor
 from saleroom.bidding.domain.photos import Photo
 from saleroom.bidding.domain.preconditions import Precondition
@@ -30,9 +31,12 @@ class Offer(Struct, frozen=True):
     photos: list[Photo]
 
 
-def preview(tx: Transaction, token: str | None, draft: Draft, photo_ids: Sequence[str]) -> Offer:
+def preview(
+    tx: Transaction, token: str | None, draft: Draft, photo_ids: Sequence[str], categories: Collection[str] = ()
+) -> Offer:
     """Return the lot that `draft` would become. Raises as `service.auctions.create`."""
     account = authenticate(tx, token)
+    refuse_unknown(draft.category, categories)
     event = selling.create("preview", account.party, draft, tx.now())
     return _offer(begin(0, event), photos.own(tx, token or "", photo_ids))
 
@@ -45,9 +49,10 @@ def publish(
     asked: IdempotencyKey | None,
     photo_ids: Sequence[str],
     most: int,
+    categories: Collection[str] = (),
 ) -> bytes:
     """Create an auction and delete its draft, both or neither. Returns and raises as `service.auctions.create`."""
-    made = use_cases.create(tx, token, draft, asked, tuple(photo_ids), most)
+    made = use_cases.create(tx, token, draft, asked, tuple(photo_ids), most, categories)
     drafts.remove(tx, token, draft_gid)
     return made
 
@@ -59,11 +64,13 @@ def preview_amended(
     changes: dict[str, Any],
     photo_ids: Sequence[str],
     seen: Precondition | None,
+    categories: Collection[str] = (),
 ) -> Offer:
     """Return the lot that `changes` would make of this one. Raises as `service.auctions.amend`."""
     account = authenticate(tx, token)
     found = get_one(tx, gid)
     events = selling.amend(found, account.party, changes, tx.now(), seen)
+    refuse_unknown(changes.get("category"), categories, was=found.category)
     return _offer(found.after_all(events), photos.own(tx, token or "", photo_ids))
 
 
@@ -88,12 +95,13 @@ def amend(
     changes: dict[str, Any],
     photo_ids: Sequence[str],
     seen: Precondition | None = None,
+    categories: Collection[str] = (),
 ) -> None:
     """Change a lot's terms and its photos, both or neither, and delete the draft of these changes.
 
     Raises as `service.auctions.amend` and `photos.arrange`.
     """
-    use_cases.amend(tx, token, gid, changes, seen)
+    use_cases.amend(tx, token, gid, changes, seen, categories)
     photos.arrange(tx, token, gid, photo_ids)
     drafts.remove(tx, token, gid)
 

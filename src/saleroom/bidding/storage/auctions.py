@@ -228,6 +228,7 @@ def _auction(row: Row[Any]) -> Auction:
         terms_version=row.terms_version,
         position=row.position,
         chain=Chain(row.seed, row.head, row.hidden),
+        category=row.category,
     )
 
 
@@ -264,6 +265,7 @@ def _terms(auction: Auction) -> dict[str, Any]:
         "soft_close": None if rule is None else _encode(rule).decode(),
         "starts_at": auction.starts_at,
         "terms_version": auction.terms_version,
+        "category": auction.category,
     }
 
 

@@ -31,7 +31,7 @@ from sqlalchemy import (
 )
 
 from saleroom.accounts.storage.tables import users
-from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.storage import search_index
 from saleroom.bidding.storage.auctions import CHAIN_MARK, NO_END_RANK, at_marks
 from saleroom.bidding.storage.tables import auctions, events
@@ -66,6 +66,7 @@ class Filter(Struct, frozen=True, kw_only=True):
     over: bool | None = None
     author: str | None = None
     text: str | None = None
+    category: str | None = None
 
     @property
     def is_costly(self) -> bool:
@@ -251,6 +252,12 @@ def _conditions(tx: Transaction, which: Filter, looked_for: list[str]) -> list[C
         conditions.append(
             auctions.c.author_id == select(users.c.id).where(users.c.username == which.author).scalar_subquery()
         )
+    if which.category is not None:
+        conditions.append(auctions.c.category == which.category)
+        if which.status is not None:
+            # The index by category holds all states. The rank keeps a list of running auctions from those that are over.
+            over = which.status in (Status.CLOSED, Status.CANCELLED)
+            conditions.append(auctions.c.ending_rank > NO_END_RANK if over else auctions.c.ending_rank <= NO_END_RANK)
     if looked_for:
         conditions.append(auctions.c.id.in_(search_index.may_have(tx, looked_for)))
     return conditions

@@ -33,6 +33,9 @@ RUNNING = text("status IN ('scheduled', 'open')")
 _UNPLACED = text("auction_id IS NULL")
 
 
+_CATEGORIZED = text("category IS NOT NULL")
+
+
 auctions = Table(
     "auctions",
     metadata,
@@ -65,12 +68,22 @@ auctions = Table(
     Column("seed", String, nullable=False, server_default=text("''")),
     Column("head", String, nullable=False, server_default=text(f"'{ZERO}'")),
     Column("hidden", String, nullable=False, server_default=text(f"'{ZERO}'")),
+    Column("category", String),
     Index("ix_auctions_ending_rank", "ending_rank", "id"),
     Index("ix_auctions_status_ending_rank", "status", "ending_rank", "id"),
     Index("ix_auctions_due_at", "due_at", sqlite_where=_DUE, postgresql_where=_DUE),
     Index("ix_auctions_author_id", "author_id", "id"),
     Index("ix_auctions_running", "author_id", sqlite_where=RUNNING, postgresql_where=RUNNING),
     Index("ix_auctions_created_at", "created_at", "id"),
+    Index(
+        "ix_auctions_category_ending_rank",
+        "category",
+        "ending_rank",
+        "id",
+        sqlite_where=_CATEGORIZED,
+        postgresql_where=_CATEGORIZED,
+    ),
+    Index("ix_auctions_category", "category", "id", sqlite_where=_CATEGORIZED, postgresql_where=_CATEGORIZED),
 )
 """`due_at` is the next instant at which the auction changes by itself; `maximum` is the leader's and never shown.
 Lists sort by `price` and `ending_rank` (`bidding/storage/listing.py`); no index holds a column that each bid changes.

@@ -14,6 +14,7 @@ from saleroom.accounts.domain.accounts import parse_username
 from saleroom.bidding.api.auctions import QUERY_MAX
 from saleroom.bidding.api.lists import AUCTIONS
 from saleroom.bidding.domain.auction import Status
+from saleroom.bidding.domain.categories import CATEGORY_MAX
 from saleroom.bidding.service import catalogue, reading
 from saleroom.bidding.service.catalogue import COUNT_MAX, Catalogue
 from saleroom.bidding.services import BiddingServices
@@ -31,6 +32,7 @@ _FIELDS = (
     Field(name="q", to="q", parse=text(1, QUERY_MAX), schema={}),
     Field(name="status", to="status", parse=one_of((Status.OPEN, Status.SCHEDULED, _OVER)), schema={}),
     Field(name="author", to="author", parse=checked(parse_username), schema={}),
+    Field(name="category", to="category", parse=text(1, CATEGORY_MAX), schema={}),
     Field(name="sort", to="sort", parse=one_of(tuple(Sort)), schema={}),
     Field(name="after", to="after", parse=checked(lambda cursor: CursorText(AUCTIONS, cursor)), schema={}),
 )
@@ -42,6 +44,7 @@ class LotQuery(Struct, frozen=True, kw_only=True):
     q: str = ""
     status: str = Status.OPEN.value
     author: str = ""
+    category: str = ""
     sort: str = Sort.ENDING.value
     after: Mark | None = None
 
@@ -53,17 +56,19 @@ class LotQuery(Struct, frozen=True, kw_only=True):
             status=None if over else self.status,
             over=True if over else None,
             author=self.author or None,
+            category=self.category or None,
             text=self.q or None,
         )
 
     @property
     def plain(self) -> bool:
         """Whether this is the first page of one state without a search, as the home page begins."""
-        return not (self.q or self.author or self.after)
+        return not (self.q or self.author or self.category or self.after)
 
     def address(self, **changes: Any) -> str:
         """Return the address of the same query with `changes`, from its first page on."""
-        wanted = {name: changes.get(name, getattr(self, name)) for name in ("q", "status", "author", "sort")}
+        names = ("q", "status", "author", "category", "sort")
+        wanted = {name: changes.get(name, getattr(self, name)) for name in names}
         sent = {name: value for name, value in wanted.items() if value != getattr(_DEFAULT, name)}
         if "cursor" in changes:
             sent["after"] = changes["cursor"]
@@ -118,6 +123,7 @@ class HomePage:
             "found": found,
             "count_max": COUNT_MAX,
             "query_max": QUERY_MAX,
+            "choices": self._services.category_choices(query.category),
             "next": None if cursor is None else query.address(cursor=cursor),
         }
 

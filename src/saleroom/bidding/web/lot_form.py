@@ -35,6 +35,7 @@ _PRICES = ("startingPrice", "reservePrice", "buyNowPrice")
 DEFAULTS = {
     "name": "",
     "description": "",
+    "category": "",
     "startingPrice": "",
     "reservePrice": "",
     "buyNowPrice": "",
@@ -54,6 +55,7 @@ DEFAULTS = {
 LABELS = {
     "name": N_("Name of the lot"),
     "description": N_("Description"),
+    "category": N_("Category"),
     "photos": N_("Photos"),
     "startingPrice": N_("Starting price"),
     "endsAt": N_("End of the sale"),
@@ -109,6 +111,7 @@ def of_auction(auction: Auction, photos: Sequence[str], language: Language) -> L
         **DEFAULTS,
         "name": auction.name,
         "description": auction.description,
+        "category": auction.category or "",
         **{field: _price(amount, language) for field, amount in zip(_PRICES, prices, strict=True)},
         **{field: write_local(at) for field, at in known.items()},
         "ending": "open" if auction.ends_at is None else "at",
@@ -172,6 +175,8 @@ class _Reader:
         """Return the object."""
         form = self._form
         found: dict[str, Any] = {"name": form["name"], "description": form["description"]}
+        if "category" in form.texts:
+            found["category"] = form["category"] or None
         for field in _PRICES:
             if (amount := self._amount(field, form[field])) is not None:
                 found[field] = amount

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from starlette.routing import Route
 
+from saleroom.bidding.domain.categories import shown_name
 from saleroom.bidding.domain.views import leader_first
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web import words
@@ -36,6 +37,7 @@ def area_pages(services: BiddingServices) -> AreaPages:
         tabs="parts/mine_tabs.html",
         shows_again=_shows_again,
         filters={
+            "category": lambda language, name: shown_name(services.categories, name, language.catalogue),
             "leader_first": lambda _, bids: leader_first(bids),
             "soft_close": words.soft_close,
             "steps": words.steps,

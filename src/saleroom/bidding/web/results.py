@@ -20,8 +20,8 @@ from saleroom.kernel.instants import instant
 from saleroom.site import amounts
 from saleroom.site.site import Site
 
-COLUMNS = ("name", "seller", "outcome", "price", "currency", "bids", "buyer", "ended", "address")
-OWN_COLUMNS = (*COLUMNS, "startingPrice", "reservePrice")
+COLUMNS = ("name", "seller", "outcome", "price", "currency", "bids", "buyer", "ended", "address", "category")
+OWN_COLUMNS = (*COLUMNS[:-1], "startingPrice", "reservePrice", "category")
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # noqa: RUF001  # spreadsheets take the wide forms, too
 _BYTE_ORDER_MARK = "\ufeff"
 """Without it, spreadsheets do not take a file for UTF-8."""
@@ -80,6 +80,7 @@ def result(a: Auction, origin: str, currency: str) -> dict[str, str]:
         "buyer": _harmless(a.leader.name) if sold and a.leader is not None else "",
         "ended": _instant(a.closed_at),
         "address": f"{origin}/lots/{a.gid}",
+        "category": _harmless(a.category or ""),
         "startingPrice": _amount(a.starting_price, currency),
         "reservePrice": _amount(a.reserve_price, currency),
     }

@@ -283,14 +283,12 @@ class SellingPages:
         offer: Offer | None,
         refused: Refusal | None = None,
     ) -> Response:
-        gid = None if offer is None else offer.auction.gid
+        gid, known = None if offer is None else offer.auction.gid, self._services.category_names
         if offer is None:
-            viewer, made = await self._site.read(request, selling.preview, Draft(**values.values), form.photos)
+            viewer, made = await self._site.read(request, selling.preview, Draft(**values.values), form.photos, known)
         else:
-            changes = lot_form.changes(offer.auction, form, values.values)
-            viewer, made = await self._site.read(
-                request, selling.preview_amended, offer.auction.gid, changes, form.photos, lot_form.seen(form)
-            )
+            wanted = (offer.auction.gid, lot_form.changes(offer.auction, form, values.values), form.photos)
+            viewer, made = await self._site.read(request, selling.preview_amended, *wanted, lot_form.seen(form), known)
         language = self._site.language(request)
         context = {
             "w": form,
@@ -309,15 +307,15 @@ class SellingPages:
     async def _publish(
         self, token: str, sent: Submission, form: LotForm, values: FormValues, offer: Offer | None
     ) -> Response:
-        write = self._services.database.write
+        write, known = self._services.database.write, self._services.category_names
         if offer is not None:
             changes = lot_form.changes(offer.auction, form, values.values)
-            await write(selling.amend, token, offer.auction.gid, changes, form.photos, lot_form.seen(form))
+            await write(selling.amend, token, offer.auction.gid, changes, form.photos, lot_form.seen(form), known)
             return go_to(f"/lots/{offer.auction.gid}")
         asked = digest("POST", "/sell", "", {**values.values, "photos": form.photos})
         once = IdempotencyKey(sent.key, asked) if _KEY.fullmatch(sent.key) else None
         most = self._services.auctions_per_user_max
-        made = await write(selling.publish, token, sent.draft, Draft(**values.values), once, form.photos, most)
+        made = await write(selling.publish, token, sent.draft, Draft(**values.values), once, form.photos, most, known)
         return go_to(f"/lots/{gid_of(made)}?listed")
 
     async def _offer(self, request: Request, gid: str | None) -> Offer | None:
@@ -369,6 +367,7 @@ class SellingPages:
             "too_many": None if feedback.saved else language.gettext(TOO_MANY),
             "offer": offer,
             "most": PER_LOT_MAX,
+            "choices": self._services.category_choices(form["category"]),
             **({"announced": "", "end_fault": None, "unsaved": False, "again": None} | (more or {})),
         }
         return self._site.page(request, "sell.html", viewer, context, refused=refused)

@@ -109,6 +109,7 @@ WORDS = Words(
         ),
         "too_many_photos": (N_("A lot can have at most %(most)s photos."),),
         "unknown_photo": (N_("One of these photos is no longer stored. Add it again."),),
+        "unknown_category": (N_("The house does not have this category. Choose another one."),),
         "photo_in_use": (N_("One of these photos is on another lot. Add the picture again."),),
         **dict.fromkeys(
             ("command_id", "entity_tag", "event_id", "lots", "photo_id", "response_topic"), NOT_FROM_A_PAGE
@@ -119,6 +120,11 @@ WORDS = Words(
 CHANGES: Mapping[str, tuple[str, ...]] = {
     "name": (N_("The lot was called “%(was)s” and is now called “%(now)s”."),),
     "description": (N_("The description has changed."),),
+    "category": (
+        N_("The lot was in the category “%(was)s” and is now in “%(now)s”."),
+        N_("The lot was in the category “%(was)s” and is now in none."),
+        N_("The lot is now in the category “%(now)s”."),
+    ),
     "photos": (N_("The photos or their order have changed."),),
     "starting_price": (N_("The starting price was %(was)s and is now %(now)s."),),
     "reserve_price": (N_("The reserve has changed."),),
