@@ -71,4 +71,4 @@ def _kind(character: str) -> str:
     category = unicodedata.category(character)
     if category in ("Mn", "Mc", "Me", "Cf") or _TAKES_NO_PLACE.match(character):
         return "m"
-    return "-" if category[0] in "CMZ" or character in _BLANKS else "v"
+    return "-" if category[0] in "CZ" or character in _BLANKS else "v"

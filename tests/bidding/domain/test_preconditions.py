@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.bidding import BidRequest, buy_now, place_bid
-from saleroom.bidding.domain.errors import AuctionChanged
+from saleroom.bidding.domain.errors import AuctionChanged, TermsChanged
 from saleroom.bidding.domain.events import ShownFile, ShownPhoto, SoftClose
 from saleroom.bidding.domain.ledger import replay
-from saleroom.bidding.domain.preconditions import Precondition, changes
+from saleroom.bidding.domain.preconditions import Precondition, changes, refuse_if_changed
 from saleroom.bidding.domain.selling import amend, announce_end, arrange, cancel, close_now
 from saleroom.kernel.errors import Change, Refusal
 from tests.bidding.domain.examples import ADA, BOB, CY, after, an_auction, eur, place, refusal
@@ -210,3 +210,12 @@ def test_who_has_seen_the_last_offer_is_judged_as_anybody(history: History, seen
     current = auction.terms_version <= seen <= auction.version
     first = ["auction_closed", "auction_not_started", "own_auction"]
     assert versioned == (plain if current or plain in first else "terms_changed")
+
+
+def test_another_price_is_told_with_the_version_that_was_seen() -> None:
+    """The refusal names the version of the request, from which the changes are found, and the price then and now."""
+    auction = an_auction(buy_now_price="200")
+    with pytest.raises(TermsChanged) as refused_price:
+        refuse_if_changed(auction, Precondition(version=1, price=eur("150")))
+    assert 1 == refused_price.value.seen
+    assert (Change("buy_now_price", eur("150"), eur("200")),) == refused_price.value.facts["changes"]

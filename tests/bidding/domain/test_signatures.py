@@ -110,9 +110,41 @@ def test_what_is_no_receipt_is_refused(receipt: str, why: str) -> None:
     assert why in str(refuted.value)
 
 
-@pytest.mark.parametrize("key", [{"x": "AAAA"}, {"kty": "RSA"}, {"crv": "X25519"}])
-def test_a_key_that_is_none_verifies_nothing(key: dict[str, str]) -> None:
-    """A key of another kind is refused without a try."""
+NO_KEY, NO_BASE64 = "the key is no Ed25519 key", "a part of it is not base64url (RFC 7515)"
+
+
+@pytest.mark.parametrize(
+    ("key", "why"),
+    [
+        ({"x": "AAAA"}, NO_KEY),
+        ({"x": ""}, NO_KEY),
+        ({"x": "A"}, NO_BASE64),
+        ({"x": "é"}, NO_BASE64),
+        ({"x": SIGNER.public + "="}, NO_BASE64),
+        ({"x": f" {SIGNER.public}"}, NO_BASE64),
+        (
+            {"kty": "RSA"},
+            f"it is signed with the key {SIGNER.kid!r}, which the house does not have: is this its house?",
+        ),
+        (
+            {"crv": "X25519"},
+            f"it is signed with the key {SIGNER.kid!r}, which the house does not have: is this its house?",
+        ),
+    ],
+)
+def test_a_key_that_is_none_verifies_nothing(key: dict[str, str], why: str) -> None:
+    """A key of another kind, or one that is damaged, is refused."""
     keys = Keys([msgspec.structs.replace(KEYS.keys[0], **key)])
-    with pytest.raises(InvalidReceipt):
+    with pytest.raises(InvalidReceipt) as refused:
         check(signed(), keys)
+    assert why == str(refused.value)
+
+
+def test_refusals_say_what_is_wrong() -> None:
+    """What is no receipt is told from a receipt that was changed."""
+    form = "this is no receipt: a receipt is three parts of base64url with dots between them"
+    changed = "its signature is not that of the house: it was changed or forged"
+    for text, why in (("a.b.c", form), (signed()[:-86] + "A" * 86, changed)):
+        with pytest.raises(InvalidReceipt) as refused:
+            check(text, KEYS)
+        assert why == str(refused.value)
