@@ -9,14 +9,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from tests.browser.people import Visitor
+from tests.browser.people import WAIT_MS_MAX, Visitor
 from tests.fixtures_house import House, User
 from tests.needs import need
 
 Enter = Callable[..., Visitor]
-
-WAIT_MS_MAX = 120_000
-"""The longest wait for the expected state of a page. Only a failing test waits that long."""
 
 ARGUMENTS = [
     "--headless",

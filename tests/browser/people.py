@@ -10,12 +10,16 @@ from playwright.sync_api import Browser, Page, Response
 
 from tests.fixtures_house import PASSWORD
 
+WAIT_MS_MAX = 120_000
+"""The longest wait for what a page shall show or allow. Only a failing test waits that long."""
+
 
 class Visitor:
     """A person with a separate browser, whose console must be without errors when they `leave`."""
 
     def __init__(self, chromium: Browser, base: str, **options: Any) -> None:
         self._context = chromium.new_context(**{"base_url": base, **options})
+        self._context.set_default_timeout(WAIT_MS_MAX)
         self.page: Page = self._context.new_page()
         self._complaints: list[str] = []
         self.page.on("pageerror", lambda error: self._complaints.append(str(error)))
