@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saleroom.kernel.folding import GRAM_MAX, SOUGHT_MAX, fold, grams, sought, words
+from saleroom.kernel.folding import GRAM_MAX, SOUGHT_MAX, _is_dropped, fold, grams, sought, words
 
 _texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 
@@ -97,3 +97,11 @@ def test_the_words_of_a_search() -> None:
     assert ["?"] == words(" ? ")
     assert [] == words(" \u0301 ")
     assert ["3.5", "o'neill"] == words("O'Neill 3.5.")
+
+
+def test_what_is_dropped() -> None:
+    """Accents of every place, points, strokes and invisible characters are dropped; signs that make another word stay."""
+    dropped = "\u0334\u05b0\u05b1\u0711\u0321\u0300\u0345\u200d\u00ad\u034f\u0640\u180b\ufe0f\U000e0100\U000e01ef"
+    kept = "aé \u093c\u3099\u094d\u0c55\u0e38\u0f74\U000e01f0"
+    assert {True} == {_is_dropped(character) for character in dropped}
+    assert {False} == {_is_dropped(character) for character in kept}

@@ -13,7 +13,7 @@ from saleroom.bidding.domain.preconditions import changes
 from saleroom.bidding.domain.retrace import RuleViolation, retrace
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.domain.views import event_parts
-from saleroom.kernel.errors import Change, Contradiction
+from saleroom.kernel.errors import Change, Contradiction, Fault
 from tests.bidding.domain.examples import ADA, after, eur
 from tests.bidding.domain.playing import T0
 
@@ -31,6 +31,25 @@ def test_categories_as_the_owner_writes_them() -> None:
     ]
 
 
+def test_the_most_categories_and_the_longest() -> None:
+    """A name has 1 to 60 characters, and a house up to 100 categories, each once."""
+    assert ["x", "y" * 60] == [one.name for one in read_categories(["x", "y" * 60])]
+    assert 100 == len(read_categories([f"{number}" for number in range(100)]))
+    with pytest.raises(ValueError, match=r"^write each category once$"):
+        read_categories(["Clocks", "Clocks"])
+
+
+@pytest.mark.parametrize(
+    ("known", "message"),
+    [(["Clocks", "Silver"], "must be one of: Clocks, Silver"), ([], "must be null: this house has no categories")],
+)
+def test_an_unknown_category_is_refused_with_the_known_ones(known: list[str], message: str) -> None:
+    """The refusal names the field, and what would be right."""
+    with pytest.raises(Contradiction) as refused:
+        refuse_unknown("Chairs", known)
+    assert {"category": [Fault("unknown_category", message)]} == refused.value.faults
+
+
 @pytest.mark.parametrize(
     "texts",
     [
@@ -41,6 +60,7 @@ def test_categories_as_the_owner_writes_them() -> None:
         ["Clocks; deutsch=Uhren"],
         ["Clocks; Uhren; de=Uhren"],
         ["Clocks\u202e"],
+        ["Clocks\nSilver"],
         ["Clocks", "Clocks; de=Uhren"],
         [f"{number}" for number in range(101)],
     ],

@@ -21,6 +21,7 @@ from saleroom.bidding.domain.questions import (
     PER_LOT_MAX,
     UNANSWERED_MAX,
     Question,
+    QuestionStatus,
     QuestionView,
     asked_before,
     is_shown,
@@ -31,6 +32,7 @@ from saleroom.kernel.errors import Refusal
 from tests.bidding.domain.examples import ADA, BOB, CY, after, an_auction
 
 END = after(hours=1)
+T0_TEXT = "2026-11-21T12:00:00.000000Z"
 LOT = an_auction(ends_at=END)
 OPEN = Question(1, BOB.id, "Does it run?", after(0))
 ANSWERED = structs.replace(OPEN, answer="It does.", settled_at=after(5))
@@ -75,6 +77,27 @@ def test_who_may_ask(asker, earlier, lately, now, refused) -> None:  # type: ign
     assert refused == found
 
 
+@pytest.mark.parametrize(
+    ("earlier", "lately", "limit"),
+    [
+        (many(OPEN, UNANSWERED_MAX, BOB.id), 0, UNANSWERED_MAX),
+        ([], LATELY_MAX, LATELY_MAX),
+        (many(OPEN, PER_LOT_MAX), 0, PER_LOT_MAX),
+    ],
+)
+def test_a_refusal_names_the_limit(earlier: list[Question], lately: int, limit: int) -> None:
+    """Each of the three limits is told with its number."""
+    with pytest.raises((TooManyQuestions, QuestionsFull)) as refused:
+        refuse_to_ask(LOT, BOB, earlier, lately, after(0))
+    assert {"limit": limit} == refused.value.facts
+
+
+def test_a_seller_is_told_why() -> None:
+    """The refusal of an own question speaks of questions, not of bids."""
+    with pytest.raises(OwnAuction, match=r"^Nobody may ask about their own auction\.$"):
+        refuse_to_ask(LOT, ADA, [], 0, after(0))
+
+
 def test_the_same_question_is_found_again() -> None:
     """The same text of the same user is one question, whatever has become of it; others are not."""
     for one in (OPEN, ANSWERED, DECLINED):
@@ -90,6 +113,11 @@ def test_who_sees_it() -> None:
     assert [False, False, True, True] == [is_shown(OPEN, LOT, reader) for reader in readers]
     assert [False, False, False, True] == [is_shown(DECLINED, LOT, reader) for reader in readers]
     assert [False, False, False, True] == [QuestionView.of(OPEN, reader).own for reader in readers]
+    assert QuestionView(1, "Does it run?", T0_TEXT, QuestionStatus.OPEN, None, None, True) == QuestionView.of(OPEN, BOB)
+    answered_at = "2026-11-21T12:00:05.000000Z"
+    answered = QuestionView(1, "Does it run?", T0_TEXT, QuestionStatus.ANSWERED, "It does.", answered_at, False)
+    assert answered == QuestionView.of(ANSWERED, None)
+    assert None is QuestionView.of(DECLINED, BOB).answered_at
     assert {"number", "text", "asked_at", "status", "answer", "answered_at", "own"} == set(
         structs.asdict(QuestionView.of(OPEN, ADA))
     )

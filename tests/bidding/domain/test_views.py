@@ -235,6 +235,7 @@ def test_equal_bids_stay_on_one_page() -> None:
     bids = [_bid("cy", "150.000"), _bid("bo", "150.000"), _bid("cy", "99.000"), _bid("bo", "99.000")]
     assert [1, 2, 2, 4, 4] == [len(with_whole_ties(bids, count)) for count in (1, 2, 3, 4, 5)]
     assert bids[:2] == with_whole_ties(bids, 3)
+    assert bids[1:2] == with_whole_ties([bids[1], *bids[2:]], 2)
 
 
 def test_who_has_made_an_equal_bid_later() -> None:
@@ -250,3 +251,8 @@ def test_who_has_made_an_equal_bid_later() -> None:
 
 def _bid(bidder: str, amount: str) -> BidView:
     return BidView(amount=amount, bidder=bidder, received_at=None, placed_at="", automatic=False)
+
+
+def test_a_category_is_shown() -> None:
+    """Everybody sees the category of an auction."""
+    assert "Clocks" == auction_view(an_auction(category="Clocks")).category

@@ -81,7 +81,7 @@ def _read(raw: bytes, kind: type[_T]) -> _T:
 def _bytes(text: str) -> bytes:
     """Return the bytes of base64url without padding. Unused bits must be 0, so that one text stands for one value."""
     with suppress(ValueError):
-        raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        raw = base64.urlsafe_b64decode(text + "==")  # the most that any length needs
         if base64.urlsafe_b64encode(raw).rstrip(b"=").decode() == text:
             return raw
     raise InvalidReceipt("a part of it is not base64url (RFC 7515)")
