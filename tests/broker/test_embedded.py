@@ -1,6 +1,7 @@
 """The embedded broker: which messages it takes from which clients, and what it refuses."""
 
 import asyncio
+import gc
 import itertools
 import math
 import socket
@@ -235,6 +236,19 @@ async def test_stopping_closes_connections_that_do_not_read() -> None:
         with suppress(ConnectionResetError):
             while await asyncio.to_thread(lazy.recv, 1 << 20):
                 pass
+
+
+async def test_stopping_closes_connections_that_were_just_accepted(recwarn: pytest.WarningsRecorder) -> None:
+    """Many connections that come right before the end are closed with the others: no socket is left open."""
+    for _ in range(20):
+        broker = EmbeddedBroker("saleroom/", port=0)
+        address = broker.start()
+        clients = [socket.create_connection((address.host, address.port)) for _ in range(90)]
+        broker.stop()
+        for client in clients:
+            client.close()
+    gc.collect()
+    assert [] == [str(warning.message) for warning in recwarn if warning.category is ResourceWarning]
 
 
 async def test_a_prefix_of_ones_own(subscribe: Subscribe) -> None:

@@ -152,12 +152,12 @@ class EmbeddedBroker:
             )
         self._started.set_result(address)
         await stop.wait()
+        await _accept_no_more(server, websockets)
         server.close()
         if websockets is not None:
             websockets.close()
             await websockets.wait_closed()
         await broker.shutdown()
-        await asyncio.sleep(0)  # a connection that was just accepted is known after a round of the loop
         for transport in self._transports:
             transport.abort()
         await asyncio.sleep(0)  # lets the loop close their sockets
@@ -254,6 +254,15 @@ def _listen(host: str, port: int, setting: str) -> socket.socket:
 
 def _authority(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+async def _accept_no_more(*servers: asyncio.Server | Server | None) -> None:
+    """Let asyncio finish the connections that it has accepted. It would leave their sockets open if it closed first."""
+    for server in servers:
+        for listener in () if server is None else server.sockets:
+            asyncio.get_running_loop().remove_reader(listener)
+    await asyncio.sleep(0)  # they get their transports
+    await asyncio.sleep(0)  # the transports are known
 
 
 def _is_local(host: str) -> bool:
