@@ -40,7 +40,7 @@ def session(port: int, gid: str, token: str) -> list[Packet]:
     return device.packets
 
 
-_ONCE = r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z|"head":"[0-9a-f]{64}"|"receipt":"[\w.-]+"'
+_ONCE = r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z|"head":"[0-9a-f]{64}"|"receipt":"[\w.~-]+"'
 """The parts that differ in every session: instants, hashes, signatures."""
 
 

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from sqlalchemy import select
 
 from saleroom.bidding.storage.tables import auctions, events
+from saleroom.kernel.merkle import root_of
 from saleroom.storage.database import Transaction
 from tests.mqtt.equipment import PrintedMessage
 
@@ -237,13 +238,21 @@ def judge_receipts(log: Log, keys: Mapping[str, Any], receipts: Iterable[str]) -
 
 
 def _refuted(log: Log, signers: Mapping[str, Ed25519PublicKey], text: str) -> str:
-    header, payload, signature = text.split(".")
+    jws, leaf, place = text.split("~")
+    header, payload, signature = jws.split(".")
     try:
         signer = signers[json.loads(_decoded(header))["kid"]]
         signer.verify(_decoded(signature), f"{header}.{payload}".encode())
     except (InvalidSignature, KeyError):
         return "is not signed by the house"
-    content = json.loads(_decoded(payload))
+    head, (index, *path) = json.loads(_decoded(payload)), place.split(".")
+    try:
+        root = root_of(_decoded(leaf), int(index), head["size"], [_decoded(node) for node in path])
+    except ValueError:
+        return "has no such place in the signed tree"
+    if root != _decoded(head["root"]):
+        return "is not in the signed tree"
+    _, content = json.loads(_decoded(leaf))
     events = [json.loads(event) for event in log.get(content["gid"], [])[: content["sequence"]]]
     if len(events) < content["sequence"] or events[-1]["hash"] != content["hash"]:
         return "is for another ledger"

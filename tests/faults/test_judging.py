@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from saleroom.kernel.merkle import MerkleTree
 from tests.faults.bidding import BidStorm
 from tests.faults.judging import (
     Row,
@@ -221,19 +222,25 @@ def test_an_auction_that_nobody_was_told_of() -> None:
 
 
 def test_receipts() -> None:
-    """A receipt with another signer, for another ledger, or for a missing bid is found."""
+    """A receipt with another signer, outside the signed tree, for another ledger, or for a missing bid is found."""
     key, other = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
     keys = {"keys": [{"kid": "1", "x": _encoded(key.public_key().public_bytes_raw())}]}
     bid = {"hash": "ab", "time": END, "data": {"bidder": "ada", "amount": "1.000"}}
     log = {GID: [json.dumps({"hash": "00", "time": END, "data": {}}).encode(), json.dumps(bid).encode()]}
     content = {"gid": GID, "sequence": 2, "hash": "ab", "bidder": "ada", "amount": "1.000", "decidedAt": END}
 
-    def judged(signer: Ed25519PrivateKey = key, kid: str = "1", **changes: Any) -> str:
-        parts = (_encoded(json.dumps(part).encode()) for part in ({"kid": kid}, content | changes))
-        signed = ".".join(parts)
-        return "".join(judge_receipts(log, keys, [f"{signed}.{_encoded(signer.sign(signed.encode()))}"]))
+    def judged(signer: Ed25519PrivateKey = key, kid: str = "1", place: str = "", **changes: Any) -> str:
+        leaf = json.dumps(["salt", content | changes]).encode()
+        tree = MerkleTree([b"another", leaf])
+        head = {"root": _encoded(tree.root), "size": 2}
+        signed = ".".join(_encoded(json.dumps(part).encode()) for part in ({"kid": kid}, head))
+        place = place or f"1.{_encoded(*tree.path(1))}"
+        text = f"{signed}.{_encoded(signer.sign(signed.encode()))}~{_encoded(leaf)}~{place}"
+        return "".join(judge_receipts(log, keys, [text]))
 
     assert "" == judged()
+    assert "no such place" in judged(place="1")
+    assert "not in the signed tree" in judged(place=f"0.{_encoded(bytes(32))}")
     assert "not signed" in judged(other)
     assert "not signed" in judged(kid="2")
     assert "another ledger" in judged(hash="cd")

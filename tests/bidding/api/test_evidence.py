@@ -1,6 +1,7 @@
 """Evidence: ledgers, receipts, the house's time, and the lateness of a late bid."""
 
 import base64
+import hashlib
 import json
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -25,15 +26,20 @@ def lines(user: CheckedClient, gid: str) -> list[dict[str, Any]]:
 
 
 def opened(receipt: str, user: User) -> dict[str, Any]:
-    """Return the statement of a receipt after checking it with the house's key. Raises InvalidSignature."""
-    head, payload, signature = receipt.split(".")
+    """Return the statement of a receipt of one bid after checking it with the house's key. Raises InvalidSignature."""
+    signed, leaf, place = receipt.split("~")
+    head, tree, signature = signed.split(".")
     told = user.json("GET", "/.well-known/saleroom.json")
     assert "EUR" == told["currency"]
     shown = told["keys"]
     [key] = [key for key in shown if key["kid"] == decoded(head)["kid"]]
     public = Ed25519PublicKey.from_public_bytes(raw(key["x"]))
-    public.verify(raw(signature), f"{head}.{payload}".encode())
-    return decoded(payload)
+    public.verify(raw(signature), f"{head}.{tree}".encode())
+    assert ("0", 1) == (place, decoded(tree)["size"])
+    if hashlib.sha256(b"\0" + raw(leaf)).digest() != raw(decoded(tree)["root"]):
+        raise InvalidSignature
+    _, statement = json.loads(raw(leaf))
+    return dict(statement)
 
 
 def raw(text: str) -> bytes:
@@ -117,10 +123,10 @@ def test_a_receipt_says_what_was_taken(house: House) -> None:
     assert (None, "90.000", 3) == tuple(
         opened(bought["receipt"], bob)[name] for name in ("asked", "amount", "sequence")
     )
-    head, payload, signature = first["receipt"].split(".")
-    forged = base64.urlsafe_b64encode(raw(payload).replace(b"40.000", b"41.000")).decode().rstrip("=")
+    signed, leaf, place = first["receipt"].split("~")
+    forged = base64.urlsafe_b64encode(raw(leaf).replace(b"40.000", b"41.000")).decode().rstrip("=")
     with pytest.raises(InvalidSignature):
-        opened(f"{head}.{forged}.{signature}", bob)
+        opened(f"{signed}~{forged}~{place}", bob)
 
 
 def test_a_repeat_has_the_same_receipt(house: House) -> None:

@@ -14,7 +14,7 @@ from saleroom.feed import streams as streams_module
 from saleroom.feed.feed import Feed, Follower
 from saleroom.log import store
 from saleroom.storage.database import Database
-from tests.bidding.service.people import bid, person, sells
+from tests.bidding.service.people import bid, person, read, sells
 from tests.fixtures_house import House, User
 from tests.patience import SECONDS_MAX
 
@@ -177,3 +177,21 @@ async def test_what_is_handed_out_together_tells_nothing(
     await feed._look()
     assert [5, 5, 5, 1] == pages
     follower.close()
+
+
+@pytest.mark.parametrize("raises", [0, 1, 5])
+async def test_no_receipt_tells_of_a_raise(database: Database, raises: int) -> None:
+    """The receipts of a transaction have the same size and places, however many raises of others were decided in it."""
+    bob, cyd = await person(database), await person(database)
+    gids = [await sells(database, bob) for _ in range(4)]
+    leaders = [await person(database) for _ in gids]
+    for gid, leader in zip(gids, leaders, strict=True):
+        assert ["accepted"] == await bid(database, leader.bids(gid, "up to 10000"))
+    raised = [leaders[n % 4].bids(gids[n % 4], f"up to {20_000 + n}") for n in range(raises)]
+    commands = [*raised, *(cyd.bids(gid, "1000") for gid in gids[:3])]
+    texts = [read(answer)["receipt"] for answer in await database.write(place_bids, commands)]
+    assert ["0"] * raises == [text.split("~")[2] for text in texts[:raises]]
+    assert raises == len({text.split("~")[0] for text in texts[:raises]})
+    places = [text.split("~")[2].split(".") for text in texts[raises:]]
+    assert [("0", 2), ("1", 2), ("2", 1)] == [(place, len(path)) for place, *path in places]
+    assert 1 == len({text.split("~")[0] for text in texts[raises:]})

@@ -1,6 +1,9 @@
 """Receipts and their signatures: what the house signs is read again, and nothing else is."""
 
+import itertools
+import re
 import string
+from typing import Any
 
 import msgspec
 import pytest
@@ -8,9 +11,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from saleroom.bidding.domain.events import BidPrices
 from saleroom.bidding.domain.receipts import Receipt
-from saleroom.bidding.domain.signatures import InvalidReceipt, Key, Keys, check
-from saleroom.bidding.service.signing import Signer, _base64
+from saleroom.bidding.domain.signatures import InvalidReceipt, Key, Keys, _bytes, check
+from saleroom.bidding.service.signing import Signer, _base64, _text
 from saleroom.kernel.chain import canonical
+from saleroom.kernel.merkle import MerkleTree
 from tests.bidding.domain.examples import after, eur
 
 SIGNER = Signer(Ed25519PrivateKey.generate())
@@ -29,16 +33,75 @@ RECEIPT = Receipt(
 )
 
 
+OTHERS = [msgspec.structs.replace(RECEIPT, bidder=f"bidder-{number}").payload() for number in range(5)]
+"""The statements of neighbours in a batch."""
+
+
 def signed() -> str:
-    """Return the receipt as the house signs it."""
-    return SIGNER.sign(RECEIPT.payload())
+    """Return the receipt as the house signs it in a quiet hour."""
+    return SIGNER.sign([RECEIPT.payload()])[0]
+
+
+def signed_together() -> str:
+    """Return the receipt as the house signs it with five others: the last of six, whose path has two hashes."""
+    return SIGNER.sign([*OTHERS, RECEIPT.payload()])[-1]
+
+
+def jws(payload: Any, **header: str) -> str:
+    """Return a JSON Web Signature of the house."""
+    head = {"alg": "EdDSA", "kid": SIGNER.kid, "typ": "saleroom-receipt", **header}
+    body = _base64(canonical(head)) + b"." + _base64(canonical(payload))
+    return (body + b"." + _base64(SIGNER._private.sign(body))).decode()
+
+
+def older() -> str:
+    """Return the receipt as older houses signed it, by itself."""
+    return jws(RECEIPT.payload())
 
 
 def test_a_receipt_is_read_as_it_was_signed() -> None:
     """Every member comes back, also those that are missing for a raise and for a purchase."""
     raised = msgspec.structs.replace(RECEIPT, asked=None, amount=None, received_at=None, leading=True)
     for receipt in (RECEIPT, raised):
-        assert receipt == check(SIGNER.sign(receipt.payload()), KEYS)
+        assert receipt == check(SIGNER.sign([receipt.payload()])[0], KEYS)
+        assert receipt == check(SIGNER.sign([*OTHERS, receipt.payload()])[-1], KEYS)
+        assert receipt == check(jws(receipt.payload()), KEYS)
+
+
+def test_receipts_of_a_batch_share_one_signature() -> None:
+    """Each of many receipts is verified by itself, and all have the same signed head; none grows by more than log n hashes."""
+    for size in (1, 2, 3, 6, 64, 100):
+        receipts = [msgspec.structs.replace(RECEIPT, sequence=number) for number in range(1, size + 1)]
+        texts = SIGNER.sign([receipt.payload() for receipt in receipts])
+        assert receipts == [check(text, KEYS) for text in texts]
+        assert 1 == len({text.partition("~")[0] for text in texts})
+        assert (size - 1).bit_length() == max(text.rpartition("~")[2].count(".") for text in texts)
+    assert signed().endswith("~0")
+    assert [] == SIGNER.sign([])
+
+
+def test_a_receipt_gives_nothing_of_its_neighbours_away() -> None:
+    """The hashes beside a receipt are salted, so that no maximum can be guessed from them; no two salts are the same."""
+    one, other = SIGNER.sign([RECEIPT.payload(), OTHERS[0]])
+    [beside] = one.rpartition("~")[2].split(".")[1:]
+    assert _text(MerkleTree([_bytes(other.split("~")[1])]).root) == beside
+    assert _text(MerkleTree([canonical(OTHERS[0])]).root) != beside
+    signers = [SIGNER, Signer(Ed25519PrivateKey.generate())]
+    salts = [salt_of(text) for signer in signers for text in signer.sign([RECEIPT.payload(), *OTHERS])]
+    assert {22} == {len(salt) for salt in salts}
+    assert 12 == len(set(salts))
+
+
+def salt_of(text: str) -> str:
+    """Return the salt of a receipt."""
+    salt, _ = msgspec.json.decode(_bytes(text.split("~")[1]))
+    return str(salt)
+
+
+def test_the_same_statements_give_the_same_receipts() -> None:
+    """A receipt that is made again is the same, byte for byte, as long as the tree is."""
+    assert signed() == signed()
+    assert signed_together() == signed_together()
 
 
 def test_a_receipt_has_the_names_and_forms_of_the_document() -> None:
@@ -70,22 +133,86 @@ def _signers(count: int) -> list[Signer]:
     return [Signer(Ed25519PrivateKey.generate()) for _ in range(count)]
 
 
-def test_every_byte_of_a_receipt_counts() -> None:
-    """No character of a receipt can be changed."""
-    receipt = signed()
+@pytest.mark.parametrize("receipt", [signed(), signed_together(), older()], ids=["alone", "together", "older"])
+def test_every_byte_of_a_receipt_counts(receipt: str) -> None:
+    """No character of a receipt can be changed, added or left out."""
+    check(receipt, KEYS)
+    ends = {len(part) for part in itertools.accumulate(re.split(r"(?=[.~])", receipt))}
     for place in range(len(receipt)):
-        # The last one has four unused bits.
-        others = {"A", "b", "9", "-", "."} if place < len(receipt) - 1 else set(string.ascii_letters + string.digits)
-        for other in others - {receipt[place]}:
-            with pytest.raises(InvalidReceipt):
-                check(receipt[:place] + other + receipt[place + 1 :], KEYS)
+        # The last one of a part has unused bits.
+        alphabet = string.ascii_letters + string.digits + "-_.~" if place + 1 in ends else "Ab9-.~"
+        for other in {"", receipt[place] + "A", *alphabet} - {receipt[place]}:
+            changed = receipt[:place] + other + receipt[place + 1 :]
+            if changed != receipt:
+                with pytest.raises(InvalidReceipt):
+                    check(changed, KEYS)
+
+
+def in_tree(receipt: str = "", *, index: object = None, path: str | None = None, **head: Any) -> str:
+    """Return `signed_together` with another place, or with another signed head."""
+    whole, leaf, place = signed_together().split("~")
+    number, _, hashes = place.partition(".")
+    if head:
+        whole = jws({"root": _text(MerkleTree([_bytes(leaf)]).root), "size": 1, **head}, typ="saleroom-receipt-tree")
+        number, hashes = "0", ""
+    hashes = hashes if path is None else path
+    return f"{whole}~{receipt or leaf}~{number if index is None else index}{hashes and '.'}{hashes}"
+
+
+LEAF, PATH = signed_together().split("~")[1], signed_together().partition(".")[2].rpartition("~")[2].partition(".")[2]
+FORM = (
+    "this is no receipt: a receipt is three parts of base64url with dots between them, then the bid and its place in the "
+    "batch, each after a ~ (older ones are only the three parts)"
+)
+CUT = "it was cut off: the bid and its place in the batch are missing after the signature"
+PLACE = "its place in the batch does not lead to the signed root: it was changed or forged"
+
+
+@pytest.mark.parametrize(
+    ("receipt", "why"),
+    [
+        (signed_together().partition("~")[0], CUT),
+        (signed_together().rpartition("~")[0], FORM),
+        (f"{older()}~{LEAF}~0", "this is no receipt: its header does not say alg EdDSA and typ saleroom-receipt-tree"),
+        (in_tree(index=4), PLACE),
+        (in_tree(index=6), PLACE),
+        (in_tree(index=7), PLACE),
+        (in_tree(index=10**18), PLACE),
+        (in_tree(index=10**19), FORM),
+        (in_tree(index="05"), FORM),
+        (in_tree(index="-1"), FORM),
+        (in_tree(index=""), FORM),
+        (in_tree(path=""), PLACE),
+        (in_tree(path=PATH[:43]), PLACE),
+        (in_tree(path=PATH[44:]), PLACE),
+        (in_tree(path=f"{PATH[44:]}.{PATH[:43]}"), PLACE),
+        (in_tree(path=f"{PATH}.{PATH[:43]}"), PLACE),
+        (in_tree(path=".".join([PATH[:43]] * 64)), PLACE),
+        (in_tree(path=".".join([PATH[:43]] * 65)), FORM),
+        (in_tree(path=PATH[:-1]), FORM),
+        (in_tree(receipt="A" * 16385), FORM),
+        (in_tree(receipt="AAAA"), PLACE),
+        (in_tree(size=2), PLACE),
+        (in_tree(size=0), PLACE),
+        (in_tree(size=-1), PLACE),
+        (in_tree(size=10**30), PLACE),
+        (in_tree(root="AAAA"), PLACE),
+        (in_tree(root="A"), "a part of it is not base64url (RFC 7515)"),
+        (in_tree(size="1"), "this is no receipt: Expected `int`, got `str` - at `$.size`"),
+        (SIGNER.sign([{"gid": "gid"}])[0], "this is no receipt: Object missing required field `sequence` - at `$[1]`"),
+    ],
+)
+def test_a_place_that_is_not_the_one_in_the_tree_is_refused(receipt: str, why: str) -> None:
+    """A receipt leads to the signed root from exactly its place, by a path of exactly the length that it demands."""
+    assert RECEIPT == check(in_tree(), KEYS) == check(in_tree(size=1), KEYS)
+    with pytest.raises(InvalidReceipt) as refuted:
+        check(receipt, KEYS)
+    assert why == str(refuted.value)
 
 
 def header(**members: str) -> str:
-    """Return a signed receipt with another header."""
-    head = _base64(canonical({"alg": "EdDSA", "kid": SIGNER.kid, "typ": "saleroom-receipt", **members}))
-    body = head + b"." + signed().split(".")[1].encode()
-    return (body + b"." + _base64(SIGNER._private.sign(body))).decode()
+    """Return a signed receipt of an older house with another header."""
+    return jws(RECEIPT.payload(), **members)
 
 
 @pytest.mark.parametrize(
@@ -95,8 +222,8 @@ def header(**members: str) -> str:
         (header(alg="HS256"), "does not say alg EdDSA"),
         (header(typ="JWT"), "does not say alg EdDSA and typ saleroom-receipt"),
         (header(kid="other"), "which the house does not have"),
-        (Signer(Ed25519PrivateKey.generate()).sign({}), "which the house does not have"),
-        (SIGNER.sign({"gid": "gid"}), "this is no receipt"),
+        (Signer(Ed25519PrivateKey.generate()).sign([{}])[0], "which the house does not have"),
+        (jws({"gid": "gid"}), "this is no receipt"),
         ("a.b.c", "three parts of base64url"),
         ("", "three parts of base64url"),
         (signed() + "\n", "three parts of base64url"),
@@ -142,9 +269,8 @@ def test_a_key_that_is_none_verifies_nothing(key: dict[str, str], why: str) -> N
 
 def test_refusals_say_what_is_wrong() -> None:
     """What is no receipt is told from a receipt that was changed."""
-    form = "this is no receipt: a receipt is three parts of base64url with dots between them"
     changed = "its signature is not that of the house: it was changed or forged"
-    for text, why in (("a.b.c", form), (signed()[:-86] + "A" * 86, changed)):
+    for text, why in (("a.b.c", FORM), (older()[:-86] + "A" * 86, changed)):
         with pytest.raises(InvalidReceipt) as refused:
             check(text, KEYS)
         assert why == str(refused.value)

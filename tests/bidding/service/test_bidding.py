@@ -3,18 +3,22 @@
 from typing import Any
 
 import msgspec
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.ledger import replay
-from saleroom.bidding.service.bidding import BidCommand, place_bids
+from saleroom.bidding.domain.signatures import Key, Keys, check
+from saleroom.bidding.service.bidding import BidCommand, buy_now, place_bids
+from saleroom.bidding.service.signing import Signer, SigningKey
 from saleroom.bidding.storage import bids
 from saleroom.kernel.chain import Chain
 from saleroom.kernel.errors import Refusal
 from saleroom.kernel.identifiers import IdempotencyKey
-from saleroom.storage.database import Database
+from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import after
 from tests.bidding.service.people import Person, asks, bid, logged, once_of, outcome, person, read, sells, stored
 from tests.fixtures_database import FakeClock
@@ -112,6 +116,60 @@ async def test_the_clock_is_read_in_the_transaction(clocked_database: Database, 
     assert ["auction_closed"] == await bid(clocked_database, bob.bids(gid, "up to 200"))
     auction = await stored(clocked_database, gid)
     assert ("open", after(60, microseconds=-1)) == (auction.status, auction.current_bid_at)
+
+
+class CountedKey:
+    """A private key that counts its signatures."""
+
+    def __init__(self) -> None:
+        self._private = Ed25519PrivateKey.generate()
+        self.signatures = 0
+        self.public_key, self.private_bytes_raw = self._private.public_key, self._private.private_bytes_raw
+
+    def sign(self, data: bytes) -> bytes:
+        """Sign and count."""
+        self.signatures += 1
+        return self._private.sign(data)
+
+
+async def test_one_signature_for_a_batch(database: Database) -> None:
+    """All bids of a transaction share one signature; refused ones and repeats need none, nor the key; a retry starts afresh."""
+    ada, bob, cy = [await person(database) for _ in range(3)]
+    gids = [await sells(database, ada, buy_now_price="9000") for _ in range(3)]
+    private, key = CountedKey(), SigningKey()
+    signer = Signer(private)  # type: ignore[arg-type]  # it does what a key does
+    keys = Keys([Key("OKP", "Ed25519", signer.public, signer.kid)])
+    no_key = SigningKey()
+    refused = [cy.bids(gids[0], "99"), ada.bids(gids[0], "100"), cy.bids("nowhere", "100")]
+    assert [False] * 3 == [isinstance(a, bytes) for a in await database.write(place_bids, refused, no_key)]
+    assert no_key._signer is None
+    key.use(signer)
+    batch = [
+        *refused,
+        *((bob, cy)[n % 2].bids(gids[n // 2 % 2], str(100 * n)) for n in range(1, 20)),
+        bob.bids(gids[0], "5000", "k"),
+        bob.bids(gids[0], "5000", "k"),
+    ]
+
+    def broken(tx: Transaction) -> None:
+        place_bids(tx, batch, key)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await database.write(broken)
+    private.signatures = 0
+    answers = await database.write(place_bids, batch, key)
+    assert 1 == private.signatures
+    texts = [read(answer)["receipt"] for answer in answers if isinstance(answer, bytes)]
+    assert answers[-1] == answers[-2]
+    assert 20 == len(set(texts))
+    receipts = [check(text, keys) for text in texts]
+    assert 20 == len(receipts) - 1 == len({(receipt.gid, receipt.sequence) for receipt in receipts})
+    private.signatures = 0
+    assert [answers[-1]] == await database.write(place_bids, batch[-1:], key)
+    assert 0 == private.signatures
+    bought = await database.write(buy_now, bob.token, gids[2], None, key=key)
+    assert (1, None) == (private.signatures, check(read(bought)["receipt"], keys).asked)
 
 
 async def test_no_bids_no_work(database: Database) -> None:

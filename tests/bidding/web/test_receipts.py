@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from pathlib import Path
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from saleroom.bidding.service.signing import _base64, _raw
+from saleroom.bidding.storage import signing_keys
+from saleroom.kernel.chain import canonical
 from saleroom.tools.verify.command import read_options, run
 from tests.bidding.web.seller import Come
 from tests.fixtures_house import House, User
@@ -32,6 +39,23 @@ def test_a_receipt_is_kept_and_checked(come: Come, house: House, seller: User, t
     assert 0 == run(read_options(f"{house.base}/lots/{gid}", str(tmp_path / "receipt.txt"), None), json=True)
 
 
+def test_a_receipt_of_an_older_house_is_checked(come: Come, house: House, seller: User) -> None:
+    """A receipt that was signed by itself, before there were trees, stands as before."""
+    gid, bidder = seller.auction(), house.newcomer()
+    leaf = bidder.bid(gid, "100").json()["receipt"].split("~")[1]
+    statement = json.loads(base64.urlsafe_b64decode(leaf + "=="))[1]
+    [row] = house.read(signing_keys.all_keys)
+    assert row.private is not None
+    header = {"alg": "EdDSA", "kid": row.kid, "typ": "saleroom-receipt"}
+    signed = b".".join(_base64(canonical(part)) for part in (header, statement))
+    signature = Ed25519PrivateKey.from_private_bytes(_raw(row.private)).sign(signed)
+    visitor = come(bidder)
+    page = visitor.page(f"/lots/{gid}/receipts")
+    for text, words in [(signature, "This receipt is right."), (bytes(64), "The house has not signed this.")]:
+        receipt = (signed + b"." + _base64(text)).decode()
+        assert words in visitor.send(page, f"/lots/{gid}/receipts", receipt=receipt).text
+
+
 def test_a_wrong_receipt_is_told(come: Come, house: House, seller: User) -> None:
     """The page says of what is no receipt, of a forged one and of one for another lot what it is."""
     gid, other, bidder = seller.auction(), seller.auction(), house.newcomer()
@@ -44,6 +68,8 @@ def test_a_wrong_receipt_is_told(come: Come, house: House, seller: User) -> None
         ("", "The house has not signed this."),
         ("<script>", "The house has not signed this."),
         (forged, "The house has not signed this."),
+        (receipt.partition("~")[0], "The house has not signed this."),
+        (receipt.replace("~0", "~1"), "The house has not signed this."),
         (receipt, "This receipt is for another lot."),
     ]:
         answer = visitor.send(page, f"/lots/{gid}/receipts", receipt=text)
@@ -66,13 +92,17 @@ def test_receipts_are_for_their_bidder_only(come: Come, house: House, seller: Us
 
 
 def test_receipts_come_by_page(come: Come, house: House, seller: User) -> None:
-    """Many receipts come 20 at a time, the newest first."""
+    """Many receipts come 20 at a time, the newest first, and each can be checked."""
     gid, bidder = seller.auction(), house.newcomer()
     for limit in range(100, 121):
         bidder.json("POST", f"/auctions/{gid}/bids", json={"maximum": str(limit)})
     visitor = come(bidder)
     page = visitor.page(f"/lots/{gid}/receipts")
     assert 20 == len([link for link in page.links if link.endswith(".txt")])
+    texts = [e["value"] for e in page.all("input", name="receipt")]
+    assert (20, 1) == (len(set(texts)), len({text.partition("~")[0] for text in texts}))  # one signature for a page
+    for text in (texts[0], texts[13]):
+        assert "This receipt is right." in visitor.send(page, f"/lots/{gid}/receipts", receipt=text).text
     [older] = [e["href"] for e in page.all("a", rel="next")]
     assert "with a limit of €100.00" in visitor.page(older).main
 

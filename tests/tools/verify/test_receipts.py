@@ -39,7 +39,7 @@ def signed(**members: Any) -> str:
         "receivedAt": "2026-11-21T12:00:01.999999Z",
         "decidedAt": "2026-11-21T12:00:02.000000Z",
     }
-    return SIGNER.sign({**payload, **members})
+    return SIGNER.sign([{**payload, **members}, payload])[0]
 
 
 RAISE = {

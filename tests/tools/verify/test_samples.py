@@ -1,5 +1,8 @@
 """The ledgers of docs/ledgers, written by older houses, verify, and would be written as the same bytes today."""
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -20,7 +23,7 @@ RECEIPTS = [row for row in TABLE if ".receipt.txt" in row[0]]
 def test_each_sample_is_in_the_table() -> None:
     """Every sample is tested below."""
     listed = {words(name)[0] for name, *_ in TABLE}
-    assert listed == {file.name for file in FOLDER.iterdir()} - {"README.md", "keys.json"}
+    assert listed == {file.name for file in FOLDER.iterdir()} - {"README.md", "keys.json", "batch.keys.json"}
 
 
 @pytest.mark.parametrize("row", LEDGERS, ids=lambda row: words(row[0])[0])
@@ -33,16 +36,54 @@ def test_a_sample_is_accepted(row: list[str], capsys: pytest.CaptureFixture[str]
     assert output[2].endswith(f"head {words(head)[0]}")
 
 
+def keys_of(receipt: Path) -> Path:
+    """Return the file with the keys of the house that signed a sample receipt."""
+    return FOLDER / ("batch.keys.json" if receipt.name.startswith("batch.") else "keys.json")
+
+
 @pytest.mark.parametrize("row", RECEIPTS, ids=lambda row: words(row[0])[0])
 def test_a_receipt_of_a_sample_stands(row: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """A sample receipt is found in its ledger, and in no other."""
     receipt, proven = FOLDER / words(row[0])[0], row[1]
-    own = receipt.name.partition(".")[0]
+    own, keys = receipt.name.partition(".")[0], keys_of(receipt)
     for ledger in FOLDER.glob("*.ndjson"):
-        code = main(["verify", str(ledger), "--receipt", str(receipt), "--key", str(FOLDER / "keys.json")])
+        code = main(["verify", str(ledger), "--receipt", str(receipt), "--key", str(keys)])
         output = capsys.readouterr()
         assert (0 if ledger.stem == own else 1) == code
         assert (f"receipt: {proven}\n" in output.out) == (ledger.stem == own)
+
+
+def check_alone(receipt: Path, keys: Path) -> subprocess.CompletedProcess[str]:
+    """Run the program of docs/ledger.md, which knows nothing of saleroom."""
+    page = (FOLDER.parent / "ledger.md").read_text("utf-8")
+    [program] = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    command = [sys.executable, "-I", "-c", program, str(receipt), str(keys)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_program_of_the_document_checks_receipts(tmp_path: Path) -> None:
+    """The example in docs/ledger.md reads every sample receipt, old or new, and refuses a changed one."""
+    for receipt in FOLDER.glob("*.receipt.txt"):
+        done = check_alone(receipt, keys_of(receipt))
+        assert (0, "") == (done.returncode, done.stderr)
+        stated = msgspec.json.decode(done.stdout)
+        assert receipt.name.split(".")[1].partition("-")[0] == stated["bidder"]
+    text = (FOLDER / "batch.cyd.receipt.txt").read_text().strip()
+    signed, statement, place = text.split("~")
+    other = (FOLDER / "batch.bob.receipt.txt").read_text().split("~")
+    for changed, why in [
+        (f"{signed}~{statement}A~{place}", "the tree"),
+        (f"{signed}~{statement}~0{place[1:]}", "the tree"),
+        (f"{signed}~{statement}~5{place[1:]}", "the tree"),
+        (f"{signed}~{statement}~{place[:-44]}", "the tree"),
+        (f"{signed}~{statement}~{place}{place[1:]}", "the tree"),
+        (f"{signed}~{other[1]}~{place}", "the tree"),
+        (f"{signed[:-86]}{'A' * 86}~{statement}~{place}", "InvalidSignature"),
+    ]:
+        (tmp_path / "changed.txt").write_text(changed)
+        done = check_alone(tmp_path / "changed.txt", FOLDER / "batch.keys.json")
+        assert (1, "") == (done.returncode, done.stdout)
+        assert why in done.stderr
 
 
 @pytest.mark.parametrize("row", [row for row in LEDGERS if "running" not in row[0]], ids=lambda row: words(row[0])[0])

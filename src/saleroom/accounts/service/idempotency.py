@@ -30,11 +30,13 @@ def once(tx: Transaction, account: Account, key: IdempotencyKey | None, act: Cal
 def recall(tx: Transaction, account: Account, key: IdempotencyKey) -> bytes | None:
     """Return the first answer to an accepted request of `account` with this key, or None. Raises IdempotencyMismatch."""
     accepted = idempotency.find(tx, [(account.id, key.key)]).get((account.id, key.key))
-    return None if accepted is None else first_answer(accepted, key)
-
-
-def first_answer(accepted: AcceptedRequest, key: IdempotencyKey) -> bytes:
-    """Return the answer to the accepted request. Raises IdempotencyMismatch if `key` comes with another request."""
-    if accepted.request != key.request:
-        raise IdempotencyMismatch
+    if accepted is None:
+        return None
+    refuse_another(accepted.request, key)
     return accepted.answer
+
+
+def refuse_another(accepted: bytes, key: IdempotencyKey) -> None:
+    """Raise IdempotencyMismatch if `key` comes with another request than the `accepted` one."""
+    if accepted != key.request:
+        raise IdempotencyMismatch

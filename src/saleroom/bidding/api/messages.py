@@ -222,7 +222,7 @@ def accepted_example() -> Any:
         automatic=bid.automatic,
     )
     asked = BidRequest(None, bid.maximum, received_at=bid.received_at)
-    receipt = _SIGNER.sign(receipt_of(auction, Party(bid.bidder_id, bid.bidder), asked, bid, bid.at).payload())
+    [receipt] = _SIGNER.sign_batch([receipt_of(auction, Party(bid.bidder_id, bid.bidder), asked, bid, bid.at)])
     answer = BidAnswer(bid=shown, auction=auction_view(auction), leading=bid.leading, receipt=receipt)
     return {"status": 201, **msgspec.to_builtins(answer)}
 

@@ -1,4 +1,4 @@
-"""Receipts: the house's statement of an accepted bid, as the payload of a JSON Web Signature (docs/ledger.md)."""
+"""Receipts: the house's statement of an accepted bid, and what is signed with it (docs/ledger.md)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from saleroom.bidding.domain.events import BidPlaced, BidPrices
 from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.kernel.parties import Party
 
+TREE_TYPE = "saleroom-receipt-tree"
+"""The `typ` of the header (RFC 7515, 4.1.9), if the signature is that of a tree of receipts."""
 TYPE = "saleroom-receipt"
-"""The `typ` of the header (RFC 7515, 4.1.9)."""
+"""The `typ` of older houses, which signed each receipt by itself."""
 ALGORITHM = "EdDSA"
 """The `alg` of the header: Ed25519 (RFC 8037)."""
 
@@ -28,8 +30,15 @@ class Header(Struct, frozen=True):
     typ: str
 
 
+class TreeHead(Struct, frozen=True):
+    """What is signed: the root of the Merkle tree over `size` receipts."""
+
+    root: str
+    size: int
+
+
 class Receipt(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The payload: the bid, and the place in the ledger where it stands.
+    """The bid, and the place in the ledger where it stands.
 
     `sequence` and `hash` are those of the auction's last public event. `amount` is None if only the bidder's own maximum
     rose, `asked` for a purchase.
@@ -47,11 +56,18 @@ class Receipt(Struct, frozen=True, kw_only=True, rename="camel"):
     decided_at: datetime
 
     def payload(self) -> dict[str, Any]:
-        """Return the receipt as it is signed, ready for canonical JSON."""
+        """Return the receipt as it is stated, ready for canonical JSON."""
         members: dict[str, Any] = dict(zip(self.__struct_encode_fields__, structs.astuple(self), strict=True))
         members["receivedAt"] = maybe_instant(self.received_at)
         members["decidedAt"] = instant(self.decided_at)
         return members
+
+
+class SaltedReceipt(Struct, frozen=True, array_like=True):
+    """A leaf of the tree. Without the salt, the hashes beside a receipt would give away the maxima of other bidders."""
+
+    salt: str
+    receipt: Receipt
 
 
 def receipt_of(

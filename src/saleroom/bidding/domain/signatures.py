@@ -1,24 +1,38 @@
 """Signed receipts: read, and checked with the public keys of a house (docs/ledger.md).
 
-A receipt is a JSON Web Signature in compact form (RFC 7515) with Ed25519 (RFC 8037).
+The signature is a JSON Web Signature in compact form (RFC 7515) with Ed25519 (RFC 8037): of the root of a Merkle tree of
+receipts (RFC 9162), or of one receipt in those that older houses gave.
 """
 
 from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from saleroom.bidding.domain.receipts import ALGORITHM, TYPE, Header, Receipt
+from saleroom.bidding.domain.receipts import (
+    ALGORITHM,
+    TREE_TYPE,
+    TYPE,
+    Header,
+    Receipt,
+    SaltedReceipt,
+    TreeHead,
+)
+from saleroom.kernel.merkle import root_of
 
 _T = TypeVar("_T", bound=Struct)
 
-FORM = re.compile(r"[A-Za-z0-9_-]{1,4096}\.[A-Za-z0-9_-]{1,16384}\.[A-Za-z0-9_-]{86}")
-"""Three parts of base64url, of which the last one is a signature of 64 bytes."""
+FORM = re.compile(
+    r"(?P<jws>[A-Za-z0-9_-]{1,4096}\.[A-Za-z0-9_-]{1,16384}\.[A-Za-z0-9_-]{86})"
+    r"(?:~(?P<leaf>[A-Za-z0-9_-]{1,16384})~(?P<index>0|[1-9][0-9]{0,18})(?P<path>(?:\.[A-Za-z0-9_-]{43}){0,64}))?"
+)
+"""The signature; then the receipt, salted, and its place in the tree. Older receipts are in what is signed."""
 
 
 class InvalidReceipt(Exception):
@@ -42,20 +56,40 @@ class Keys(Struct, frozen=True):
 
 def check(text: str, keys: Keys) -> Receipt:
     """Return the receipt in `text`, after checking that one of `keys` has signed it. Raises InvalidReceipt."""
-    if not FORM.fullmatch(text):
-        raise InvalidReceipt("this is no receipt: a receipt is three parts of base64url with dots between them")
-    header, payload, signature = (_bytes(part) for part in text.split("."))
+    form = FORM.fullmatch(text)
+    if form is None:
+        raise InvalidReceipt(
+            "this is no receipt: a receipt is three parts of base64url with dots between them, then the bid and its place "
+            "in the batch, each after a ~ (older ones are only the three parts)"
+        )
+    leaf, jws = form["leaf"], form["jws"]
+    header, payload, signature = (_bytes(part) for part in jws.split("."))
     head = _read(header, Header)
-    if (head.alg, head.typ) != (ALGORITHM, TYPE):
-        raise InvalidReceipt(f"this is no receipt: its header does not say alg {ALGORITHM} and typ {TYPE}")
+    if (head.alg, head.typ, leaf) == (ALGORITHM, TREE_TYPE, None):
+        raise InvalidReceipt("it was cut off: the bid and its place in the batch are missing after the signature")
+    kind = TYPE if leaf is None else TREE_TYPE
+    if (head.alg, head.typ) != (ALGORITHM, kind):
+        raise InvalidReceipt(f"this is no receipt: its header does not say alg {ALGORITHM} and typ {kind}")
     key = next((key for key in keys.keys if (key.kid, key.kty, key.crv) == (head.kid, "OKP", "Ed25519")), None)
     if key is None:
         raise InvalidReceipt(
             f"it is signed with the key {head.kid!r}, which the house does not have: is this its house?"
         )
-    if not _signed(_bytes(key.x), signature, text.rpartition(".")[0].encode()):
+    if not _signed(_bytes(key.x), signature, jws.rpartition(".")[0].encode()):
         raise InvalidReceipt("its signature is not that of the house: it was changed or forged")
-    return _read(payload, Receipt)
+    if leaf is None:
+        return _read(payload, Receipt)
+    salted, path = _bytes(leaf), [_bytes(part) for part in form["path"].split(".")[1:]]
+    if not _in_tree(_read(payload, TreeHead), salted, int(form["index"]), path):
+        raise InvalidReceipt("its place in the batch does not lead to the signed root: it was changed or forged")
+    return _read(salted, SaltedReceipt).receipt
+
+
+def _in_tree(head: TreeHead, leaf: bytes, index: int, path: Sequence[bytes]) -> bool:
+    try:
+        return root_of(leaf, index, head.size, path) == _bytes(head.root)
+    except ValueError:
+        return False
 
 
 def _signed(public: bytes, signature: bytes, signed: bytes) -> bool:

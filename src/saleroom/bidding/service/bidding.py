@@ -9,14 +9,15 @@ import msgspec
 from msgspec import Struct, structs
 
 from saleroom.accounts.service.accounts import authenticate, token_digest
-from saleroom.accounts.service.idempotency import first_answer, once, recall
+from saleroom.accounts.service.idempotency import once, recall, refuse_another
 from saleroom.accounts.storage import accounts, idempotency
 from saleroom.accounts.storage.idempotency import AcceptedRequest
 from saleroom.bidding.domain import bidding
+from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.bidding import PURCHASE, BidRequest
 from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.events import BidPlaced
-from saleroom.bidding.domain.receipts import receipt_of
+from saleroom.bidding.domain.receipts import Receipt, receipt_of
 from saleroom.bidding.domain.views import BidAnswer, BidView, auction_view
 from saleroom.bidding.service.lookup import known, lock_one
 from saleroom.bidding.service.recording import Step, record, steps
@@ -46,44 +47,48 @@ class BidCommand(Struct, frozen=True):
 def place_bids(tx: Transaction, commands: Sequence[BidCommand], key: SigningKey | None = None) -> list[bytes | Refusal]:
     """Decide `commands` in order of arrival and return the answer to each: JSON of a `BidAnswer`, or the refusal.
 
-    Receipts are signed with `key`; without it the key is read from the database. The number of statements does not
-    depend on the number of bids. A refused bid changes nothing, and does not affect the others.
+    Receipts are signed with `key`, all at once; without it the key is read from the database. The number of statements
+    does not depend on the number of bids. A refused bid changes nothing, and does not affect the others.
     """
     digests = [token_digest(command.token) for command in commands]
     standing = auctions.lock(tx, (command.gid for command in commands))
     now = tx.now()
     bidders = accounts.parties_by_token(tx, digests, now)
-    earlier = idempotency.find(
-        tx, ((bidders[d].id, c.once.key) for d, c in zip(digests, commands, strict=True) if c.once and d in bidders)
-    )
-    key = key or SigningKey()
-    answers: list[bytes | Refusal] = []
+    earlier: dict[tuple[int, str], AcceptedRequest | _AcceptedBid] = {
+        **idempotency.find(
+            tx, ((bidders[d].id, c.once.key) for d, c in zip(digests, commands, strict=True) if c.once and d in bidders)
+        )
+    }
+    outcomes: list[AcceptedRequest | _AcceptedBid | Refusal] = []
     taken: list[Step] = []
-    kept: list[AcceptedRequest] = []
+    accepted: list[_AcceptedBid] = []
     for digest, command in zip(digests, commands, strict=True):
         try:
             bidder = _authenticated(bidders.get(digest))
             asked = command.once
             before = None if asked is None else earlier.get((bidder.id, asked.key))
             if asked is not None and before is not None:
-                answers.append(first_answer(before, asked))
+                refuse_another(before.request, asked)
+                outcomes.append(before)
                 continue
             auction = known(standing.get(command.gid))
             request = _received(command.request, now)
             made = steps(auction, bidding.place_bid(auction, bidder, request, now))
         except Refusal as refusal:
-            answers.append(refusal)
+            outcomes.append(refusal)
             continue
         taken += made
         standing[command.gid] = made[-1][0]
-        answer = _answer(tx, key, bidder, request, made)
-        answers.append(answer)
+        bid = _accepted(bidder, request, made, asked)
+        accepted.append(bid)
+        outcomes.append(bid)
         if asked is not None:
-            earlier[bidder.id, asked.key] = AcceptedRequest(bidder.id, asked.key, asked.request, answer)
-            kept.append(earlier[bidder.id, asked.key])
+            earlier[bidder.id, asked.key] = bid
     record(tx, taken)
+    _answer(tx, key, accepted)
+    kept = [AcceptedRequest(bid.bidder.id, bid.key, bid.request, bid.answer) for bid in accepted if bid.key is not None]
     idempotency.add(tx, kept, now)
-    return answers
+    return [outcome if isinstance(outcome, Refusal) else outcome.answer for outcome in outcomes]
 
 
 @ranked(Rank.HOUSE)
@@ -119,7 +124,9 @@ def buy_now(
         received = _received(request, now)
         made = steps(auction, bidding.buy_now(auction, party, now, received))
         record(tx, made)
-        return _answer(tx, key or SigningKey(), party, received, made)
+        bought = _accepted(party, received, made)
+        _answer(tx, key, [bought])
+        return bought.answer
 
     return once(tx, buyer, asked, buy)
 
@@ -139,24 +146,52 @@ def _received(request: BidRequest, now: datetime) -> BidRequest:
     return structs.replace(request, received_at=now)
 
 
-def _answer(tx: Transaction, key: SigningKey, bidder: Party, request: BidRequest, made: Sequence[Step]) -> bytes:
-    """Return the answer to a bid that led to the steps `made`: its own row of the history, the auction, and the receipt."""
+class _AcceptedBid(Struct):
+    """A bid that was accepted, with its Idempotency-Key and the digest that came with the key.
+
+    `answer` is empty until the receipts of the whole transaction are signed.
+    """
+
+    bidder: Party
+    receipt: Receipt
+    placed: BidPlaced | None
+    auction: Auction
+    key: str | None
+    request: bytes
+    answer: bytes = b""
+
+
+def _accepted(
+    bidder: Party, request: BidRequest, made: Sequence[Step], asked: IdempotencyKey | None = None
+) -> _AcceptedBid:
+    """Return the bid that led to the steps `made`."""
     auction, last, _ = made[-1]
     placed = next((e for _, e, _ in reversed(made) if isinstance(e, BidPlaced) and e.bidder_id == bidder.id), None)
-    bid = (
-        None
-        if placed is None
-        else BidView(
-            amount=str(placed.amount),
-            bidder=placed.bidder,
-            received_at=maybe_instant(placed.received_at),
-            placed_at=instant(placed.at),
-            automatic=placed.automatic,
-        )
-    )
     receipt = receipt_of(auction, bidder, request, placed, last.at)
-    signed = key.signer(tx).sign(receipt.payload())
-    return _encode(BidAnswer(bid=bid, auction=auction_view(auction), leading=receipt.leading, receipt=signed))
+    key, digest = (None, b"") if asked is None else (asked.key, asked.request)
+    return _AcceptedBid(bidder, receipt, placed, auction, key, digest)
+
+
+def _answer(tx: Transaction, key: SigningKey | None, accepted: Sequence[_AcceptedBid]) -> None:
+    """Give each bid its answer: its own row of the history, the auction, and the receipt."""
+    if not accepted:
+        return
+    signer = (key or SigningKey()).signer(tx)
+    for one, signed in zip(accepted, signer.sign_batch([one.receipt for one in accepted]), strict=True):
+        placed = one.placed
+        bid = (
+            None
+            if placed is None
+            else BidView(
+                amount=str(placed.amount),
+                bidder=placed.bidder,
+                received_at=maybe_instant(placed.received_at),
+                placed_at=instant(placed.at),
+                automatic=placed.automatic,
+            )
+        )
+        view = auction_view(one.auction)
+        one.answer = _encode(BidAnswer(bid=bid, auction=view, leading=one.receipt.leading, receipt=signed))
 
 
 def _authenticated(bidder: Party | None) -> Party:

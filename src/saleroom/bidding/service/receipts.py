@@ -64,9 +64,9 @@ def _events(tx: Transaction, auction_id: int, after: int, until: int) -> list[Le
 
 
 def sign(tx: Transaction, key: SigningKey, numbered: Sequence[tuple[int, Receipt]]) -> list[SignedReceipt]:
-    """Sign receipts with the key of the house: with the same key, the text is the same. Raises Refused without a key."""
-    signer = key.signer(tx)
-    return [SignedReceipt(number, receipt, signer.sign(receipt.payload())) for number, receipt in numbered]
+    """Sign receipts of one bidder with the key of the house, all under one signature. Raises Refusal without a key."""
+    texts = key.signer(tx).sign([receipt.payload() for _, receipt in numbered])
+    return [SignedReceipt(number, receipt, text) for (number, receipt), text in zip(numbered, texts, strict=True)]
 
 
 async def verdict(database: Database, auction: Auction, text: str) -> tuple[ReceiptVerdict, Receipt | None]:

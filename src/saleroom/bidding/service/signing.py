@@ -1,6 +1,7 @@
 """Signing receipts, and the keys for it (docs/ledger.md).
 
-A receipt is a JSON Web Signature in compact form (RFC 7515) with Ed25519 (RFC 8037).
+The root of a Merkle tree of receipts (RFC 9162) is signed, as a JSON Web Signature in compact form (RFC 7515) with Ed25519
+(RFC 8037).
 """
 
 from __future__ import annotations
@@ -8,20 +9,24 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import hmac
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from saleroom.bidding.domain.receipts import ALGORITHM, TYPE, Header
+from saleroom.bidding.domain.receipts import ALGORITHM, TREE_TYPE, Header, Receipt, TreeHead
 from saleroom.bidding.storage import signing_keys
 from saleroom.bidding.storage.signing_keys import KeyRow
 from saleroom.kernel.chain import canonical
 from saleroom.kernel.errors import Refusal
+from saleroom.kernel.merkle import MerkleTree
 from saleroom.storage.database import Transaction
+
+SALT_BYTES = 16
 
 
 class Signer:
@@ -31,12 +36,34 @@ class Signer:
         self._private = private
         self.public = _text(private.public_key().public_bytes_raw())
         self.kid = thumbprint(self.public)
-        self._header = _text(canonical(Header(ALGORITHM, self.kid, TYPE))).encode() + b"."
+        self._header = _base64(canonical(Header(ALGORITHM, self.kid, TREE_TYPE))) + b"."
+        self._salts = hmac.digest(private.private_bytes_raw(), b"salts of saleroom receipts", "sha256")
 
-    def sign(self, payload: Mapping[str, Any]) -> str:
-        """Return `payload` signed: three parts of base64url with dots between."""
-        signed = self._header + _base64(canonical(payload))
-        return (signed + b"." + _base64(self._private.sign(signed))).decode()
+    def sign(self, statements: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Return each of `statements` as a receipt, all under one signature. The same statements give the same receipts."""
+        if not statements:
+            return []
+        leaves = [self._salted(canonical(statement)) for statement in statements]
+        tree = MerkleTree(leaves)
+        signed = self._header + _base64(canonical(TreeHead(_text(tree.root), len(leaves))))
+        head = (signed + b"." + _base64(self._private.sign(signed))).decode()
+        return [
+            f"{head}~{_text(leaf)}~{'.'.join([str(index), *map(_text, tree.path(index))])}"
+            for index, leaf in enumerate(leaves)
+        ]
+
+    def sign_batch(self, receipts: Sequence[Receipt]) -> list[str]:
+        """Return the receipts of one transaction: those of recorded bids under one signature, each hidden raise by itself.
+
+        The size of a tree is told to all who have a receipt in it, so it counts only bids that are public.
+        """
+        together = iter(self.sign([one.payload() for one in receipts if one.amount is not None]))
+        return [next(together) if one.amount is not None else self.sign([one.payload()])[0] for one in receipts]
+
+    def _salted(self, statement: bytes) -> bytes:
+        """Return the JSON of a `SaltedReceipt`. Nobody without the key can guess the salt of a statement."""
+        salt = hmac.digest(self._salts, statement, "sha256")[:SALT_BYTES]
+        return b'["%b",%b]' % (_base64(salt), statement)
 
 
 class SigningKey:
