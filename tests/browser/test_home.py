@@ -237,10 +237,14 @@ def test_cards_are_marked_for_their_reader(enter: Callable[..., Visitor], sqlite
     grace.bid(gid, amount="20")
     expect(pages["grace"].locator(".marks")).to_have_text("You lead Reserve not met", use_inner_text=True)
     for _ in range(2):
-        linus.bid(gid, amount="30")
+        linus.bid(gid, maximum="30")
         expect(pages["grace"].locator(".marks")).to_contain_text("Outbid")
         expect(pages["linus"].locator(".marks")).to_contain_text("You lead")
         expect(pages["nobody"].locator(".marks")).to_have_text("Reserve not met")
+        pages["grace"].reload()
+    grace.bid(gid, maximum="30")
+    for _ in range(2):
+        expect(pages["grace"].locator(".marks")).to_contain_text("Equal bid")
         pages["grace"].reload()
     grace.bid(gid, amount="800")
     expect(pages["linus"].locator(".marks")).to_contain_text("Outbid")

@@ -22,6 +22,7 @@ from saleroom.bidding.domain.views import (
     event_from_parts,
     event_parts,
     is_tied,
+    last_amount,
     leader_first,
     with_whole_ties,
 )
@@ -239,14 +240,20 @@ def test_equal_bids_stay_on_one_page() -> None:
 
 
 def test_who_has_made_an_equal_bid_later() -> None:
-    """The bidder of the newest bid is tied if it equals the leader's."""
+    """A bidder is tied whose last bid equals that of another one who leads."""
     auction, _ = place(an_auction(), "bob 150")
     view = auction_view(auction)
-    assert is_tied(view, [_bid("cy", "150.000"), _bid("bob", "150.000")], "cy")
-    assert not is_tied(view, [], "cy")
-    assert not is_tied(view, [_bid("cy", "140.000")], "cy")
-    assert not is_tied(view, [_bid("bob", "150.000")], "bob")
-    assert not is_tied(view, [_bid("cy", "150.000")], "dee")
+    assert is_tied(view, "cy", "150.000")
+    assert not is_tied(view, "cy", None)
+    assert not is_tied(view, "cy", "140.000")
+    assert not is_tied(view, "bob", "150.000")
+    assert not is_tied(auction_view(an_auction()), "cy", None)
+
+
+def test_the_last_bid_of_a_bidder() -> None:
+    """It is the newest of the bidder's own."""
+    bids = [_bid("cy", "150.000"), _bid("bob", "150.000"), _bid("cy", "140.000")]
+    assert ["150.000", "150.000", None] == [last_amount(bids, bidder) for bidder in ("cy", "bob", "dee")]
 
 
 def _bid(bidder: str, amount: str) -> BidView:

@@ -156,6 +156,7 @@ def test_an_equal_bid_that_came_later_is_told_as_such(house: House) -> None:
     grace.bid(gid, maximum="60")
     hedy.bid(gid, maximum="60")
     told = f"An equal bid came before yours. {grace.name} leads at €60.00."
+    assert "Equal bid · Longcase clock" in page(house, f"/lots/{gid}", hedy).one("title").text
     assert told == standing(page(house, f"/lots/{gid}", hedy))
     assert f"Equal bid {grace.name} bid first and leads." in page(house, "/mine", hedy).main
     house.user("ida").bid(gid, amount="70")

@@ -130,14 +130,17 @@ def with_whole_ties(bids: Sequence[BidView], count: int) -> list[BidView]:
     return list(bids[: count - torn])
 
 
-def is_tied(auction: AuctionView, bids: Sequence[BidView], bidder: str) -> bool:
-    """Whether the newest of `bids` is this bidder's and equals the leader's, which was earlier."""
-    newest = bids[0] if bids else None
-    return (
-        newest is not None
-        and newest.bidder == bidder != auction.current_bidder
-        and newest.amount == auction.current_bid
-    )
+def is_tied(auction: AuctionView, bidder: str, amount: str | None) -> bool:
+    """Whether another bidder leads with a bid equal to this bidder's last one, which came later (docs/rules.md, rule 4c).
+
+    `amount` is that of the last bid, None if there is none.
+    """
+    return bidder != auction.current_bidder and amount is not None and amount == auction.current_bid
+
+
+def last_amount(bids: Sequence[BidView], bidder: str) -> str | None:
+    """Return the amount of this bidder's newest bid among `bids`, which come newest first; None if there is none."""
+    return next((bid.amount for bid in bids if bid.bidder == bidder), None)
 
 
 def event_parts(event: Event) -> tuple[dict[str, Any], dict[str, Any]]:

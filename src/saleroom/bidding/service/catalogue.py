@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 from msgspec import Struct
 
@@ -45,9 +46,9 @@ class Screen(Struct, frozen=True, kw_only=True):
 
 
 class Marks(Struct, frozen=True):
-    """The lots on which a reader has bid, and those that the reader watches, by gid."""
+    """What a reader has bid on each lot (the highest amount), and the lots that the reader watches, by gid."""
 
-    bid_on: frozenset[str] = frozenset()
+    amounts: Mapping[str, str] = MappingProxyType({})
     watched: frozenset[str] = frozenset()
 
 
@@ -59,14 +60,15 @@ class Neighbour(Struct, frozen=True):
 
 
 def marks(tx: Transaction, token: str | None, gids: Collection[str]) -> Marks:
-    """Return which of these lots the holder of `token` has bid on or watches; none without a token.
+    """Return what the holder of `token` has bid on these lots, and which of them the holder watches; nothing without a token.
 
     Raises Unauthenticated for a dead token.
     """
     if token is None:
         return Marks()
     user_id = authenticate(tx, token).id
-    return Marks(mine.gids_bid_on(tx, user_id, gids), watches.among(tx, user_id, gids))
+    amounts = {gid: str(amount) for gid, amount in mine.amounts(tx, user_id, gids).items()}
+    return Marks(amounts, watches.among(tx, user_id, gids))
 
 
 def neighbours(tx: Transaction, gid: str) -> list[Neighbour | None]:

@@ -7,10 +7,11 @@ from decimal import Decimal
 
 from msgspec import Struct
 
+from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.domain.photos import Photo
-from saleroom.bidding.domain.views import AuctionView, auction_view
+from saleroom.bidding.domain.views import AuctionView, auction_view, is_tied
 from saleroom.bidding.service import photos
 from saleroom.bidding.service.reading import Standing, standing
 from saleroom.bidding.storage import auctions, mine, questions, watches
@@ -65,7 +66,7 @@ def watching(tx: Transaction, token: str | None, limit: int, before: int | None)
     rows = watches.newest(tx, viewer.id, limit + 1, before)
     found = {one.id: one for one in auctions.by_ids(tx, [number for _, number in rows[:limit]])}
     place = rows[limit - 1][0] if len(rows) > limit else None
-    return _shown(tx, [found[number] for _, number in rows[:limit]], viewer.id, place)
+    return _shown(tx, [found[number] for _, number in rows[:limit]], viewer, place)
 
 
 def count_outbid(tx: Transaction, token: str | None) -> int:
@@ -78,24 +79,26 @@ def _dealings(
 ) -> MyLots:
     viewer = authenticate(tx, token)
     found, place = stored(tx, viewer.id, statuses, limit, after)
-    return _shown(tx, found, viewer.id, place)
+    return _shown(tx, found, viewer, place)
 
 
-def _shown(tx: Transaction, found: Sequence[Auction], user_id: int, place: RankMark | int | None) -> MyLots:
+def _shown(tx: Transaction, found: Sequence[Auction], viewer: Account, place: RankMark | int | None) -> MyLots:
     covers = photos.covers(tx, [one.gid for one in found])
-    limits = mine.limits(tx, user_id, [one.id for one in found])
-    asked = questions.counts_for(tx, user_id, [one.id for one in found if not one.over])
-    rows = [_dealing(one, user_id, covers.get(one.gid), limits.get(one.id), asked.get(one.id, 0)) for one in found]
+    limits = mine.limits(tx, viewer.id, [one.id for one in found])
+    asked = questions.counts_for(tx, viewer.id, [one.id for one in found if not one.over])
+    rows = [_dealing(one, viewer, covers.get(one.gid), limits.get(one.id), asked.get(one.id, 0)) for one in found]
     return MyLots(rows, place)
 
 
-def _dealing(one: Auction, user_id: int, cover: Photo | None, highest: Decimal | None, asked: int) -> MyLot:
-    leads = one.leader is not None and one.leader.id == user_id
+def _dealing(one: Auction, viewer: Account, cover: Photo | None, highest: Decimal | None, asked: int) -> MyLot:
+    leads = one.leader is not None and one.leader.id == viewer.id
+    view = auction_view(one, own=one.author.id == viewer.id)
     return MyLot(
-        auction_view(one, own=one.author.id == user_id),
+        view,
         cover,
-        None if highest is None else standing(one, user_id),
+        None if highest is None else standing(one, viewer.id),
         one.maximum if leads and not one.over else None,
-        tied=highest is not None and not leads and highest == one.current_bid,
+        # The limit of a bidder whose bid equals that of the leader is used up: it is the amount.
+        tied=highest is not None and is_tied(view, viewer.username, str(highest)),
         questions=asked,
     )

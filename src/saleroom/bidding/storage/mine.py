@@ -54,11 +54,11 @@ def limits(tx: Transaction, user_id: int, auction_ids: Collection[int]) -> dict[
     return {row.auction_id: row.most for row in tx.execute(mine)}
 
 
-def gids_bid_on(tx: Transaction, user_id: int, gids: Collection[str]) -> frozenset[str]:
-    """Return those of the auctions on which the user has bid, by gid."""
-    mine = select(bids.c.auction_id).where(bids.c.bidder_id == user_id)
-    found = select(auctions.c.gid).where(auctions.c.gid.in_(gids), auctions.c.id.in_(mine))
-    return frozenset(tx.execute(found).scalars())
+def amounts(tx: Transaction, user_id: int, gids: Collection[str]) -> dict[str, Decimal]:
+    """Return the highest amount that the user has bid, by gid, for those of the auctions on which the user has bid."""
+    mine = select(auctions.c.gid, func.max(bids.c.amount).label("most")).join(bids, bids.c.auction_id == auctions.c.id)
+    found = mine.where(auctions.c.gid.in_(gids), bids.c.bidder_id == user_id).group_by(auctions.c.gid)
+    return {row.gid: row.most for row in tx.execute(found)}
 
 
 def offered(

@@ -19,7 +19,7 @@ from saleroom.bidding.service import catalogue, reading
 from saleroom.bidding.service.catalogue import COUNT_MAX, Catalogue
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.listing import Filter, Mark, Sort
-from saleroom.bidding.web.lots import role_of
+from saleroom.bidding.web.lots import card_reader
 from saleroom.http.cursors import BAD_CURSOR, CursorText
 from saleroom.http.forms import Field, checked, one_of, read_fields, text
 from saleroom.kernel.errors import Fault, Invalid
@@ -97,7 +97,7 @@ class HomePage:
         viewer, marks = await self._site.read(request, catalogue.marks, [one.gid for one in found.lots])
         context = {
             "origin": self._site.origin(request),
-            "roles": {one.gid: role_of(one, viewer, has_bid=one.gid in marks.bid_on) for one in found.lots},
+            "readers": {one.gid: card_reader(one, viewer, marks.amounts.get(one.gid)) for one in found.lots},
             "watched_lots": marks.watched,
             **self._context(query, found),
         }

@@ -12,11 +12,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.bidding.domain.errors import UnknownAuction
-from saleroom.bidding.domain.views import AuctionView, BidView, is_tied, with_whole_ties
+from saleroom.bidding.domain.views import AuctionView, BidView, with_whole_ties
 from saleroom.bidding.service import catalogue, lot, reading
 from saleroom.bidding.service.lot import Story
 from saleroom.bidding.services import BiddingServices
-from saleroom.bidding.web.lots import BIDS_SHOWN, lot_gid, role_of
+from saleroom.bidding.web.lots import BIDS_SHOWN, card_reader, lot_gid, role_of, tied
 from saleroom.bidding.web.story import mark_of, read_mark
 from saleroom.kernel.errors import Busy, Fault, Invalid
 from saleroom.kernel.identifiers import GID, EventId, parse_event_id
@@ -83,10 +83,9 @@ class LivePages:
             changed = bool(kinds & {"auction.amended", "photos.arranged"})
             # The bid box brings the new description and photos with it.
             box = changed or bool(kinds & {"auction.opened", "auction.closed", "auction.cancelled"})
-            tied = viewer is not None and is_tied(board.auction, board.bids, viewer.username)
             flags = {
                 "role": role,
-                "tied": tied,
+                "tied": tied(board.auction, viewer, board.bids),
                 "known": viewer is not None,
                 "extended": extended,
                 "box": box,
@@ -148,7 +147,7 @@ class LivePages:
             raise Invalid.one("lots", "lots", f"must be the gids of up to {LOTS_MAX} lots, separated by commas")
         wanted = frozenset(gids)
         viewer, marks = await self._site.read(request, catalogue.marks, gids)
-        bid_on = set(marks.bid_on)
+        amounts = dict(marks.amounts)
         language = self._site.language(request)
 
         async def card(gid: str) -> str:
@@ -156,14 +155,15 @@ class LivePages:
                 view = await self._view(gid)
             except UnknownAuction:
                 return ""
-            role = role_of(view, viewer, has_bid=gid in bid_on)
-            context = {"a": view, "role": role, "oob": True}
-            return self._fragments.render(language, "parts/card_state.html", (gid, view.head, role), context)
+            reader = card_reader(view, viewer, amounts.get(gid))
+            context = {"a": view, "reader": reader, "oob": True}
+            return self._fragments.render(language, "parts/card_state.html", (gid, view.head, reader), context)
 
         async def render(events: Sequence[LoggedEvent]) -> str:
             seen = [event for event in events if event.gid in wanted]
             if viewer is not None:
-                bid_on.update(event.gid for event in seen if _summary(event).data.bidder == viewer.username)
+                bids = [(event.gid, _summary(event).data) for event in seen]
+                amounts.update((gid, bid.amount) for gid, bid in bids if bid.bidder == viewer.username and bid.amount)
             news = lists and any(_summary(event).type in LIST_CHANGES for event in events)
             return "".join([await card(gid) for gid in dict.fromkeys(event.gid for event in seen)]) + LIST_NEWS * news
 
@@ -213,6 +213,7 @@ class LivePages:
 
 class _Data(Struct, frozen=True):
     bidder: str | None = None
+    amount: str | None = None
 
 
 class _EventSummary(Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
@@ -15,7 +16,7 @@ from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.errors import AuctionChanged, BidTooLow, BuyNowUnavailable, TermsChanged, UnknownAuction
 from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.domain.questions import ANSWER_CHARACTERS_MAX, QUESTION_CHARACTERS_MAX
-from saleroom.bidding.domain.views import AuctionView, BidAnswer, is_tied
+from saleroom.bidding.domain.views import AuctionView, BidAnswer, BidView, is_tied, last_amount
 from saleroom.bidding.service import bidding, catalogue, lot, reading
 from saleroom.bidding.service.bidding import BidCommand
 from saleroom.bidding.service.lot import LotDetails
@@ -51,6 +52,13 @@ class Role(StrEnum):
     LEADING = "leading"
     OUTBID = "outbid"
     SELLER = "seller"
+
+
+class CardReader(Struct, frozen=True):
+    """What the card of a lot says about its reader. `tied`: only an earlier equal bid keeps the reader from the lead."""
+
+    role: Role
+    tied: bool
 
 
 class Asking(Struct, frozen=True, kw_only=True):
@@ -260,7 +268,7 @@ class LotPages:
             "lot": found,
             "a": found.auction,
             "role": _role(found, viewer),
-            "tied": viewer is not None and is_tied(found.auction, found.bids, viewer.username),
+            "tied": tied(found.auction, viewer, found.bids),
             "extended": _is_extended(found),
             "proposal": proposal,
             "answer": answer,
@@ -306,6 +314,17 @@ def role_of(a: AuctionView, viewer: Viewer | None, *, has_bid: bool) -> Role:
     if viewer.username == a.current_bidder:
         return Role.LEADING
     return Role.OUTBID if has_bid else Role.VISITOR
+
+
+def tied(a: AuctionView, viewer: Viewer | None, bids: Sequence[BidView]) -> bool:
+    """Return whether only an earlier equal bid keeps `viewer` from the lead. `bids` come newest first."""
+    return viewer is not None and is_tied(a, viewer.username, last_amount(bids, viewer.username))
+
+
+def card_reader(a: AuctionView, viewer: Viewer | None, amount: str | None) -> CardReader:
+    """Return what the card of a lot says about `viewer`, whose last bid is of `amount`."""
+    equal = viewer is not None and is_tied(a, viewer.username, amount)
+    return CardReader(role_of(a, viewer, has_bid=amount is not None), equal)
 
 
 def _lot(tx: Transaction, token: str | None, gid: str, limit: int, before: int | None) -> LotDetails:
