@@ -24,15 +24,18 @@ TWICE = 0.05
 BOTH = "both"
 """The beginning of such a key."""
 ANSWER_SECONDS_MAX = 10.0
+LOT_BIDS_MIN = 5
+STRETCH_MAX = 32.0
 RECEIPTS_EACH = 25
 """One of so many receipts is kept, to be verified."""
 
 
 @dataclass
 class Lot:
-    """An auction of the storm, and the amounts to bid on it, each above the one before."""
+    """An auction of the storm, and the amounts to bid on it, each above the one before; `bids` were taken."""
 
     gid: str
+    bids: int = 0
     amounts: Iterator[Decimal] = field(default_factory=lambda: (Decimal(1000 + number) / 1000 for number in count()))
 
 
@@ -41,6 +44,7 @@ class BidStorm:
     """Bidders on some auctions of the house at `url`, two on each, until `wanted` bids are acknowledged and it is `calm`.
 
     With `lot_seconds`, the least and the most, each lot ends by itself after so long, and the next one takes its place.
+    On a machine so slow that a lot ends before its bids arrive, the next ones last longer.
     """
 
     url: str
@@ -65,6 +69,7 @@ class BidStorm:
     pace: float = 0.0
     """Seconds that each bidder rests between two bids, on average."""
     calm: asyncio.Event = field(default_factory=asyncio.Event)
+    _stretch: float = 1.0
     _http: aiohttp.ClientSession = field(init=False, repr=False)
 
     async def begin(self, stack: AsyncExitStack) -> None:
@@ -118,7 +123,7 @@ class BidStorm:
         while True:
             terms: dict[str, Any] = dict(TERMS)
             if self.lot_seconds is not None:
-                ends = datetime.now(UTC) + timedelta(seconds=random.uniform(*self.lot_seconds))
+                ends = datetime.now(UTC) + timedelta(seconds=self._stretch * random.uniform(*self.lot_seconds))
                 soft = {"window": SOFT_SECONDS, "extension": SOFT_SECONDS, "cap": _instant(ends + timedelta(seconds=2))}
                 terms |= {"endsAt": _instant(ends), "softClose": random.choice([None, soft])}
                 terms |= {"reservePrice": next(self._terms)}
@@ -139,8 +144,11 @@ class BidStorm:
             sent = [self._settled("POST", f"/auctions/{lot.gid}/bids", token, body, key) for _ in range(times)]
             answers = await asyncio.gather(*sent)
             if bid := self._the_one(answers):
+                lot.bids += 1
                 self._note(lot.gid, bid)
             elif any(said.get("code") == "auction_closed" for _, said in answers) and self._lots[place] is lot:
+                if lot.bids < LOT_BIDS_MIN:
+                    self._stretch = min(STRETCH_MAX, 2 * self._stretch)
                 self._lots[place] = await self._next_lot()
             if self.pace:
                 await asyncio.sleep(random.uniform(0, 2 * self.pace))

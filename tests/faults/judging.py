@@ -140,9 +140,11 @@ def judge_told(
 ) -> SubscriberCounts:
     """Compare a subscriber's messages, in order, with the log.
 
-    With `states` False the states are not judged: a killed broker may bring back older ones than it has sent. It may
-    also have lost events that it had acknowledged; those in `excused` may be missing.
+    With `states` False the states are not judged: a killed broker may bring back older ones than it has sent, and repeat
+    older events before it goes on after the last one. It may also have lost events that it had acknowledged; those in
+    `excused` may be missing.
     """
+    brought_back = not states
     payloads = {f"{gid}/{number}": payload for gid, those in log.items() for number, payload in enumerate(those, 1)}
     seen: dict[str, bytes] = {}
     newest: dict[str, int] = {}
@@ -162,7 +164,8 @@ def judge_told(
         counted["doubled"] += seen.setdefault(event["id"], payload) != payload or payload != payloads[event["id"]]
         # A repeat begins with an earlier one, and goes on in order.
         skipped = range(latest.get(gid, 0) + 1, event["sequence"])
-        counted["disordered"] += any(f"{gid}/{number}" not in excused for number in skipped)
+        names = {f"{gid}/{number}" for number in skipped} - (seen.keys() if brought_back else set())
+        counted["disordered"] += any(name not in excused for name in names)
         latest[gid] = event["sequence"]
         newest[gid] = max(newest.get(gid, 0), event["sequence"])
     return SubscriberCounts(

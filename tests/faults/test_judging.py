@@ -93,6 +93,14 @@ def test_what_was_lost_with_a_broker() -> None:
     assert {"missing": 1, "disordered": 1} == faults(judge_told(LOG, messages, excused={f"{GID}/4"}))
 
 
+def test_a_broker_that_was_brought_back_repeats_older_events() -> None:
+    """It goes on after the last one, past events that the subscriber has had; from any other broker that is out of order."""
+    messages = told()
+    messages.insert(4, messages[1])
+    assert {} == faults(judge_told(LOG, messages, states=False))
+    assert {"disordered": 1} == faults(judge_told(LOG, messages))
+
+
 def test_duplicates_are_counted_and_are_no_fault() -> None:
     """A repeat is counted as such."""
     messages = told()

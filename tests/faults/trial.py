@@ -49,7 +49,7 @@ ON_SQLITE = ON_ALL[:1]
 ON_POSTGRESQL = ON_ALL[1:]
 ON_TWO = ON_ALL[2:]
 AUTOSAVE = ("persistence true", "autosave_interval 100", "autosave_on_changes true")
-QUIET_SECONDS = 10.0
+QUIET_SECONDS = 30.0
 THAWED_SECONDS = 2.0
 CUTS_SECONDS_MAX = 300.0
 

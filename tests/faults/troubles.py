@@ -1,9 +1,10 @@
 """The faults: each happens once, in the middle of a storm of bids."""
 
 import asyncio
+import json
 import random
 import subprocess
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from itertools import cycle
 from typing import Any
@@ -13,6 +14,7 @@ from sqlalchemy import select
 
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.tables import leases
+from tests.faults.judging import read_acknowledged
 from tests.faults.trial import Scene, Trouble
 from tests.mqtt.equipment import Subscriber
 from tests.patience import SECONDS_MAX, until
@@ -20,8 +22,7 @@ from tests.patience import SECONDS_MAX, until
 END_ALL = """SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid()"""
 A_FEW = 5
-UNDER_WAY = timedelta(seconds=2)
-"""How long an event may be under way from the broker's acknowledgement to a busy subscriber, and until it is marked."""
+BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
 def death(*points: str) -> Trouble:
@@ -80,7 +81,7 @@ async def death_of_the_holder(scene: Scene) -> None:
 async def broker_death(scene: Scene) -> None:
     """A broker that remembers nothing is killed and started again; the house comes back to it after the subscribers."""
     subscribed = [subscriber.subscriptions for subscriber in scene.subscribers]
-    killed = datetime.now(UTC)
+    passed_on = await _passed_on(scene)
     scene.broker.kill()
     scene.to_broker.block()
     await scene.storm.more(A_FEW)
@@ -88,16 +89,16 @@ async def broker_death(scene: Scene) -> None:
     for subscriber, before in zip(scene.subscribers, subscribed, strict=True):
         await until(partial(_is_back, subscriber, before), "a subscriber is back", SECONDS_MAX)
     # Messages that it has acknowledged and not yet passed on are lost with it, and the house cannot know.
-    scene.forgotten.append((killed - UNDER_WAY, datetime.now(UTC)))
+    scene.forgotten.append((passed_on, datetime.now(UTC)))
     await scene.to_broker.open()
 
 
 async def broker_death_with_memory(scene: Scene) -> None:
     """A broker that saves its sessions now and then is killed; the house may come back to it before the subscribers."""
-    killed = datetime.now(UTC)
+    passed_on = await _passed_on(scene)
     scene.broker.kill()
     await scene.storm.more(A_FEW)
-    scene.forgotten.append((killed - UNDER_WAY, datetime.now(UTC)))
+    scene.forgotten.append((passed_on, datetime.now(UTC)))
     await asyncio.to_thread(scene.broker.start)
 
 
@@ -159,6 +160,24 @@ def restart(server: Any, how: str) -> None:
     command = [POSTGRES_BIN_PATH / "pg_ctl", "-D", server.pgdata, "-w", "-m", how, "-l", server.log, "restart"]
     subprocess.run(command, user=server.system_user, check=True, stdout=subprocess.DEVNULL)
     server.ensure_postgres_running()  # so that it knows the new process, and can stop it
+
+
+async def _passed_on(scene: Scene) -> datetime:
+    """Wait until all subscribers have what the broker had acknowledged by a moment, and return it. What it lost stays lost."""
+    moment = datetime.now(UTC)
+    database = Database(scene.database_url)
+    try:
+        acknowledged = await database.read(read_acknowledged, [(BEGINNING, moment)])
+        acknowledged -= await database.read(read_acknowledged, scene.forgotten)
+    finally:
+        await database.close()
+    for subscriber in scene.subscribers:
+        await until(partial(_has_got, subscriber, acknowledged), "a subscriber has all", SECONDS_MAX)
+    return moment
+
+
+def _has_got(subscriber: Subscriber, ids: set[str]) -> bool:
+    return ids <= {json.loads(sent.payload)["id"] for sent in subscriber.messages if sent.topic.endswith("/events")}
 
 
 def _is_back(subscriber: Subscriber, before: int) -> bool:

@@ -70,8 +70,9 @@ def test_a_stream_begins_where_it_is_asked_to(house: House) -> None:
         assert events[3:] == stream.take(1)
 
 
-def test_who_loses_the_connection_before_the_first_event_misses_nothing(house: House) -> None:
+def test_who_loses_the_connection_before_the_first_event_misses_nothing(serve_house: ServeHouse) -> None:
     """A stream first sends its origin as an event. A client that resumes after that event misses nothing."""
+    house = serve_house()  # lots of other tests may end meanwhile
     for path in ("/auctions/{gid}/events", "/events"):
         gid = house.user("ada").auction()
         with following(house, path.format(gid=gid)) as stream:

@@ -15,7 +15,7 @@ from tests.fixtures_house import House
 SECONDS = int(os.environ.get("SALEROOM_TEST_SCHEMATHESIS_SECONDS", "0"))
 CASES = [f"--max-time={SECONDS}"] if SECONDS else ["--seed=1", "--max-examples=20"]
 """Without seconds the cases are few, for slow machines."""
-SLOW_SECONDS = 180
+SLOW_SECONDS = 900
 PROGRAM = Path(sys.executable).with_name("schemathesis")
 NOT_CHECKED = (
     "positive_data_acceptance",  # a schema cannot say that a reserve is not below the starting price, nor many decimals
