@@ -1,5 +1,6 @@
 """Setup of every test: the asyncio backend, the fixtures of tests/fixtures_*.py, and a list of skipped tests' needs."""
 
+import gc
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +31,13 @@ def logs_as_they_were() -> Iterator[None]:
     yield
     if structlog.is_configured():
         structlog.reset_defaults()
+
+
+def pytest_collection_finish() -> None:
+    """Look for reference cycles rarely, and not among the collected tests: each look went through all of them."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -5,9 +5,7 @@ from typing import Any
 
 import httpx
 import msgspec
-from jsonschema import Draft202012Validator, FormatChecker
-from referencing import Registry
-from referencing.jsonschema import DRAFT202012
+from jsonschema_rs import Draft202012, Draft202012Validator, Registry
 
 from saleroom.compose import api_document, vocabulary
 from saleroom.http import problems, schemas
@@ -29,7 +27,7 @@ SECURITY_HEADERS = {
     "cross-origin-opener-policy": "same-origin",
 }
 _ROOT = "urn:openapi"
-_REGISTRY: Any = Registry().with_resource(_ROOT, DRAFT202012.create_resource(_CLOSED))
+_REGISTRY = Registry([(_ROOT, _CLOSED)], draft=Draft202012)
 
 
 class Contract:
@@ -79,7 +77,7 @@ class Contract:
     def _validator(self, schema: dict[str, Any]) -> Draft202012Validator:
         key = repr(schema)
         if key not in self._validators:
-            self._validators[key] = Draft202012Validator(schema, registry=_REGISTRY, format_checker=FormatChecker())
+            self._validators[key] = Draft202012Validator(schema, registry=_REGISTRY, validate_formats=True)
         return self._validators[key]
 
 
