@@ -26,6 +26,9 @@ from tests.simulation.world import PROCESS
 PLANTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {}
 """By name: each plants its fault for as long as its context lasts."""
 
+SEARCHED = 40
+"""How many seeds are tried for each planted fault, and in each run of the tests; most faults need fewer than five."""
+
 
 def plant(make: Callable[[], Any]) -> Callable[[], AbstractContextManager[Any]]:
     """Add a plant, under its docstring's first line."""

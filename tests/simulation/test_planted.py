@@ -6,13 +6,10 @@ import pytest
 
 from tests.simulation import __main__ as program
 from tests.simulation.plan import plan
-from tests.simulation.planted import PLANTS
+from tests.simulation.planted import PLANTS, SEARCHED
 from tests.simulation.run import run
 from tests.simulation.shrinking import shrunk
 from tests.simulation.storage import File
-
-SEARCHED = 40
-"""How many seeds are tried for each planted fault; most need fewer than five."""
 
 
 @pytest.fixture(scope="module")
