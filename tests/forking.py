@@ -24,6 +24,7 @@ MODULES = (
     "saleroom.admin.backups",
     "saleroom.admin.transfers",
     "saleroom.admin.verification",
+    "saleroom.tools.demo.command",
     "saleroom.tools.load.command",
     "saleroom.tools.verify.command",
     "saleroom.tools.watch.command",

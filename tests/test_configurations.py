@@ -222,9 +222,9 @@ async def test_violations_are_found(tampering: str, found: str, database: Databa
     assert found in "\n".join(await database.read(violations))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def own_server() -> Iterator[Any]:
-    """A PostgreSQL server that the test may stop, as no other test uses it."""
+    """A PostgreSQL server that a test may stop and starts again, as no test of another module uses it."""
     with embedded_server() as server:
         yield server
 

@@ -1,21 +1,28 @@
 """The attacks of strangers, each against a served house on both databases. The storms run in `make attack`."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from tests.attacks.__main__ import ATTACKS, served
 from tests.attacks.inputs import end_during_scans
 from tests.attacks.table import Attack
-from tests.attacks.target import ON, Target
+from tests.attacks.target import ON, Target, attacked
+from tests.fixtures_database import _postgresql_database
 
 CASES = [(on, one) for on in ON for one in ATTACKS if on in one.on and one.run is not end_during_scans]
 
 
 @pytest.fixture(scope="module")
-def targets() -> Iterator[dict[str, Target]]:
+def targets(postgresql_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Target]]:
     """A served house on each database, for all attacks."""
-    with served("sqlite") as sqlite, served("postgresql") as postgresql:
+    folder = tmp_path_factory.mktemp("attacked")
+    with (
+        contextmanager(_postgresql_database)(postgresql_server, "template0") as url,
+        served("sqlite") as sqlite,
+        attacked("postgresql", url, folder) as postgresql,
+    ):
         yield {"sqlite": sqlite, "postgresql": postgresql}
 
 

@@ -1,4 +1,4 @@
-// Prints what redocly (recommended-strict) and spectral find in documents, as a JSON list of lines.
+// Prints what redocly (recommended-strict) and spectral find in each document, as JSON: its name to a list of lines.
 // node lint.mjs FOLDER-OF-node_modules DOCUMENT...
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -16,8 +16,9 @@ const spectral = new Spectral();
 // 3.0 is the newest version of AsyncAPI that other tools read; and a house knows no mail address of those who run it.
 const rules = { "asyncapi-latest-version": "off", "asyncapi-info-contact-properties": "off" };
 spectral.setRuleset({ extends: [oas, asyncapi], rules });
-const found = [];
+const all = {};
 for (const name of documents) {
+  const found = (all[name] = []);
   const source = readFileSync(name, "utf8");
   for (const one of await lintFromString({ source, absoluteRef: name, config })) {
     found.push(`redocly ${one.ruleId} ${one.location[0]?.pointer}: ${one.message}`);
@@ -26,4 +27,4 @@ for (const name of documents) {
     found.push(`spectral ${one.code} ${one.path.join("/")}: ${one.message}`);
   }
 }
-process.stdout.write(JSON.stringify(found));
+process.stdout.write(JSON.stringify(all));

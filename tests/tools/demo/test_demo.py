@@ -3,7 +3,6 @@
 import re
 import signal
 import socket
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import httpx
 import psutil
 import pytest
 
+from tests.forking import Program
 from tests.patience import SECONDS_MAX
 from tests.process import PROGRAM, environment, wait_until
 
@@ -22,13 +22,8 @@ class Demo:
     def __init__(self, folder: Path, *arguments: str, **settings: str) -> None:
         self._output, self._errors = folder / "stdout.txt", folder / "stderr.txt"
         with self._output.open("wb") as output, self._errors.open("wb") as errors:
-            self.process = subprocess.Popen(
-                [PROGRAM, "demo", *arguments],
-                cwd=folder,
-                env=environment(**settings) | {"TMPDIR": str(folder), "COLUMNS": "200"},
-                stdout=output,
-                stderr=errors,
-            )
+            own = environment(**settings) | {"TMPDIR": str(folder), "COLUMNS": "200"}
+            self.process = Program([str(PROGRAM), "demo", *arguments], folder, own, output, errors)
 
     def output(self) -> str:
         """Return its standard output so far."""

@@ -7,13 +7,13 @@ import signal
 import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from saleroom.tools.load.violations import Kind
+from tests.forking import Program
 from tests.patience import SECONDS_MAX
 from tests.process import PROGRAM, ServeProcess, ending, environment, saleroom, wait_until
 from tests.terminal import answer, shown
@@ -42,12 +42,31 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., ServeProcess]]:
         house.kill()
 
 
-def load(folder: Path, url: str, *options: str) -> AbstractContextManager[subprocess.Popen[str]]:
-    """Start a load test with the key in its environment; its JSON goes to a file named after the port."""
-    command = [str(PROGRAM), "load", url, *options, "--json", f"{url.rpartition(':')[2]}.json"]
-    settings = environment(load_key=KEY) | {"COLUMNS": "200"}
-    pipe = subprocess.PIPE
-    return ending(subprocess.Popen(command, cwd=folder, env=settings, stdout=pipe, stderr=pipe, text=True))
+class LoadTest:
+    """A running load test with the key in its environment; its JSON goes to a file named after the port."""
+
+    def __init__(self, folder: Path, url: str, *options: str) -> None:
+        port = url.rpartition(":")[2]
+        self._said = [folder / f"{port}.{name}" for name in ("out", "err")]
+        command = [str(PROGRAM), "load", url, *options, "--json", f"{port}.json"]
+        with self._said[0].open("wb") as out, self._said[1].open("wb") as err:
+            self.process = Program(command, folder, environment(load_key=KEY) | {"COLUMNS": "200"}, out, err)
+
+    def end(self) -> tuple[int, str, str]:
+        """Wait for its end, and return its exit code, output and errors."""
+        code = self.process.wait(SECONDS_MAX)
+        out, err = (file.read_text() for file in self._said)
+        return code, out, err
+
+
+@contextlib.contextmanager
+def load(folder: Path, url: str, *options: str) -> Iterator[LoadTest]:
+    """Run a load test, and kill it if it still runs at the end of the block."""
+    test = LoadTest(folder, url, *options)
+    try:
+        yield test
+    finally:
+        test.process.kill()
 
 
 def figures(folder: Path, url: str) -> dict[str, Any]:
@@ -66,9 +85,9 @@ def test_a_correct_house_has_no_violation(
     workers = "1" if database_url.startswith("sqlite") else "2"
     house, answers, result = serve(database=database_url, workers=workers), set[str](), dict[str, Any]()
     for seconds in SECONDS:
-        with load(tmp_path, house.url, *SHORT, "--seconds", seconds) as process:
-            out, err = process.communicate(timeout=SECONDS_MAX)
-        assert (0, "") == (process.returncode, err), out
+        with load(tmp_path, house.url, *SHORT, "--seconds", seconds) as test:
+            code, out, err = test.end()
+        assert (0, "") == (code, err), out
         assert "No violation found." in out and KEY not in out
         result = figures(tmp_path, house.url)
         assert {} == result["violationsByKind"] and [] == result["left"]
@@ -154,19 +173,19 @@ def test_lies_are_named_and_losses_forgiven(serve: Callable[..., ServeProcess], 
     with contextlib.ExitStack() as stack:
         for proxy in proxies:
             stack.callback(proxy.stop)
-        options = [*SHORT, "--seconds", "6", "--rate", "25"]
-        processes = [stack.enter_context(load(tmp_path, proxy.url, *options)) for proxy in proxies]
-        for (lie, kind), proxy, process in zip(lies, proxies, processes, strict=True):
-            out, err = process.communicate(timeout=SECONDS_MAX)
-            if kind is not None and process.returncode == 0:  # a busy machine has seen too little
-                with load(tmp_path, proxy.url, *options, "--seconds", SECONDS[-1]) as process:  # noqa: PLW2901  # again
-                    out, err = process.communicate(timeout=SECONDS_MAX)
+        options = [*SHORT, "--seconds", "4", "--rate", "25"]
+        tests = [stack.enter_context(load(tmp_path, proxy.url, *options)) for proxy in proxies]
+        for (lie, kind), proxy, test in zip(lies, proxies, tests, strict=True):
+            code, out, err = test.end()
+            if kind is not None and code == 0:  # a busy machine has seen too little
+                with load(tmp_path, proxy.url, *options, "--seconds", SECONDS[-1]) as again:
+                    code, out, err = again.end()
             if lie is break_down:
-                assert (1, 2) == (process.returncode, len(err.splitlines())), err
+                assert (1, 2) == (code, len(err.splitlines())), err
                 assert "/bids?limit=100: 500" in err and "7 test users are not logged out" in err
                 continue
             result = figures(tmp_path, proxy.url)
-            assert (0 if kind is None else 1, "") == (process.returncode, err), out
+            assert (0 if kind is None else 1, "") == (code, err), out
             if kind is None:
                 assert {} == result["violationsByKind"]
                 assert result["errors"] > 0 == result["unsettled"]
@@ -182,13 +201,13 @@ def test_a_stopped_run_cleans_up(serve: Callable[..., ServeProcess], tmp_path: P
     house = serve(database=f"sqlite:///{file}")
     options = ("--bidders", "2", "--lots", "40", "--rate", "5", "--seconds", f"{SECONDS_MAX:.0f}")
     with (
-        load(tmp_path, house.url, *options) as process,
+        load(tmp_path, house.url, *options) as test,
         contextlib.closing(sqlite3.connect(file, timeout=SECONDS_MAX)) as rows,
     ):
         wait_until(lambda: bool(rows.execute("SELECT count(*) FROM bids").fetchone()[0]))
-        process.send_signal(stop)
-        _, err = process.communicate(timeout=SECONDS_MAX)
-        assert 1 == process.returncode
+        test.process.send_signal(stop)
+        code, _, err = test.end()
+        assert 1 == code
         assert err.startswith("saleroom: stopped\nsaleroom: ") and "close by themselves" in err
         assert (0,) == rows.execute("SELECT count(*) FROM auth_tokens").fetchone()
         left = rows.execute("SELECT status, count(*) FROM auctions GROUP BY status").fetchall()
