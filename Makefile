@@ -4,6 +4,7 @@ ARGS ?=
 WORKERS ?= 3
 UPGRADE ?=
 ONLY ?=
+REV ?=
 ROUNDS ?=
 SECONDS_EACH ?=
 ON ?=
@@ -38,10 +39,10 @@ MUTANTS = $(foreach module,$(MUTATED),"saleroom.*.$(module).*")
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup dev run test quick check format messages demo screenshots bench attack faults simulate fuzz mutation lock clean
+.PHONY: help setup dev run test quick check format messages demo screenshots bench bench-compare bench-profile attack faults simulate fuzz mutation lock clean
 
 help: ## Say what each target does
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
 setup: $(MADE)/app ## Make .venv/bin/saleroom
 	@echo "Ready: $(BIN)/saleroom --help"
@@ -95,6 +96,13 @@ screenshots: dev ## Take pictures of every page into docs/screenshots (some: mak
 bench: $(MADE)/app $(MADE)/bench ## Measure speed (some: make bench ONLY=hot,echo ROUNDS=3 SECONDS_EACH=5)
 	@$(BIN)/python -m bench run $(if $(ONLY),--only $(ONLY)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
 		$(if $(SECONDS_EACH),--seconds $(SECONDS_EACH))
+
+bench-compare: $(MADE)/app $(MADE)/bench ## Compare the cost of a bid with another revision (make bench-compare REV=main)
+	@$(BIN)/python -m bench compare $(if $(ONLY),--only $(ONLY)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
+		$(if $(SECONDS_EACH),--seconds $(SECONDS_EACH)) -- $(REV)
+
+bench-profile: $(MADE)/app $(MADE)/bench ## Show where the processor time of a bid goes (some: ONLY=sqlite-hot)
+	@$(BIN)/python -m bench profile $(if $(ONLY),--only $(ONLY)) $(if $(SECONDS_EACH),--seconds $(SECONDS_EACH))
 
 attack: dev ## Attack a served house as strangers did, in minutes (some: make attack ONLY=cursor,searches ON=sqlite)
 	@$(BIN)/python -m tests.attacks $(if $(ONLY),--only "$(ONLY)") $(if $(ON),--on "$(ON)") $(ARGS)

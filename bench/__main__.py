@@ -31,6 +31,8 @@ def cli() -> None:
 
         python -m bench run
         python -m bench run --only hot,spread --rounds 5
+        python -m bench compare main --only sqlite-hot
+        python -m bench profile
         python -m bench rows
         python -m bench report bench/results/2026-11-21T12-00-00.json
 
@@ -61,9 +63,7 @@ def run_rows(only: str, rounds: int, seconds: float, memory_bids: int, output: P
     from bench.run import run
 
     rows = chosen(only)
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=WIDTH)
+    console = _console()
     found = run(rows, rounds, seconds, memory_bids, console)
     file = output or RESULTS / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}.json"
     results.write(found, file)
@@ -72,6 +72,69 @@ def run_rows(only: str, rounds: int, seconds: float, memory_bids: int, output: P
     console.print(f"Violations counted in the databases: {found.violations()}", highlight=False)
     console.print(f"Saved in {file}", highlight=False, soft_wrap=True)
     return 1 if found.violations() or found.failed else 130 if found.stopped else 0
+
+
+@cli.command(
+    "compare", epilog="Exit codes: 0 nothing is worse, 1 a figure is worse or a measurement failed, 130 stopped."
+)
+@click.argument("revision", metavar="REV")
+@click.option("--only", default="", metavar="ROWS", help="Rows of the comparison, separated by commas. Default: all.")
+@click.option("--rounds", default=8, show_default=True, type=click.IntRange(1), help="How often each side is measured.")
+@click.option(
+    "--seconds", default=5.0, show_default=True, type=click.FloatRange(0.5), help="Length of each measured interval."
+)
+@click.option("--output", type=click.Path(path_type=Path), help="JSON file to write. Default: one named by the time.")
+def compare_revisions(revision: str, only: str, rounds: int, seconds: float, output: Path | None) -> int:
+    """Compare this checkout with the commit REV of its repository: better, the same, or worse.
+
+    Examples:
+
+        python -m bench compare HEAD~1 --only sqlite-hot,sqlite-hot-instructions
+        python -m bench compare v1.2 --rounds 14
+
+    REV is checked out and installed in a temporary folder. It is measured twice in each round: the difference of these
+    two is chance. docs/maintaining/performance.md says how the verdict comes about.
+    """
+    from bench import comparison, results
+
+    rows = chosen(only, comparison.ROWS)
+    console = _console()
+    found = comparison.run(revision, rows, rounds, seconds, console)
+    file = output or RESULTS / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}-compared.json"
+    results.write(found, file)
+    compared = comparison.comparisons(found)
+    console.print(comparison.table(compared))
+    console.print(f"Violations counted in the databases: {found.violations()}", highlight=False)
+    console.print(f"Saved in {file}", highlight=False, soft_wrap=True)
+    if found.violations() or found.failed or comparison.is_worse(compared):
+        return 1
+    return 130 if found.stopped else 0
+
+
+@cli.command("profile", epilog=EXIT_CODES)
+@click.option("--only", default="", metavar="ROWS", help="Rows of the profile, separated by commas. Default: all.")
+@click.option(
+    "--seconds", default=10.0, show_default=True, type=click.FloatRange(0.5), help="Length of each measured interval."
+)
+def show_profile(only: str, seconds: float) -> None:
+    """Show where the processor time of a bid goes, by steps, as a table in Markdown.
+
+    Examples:
+
+        python -m bench profile
+        python -m bench profile --only sqlite-hot --seconds 30
+
+    The steps are the table in bench/steps.py.
+    """
+    from bench import profile
+    from bench.stage import Stage
+
+    rows = chosen(only, profile.ROWS)
+    with Stage(seconds, lambda text: click.echo(text, err=True)) as stage:
+        found = {row: profile.take(stage, row) for row in rows}
+    click.echo(profile.markdown(found))
+    for row, taken in found.items():
+        click.echo(f"{row}: {taken.bids} accepted bids; in none of the steps: {', '.join(taken.unknown) or 'nothing'}")
 
 
 @cli.command("rows")
@@ -104,6 +167,11 @@ def write_report(files: tuple[Path, ...], document: Path, charts: Path) -> None:
     chart.curves(found, charts)
     report.into_document(found, document)
     click.echo(f"Wrote {document} and the charts in {charts}")
+
+
+def _console() -> Console:
+    console = Console()
+    return console if console.is_terminal else Console(width=WIDTH)
 
 
 def main() -> int:

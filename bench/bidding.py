@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from msgspec import Struct, structs
@@ -11,7 +11,7 @@ from sqlalchemy import Connection, func, select
 
 from bench import data, violations, wrk
 from bench.results import Reading
-from bench.servers import House, Program, cpu_seconds
+from bench.servers import SALEROOM, House, Program, cpu_seconds
 from bench.stage import Stage
 from bench.violations import EVERYTHING, SearchStart
 from bench.wrk import Load
@@ -72,14 +72,15 @@ def on_database(
     connections: int = CONNECTIONS,
     workers: int = 1,
     since: SearchStart = EVERYTHING,
+    saleroom: Sequence[str] = SALEROOM,
 ) -> Reading:
     """Return the same for the database at `url`, which may already hold bids. The new bids stay in it.
 
-    The search for violations starts at `since`.
+    The search for violations starts at `since`; `saleroom` is the command of the house.
     """
     before = data.on(url, last_bid)
     load = Load(script="bid.lua", tokens=stage.tokens, gids=stage.gids(auctions), connections=connections)
-    with House(stage.folder, url, workers=workers) as house:
+    with House(stage.folder, url, workers=workers, saleroom=saleroom) as house:
         interval = Interval(house.pid, stage.server_pid(kind))
         warm, summary = run_load(stage, house, load, interval)
     accepted = data.on(url, lambda connection: recorded(connection, before, interval))

@@ -70,8 +70,12 @@ def fill_sqlite(file: Path, folder: Path) -> None:
         (folder / "gids.txt").write_text("".join(f"{gid}\n" for gid in gids))
 
     asyncio.run(fill())
-    # The events of the creation need not go to a broker, and one file is easier to copy than three.
-    on(f"sqlite:///{file}", _delivered)
+    on(f"sqlite:///{file}", _delivered)  # the events of the creation need not go to a broker
+    gather(file)
+
+
+def gather(file: Path) -> None:
+    """Write SQLite's log into its file, as one file is easier to copy than three."""
     with create_engine(f"sqlite:///{file}").connect() as connection:
         connection.exec_driver_sql("PRAGMA journal_mode=DELETE")
 

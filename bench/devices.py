@@ -18,14 +18,14 @@ from msgspec import Struct
 
 from bench import BenchError
 
-ANSWER_SECONDS_MAX = 30.0
+ANSWER_SECONDS_MAX = 300.0
 _KEEPALIVE_SECONDS = 600
 _CONNECT, _CONNACK, _PUBLISH, _PUBACK, _SUBSCRIBE, _SUBACK = 0x10, 0x20, 0x30, 0x40, 0x82, 0x90
 _LENGTH = re.compile(rb"content-length: ([0-9]+)\r\n", re.IGNORECASE)
 
 
 class Bid(Struct, frozen=True):
-    """A bid, with the id that identifies it."""
+    """A bid, with the id that identifies it; over HTTP it may be empty."""
 
     token: str
     amount: str
@@ -71,18 +71,19 @@ class _Connection(asyncio.Protocol):
 
 
 class HttpDevice(_Connection):
-    """Bids by `POST /auctions/{gid}/bids` on one connection."""
+    """Bids by `POST /auctions/{gid}/bids` on one connection, on each of `gids` in turn."""
 
-    def __init__(self, host: str, gid: str) -> None:
+    def __init__(self, host: str, *gids: str) -> None:
         super().__init__()
-        self._begin = f"POST /auctions/{gid}/bids HTTP/1.1\r\nHost: {host}\r\nX-Requested-With: bench\r\n"
-        self._begin += "Content-Type: application/json\r\n"
+        self._gids = itertools.cycle(gids)
+        self._fields = f"HTTP/1.1\r\nHost: {host}\r\nX-Requested-With: bench\r\nContent-Type: application/json\r\n"
 
     async def bid(self, bid: Bid) -> int:
         """Send `bid`, and return the status of the answer."""
         body = f'{{"amount":"{bid.amount}"}}'
-        head = f"Authorization: Bearer {bid.token}\r\nIdempotency-Key: {bid.id}\r\nContent-Length: {len(body)}\r\n\r\n"
-        return await self._ask(f"{self._begin}{head}{body}".encode())
+        line = f"POST /auctions/{next(self._gids)}/bids {self._fields}Authorization: Bearer {bid.token}\r\n"
+        key = f"Idempotency-Key: {bid.id}\r\n" if bid.id else ""
+        return await self._ask(f"{line}{key}Content-Length: {len(body)}\r\n\r\n{body}".encode())
 
     def data_received(self, data: bytes) -> None:
         """Read an answer."""

@@ -361,13 +361,14 @@ ONCE = frozenset({"pg-memory"})
 ROWS = tuple(dict.fromkeys([line.row for line in LINES] + [curve.row for curve in CURVES]))
 
 
-def chosen(only: str) -> tuple[str, ...]:
-    """Return the rows named in `only`, separated by commas, or if it is empty all rows. Raises BenchError."""
+def chosen(only: str, rows: Iterable[str] = ROWS) -> tuple[str, ...]:
+    """Return those of `rows` named in `only`, separated by commas, or if it is empty all. Raises BenchError."""
+    known = tuple(rows)
     names = [name.strip() for name in only.split(",") if name.strip()]
-    unknown = [name for name in names if name not in ROWS]
+    unknown = [name for name in names if name not in known]
     if unknown:
-        raise BenchError(f"no such row: {', '.join(unknown)}; there are {', '.join(ROWS)}")
-    return tuple(row for row in ROWS if not names or row in names)
+        raise BenchError(f"no such row: {', '.join(unknown)}; there are {', '.join(known)}")
+    return tuple(row for row in known if not names or row in names)
 
 
 def needed(rows: Iterable[str]) -> list[str]:

@@ -28,7 +28,7 @@ def run(rows: Sequence[str], rounds: int, seconds_each: float, memory_bids: int,
         if turn == 1 or name not in ONCE
     ]
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    signal.signal(signal.SIGTERM, _stop)
+    stop_by_sigterm()
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("starting", total=len(plan))
         try:
@@ -63,14 +63,20 @@ def _measure(stage: Stage, name: str, results: Results, console: Console) -> str
         results.not_measured[name] = f"failed: {type(error).__name__}"
         return "failed"
     results.readings.setdefault(name, []).append(reading)
-    return _told(reading)
+    return told(reading)
 
 
-def _told(reading: Reading) -> str:
+def told(reading: Reading) -> str:
+    """Return the figures of a reading as one line of text."""
     figures = "  ".join(f"{name} {number(value)}" for name, value in reading.figures.items())
     violations = "".join(f"  VIOLATIONS: {count} {kind}" for kind, count in reading.violations.items())
     return f"{number(reading.value):>9}  {figures}{violations}"
 
 
-def _stop(_: int, __: FrameType | None) -> None:
-    raise KeyboardInterrupt
+def stop_by_sigterm() -> None:
+    """Let SIGTERM stop the run as Ctrl-C does."""
+
+    def stop(_: int, __: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, stop)

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -30,6 +31,8 @@ SETTINGS = {"max_wal_size": "'8GB'", "checkpoint_timeout": "'30min'"}
 """The settings of PostgreSQL for all sides, so that no checkpoint falls into a measurement."""
 DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
 """The settings without which the figures mean nothing."""
+SALEROOM = (sys.executable, str(Path(sys.executable).with_name("saleroom")))
+"""The command of this checkout."""
 
 
 def program(name: str, package: str | None = None) -> str:
@@ -207,10 +210,22 @@ class Program:
 
 
 class House(Program):
-    """`saleroom serve` on a free port; it serves once the `with` block is entered."""
+    """`saleroom serve` on a free port; it serves once the `with` block is entered.
 
-    def __init__(self, folder: Path, database: str, *, workers: int = 1, mqtt: str = "off") -> None:
-        command = [str(Path(sys.executable).with_name("saleroom")), "serve", "--port", "0", "--database", database]
+    `saleroom` is the command of the house: that of another revision, or with a program before it that watches it.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        database: str,
+        *,
+        workers: int = 1,
+        mqtt: str = "off",
+        saleroom: Sequence[str] = SALEROOM,
+        start_seconds_max: float = START_SECONDS_MAX,
+    ) -> None:
+        command = [*saleroom, "serve", "--port", "0", "--database", database]
         plain = {name: value for name, value in os.environ.items() if not name.startswith("SALEROOM_")}
         super().__init__(
             [*command, "--workers", str(workers), "--mqtt", mqtt],
@@ -218,7 +233,7 @@ class House(Program):
             plain | {"PYTHONUNBUFFERED": "1", "SALEROOM_CONNECTIONS_PER_ADDRESS_MAX": "1000000"},
         )
         try:
-            deadline = time.monotonic() + START_SECONDS_MAX
+            deadline = time.monotonic() + start_seconds_max
             while not (found := re.search(r"saleroom serves on (http://[^\s;]+:([0-9]+))", self.log())):
                 self.still_runs(deadline)
             self.url = found[1]

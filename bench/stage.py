@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from bench import data
 from bench.servers import Mosquitto, Postgresql
@@ -19,6 +19,16 @@ from bench.servers import Mosquitto, Postgresql
 OPEN_FILES = 16_384
 _PRICE_STEP = 10**9
 """Thousandths between the first amounts of two loads: more than the number of bids in a load."""
+
+
+class Filler(Protocol):
+    """What fills the templates: `bench/data.py` of this checkout, or of another revision."""
+
+    def fill_sqlite(self, file: Path, folder: Path) -> None:
+        """Make the SQLite template, and `tokens.txt` and `gids.txt` in `folder`."""
+
+    def fill_postgresql(self, url: str, file: Path) -> None:
+        """Copy the SQLite template to the database at `url`."""
 
 
 class Stage:
@@ -33,11 +43,13 @@ class Stage:
         say: Callable[[str], None] = lambda _: None,
         warn: Callable[[str], None] = lambda _: None,
         memory_bids: int = 1_000_000,
+        filler: Filler = data,
     ) -> None:
         self.seconds = seconds
         self.say = say
         self.warn = warn
         self.memory_bids = memory_bids
+        self._filler = filler
         self._lasting = ExitStack()
         self._kept: dict[str, str] = {}
         self._prices = count(1)
@@ -80,7 +92,7 @@ class Stage:
         """The file with bidders and auctions."""
         self.say("making 10,000 bidders and 10,000 auctions")
         file = self.folder / "template.db"
-        data.fill_sqlite(file, self.folder)
+        self._filler.fill_sqlite(file, self.folder)
         return file
 
     @cached_property
@@ -88,7 +100,7 @@ class Stage:
         """The name of the database with the same rows."""
         file = self.sqlite_template
         self.say("copying them to PostgreSQL")
-        data.fill_postgresql(self.postgresql.create("bench_template"), file)
+        self._filler.fill_postgresql(self.postgresql.create("bench_template"), file)
         return "bench_template"
 
     @property
@@ -127,12 +139,29 @@ class Stage:
             self._kept[name] = url
         return self._kept[name]
 
+    def template(self, kind: str) -> str:
+        """Return the template of `kind`: the name of a database on PostgreSQL, otherwise the path of a file."""
+        return self.postgresql_template if kind == "postgresql" else str(self.sqlite_template)
+
+    def copied_template(self, kind: str, migrate: Callable[[str], None]) -> str:
+        """Return another template: a copy of the first one after `migrate` has worked on the database at its URL."""
+        name = f"bench_template_{next(self._names)}"
+        if kind == "postgresql":
+            migrate(self.postgresql.create(name, self.template(kind)))
+            self.postgresql.order("VACUUM ANALYZE", database=name)
+            return name
+        file = self.folder / f"{name}.db"
+        shutil.copyfile(self.template(kind), file)
+        migrate(f"sqlite:///{file}")
+        data.gather(file)
+        return str(file)
+
     @contextmanager
-    def database(self, kind: str) -> Iterator[str]:
-        """Yield the URL of a copy of the template, which is removed afterwards."""
+    def database(self, kind: str, template: str | None = None) -> Iterator[str]:
+        """Yield the URL of a copy of the template, or of another `template`, which is removed afterwards."""
+        template = template or self.template(kind)
         if kind == "postgresql":
             name = f"bench_{next(self._names)}"
-            template = self.postgresql_template
             url = self.postgresql.create(name, template)
             try:
                 yield url
@@ -140,7 +169,7 @@ class Stage:
                 self.postgresql.drop(name)
             return
         file = self.folder / f"house-{next(self._names)}.db"
-        shutil.copyfile(self.sqlite_template, file)
+        shutil.copyfile(template, file)
         try:
             yield f"sqlite:///{file}"
         finally:

@@ -214,7 +214,10 @@ def test_constants_that_tests_name_by_strings_exist() -> None:
 
 
 def defines(file: Path, constant: str) -> bool:
-    """Whether a module assigns a name or defines a function of that name at its top level."""
+    """Whether a module assigns a name or defines a function or class of that name at its top level."""
     return (
-        re.search(rf"^(def {constant}\(|[\w, ]*\b{constant}\b[^\n()]* = )", file.read_text(), re.MULTILINE) is not None
+        re.search(
+            rf"^(def {constant}\(|class {constant}\b|[\w, ]*\b{constant}\b[^\n()]* = )", file.read_text(), re.MULTILINE
+        )
+        is not None
     )

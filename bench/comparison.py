@@ -1,0 +1,160 @@
+"""This checkout beside another revision: rounds of this one, the other, and the other again, in random order."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
+
+from msgspec import Struct
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from sqlalchemy.exc import SQLAlchemyError
+
+from bench import BenchError, bidding, instructions, revisions
+from bench.data import AUCTIONS
+from bench.report import number
+from bench.results import Reading, Results, new
+from bench.revisions import Revision
+from bench.run import stop_by_sigterm, told
+from bench.servers import House
+from bench.stage import Stage
+from bench.verdicts import Comparison, Outcome, Round, compare
+
+SIDES = ("this", "other", "again")
+HEADS = ("row", "measure", "other", "this", "ratio", "spread", "null ratio", "its spread", "this is")
+
+
+class Measure(Struct, frozen=True):
+    """A figure that is compared: `value` if its name is empty."""
+
+    figure: str
+    label: str
+    lower_is_better: bool = True
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """A row of the comparison: bids on so many auctions, in time or in instructions."""
+
+    kind: str
+    auctions: int
+    counted: bool
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The figures that are compared."""
+        if self.counted:
+            return (Measure("", "instructions of the house for each accepted bid"),)
+        database = (Measure("database_cpu_us", "µs of PostgreSQL's processor time for each accepted bid"),)
+        return (
+            Measure("server_cpu_us", "µs of the house's processor time for each accepted bid"),
+            *(database if self.kind == "postgresql" else ()),
+            Measure("", "accepted bids/s", lower_is_better=False),
+        )
+
+
+ROWS = {
+    f"{name}-{size}{suffix}": Row(kind=kind, auctions=auctions, counted=counted)
+    for counted, suffix in ((False, ""), (True, "-instructions"))
+    for name, kind in (("sqlite", "sqlite"), ("pg", "postgresql"))
+    for size, auctions in (("hot", 1), ("spread", AUCTIONS))
+}
+
+
+def run(commit: str, rows: Sequence[str], rounds: int, seconds: float, console: Console) -> Results:
+    """Compare this checkout with `commit`. Ctrl-C ends all servers, removes the other revision, and returns what there is.
+
+    The older side makes the database of both. Each side then opens a copy once, which migrates the newer one's.
+    """
+    results = new(rounds, seconds)
+
+    def say(text: str) -> None:
+        console.print(text, highlight=False)
+
+    stop_by_sigterm()
+    try:
+        with ExitStack() as stack:
+            other_is_older = revisions.older_is_other(commit)
+            say(f"Installing {commit}")
+            other, here = stack.enter_context(revisions.installed(commit)), revisions.this()
+            say(f"Comparing {here.name} with {other.name}, which is measured twice")
+            results.machine["other"] = other.name
+            stage = stack.enter_context(Stage(seconds, say, say, filler=other if other_is_older else here))
+            opened = {
+                (kind, revision): stage.copied_template(kind, partial(_open, stage, revision))
+                for kind in dict.fromkeys(ROWS[name].kind for name in rows)
+                for revision in (here, other)
+            }
+            for turn in range(1, rounds + 1):
+                for name, side in ((name, side) for name in rows for side in random.sample(SIDES, len(SIDES))):
+                    if name in results.not_measured:
+                        continue
+                    revision = here if side == "this" else other
+                    try:
+                        reading = _measure(stage, ROWS[name], revision, opened[ROWS[name].kind, revision])
+                    except (BenchError, SQLAlchemyError) as error:
+                        results.not_measured[name] = f"{revision.name}: {error}"
+                        results.failed += 1
+                        say(f"round {turn}  {name:<28} {side:<6} not measured: {error}")
+                    else:
+                        results.readings.setdefault(f"{name} {side}", []).append(reading)
+                        say(f"round {turn}  {name:<28} {side:<6} {told(reading)}")
+    except KeyboardInterrupt:
+        results.stopped = True
+        say("Stopped; what was measured by then follows.")
+    return results
+
+
+def _open(stage: Stage, revision: Revision, url: str) -> None:
+    stage.say(f"opening the database by {revision.name}")
+    try:
+        with House(stage.folder, url, saleroom=revision.saleroom):
+            pass
+    except BenchError as error:
+        raise BenchError(
+            f"{revision.name} cannot be compared: its house does not open the database: {error}"
+        ) from error
+
+
+def _measure(stage: Stage, row: Row, revision: Revision, template: str) -> Reading:
+    with stage.database(row.kind, template) as url:
+        if row.counted:
+            return instructions.for_each_bid(stage, url, auctions=row.auctions, saleroom=revision.saleroom)
+        return bidding.on_database(stage, url, row.kind, auctions=row.auctions, saleroom=revision.saleroom)
+
+
+def comparisons(results: Results) -> list[tuple[str, Measure, Comparison]]:
+    """Return what each row and measure says, of the rounds that are whole and have no zero to divide by."""
+    found = []
+    for name, row in ROWS.items():
+        for measure in row.measures:
+            sides = (results.figure(f"{name} {side}.{measure.figure}") for side in SIDES)
+            rounds = [Round(*figures) for figures in zip(*sides, strict=False) if min(figures) > 0]
+            if rounds:
+                found.append((name, measure, compare(rounds, lower_is_better=measure.lower_is_better)))
+    return found
+
+
+def table(found: Sequence[tuple[str, Measure, Comparison]]) -> Table:
+    """Return the table for a terminal."""
+    made = Table(box=box.SIMPLE_HEAD)
+    for head in HEADS:
+        made.add_column(head, overflow="fold", min_width=24 if head == "measure" else None)
+    for name, measure, each in found:
+        made.add_row(
+            *(name, measure.label, number(each.other), number(each.this)),
+            *(f"{each.ratio:.3f}", _between(each.spread), f"{each.null:.3f}", _between(each.null_spread)),
+            str(each.outcome),
+        )
+    return made
+
+
+def _between(spread: tuple[float, float]) -> str:
+    return f"{spread[0]:.3f} to {spread[1]:.3f}"
+
+
+def is_worse(found: Sequence[tuple[str, Measure, Comparison]]) -> bool:
+    """Return whether any figure has become worse."""
+    return any(each.outcome is Outcome.WORSE for _, _, each in found)

@@ -1,0 +1,134 @@
+"""Instructions of the house for each accepted bid, counted by valgrind's callgrind. They hardly depend on other work.
+
+The house stands still while all devices send a bid. So it finds all of them at once, and its transactions are as large in
+each run, however fast the devices are. No bid is counted in part: the next ones are sent after the last answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import uvloop
+from msgspec import structs
+
+from bench import BenchError, data, devices, violations
+from bench.bidding import last_bid, recorded
+from bench.devices import Bid, HttpDevice
+from bench.results import Reading
+from bench.servers import SALEROOM, House, program
+from bench.stage import Stage
+
+CONNECTIONS = 256
+STORMS, WARM_UPS = 8, 2
+"""How often each device bids, and how often before that, uncounted."""
+SENDING_SECONDS = 0.1
+START_SECONDS_MAX = 600.0
+_TOTALS = re.compile(r"^totals: ([0-9]+)", re.MULTILINE)
+
+
+def for_each_bid(stage: Stage, url: str, *, auctions: int, saleroom: Sequence[str] = SALEROOM) -> Reading:
+    """Return the instructions for each accepted bid on so many auctions of the database at `url`: the least of all storms.
+
+    Whatever else happens in a storm only adds to it: a heartbeat, or two transactions instead of one. Texts have the same
+    hashes in each run, as chance would move the figure otherwise. Raises BenchError if valgrind is missing.
+    """
+    file = stage.folder / "callgrind.out"
+    valgrind = [program("valgrind"), "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={file}"]
+    command = ("env", "PYTHONHASHSEED=0", *valgrind, *saleroom)
+    gids = stage.gids(auctions).read_text().split()
+    rising = devices.rising(stage.tokens.read_text().split(), stage.first_amount(), "")
+    bids = (structs.replace(bid, id="") for bid in rising)
+    before = data.on(url, last_bid)
+    with House(stage.folder, url, saleroom=command, start_seconds_max=START_SECONDS_MAX) as house:
+        each, statuses = uvloop.run(_bid(house, Callgrind(house.pid, file), gids, bids))
+    accepted = data.on(url, lambda connection: recorded(connection, before))
+    found = data.on(url, violations.find) | violations.between_client_and_database(statuses[201], accepted, 0)
+    figures = {"accepted_share": accepted / statuses.total(), "greatest": max(each)}
+    return Reading(value=min(each), figures=figures, violations=found)
+
+
+def totals(parts: Iterable[str]) -> int:
+    """Return the instructions in all parts that callgrind has written. Raises BenchError if they have none."""
+    total = sum(int(found) for part in parts for found in _TOTALS.findall(part))
+    if not total:
+        raise BenchError("callgrind has counted nothing")
+    return total
+
+
+class Callgrind:
+    """The count of a process under callgrind, whose dumps begin with `file`."""
+
+    def __init__(self, pid: int, file: Path) -> None:
+        self._pid, self._file = pid, file
+
+    def begin(self) -> None:
+        """Begin to count."""
+        self._order("--instr=on")
+
+    def count(self) -> int:
+        """Return the instructions since the last count, or the begin."""
+        self._order("--dump")
+        dumps = list(self._file.parent.glob(f"{self._file.name}.*"))
+        total = totals(dump.read_text(errors="replace") for dump in dumps)
+        for dump in dumps:
+            dump.unlink()
+        return total
+
+    def _order(self, order: str) -> None:
+        """Give callgrind an order. Raises BenchError if it does not obey."""
+        control = [program("callgrind_control", "valgrind"), order, str(self._pid)]
+        told = subprocess.run(control, capture_output=True, text=True, check=False)
+        if told.returncode != 0 or "OK" not in told.stdout:
+            raise BenchError(f"callgrind does not obey {order}: {told.stdout}{told.stderr}")
+
+
+async def _bid(
+    house: House, callgrind: Callgrind, gids: Sequence[str], bids: Iterator[Bid]
+) -> tuple[list[float], Counter[int]]:
+    """Place all bids; return the instructions for an accepted one in each storm, and all answers by status."""
+    address = urlsplit(house.url)
+    loop = asyncio.get_running_loop()
+    each: list[float] = []
+    answers: Counter[int] = Counter()
+    begun = []
+    for number in range(CONNECTIONS):
+        own = gids[number::CONNECTIONS] or gids
+        _, device = await loop.create_connection(
+            lambda own=own: HttpDevice(address.netloc, *own),  # type: ignore[misc]  # it cannot see the default
+            address.hostname or "",
+            address.port or 80,
+        )
+        begun.append(device)
+    try:
+        for _ in range(WARM_UPS):
+            answers += await _storm(house, begun, bids)
+        callgrind.begin()
+        for _ in range(STORMS):
+            statuses = await _storm(house, begun, bids)
+            each.append(callgrind.count() / max(1, statuses[201]))
+            answers += statuses
+    finally:
+        for device in begun:
+            device.close()
+    if unexpected := set(answers) - {201, 409}:
+        raise BenchError(f"bids are answered {sorted(unexpected)}")
+    return each, answers
+
+
+async def _storm(house: House, begun: Sequence[HttpDevice], bids: Iterator[Bid]) -> Counter[int]:
+    """Place a bid by each device, and return the answers by status."""
+    os.kill(house.pid, signal.SIGSTOP)
+    try:
+        asked = [asyncio.ensure_future(device.bid(next(bids))) for device in begun]
+        await asyncio.sleep(SENDING_SECONDS)
+    finally:
+        os.kill(house.pid, signal.SIGCONT)
+    return Counter(await asyncio.gather(*asked))
