@@ -63,7 +63,7 @@ def this() -> Revision:
 
 def short(commit: str, folder: Path = ROOT) -> str:
     """Return the short hash of a commit of the repository in `folder`. Raises BenchError if there is none."""
-    return _git("rev-parse", "--short", "--verify", "--end-of-options", f"{commit}^{{commit}}", folder=folder)
+    return _hash(commit, "--short", folder=folder)
 
 
 def older_is_other(commit: str, folder: Path = ROOT) -> bool:
@@ -97,17 +97,18 @@ def installed(commit: str) -> Iterator[Revision]:
     failed = f"{commit} cannot be compared: it cannot be installed"
     try:
         _run_program(["git", "clone", "--quiet", "--shared", "--no-checkout", str(ROOT), "."], folder, failed)
-        _run_program(["git", "checkout", "--quiet", "--detach", _git("rev-parse", there)], folder, failed)
+        _run_program(["git", "checkout", "--quiet", "--detach", _hash(there)], folder, failed)
         _run_program(["make", "--silent", "setup", f"PYTHON={PYTHON}"], folder, failed)
         yield Revision(f"{commit} ({there})", folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _git(*arguments: str, folder: Path = ROOT) -> str:
-    told = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=False)
+def _hash(commit: str, *options: str, folder: Path = ROOT) -> str:
+    command = ["git", "rev-parse", *options, "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}"]
+    told = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if told.returncode != 0:
-        raise BenchError(f"git {' '.join(arguments)}: {told.stderr.strip() or 'there is no such commit'}")
+        raise BenchError(f"{commit} is no commit of this repository {told.stderr.strip()}".strip())
     return told.stdout.strip()
 
 
