@@ -107,7 +107,7 @@ def forgotten_key() -> Any:
 @plant
 def key_for_anything() -> Any:
     """An Idempotency-Key answers for any request."""
-    return patch.object(use_cases, "first_answer", lambda kept, asked: kept.answer)
+    return patch.object(use_cases, "refuse_another", lambda accepted, key: None)
 
 
 @plant
