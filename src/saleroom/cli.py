@@ -106,7 +106,7 @@ def load_house(url: str, json_file: str | None, key_file: str | None, **given: A
     "watch",
     cls=options.ToolCommand,
     context_settings={"ignore_unknown_options": True},  # a gid may begin with a hyphen
-    epilog="Exit codes: 0 the lot is over, or Ctrl-C; 1 it cannot be watched; 2 wrong usage.",
+    epilog="Exit codes: 0 the lot is over, now or already, or Ctrl-C; 1 it cannot be watched; 2 wrong usage.",
 )
 @click.argument("url", metavar="URL")
 @click.argument("gid", metavar="[GID]", required=False)
@@ -124,6 +124,7 @@ def watch_house(url: str, json: bool, screen: bool, **given: Any) -> int:
 
         saleroom watch http://127.0.0.1:9000
         saleroom watch https://bids.example k3X9mQ2vTa1_ --json
+        saleroom watch https://bids.example/lots/k3X9mQ2vTa1_
         saleroom watch mqtts://ada@broker.example --password-file password.txt
 
     After a lost connection the watch reconnects. Over HTTP it misses nothing; over MQTT it names the missed events. If

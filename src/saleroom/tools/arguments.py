@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
+from msgspec import Struct
+
+from saleroom.kernel.identifiers import GID
 from saleroom.tools.errors import WrongUsage
+
+_AUCTION = re.compile(rf"(?P<base>.*)/(?:auctions|lots)/(?P<gid>{GID.pattern})(?:/[a-z]+)?/?")
+
+
+class AuctionAddress(Struct, frozen=True):
+    """The address of an auction; `base` is the address of its house."""
+
+    base: str
+    gid: str
 
 
 def split(url: str, form: str, schemes: Collection[str] = ("http", "https")) -> SplitResult:
@@ -22,6 +35,12 @@ def split(url: str, form: str, schemes: Collection[str] = ("http", "https")) -> 
     if parts.username is not None and parts.scheme.startswith("http"):
         raise WrongUsage("leave user and password out of the address: a house takes neither")
     return parts
+
+
+def find_auction(parts: SplitResult) -> AuctionAddress | None:
+    """Return the auction that an address names: of its page as a browser shows it, or of the API. None if it names none."""
+    match = _AUCTION.fullmatch(parts.path)
+    return None if match is None else AuctionAddress(f"{parts.scheme}://{parts.netloc}{match['base']}", match["gid"])
 
 
 def first_line(file: str, name: str) -> str:

@@ -21,4 +21,4 @@ class NoAnswer(ToolError):
 
 def not_a_house(url: str) -> ToolError:
     """Return the error for an address at which another server answers."""
-    return ToolError(f"{url} answers, but not as an auction house does; check the address")
+    return ToolError(f"{url} answers, but not as an auction house does; give the address of its home page")

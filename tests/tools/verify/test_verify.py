@@ -166,7 +166,7 @@ def test_a_running_house_is_verified(verify: Verify, serve_house: ServeHouse, cl
     ada, bob, cyd = (house.user(name) for name in ("ada", "bob", "cyd"))
     gid = ada.auction(endsAt="2026-11-21T13:00:00Z", reservePrice="40")
     answers = [bob.bid(gid, maximum="20").json(), cyd.bid(gid, "15").json(), bob.bid(gid, maximum="30").json()]
-    at = [f"{house.base}/{path}" for path in (f"auctions/{gid}", f"lots/{gid}", f"auctions/{gid}/ledger")]
+    at = [f"{house.base}/{path}" for path in (f"auctions/{gid}", f"lots/{gid}/?x#y", f"auctions/{gid}/ledger")]
     for url in at:
         done = verify(url)
         assert (0, "") == (done.code, done.err)
@@ -186,7 +186,7 @@ def test_a_running_house_is_verified(verify: Verify, serve_house: ServeHouse, cl
         assert "receipt: the " in done.out
     (tmp_path / "sale.ndjson").write_bytes(house.plain.get(at[2]).content)
     (tmp_path / "keys.json").write_bytes(house.plain.get("/.well-known/saleroom.json").content)
-    for key in ("keys.json", house.base, f"{house.base}/.well-known/saleroom.json"):
+    for key in ("keys.json", house.base, f"{house.base}/#top", at[1], f"{house.base}/.well-known/saleroom.json"):
         assert 0 == verify("sale.ndjson", "--receipt", answers[4]["receipt"], "--key", key).code
     other = verify(f"{house.base}/auctions/{ada.auction()}", "--receipt", answers[4]["receipt"])
     assert 1 == other.code

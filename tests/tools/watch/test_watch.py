@@ -290,6 +290,8 @@ def test_a_lot_that_is_over_ends_the_watch(start: Start, visit: Visit, tmp_path:
     gid = floor.sell()
     floor.bid(gid, 1)
     floor.close(gid)
-    done = saleroom(tmp_path, "watch", house.url, gid)
-    assert (0, "") == (done.returncode, done.stdout)
-    assert re.fullmatch(rf"saleroom: {gid} \(Longcase clock\) is over: sold to (ben|cyd) for €?101\.00\n", done.stderr)
+    for arguments in ((house.url, gid), (f"{house.url}/auctions/{gid}",), (f"{house.url}/lots/{gid}/#lot-box",)):
+        done = saleroom(tmp_path, "watch", *arguments)
+        assert (0, "") == (done.returncode, done.stdout), arguments
+        told = rf"saleroom: {gid} \(Longcase clock\) is over: sold to (ben|cyd) for €?101\.00\n"
+        assert re.fullmatch(told, done.stderr), arguments

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-from saleroom.tools.arguments import first_line, split
+from saleroom.tools.arguments import find_auction, first_line, split
 from saleroom.tools.errors import WrongUsage
 from saleroom.tools.load import report
 from saleroom.tools.load.display import LoadDisplay
@@ -29,12 +29,12 @@ def read_key(environ: Mapping[str, str], file: str | None) -> str | None:
 def run(url: str, key: str, json_file: str | None, **options: Any) -> int:
     """Run a test, print its result, and return the exit code: 1 for a violation. Raises WrongUsage, ToolError."""
     parts = split(url, _FORM)
-    if parts.query or parts.fragment:
-        raise WrongUsage(f"this is no address of a house; {_FORM}")
+    if find_auction(parts) is not None:
+        raise WrongUsage(f"this is the address of a lot, and a test needs that of its house; {_FORM}")
     if not (key.isascii() and key.isprintable() and " " not in key):
         raise WrongUsage("this cannot be a load_key: a load_key has only ASCII characters and no spaces")
     console = Console()
-    result = load(LoadOptions(url=url.rstrip("/"), **options), key, LoadDisplay(console))
+    result = load(LoadOptions(url=f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}", **options), key, LoadDisplay(console))
     report.show(result, console)
     if json_file is not None:
         # It may raise OSError; the figures are printed by then.

@@ -16,12 +16,11 @@ from saleroom.bidding.domain.receipts import Receipt
 from saleroom.bidding.domain.signatures import FORM, InvalidReceipt, Keys, check
 from saleroom.kernel.terminal import plain
 from saleroom.tools.amounts import Money, in_currency
-from saleroom.tools.arguments import split
+from saleroom.tools.arguments import AuctionAddress, split
 from saleroom.tools.errors import ToolError, WrongUsage
 from saleroom.tools.progress import Progress
 from saleroom.tools.verify import display, receipts, source
 from saleroom.tools.verify.reading import Breakage, Ledger, read
-from saleroom.tools.verify.source import AuctionAddress
 
 
 class VerifyOptions(Struct, frozen=True):

@@ -13,11 +13,11 @@ import msgspec
 from msgspec import Struct
 
 from saleroom.tools.amounts import KEYS_PATH, currency_of
-from saleroom.tools.arguments import split
+from saleroom.tools.arguments import AuctionAddress, find_auction, split
 from saleroom.tools.errors import NoAnswer, ToolError, not_a_house
 from saleroom.tools.http_client import SMALL_BYTES_MAX, HttpClient, Response, UnfitBody
 from saleroom.tools.verify.reading import LEDGER_BYTES_MAX
-from saleroom.tools.verify.source import FORM, AuctionAddress
+from saleroom.tools.verify.source import FORM
 
 T = TypeVar("T")
 
@@ -56,10 +56,14 @@ def fetch_lot(address: AuctionAddress, progress: Callable[[int], None]) -> tuple
 
 
 def fetch_keys(url: str) -> bytes:
-    """Return the keys of a house as it sends them; `url` is its address, or that of the keys. Raises ToolError, WrongUsage."""
+    """Return the keys of a house as it sends them; `url` is its address, that of a lot, or that of the keys.
+
+    Raises ToolError, WrongUsage.
+    """
     parts = split(url, FORM)
-    path = parts.path if parts.path.endswith(".json") else f"{parts.path.rstrip('/')}{KEYS_PATH}"
-    return _run(lambda client: _small(client, f"{parts.scheme}://{parts.netloc}{path}"))
+    lot = find_auction(parts)
+    house = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}" if lot is None else lot.base
+    return _run(lambda client: _small(client, house if house.endswith(".json") else f"{house}{KEYS_PATH}"))
 
 
 def _run(work: Callable[[HttpClient], Coroutine[Any, Any, T]]) -> T:

@@ -6,24 +6,14 @@ import re
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 
 from saleroom.bidding.domain.signatures import Keys
-from saleroom.kernel.identifiers import GID
 from saleroom.tools.amounts import KEYS_PATH
-from saleroom.tools.arguments import split
+from saleroom.tools.arguments import AuctionAddress, find_auction, split
 from saleroom.tools.errors import ToolError, WrongUsage
 from saleroom.tools.http_client import SMALL_BYTES_MAX
 
 FORM = "write http://host:port/... or https://host/..."
-_AUCTION = re.compile(rf"(?P<base>.*)/(?:auctions|lots)/(?P<gid>{GID.pattern})(?:/ledger|/bids|/screen)?/?")
-
-
-class AuctionAddress(Struct, frozen=True):
-    """The address of an auction; `base` is the address of its house."""
-
-    base: str
-    gid: str
 
 
 def is_url(text: str) -> bool:
@@ -33,11 +23,10 @@ def is_url(text: str) -> bool:
 
 def auction_address(url: str) -> AuctionAddress:
     """Return the auction that a URL names: of its page, of the API, or of its ledger. Raises WrongUsage."""
-    parts = split(url, FORM)
-    match = _AUCTION.fullmatch(parts.path)
-    if match is None:
+    found = find_auction(split(url, FORM))
+    if found is None:
         raise WrongUsage("this is no address of an auction: write https://host/auctions/GID, or that of its page")
-    return AuctionAddress(f"{parts.scheme}://{parts.netloc}{match['base']}", match["gid"])
+    return found
 
 
 def small_file(file: str) -> bytes:

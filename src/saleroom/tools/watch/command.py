@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from saleroom.kernel.identifiers import GID, GID_BYTES
 from saleroom.tools.amounts import in_currency
-from saleroom.tools.arguments import first_line, split
+from saleroom.tools.arguments import find_auction, first_line, split
 from saleroom.tools.errors import WrongUsage
 from saleroom.tools.watch.channel import WatchOptions
 from saleroom.tools.watch.display import Lines, LiveView, OutputClosed, display
@@ -36,13 +36,19 @@ def read_options(
     password_file: str | None = None,
     currency: str | None = None,
 ) -> WatchOptions:
-    """Return the options that the arguments stand for. Raises WrongUsage."""
+    """Return the options that the arguments stand for; the address may be that of a lot's page. Raises WrongUsage."""
     parts = split(url, _FORM, ("http", "https", "mqtt", "mqtts"))
-    if parts.query or parts.fragment or (parts.scheme.startswith("mqtt") and parts.path.strip("/")):
-        raise WrongUsage(f"the address has more than host and path; {_FORM}")
+    by_mqtt = parts.scheme.startswith("mqtt")
+    if by_mqtt and (parts.path.strip("/") or parts.query or parts.fragment):
+        raise WrongUsage(f"the address of a broker is its host alone; {_FORM}")
+    house = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+    lot = find_auction(parts)
+    if lot is not None and len(lot.gid) == GID_LENGTH:
+        if gid not in (None, lot.gid):
+            raise WrongUsage(f"the address is that of the lot {lot.gid}, but {gid} is to be watched; leave one out")
+        house, gid = lot.base, lot.gid
     if gid is not None and gid.startswith("--") and len(gid) != GID_LENGTH:
         raise WrongUsage(f"no such option: {gid}")
-    by_mqtt = parts.scheme.startswith("mqtt")
     if gid is not None and not GID.fullmatch(gid):
         raise WrongUsage(f"{gid!r} is no gid: those are letters, digits, - and _")
     if not by_mqtt and (prefix is not None or password_file is not None):
@@ -57,7 +63,7 @@ def read_options(
         raise WrongUsage("a prefix ends with / and holds no +, # or NUL")
     password = _decoded(parts.password) if password_file is None else first_line(password_file, "password")
     return WatchOptions(
-        url=f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}",
+        url=house,
         gid=gid,
         after=after,
         states=states,
