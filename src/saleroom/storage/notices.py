@@ -14,6 +14,7 @@ import asyncpg
 import structlog
 
 from saleroom.storage.database import Database
+from saleroom.storage.postgresql import DRIVER_ERRORS, in_words
 
 CHANNEL = "saleroom_log"
 APART_SECONDS = 0.005
@@ -41,8 +42,7 @@ class Notices:
         while True:
             try:
                 await self._connected()
-            except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError) as error:
-                # asyncpg raises InternalClientError if the server closes the connection while a statement begins.
+            except (*DRIVER_ERRORS, OSError) as error:
                 self._tell(error)
             await asyncio.sleep(RETRY_SECONDS)
 
@@ -76,5 +76,5 @@ class Notices:
 
     def _tell(self, error: Exception) -> None:
         if not self._lost:
-            log.warning("what other processes commit is noticed only once a second for now", reason=str(error))
+            log.warning("what other processes commit is noticed only once a second for now", reason=in_words(error))
         self._lost = True

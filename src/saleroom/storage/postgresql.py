@@ -18,6 +18,8 @@ from saleroom.storage.faults import DatabaseUnavailable, TryAgain
 
 R = TypeVar("R")
 
+DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+"""asyncpg raises InternalClientError if the server closes the connection while a statement begins."""
 _PASSING_SQLSTATES = frozenset({"40001", "40P01"})
 _AWAY_SQLSTATES = ("08", "25P0", "28", "3D", "53", "57P0", "58")
 """Connection lost or refused, idle for too long, wrong password, no such database, no resources (such as a full disk),
@@ -83,7 +85,7 @@ class Postgresql:
                 self._explain(error, step)
                 raise
             except (OSError, PoolTimeout) as error:
-                raise DatabaseUnavailable(f"PostgreSQL: {str(error) or type(error).__name__}") from error
+                raise DatabaseUnavailable(f"PostgreSQL: {in_words(error)}") from error
         raise AssertionError("the second time returns or raises")
 
     def _explain(self, error: DBAPIError, step: str) -> None:
@@ -94,11 +96,11 @@ class Postgresql:
         if state in _STRANGE_STATEMENTS and not self._pooled:
             raise DatabaseUnavailable(f"PostgreSQL: {_POOLER_FOUND}") from error
         if state in _REFUSED_SQLSTATES:
-            raise DatabaseUnavailable(f"PostgreSQL: {error.orig}") from error
+            raise DatabaseUnavailable(f"PostgreSQL: {in_words(error.orig)}") from error
         if error.connection_invalidated or state.startswith(_AWAY_SQLSTATES):
             if step == "work":
-                raise TryAgain(f"PostgreSQL: {error.orig}") from error
-            raise DatabaseUnavailable(f"PostgreSQL: {error.orig}, at the {step}") from error
+                raise TryAgain(f"PostgreSQL: {in_words(error.orig)}") from error
+            raise DatabaseUnavailable(f"PostgreSQL: {in_words(error.orig)}, at the {step}") from error
 
     async def check(self) -> None:
         """Raise DatabaseUnavailable behind a pooler that shares sessions among transactions and that the settings do not name.
@@ -123,11 +125,21 @@ class Postgresql:
         await self._engine.dispose()
 
 
+def in_words(error: BaseException | None) -> str:
+    """Return for the house's operator why a statement or a connection failed."""
+    match error.__cause__ if error is not None and isinstance(error.__cause__, DRIVER_ERRORS) else error:
+        case asyncpg.InternalClientError():  # its text is about the driver's states
+            return "the server closed the connection"
+        case TimeoutError():
+            return "no answer in time"
+        case own:
+            return str(own) or type(own).__name__
+
+
 def _leave(context: ExceptionContext) -> None:
     """Replace connections that have become useless.
 
-    A read-only connection leads to a server that became the standby in a failover. asyncpg raises its own
-    InternalClientError if the server closes the connection while a statement begins.
+    A read-only connection leads to a server that became the standby in a failover.
     """
     error = context.original_exception
     own = isinstance(error.__cause__, asyncpg.InternalClientError)
