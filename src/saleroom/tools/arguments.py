@@ -37,6 +37,11 @@ def split(url: str, form: str, schemes: Collection[str] = ("http", "https")) -> 
     return parts
 
 
+def bare(parts: SplitResult) -> str:
+    """Return an address without an account, a query, a fragment, and a slash at the end."""
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+
+
 def find_auction(parts: SplitResult) -> AuctionAddress | None:
     """Return the auction that an address names: of its page as a browser shows it, or of the API. None if it names none."""
     match = _AUCTION.fullmatch(parts.path)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-from saleroom.tools.arguments import find_auction, first_line, split
+from saleroom.tools.arguments import bare, find_auction, first_line, split
 from saleroom.tools.errors import WrongUsage
 from saleroom.tools.load import report
 from saleroom.tools.load.display import LoadDisplay
@@ -34,7 +34,7 @@ def run(url: str, key: str, json_file: str | None, **options: Any) -> int:
     if not (key.isascii() and key.isprintable() and " " not in key):
         raise WrongUsage("this cannot be a load_key: a load_key has only ASCII characters and no spaces")
     console = Console()
-    result = load(LoadOptions(url=f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}", **options), key, LoadDisplay(console))
+    result = load(LoadOptions(url=bare(parts), **options), key, LoadDisplay(console))
     report.show(result, console)
     if json_file is not None:
         # It may raise OSError; the figures are printed by then.

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from saleroom.tools.amounts import KEYS_PATH, currency_of
-from saleroom.tools.arguments import AuctionAddress, find_auction, split
+from saleroom.tools.arguments import AuctionAddress, bare, find_auction, split
 from saleroom.tools.errors import NoAnswer, ToolError, not_a_house
 from saleroom.tools.http_client import SMALL_BYTES_MAX, HttpClient, Response, UnfitBody
 from saleroom.tools.verify.reading import LEDGER_BYTES_MAX
@@ -62,7 +62,7 @@ def fetch_keys(url: str) -> bytes:
     """
     parts = split(url, FORM)
     lot = find_auction(parts)
-    house = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}" if lot is None else lot.base
+    house = bare(parts) if lot is None else lot.base
     return _run(lambda client: _small(client, house if house.endswith(".json") else f"{house}{KEYS_PATH}"))
 
 

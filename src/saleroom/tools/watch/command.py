@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from saleroom.kernel.identifiers import GID, GID_BYTES
 from saleroom.tools.amounts import in_currency
-from saleroom.tools.arguments import find_auction, first_line, split
+from saleroom.tools.arguments import bare, find_auction, first_line, split
 from saleroom.tools.errors import WrongUsage
 from saleroom.tools.watch.channel import WatchOptions
 from saleroom.tools.watch.display import Lines, LiveView, OutputClosed, display
@@ -41,7 +41,7 @@ def read_options(
     by_mqtt = parts.scheme.startswith("mqtt")
     if by_mqtt and (parts.path.strip("/") or parts.query or parts.fragment):
         raise WrongUsage(f"the address of a broker is its host alone; {_FORM}")
-    house = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+    house = bare(parts)
     lot = find_auction(parts)
     if lot is not None and len(lot.gid) == GID_LENGTH:
         if gid not in (None, lot.gid):
