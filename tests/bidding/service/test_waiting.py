@@ -1,16 +1,19 @@
 """A transaction that waits for an auction's lock decides by the auction and the clock as they are once it has the lock."""
 
 import asyncio
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import pytest
 from sqlalchemy.util import await_only
 
+from saleroom.bidding.domain.errors import NotAuthor
 from saleroom.bidding.domain.events import SoftClose
+from saleroom.bidding.service import auctions, photos, questions, remarks, selling
 from saleroom.bidding.service.bidding import place_bids
 from saleroom.bidding.service.closing import settle_due
 from saleroom.bidding.service.lookup import lock_one
-from saleroom.storage.database import Transaction
+from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import after, eur
 from tests.bidding.service.people import bid, outcome, person, sells, stored
 from tests.fixtures_database import FakeClock, OpenDatabase
@@ -83,12 +86,7 @@ async def test_the_clock_is_read_once_the_lock_is_held(open_database: OpenDataba
     gid = await sells(bidding, ada, ends_at=END)
     pause = Pause()
 
-    def holding(tx: Transaction) -> None:
-        lock_one(tx, gid)
-        pause.within(tx)
-
-    holder = asyncio.create_task(busy.write(holding))
-    await pause.reached.wait()
+    holder = await _hold(busy, gid, pause)
     waiting = asyncio.create_task(bid(bidding, bob.bids(gid, "100")))
     await asyncio.sleep(WAITING_SECONDS)
     assert not waiting.done()
@@ -97,3 +95,44 @@ async def test_the_clock_is_read_once_the_lock_is_held(open_database: OpenDataba
     await holder
     assert ["auction_closed"] == await waiting
     assert 0 == (await stored(bidding, gid)).bid_count
+
+
+OF_AUTHORS: dict[str, Callable[[Transaction, str, str], object]] = {
+    "amend": lambda tx, token, gid: auctions.amend(tx, token, gid, {"name": "Mine"}),
+    "amend with a form": lambda tx, token, gid: selling.amend(tx, token, gid, {"name": "Mine"}, []),
+    "cancel": auctions.cancel,
+    "close": lambda tx, token, gid: auctions.close(tx, token, gid, None, None),
+    "announce the end": lambda tx, token, gid: auctions.close(tx, token, gid, END, None),
+    "arrange photos": lambda tx, token, gid: photos.arrange(tx, token, gid, []),
+    "add a remark": lambda tx, token, gid: remarks.add(tx, token, gid, "Mine"),
+    "answer a question": lambda tx, token, gid: questions.answer(tx, token, gid, 1, "Yes"),
+}
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)  # SQLite has one writer at a time
+async def test_a_stranger_never_waits_for_a_lot(open_database: OpenDatabase) -> None:
+    """Whatever only an author may do is refused to anyone else without the auction's lock, which a stranger never takes."""
+    busy, database = open_database(), open_database()
+    ada, eve = await person(database), await person(database)
+    gid = await sells(database, ada)
+    pause = Pause()
+    holder = await _hold(busy, gid, pause)
+    try:
+        for act in OF_AUTHORS.values():
+            with pytest.raises(NotAuthor):
+                await asyncio.wait_for(database.write(act, eve.token, gid), SECONDS_MAX)
+    finally:
+        pause.end()
+        await holder
+
+
+async def _hold(database: Database, gid: str, pause: Pause) -> asyncio.Task[None]:
+    """Lock the auction until the end of `pause`."""
+
+    def holding(tx: Transaction) -> None:
+        lock_one(tx, gid)
+        pause.within(tx)
+
+    holder = asyncio.create_task(database.write(holding))
+    await pause.reached.wait()
+    return holder

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from saleroom.bidding.domain.errors import AuctionOver
+from saleroom.bidding.domain.errors import AuctionOver, NotAuthor
 from saleroom.bidding.domain.events import (
     AuctionAmended,
     AuctionCancelled,
@@ -168,6 +168,12 @@ def begin(auction_id: int, event: AuctionCreated) -> Auction:
         chain=Chain(event.seed),
         **_terms(event),
     )
+
+
+def refuse_unless_author(auction: Auction, user: Party) -> None:
+    """Raise NotAuthor unless the auction is the user's own."""
+    if user.id != auction.author.id:
+        raise NotAuthor
 
 
 def refuse_if_over(auction: Auction, now: datetime, received_at: datetime | None = None) -> None:

@@ -8,9 +8,8 @@ from enum import StrEnum
 
 from msgspec import Struct, structs
 
-from saleroom.bidding.domain.auction import Auction, refuse_if_over
+from saleroom.bidding.domain.auction import Auction, refuse_if_over, refuse_unless_author
 from saleroom.bidding.domain.errors import (
-    NotAuthor,
     OwnAuction,
     QuestionSettled,
     QuestionsFull,
@@ -116,8 +115,7 @@ def settle(auction: Auction, author: Party, question: Question | None, answer: s
     Raises NotAuthor, UnknownQuestion for None, QuestionSettled or AuctionOver. There is no answer after the end: it would
     look like one that the bidders knew.
     """
-    if author.id != auction.author.id:
-        raise NotAuthor
+    refuse_unless_author(auction, author)
     if question is None:
         raise UnknownQuestion
     if question.settled_at is not None:

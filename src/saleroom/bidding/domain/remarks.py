@@ -6,8 +6,8 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from saleroom.bidding.domain.auction import Auction, refuse_if_over
-from saleroom.bidding.domain.errors import NotAuthor, TooManyRemarks
+from saleroom.bidding.domain.auction import Auction, refuse_if_over, refuse_unless_author
+from saleroom.bidding.domain.errors import TooManyRemarks
 from saleroom.kernel.instants import instant
 from saleroom.kernel.parties import Party
 
@@ -42,8 +42,7 @@ def write(auction: Auction, author: Party, text: str, earlier: list[Remark], now
 
     Raises NotAuthor, AuctionOver or TooManyRemarks.
     """
-    if author.id != auction.author.id:
-        raise NotAuthor
+    refuse_unless_author(auction, author)
     if earlier and earlier[-1].text == text:
         return earlier[-1]
     refuse_if_over(auction, now)

@@ -9,14 +9,13 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from saleroom.bidding.domain.auction import TERMS, Auction, Status, refuse_if_over
+from saleroom.bidding.domain.auction import TERMS, Auction, Status, refuse_if_over, refuse_unless_author
 from saleroom.bidding.domain.closing import close, open_if_due
 from saleroom.bidding.domain.errors import (
     AuctionNotStarted,
     AuctionStarted,
     EndsByItself,
     HasBids,
-    NotAuthor,
     TooManyAuctions,
 )
 from saleroom.bidding.domain.events import (
@@ -171,8 +170,7 @@ def refuse_unless_amendable(auction: Auction, author: Party, now: datetime, seen
 def _before_first_bid(
     auction: Auction, author: Party, now: datetime, seen: Precondition | None = None
 ) -> tuple[list[Event], Auction]:
-    if auction.author.id != author.id:
-        raise NotAuthor
+    refuse_unless_author(auction, author)
     refuse_if_over(auction, now)
     if auction.leader is not None:
         raise HasBids
@@ -184,8 +182,7 @@ def _before_first_bid(
 def _without_end(
     auction: Auction, author: Party, now: datetime, seen: Precondition | None
 ) -> tuple[list[Event], Auction]:
-    if auction.author.id != author.id:
-        raise NotAuthor
+    refuse_unless_author(auction, author)
     refuse_if_over(auction, now)
     if auction.ends_at is not None:
         raise EndsByItself(ends_at=auction.ends_at)

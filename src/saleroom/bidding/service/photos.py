@@ -28,7 +28,7 @@ from saleroom.bidding.domain.photos import (
 )
 from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.service.decoder import Decoder
-from saleroom.bidding.service.lookup import get_one, lock_one
+from saleroom.bidding.service.lookup import get_one, lock_own
 from saleroom.bidding.service.places import Places, Sender
 from saleroom.bidding.service.recording import advance
 from saleroom.bidding.service.renditions import FIELD, Renditions
@@ -130,7 +130,7 @@ def arrange(tx: Transaction, token: str, gid: str, ids: Sequence[str], seen: Pre
     Raises Unauthenticated, UnknownAuction, as `domain.selling.arrange` does, Invalid (field `photos`) or TooManyPhotos.
     """
     account = authenticate(tx, token)
-    auction = lock_one(tx, gid)
+    auction = lock_own(tx, gid, account.party)
     selling.refuse_unless_amendable(auction, account.party, tx.now(), seen)
     auction = put_on(tx, account, auction, ids)
     return LotPhotos(auction.tag, photos.of_auction(tx, auction.id))

@@ -7,7 +7,7 @@ from saleroom.accounts.storage import accounts
 from saleroom.bidding.domain import questions as rules
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.questions import LATELY, QuestionView
-from saleroom.bidding.service.lookup import get_one
+from saleroom.bidding.service.lookup import get_one, get_own
 from saleroom.bidding.storage import questions
 from saleroom.kernel.parties import Party
 from saleroom.storage.database import Transaction
@@ -36,7 +36,7 @@ def answer(tx: Transaction, token: str, gid: str, number: int, text: str | None)
     Raises as `domain.questions.settle`, Unauthenticated or UnknownAuction.
     """
     author = authenticate(tx, token).party
-    auction = get_one(tx, gid)
+    auction = get_own(tx, gid, author)
     question = questions.lock(tx, auction.id, number)
     settled = rules.settle(auction, author, question, text, tx.now())
     if settled is not question:

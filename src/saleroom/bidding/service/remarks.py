@@ -5,7 +5,7 @@ from __future__ import annotations
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain import remarks as rules
 from saleroom.bidding.domain.remarks import Remark, RemarkView
-from saleroom.bidding.service.lookup import get_one, lock_one
+from saleroom.bidding.service.lookup import get_one, lock_own
 from saleroom.bidding.storage import remarks
 from saleroom.storage.database import Transaction
 
@@ -13,7 +13,7 @@ from saleroom.storage.database import Transaction
 def add(tx: Transaction, token: str, gid: str, text: str) -> Remark:
     """Add a remark to a lot. Raises as `domain.remarks.write`, Unauthenticated or UnknownAuction."""
     account = authenticate(tx, token)
-    auction = lock_one(tx, gid)
+    auction = lock_own(tx, gid, account.party)
     earlier = remarks.of_auction(tx, auction.id)
     remark = rules.write(auction, account.party, text, earlier, tx.now())
     if remark not in earlier:

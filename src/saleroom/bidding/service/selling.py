@@ -11,14 +11,13 @@ from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.auction import Auction, begin
 from saleroom.bidding.domain.categories import refuse_unknown
-from saleroom.bidding.domain.errors import NotAuthor
 from saleroom.bidding.domain.photos import Photo
 from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.domain.views import AuctionView, auction_view
 from saleroom.bidding.service import auctions as use_cases
 from saleroom.bidding.service import drafts, photos
-from saleroom.bidding.service.lookup import get_one
+from saleroom.bidding.service.lookup import get_one, get_own
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.storage.database import Transaction
 
@@ -76,10 +75,7 @@ def preview_amended(
 
 def offered(tx: Transaction, token: str | None, gid: str) -> Offer:
     """Return a lot to its author. Raises Unauthenticated, UnknownAuction or NotAuthor."""
-    account = authenticate(tx, token)
-    found = get_one(tx, gid)
-    if found.author.id != account.id:
-        raise NotAuthor
+    found = get_own(tx, gid, authenticate(tx, token).party)
     return _offer(found, photos.of_lot(tx, gid))
 
 
