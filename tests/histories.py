@@ -22,11 +22,11 @@ from tests.bidding.domain.oracle import (
     Buy,
     Cancel,
     CloseNow,
-    Lot,
     Oracle,
     Outage,
     Settle,
     SoftCloseRule,
+    Terms,
 )
 
 T = TypeVar("T")
@@ -110,7 +110,7 @@ class Step:
 class History:
     """Terms, and the steps that follow."""
 
-    lot: Lot
+    lot: Terms
     steps: tuple[Step, ...]
 
     def acts(self, oracle: Oracle) -> Iterator[tuple[int, Act]]:
@@ -168,7 +168,7 @@ def ladders(draw: st.DrawFn) -> tuple[tuple[int, int], ...]:
 
 
 @st.composite
-def lots(draw: st.DrawFn) -> Lot:
+def lots(draw: st.DrawFn) -> Terms:
     """Terms without a contradiction."""
     starting = draw(_prices)
     above = st.none() | st.integers(0, 60_000) | st.sampled_from((0, 1, 100, 1_000))
@@ -184,7 +184,7 @@ def lots(draw: st.DrawFn) -> Lot:
         soft = SoftCloseRule(
             soft.window, soft.extension, ends + draw(st.sampled_from((0, 1, SECOND, MINUTE, 10 * MINUTE)))
         )
-    return Lot(starting, reserve, buy_now, soft, starts, ends, draw(ladders()))
+    return Terms(starting, reserve, buy_now, soft, starts, ends, draw(ladders()))
 
 
 def bids() -> st.SearchStrategy[Step]:

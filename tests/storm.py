@@ -50,7 +50,7 @@ async def storm(url: str, gid: str, tokens: list[str]) -> list[dict[str, Any]]:
 
 
 @dataclass
-class Outcome:
+class StormResult:
     """The answers to a storm: its acknowledged bids, and how often it got 503."""
 
     accepted: list[dict[str, Any]] = field(default_factory=list)
@@ -64,7 +64,7 @@ class Outcome:
                 await asyncio.sleep(0.01)
 
 
-async def storm_until(url: str, gid: str, tokens: list[str], calm: asyncio.Event, outcome: Outcome) -> None:
+async def storm_until(url: str, gid: str, tokens: list[str], calm: asyncio.Event, outcome: StormResult) -> None:
     """Let everybody bid until `calm`, and once more; after a 503 a request is repeated with its key until it is settled.
 
     Fails at once at any other answer than 201, 409 or a 503 that says when to come again.

@@ -1,12 +1,30 @@
 """A terminal for a command: what it shows, and answers to its prompts."""
 
+import io
 import os
 import re
 import select
 import termios
+from typing import NamedTuple
 
 from tests.patience import SECONDS_MAX
 from tests.process import wait_until
+
+
+class CommandResult(NamedTuple):
+    """The exit code and the output of one command."""
+
+    code: int
+    out: str
+    err: str
+
+
+class MemoryTerminal(io.StringIO):
+    """A terminal in memory."""
+
+    def isatty(self) -> bool:
+        """Return True."""
+        return True
 
 
 def shown(terminal: int, pattern: str | None = None) -> str:

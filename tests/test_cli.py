@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
 
 import httpx
 import pytest
@@ -22,20 +21,12 @@ from saleroom.cli import main
 from saleroom.settings import shown_default
 from tests.patience import SECONDS_MAX
 from tests.process import ending
-from tests.terminal import answer, shown
+from tests.terminal import CommandResult, answer, shown
 
 COMMANDS = [[], ["serve"], ["migrate"], ["users"], ["users", "add"], ["users", "list"], ["users", "password"]]
 COMMANDS += [["backup"], ["restore"], ["export"], ["import"]]
 FLAGS = ("host", "port", "database", "mqtt", "workers", "registration")
 PASSWORD = "correct horse"
-
-
-class CommandResult(NamedTuple):
-    """The output and exit code of one command."""
-
-    code: int
-    out: str
-    err: str
 
 
 Run = Callable[..., CommandResult]

@@ -19,7 +19,7 @@ from tests.line import Cut, Line
 from tests.mqtt.equipment import Mosquitto, Sales, Subscriber
 from tests.pooler import PgBouncer
 from tests.process import Client, saleroom, wait_until
-from tests.storm import TURNS, Outcome, check_history, check_replay, in_database, storm, storm_until
+from tests.storm import TURNS, StormResult, check_history, check_replay, in_database, storm, storm_until
 from tests.violations import violations
 
 CLIENTS = 32
@@ -101,7 +101,7 @@ def test_all_connections_ended_in_mid_storm(ways: Ways, bare_database_url: str, 
     """The server ends all of the house's connections, several times in a storm: nothing is doubled, nothing is lost."""
     ended: list[int] = []
 
-    async def end_all(storming: Outcome) -> None:
+    async def end_all(storming: StormResult) -> None:
         connection = await asyncpg.connect(bare_database_url)
         for _ in range(KILLS):
             await storming.more()
@@ -120,7 +120,7 @@ def test_the_server_restarted_in_mid_storm(
     """PostgreSQL is stopped, orderly or at once, and started again: 503 in between, and then the sale goes on by itself."""
     url = own_server.get_uri()
 
-    async def restart(storming: Outcome) -> None:
+    async def restart(storming: StormResult) -> None:
         await asyncio.to_thread(_stop, own_server, how)
         while not storming.unavailable:
             await asyncio.sleep(0.01)
@@ -131,14 +131,14 @@ def test_the_server_restarted_in_mid_storm(
 
 
 def _weather(
-    start: Start, visit: Visit, ways: Ways, database_url: str, trouble: Callable[[Outcome], Awaitable[None]]
-) -> Outcome:
+    start: Start, visit: Visit, ways: Ways, database_url: str, trouble: Callable[[StormResult], Awaitable[None]]
+) -> StormResult:
     """Let a storm go through `trouble`, and check that no bid was doubled or lost, and that the log stays readable."""
     house = start(**ways)
     anyone = visit(house)
     gid, tokens = _sale(anyone, STUBBORN)
 
-    outcome = Outcome()
+    outcome = StormResult()
 
     async def weather() -> None:
         calm = asyncio.Event()

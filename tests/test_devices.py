@@ -15,7 +15,7 @@ from tests.mqtt.equipment import free_port
 from tests.needs import need
 from tests.patience import SECONDS_MAX
 from tests.process import ending, wait_until
-from tests.wire import Device, Packet, dump, packet, text
+from tests.wire import Packet, RawClient, dump, packet, text
 
 PAGE = Path(__file__).parents[1] / "docs" / "devices.md"
 GID = "k3X9mQ2vTa1_"
@@ -24,7 +24,7 @@ COMMAND_ID = "paddle-7/0001f3a2"
 
 def session(port: int, gid: str, token: str) -> list[Packet]:
     """Bid over a socket, as the page describes, and return all packets."""
-    device = Device(port)
+    device = RawClient(port)
     device.send(packet(0x10, text("MQTT") + bytes([4, 2]) + (60).to_bytes(2) + text("paddle-7")))
     device.take()
     device.send(packet(0x82, (1).to_bytes(2) + text(f"saleroom/replies/{COMMAND_ID}") + b"\x01"))

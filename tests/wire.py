@@ -37,7 +37,7 @@ def packet(head: int, body: bytes) -> bytes:
     return bytes([head]) + length + body
 
 
-class Device:
+class RawClient:
     """Speaks to a broker over a socket, and keeps every packet of both sides."""
 
     def __init__(self, port: int) -> None:

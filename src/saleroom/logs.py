@@ -125,7 +125,7 @@ class Tally:
         self._untold.clear()
 
 
-class Outage:
+class OutageLog:
     """Logs that requests fail because the database is unavailable, throttled."""
 
     def __init__(self) -> None:

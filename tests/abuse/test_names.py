@@ -176,7 +176,7 @@ def test_usernames_cannot_attack(people: Client, name: str) -> None:
 
 def test_topics_and_terminals(house: ServeProcess, people: Client, seller: str, tmp_path: Path) -> None:
     """A name is in no MQTT topic; a watch shows each event in one line without a control character; users are a line each."""
-    device = wire.Device(house.mqtt_port)
+    device = wire.RawClient(house.mqtt_port)
     device.send(wire.packet(0x10, wire.text("MQTT") + b"\x04\x02\x00\x3c" + wire.text("abuse")))
     device.take()
     device.send(wire.packet(0x82, b"\0\1" + wire.text("saleroom/auctions/+/events") + b"\0"))

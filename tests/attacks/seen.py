@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from tests.attacks.table import Attack
-from tests.attacks.target import Person, Target
+from tests.attacks.target import Target, TargetUser
 from tests.patience import SECONDS_MAX
 
 EVENTS = 600
@@ -164,7 +164,7 @@ def _plain(cursor: str) -> Any:
         return None
 
 
-def _browser(target: Target, person: Person) -> httpx.Client:
+def _browser(target: Target, person: TargetUser) -> httpx.Client:
     return httpx.Client(base_url=target.url, cookies={"saleroom_session": person.token}, timeout=SECONDS_MAX)
 
 
@@ -195,7 +195,7 @@ def _inputs(form: str) -> Iterator[tuple[str, str]]:
             yield name[1], html.unescape(value[1]) if value is not None else ""
 
 
-def _amend(target: Target, seller: Person, gid: str, **terms: str) -> None:
+def _amend(target: Target, seller: TargetUser, gid: str, **terms: str) -> None:
     with target.client(seller) as http:
         http.patch(f"/auctions/{gid}", json=terms).raise_for_status()
 

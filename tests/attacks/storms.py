@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from tests.attacks.target import Person, Target, request
+from tests.attacks.target import Target, TargetUser, request
 
 BIDDERS = 32
 """Bidders, each on a separate lot, each sending the next bid once the last one is answered."""
@@ -30,7 +30,7 @@ class StormTarget:
     """The port, people, lots and cursor that a storm's requests use."""
 
     port: int
-    people: tuple[Person, ...]
+    people: tuple[TargetUser, ...]
     gids: tuple[str, ...]
     cursor: str
 
@@ -153,13 +153,13 @@ def furnish(target: Target, lots: int = LOTS) -> StormTarget:
     return StormTarget(target.port, tuple(people), tuple(gids), cursor)
 
 
-async def _furnish(port: int, sellers: list[Person], lots: int) -> list[str]:
+async def _furnish(port: int, sellers: list[TargetUser], lots: int) -> list[str]:
     chance = random.Random(1)
     waiting = iter(range(lots))
     gids: list[str] = []
 
-    async def sell(seller: Person) -> None:
-        line = await Connection.open(port)
+    async def sell(seller: TargetUser) -> None:
+        line = await StormConnection.open(port)
         for number in waiting:
             text = " ".join(chance.choices(WORDS, k=1500))[:9_000]
             draft = {"name": f"Lot {number} {chance.choice(WORDS)}", "startingPrice": str(1 + number % 997)}
@@ -172,14 +172,14 @@ async def _furnish(port: int, sellers: list[Person], lots: int) -> list[str]:
     return gids
 
 
-class Connection:
+class StormConnection:
     """One connection that sends one request after the other, as cheaply as possible."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
 
     @classmethod
-    async def open(cls, port: int) -> "Connection":
+    async def open(cls, port: int) -> "StormConnection":
         """Connect."""
         return cls(*await asyncio.open_connection("127.0.0.1", port, limit=2**20))
 
@@ -217,7 +217,7 @@ def measure(target: Target, known: StormTarget, storm: Storm | None) -> Bids:
         process.join()
 
 
-async def _bid(port: int, lots: list[str], people: list[Person], seconds: float) -> Bids:
+async def _bid(port: int, lots: list[str], people: list[TargetUser], seconds: float) -> Bids:
     took: list[float] = []
     waited: list[float] = []
     refused = 0
@@ -225,7 +225,7 @@ async def _bid(port: int, lots: list[str], people: list[Person], seconds: float)
 
     async def bid(gid: str) -> None:
         nonlocal refused
-        line, amount = await Connection.open(port), 10
+        line, amount = await StormConnection.open(port), 10
         while time.monotonic() < until:
             sent = request("POST", f"/auctions/{gid}/bids", people[amount % 2].token, {"amount": str(amount)})
             status, milliseconds = await _timed(line, sent)
@@ -234,16 +234,16 @@ async def _bid(port: int, lots: list[str], people: list[Person], seconds: float)
                 amount += 1
             else:
                 refused += 1
-                line = await Connection.open(port)
+                line = await StormConnection.open(port)
         line.close()
 
     async def look() -> None:
-        line = await Connection.open(port)
+        line = await StormConnection.open(port)
         while time.monotonic() < until:
             status, milliseconds = await _timed(line, request("GET", "/me", people[0].token))
             waited.append(milliseconds)
             if status != 200:
-                line = await Connection.open(port)
+                line = await StormConnection.open(port)
             await asyncio.sleep(0.05)
         line.close()
 
@@ -251,7 +251,7 @@ async def _bid(port: int, lots: list[str], people: list[Person], seconds: float)
     return Bids(_part(took, 0.5), _part(took, 0.99), len(took) - refused, refused, _part(waited, 0.99))
 
 
-async def _timed(line: Connection, sent: bytes) -> tuple[int, float]:
+async def _timed(line: StormConnection, sent: bytes) -> tuple[int, float]:
     """Return the status of an answer, 0 if none came, and after how many milliseconds."""
     began = time.perf_counter()
     try:
@@ -277,7 +277,7 @@ async def _storm(known: StormTarget, storm: Storm, seconds: float) -> None:
         requests = storm.requests(known, number)
         while True:
             with suppress(OSError, TimeoutError):
-                line = await Connection.open(known.port)
+                line = await StormConnection.open(known.port)
                 try:
                     for sent in requests:
                         async with asyncio.timeout(storm.hangs_up or 60):

@@ -27,7 +27,7 @@ _numbers = count(1)
 
 
 @dataclass
-class Person:
+class TargetUser:
     """A user with a token."""
 
     name: str
@@ -96,7 +96,7 @@ _OF = ("events", "bids")
 
 
 @dataclass(frozen=True)
-class Rows:
+class AuctionRows:
     """All rows of one auction."""
 
     auction: dict[str, Any]
@@ -112,7 +112,7 @@ class Target:
     served: ServeProcess
     database_url: str
     folder: Path
-    people: list[Person] = field(default_factory=list)
+    people: list[TargetUser] = field(default_factory=list)
 
     @property
     def url(self) -> str:
@@ -124,7 +124,7 @@ class Target:
         """Return its port."""
         return int(self.url.rpartition(":")[2])
 
-    def client(self, person: Person | None = None, **headers: str) -> httpx.Client:
+    def client(self, person: TargetUser | None = None, **headers: str) -> httpx.Client:
         """Return an HTTP client, with a token if a person is given."""
         sent = {"X-Requested-With": "attack", **headers}
         if person is not None:
@@ -135,27 +135,27 @@ class Target:
         """Return a new connection."""
         return RawConnection(self.port)
 
-    def enter(self, many: int = 1) -> list[Person]:
+    def enter(self, many: int = 1) -> list[TargetUser]:
         """Return new users with tokens."""
         with self.client() as http:
             answer = http.post("/test-users", json={"count": many}, headers={"Authorization": f"Bearer {LOAD_KEY}"})
         assert answer.status_code == 201, answer.text
-        return [Person(one["username"], one["token"]) for one in answer.json()["users"]]
+        return [TargetUser(one["username"], one["token"]) for one in answer.json()["users"]]
 
-    def person(self) -> Person:
+    def person(self) -> TargetUser:
         """Return a new user with a token."""
         return self.enter()[0]
 
-    def member(self) -> tuple[Person, str]:
+    def member(self) -> tuple[TargetUser, str]:
         """Return a user who can also log in, and the password."""
         name, password = f"attack.{time.time_ns()}.{next(_numbers)}"[:32], "correct horse battery"
         with self.client() as http:
             made = http.post("/users", json={"username": name, "password": password})
             assert made.status_code == 201, made.text
             token = http.post("/login", json={"username": name, "password": password}).json()["token"]
-        return Person(name, token), password
+        return TargetUser(name, token), password
 
-    def lot(self, seller: Person, **terms: Any) -> str:
+    def lot(self, seller: TargetUser, **terms: Any) -> str:
         """Return the gid of a new lot that starts at 10 with steps of 1."""
         draft = {"name": "Longcase clock", "startingPrice": "10", "increment": "1", **terms}
         with self.client(seller) as http:
@@ -163,7 +163,7 @@ class Target:
         assert made.status_code == 201, made.text
         return str(made.json()["gid"])
 
-    def bid(self, bidder: Person, gid: str, **asked: str) -> httpx.Response:
+    def bid(self, bidder: TargetUser, gid: str, **asked: str) -> httpx.Response:
         """Bid, and return the answer."""
         with self.client(bidder) as http:
             return http.post(f"/auctions/{gid}/bids", json=asked)
@@ -188,20 +188,20 @@ class Target:
                     total += sum(one.cpu_times()[:2])
         return total
 
-    def rows(self, gid: str) -> Rows:
+    def rows(self, gid: str) -> AuctionRows:
         """Return all rows of an auction, as the database has them."""
         return asyncio.run(self._rows(gid))
 
-    def put_back(self, kept: Rows) -> None:
+    def put_back(self, kept: AuctionRows) -> None:
         """Replace the auction's rows by these, as in an older copy of the database."""
         asyncio.run(self._put_back(kept))
 
-    async def _rows(self, gid: str) -> Rows:
+    async def _rows(self, gid: str) -> AuctionRows:
         one = (await self._order("SELECT * FROM auctions WHERE gid = $1", gid))[0]
         events, bids = [await self._order(f"SELECT * FROM {table} WHERE auction_id = $1", one["id"]) for table in _OF]  # noqa: S608  # our own words
-        return Rows(one, events, bids)
+        return AuctionRows(one, events, bids)
 
-    async def _put_back(self, kept: Rows) -> None:
+    async def _put_back(self, kept: AuctionRows) -> None:
         number = kept.auction["id"]
         for table, rows in zip(_OF, (kept.events, kept.bids), strict=True):
             await self._order(f"DELETE FROM {table} WHERE auction_id = $1", number)  # noqa: S608  # our own words
@@ -238,10 +238,10 @@ def _sqlite(url: str) -> Iterator[Any]:
 def attacked(on: str, database_url: str, folder: Path, program: Path = PROGRAM) -> Iterator[Target]:
     """Serve a house on the database; `program` is the `saleroom` to run."""
 
-    class Program(ServeProcess):
+    class TargetProcess(ServeProcess):
         pass
 
-    Program.program = program
+    TargetProcess.program = program
     settings = {
         "database": database_url,
         "load_key": LOAD_KEY,
@@ -249,7 +249,7 @@ def attacked(on: str, database_url: str, folder: Path, program: Path = PROGRAM) 
         "registrations_per_hour": "100000",
         "connections_per_address_max": "20000",
     }
-    served = Program(folder, **settings)
+    served = TargetProcess(folder, **settings)
     try:
         yield Target(on, served, database_url, folder)
     finally:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from tests.browser.people import WAIT_MS_MAX, Visitor
+from tests.browser.people import WAIT_MS_MAX, BrowserVisitor
 from tests.fixtures_house import House, User
 from tests.needs import need
 
-Enter = Callable[..., Visitor]
+Enter = Callable[..., BrowserVisitor]
 
 ARGUMENTS = [
     "--headless",
@@ -46,10 +46,10 @@ def chromium(sqlite_template: Path) -> Iterator[Browser]:
 @pytest.fixture
 def enter(chromium: Browser, sqlite_house: House) -> Iterator[Enter]:
     """Return a function that opens a new browser at the house, with a user's session or as a stranger."""
-    visitors: list[Visitor] = []
+    visitors: list[BrowserVisitor] = []
 
-    def come(user: User | None = None, **options: Any) -> Visitor:
-        visitors.append(Visitor(chromium, sqlite_house.base, **options))
+    def come(user: User | None = None, **options: Any) -> BrowserVisitor:
+        visitors.append(BrowserVisitor(chromium, sqlite_house.base, **options))
         if user is not None:
             base = sqlite_house.base
             visitors[-1].page.context.add_cookies([{"name": "saleroom_session", "value": user.token, "url": base}])

@@ -14,7 +14,7 @@ WAIT_MS_MAX = 120_000
 """The longest wait for what a page shall show or allow. Only a failing test waits that long."""
 
 
-class Visitor:
+class BrowserVisitor:
     """A person with a separate browser, whose console must be without errors when they `leave`."""
 
     def __init__(self, chromium: Browser, base: str, **options: Any) -> None:

@@ -8,11 +8,11 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.people import Visitor, broken_rules
+from tests.browser.people import BrowserVisitor, broken_rules
 from tests.browser.test_lot import bid, later
 from tests.fixtures_house import PASSWORD, House, User
 
-Enter = Callable[..., Visitor]
+Enter = Callable[..., BrowserVisitor]
 LOGGED_OUT = "You are no longer logged in."
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Browser, expect
 
-from tests.browser.people import Visitor
+from tests.browser.people import BrowserVisitor
 from tests.fixtures_house import ServeHouse
 
 
@@ -14,7 +14,7 @@ def test_choosing_a_category_changes_the_list_at_once(chromium: Browser, serve_h
     ada = house.user("ada")
     for name, category in (("Longcase clock", "Clocks"), ("Pocket watch", "Clocks"), ("Spoon", "Silver")):
         ada.auction(name=name, category=category)
-    visitor = Visitor(chromium, house.base)
+    visitor = BrowserVisitor(chromium, house.base)
     page = visitor.page
     page.goto("/")
     page.get_by_label("Category").select_option("Clocks")

@@ -12,14 +12,14 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from saleroom.bidding.web.home import LOTS_PER_PAGE
-from tests.browser.people import Visitor, broken_rules
+from tests.browser.people import BrowserVisitor, broken_rules
 from tests.fixtures_house import House, User
 
 Open = Callable[..., Page]
 
 
 @pytest.fixture
-def open_home(enter: Callable[..., Visitor]) -> Open:
+def open_home(enter: Callable[..., BrowserVisitor]) -> Open:
     """Return a function that opens home, with or without a query, in a new browser."""
 
     def another(path: str = "/", **options: Any) -> Page:
@@ -226,7 +226,9 @@ def test_a_list_waits_while_the_reader_is_at_a_card(open_home: Open, seller: Use
     expect(page.locator("#count")).to_have_text("1 lot")
 
 
-def test_cards_are_marked_for_their_reader(enter: Callable[..., Visitor], sqlite_house: House, seller: User) -> None:
+def test_cards_are_marked_for_their_reader(
+    enter: Callable[..., BrowserVisitor], sqlite_house: House, seller: User
+) -> None:
     """Each reader's card says whether the reader leads or was outbid, live; a stranger's says neither. A reserve is marked."""
     gid = seller.auction(name="Violin", reservePrice="777")
     grace, linus = sqlite_house.newcomer(), sqlite_house.newcomer()
@@ -256,7 +258,9 @@ def test_cards_are_marked_for_their_reader(enter: Callable[..., Visitor], sqlite
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_card_has_a_star(enter: Callable[..., Visitor], sqlite_house: House, seller: User, scheme: str) -> None:
+def test_a_card_has_a_star(
+    enter: Callable[..., BrowserVisitor], sqlite_house: House, seller: User, scheme: str
+) -> None:
     """The star on a card watches its lot and stays on the page. A stranger sees none. axe finds no fault."""
     user = sqlite_house.newcomer()
     gid = seller.auction(name="Starred", reservePrice="100", endsAt=later(minutes=30))

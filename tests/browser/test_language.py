@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.people import Visitor, broken_rules
+from tests.browser.people import BrowserVisitor, broken_rules
 from tests.fixtures_house import House
 
 PHONE = {"width": 360, "height": 740}
@@ -18,12 +18,12 @@ OpenPage = Callable[..., Page]
 
 
 @pytest.fixture
-def visit(chromium: Browser, sqlite_house: House) -> Iterator[Callable[..., Visitor]]:
+def visit(chromium: Browser, sqlite_house: House) -> Iterator[Callable[..., BrowserVisitor]]:
     """Return a function that opens a new browser. Its console must be without errors at the end of the test."""
-    visitors: list[Visitor] = []
+    visitors: list[BrowserVisitor] = []
 
-    def another(**options: Any) -> Visitor:
-        visitors.append(Visitor(chromium, sqlite_house.base, **options))
+    def another(**options: Any) -> BrowserVisitor:
+        visitors.append(BrowserVisitor(chromium, sqlite_house.base, **options))
         return visitors[-1]
 
     yield another
@@ -58,7 +58,7 @@ def words(page: Page) -> tuple[str, str, str]:
     ],
 )
 def test_a_page_speaks_as_the_browser_asks(
-    visit: Callable[..., Visitor], gid: str, locale: str, expected: tuple[str, str, str]
+    visit: Callable[..., BrowserVisitor], gid: str, locale: str, expected: tuple[str, str, str]
 ) -> None:
     """A page has the words and amounts of the browser's language and region. If the house lacks the language, it is English."""
     page = visit(locale=locale).page
@@ -66,7 +66,7 @@ def test_a_page_speaks_as_the_browser_asks(
     assert expected == words(page)
 
 
-def test_a_language_is_chosen_at_the_foot(visit: Callable[..., Visitor], gid: str) -> None:
+def test_a_language_is_chosen_at_the_foot(visit: Callable[..., BrowserVisitor], gid: str) -> None:
     """A choice shows the same page in the other language, holds on the next pages, and can be undone."""
     page = visit(locale="en-GB").page
     page.goto(f"/lots/{gid}?from=here")
@@ -80,7 +80,7 @@ def test_a_language_is_chosen_at_the_foot(visit: Callable[..., Visitor], gid: st
     expect(page.get_by_role("heading", level=1)).to_have_text("Register")
 
 
-def test_logging_in_leads_back_to_the_lot(visit: Callable[..., Visitor], sqlite_house: House) -> None:
+def test_logging_in_leads_back_to_the_lot(visit: Callable[..., BrowserVisitor], sqlite_house: House) -> None:
     """After the login a visitor is back at the page they wanted, even after registering and a mistake."""
     visitor = visit()
     visitor.page.goto("/mine?page=bids")
@@ -93,7 +93,7 @@ def test_logging_in_leads_back_to_the_lot(visit: Callable[..., Visitor], sqlite_
     visitor.page.wait_for_url("**/mine?page=bids")
 
 
-def test_a_password_can_be_shown(visit: Callable[..., Visitor]) -> None:
+def test_a_password_can_be_shown(visit: Callable[..., BrowserVisitor]) -> None:
     """A checkbox shows the password. Without scripts there is no checkbox, and the form is the same."""
     page = visit().page
     page.goto("/login")
@@ -109,7 +109,7 @@ def test_a_password_can_be_shown(visit: Callable[..., Visitor]) -> None:
 
 @pytest.mark.parametrize("path", ["/login", "/register", "/", "/lots/{gid}", "/lots/none"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_german_fits_a_phone(visit: Callable[..., Visitor], gid: str, path: str, scheme: str) -> None:
+def test_german_fits_a_phone(visit: Callable[..., BrowserVisitor], gid: str, path: str, scheme: str) -> None:
     """German has long words: even so nothing is wider than a small phone, and axe finds no fault."""
     page = visit(locale="de-DE", color_scheme=scheme, viewport=PHONE).page
     page.goto(path.format(gid=gid))
@@ -117,7 +117,7 @@ def test_german_fits_a_phone(visit: Callable[..., Visitor], gid: str, path: str,
     assert {} == broken_rules(page)
 
 
-def test_faults_are_told_in_german(visit: Callable[..., Visitor], sqlite_house: House) -> None:
+def test_faults_are_told_in_german(visit: Callable[..., BrowserVisitor], sqlite_house: House) -> None:
     """An alert reports a wrong password in the reader's language, and a fault is bound to its field."""
     sqlite_house.user("ada")
     page = visit(locale="de-DE").page
@@ -141,7 +141,7 @@ def test_faults_are_told_in_german(visit: Callable[..., Visitor], sqlite_house: 
 
 @pytest.mark.parametrize(("locale", "left"), [("en-GB", r"^[1-5]?\d secs? left$"), ("de-DE", r"^noch [1-5]?\d Sek\.$")])
 def test_a_countdown_says_what_is_left(
-    visit: Callable[..., Visitor], sqlite_house: House, locale: str, left: str
+    visit: Callable[..., BrowserVisitor], sqlite_house: House, locale: str, left: str
 ) -> None:
     """A countdown says "14 secs left": under a minute without "0 mins"."""
     gid = sqlite_house.user("ada").auction(endsAt=(datetime.now(UTC) + timedelta(days=1)).isoformat())

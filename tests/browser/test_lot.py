@@ -10,19 +10,19 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.people import Visitor, broken_rules
+from tests.browser.people import BrowserVisitor, broken_rules
 from tests.fixtures_house import House
 from tests.fixtures_process import Start, Visit
 from tests.pictures import plain
 
-Browse = Callable[..., Visitor]
+Browse = Callable[..., BrowserVisitor]
 
 
 @pytest.fixture
-def browse(enter: Callable[..., Visitor], sqlite_house: House) -> Browse:
+def browse(enter: Callable[..., BrowserVisitor], sqlite_house: House) -> Browse:
     """Return a function that opens a page in a new browser, for a user who logs in with the form or for a stranger."""
 
-    def come(name: str | None = None, path: str = "/", **options: Any) -> Visitor:
+    def come(name: str | None = None, path: str = "/", **options: Any) -> BrowserVisitor:
         visitor = enter(**options)
         if name is not None:
             visitor.log_in(sqlite_house.user(name).name)
@@ -227,7 +227,7 @@ def test_a_page_goes_on_after_the_house_was_away(chromium: Browser, start: Start
     client = visit(house)
     ada, grace = client.enter("ada"), client.enter("grace")
     gid = client.sell(ada, startingPrice="10")
-    visitor = Visitor(chromium, house.url)
+    visitor = BrowserVisitor(chromium, house.url)
     visitor.page.goto(f"/lots/{gid}")
     client.post(f"/auctions/{gid}/bids", grace, {"amount": "11"})
     expect(visitor.page.locator("#lot-panel")).to_contain_text("€11.00")

@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.people import Visitor, broken_rules
+from tests.browser.people import BrowserVisitor, broken_rules
 from tests.fixtures_house import House, User
 from tests.process import wait_until
 
-Enter = Callable[..., Visitor]
+Enter = Callable[..., BrowserVisitor]
 
 PLACES = (0, 300, 100_000)
 """How far the page is scrolled down: not at all, a little, and to its end."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.people import Visitor, broken_rules
+from tests.browser.people import BrowserVisitor, broken_rules
 from tests.fixtures_house import PASSWORD, House, User
 from tests.site.visitor import picture
 
@@ -20,7 +20,7 @@ Browse = Callable[..., Page]
 
 
 @pytest.fixture
-def browse(enter: Callable[..., Visitor]) -> Browse:
+def browse(enter: Callable[..., BrowserVisitor]) -> Browse:
     """Return a function that opens a page as a user, in a new browser."""
 
     def come(user: User, path: str = "/mine", **options: Any) -> Page:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.people import Visitor, broken_rules
+from tests.browser.people import BrowserVisitor, broken_rules
 from tests.fixtures_house import User
 from tests.pictures import plain
 from tests.process import wait_until
@@ -17,7 +17,7 @@ PHOTOS = 3
 
 
 @pytest.fixture
-def open_lot(enter: Callable[..., Visitor], seller: User) -> Open:
+def open_lot(enter: Callable[..., BrowserVisitor], seller: User) -> Open:
     """Return a function that opens a lot with three photos in a new browser."""
     gid = seller.auction(name="Clock")
     sent = [

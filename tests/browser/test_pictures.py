@@ -11,7 +11,7 @@ import pytest
 from PIL import Image, ImageChops, ImageOps, ImageStat
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.people import Visitor
+from tests.browser.people import BrowserVisitor
 from tests.fixtures_house import House, User
 from tests.http.proxies import nginx
 from tests.pictures import ORIENTATION, corners, quartered, written
@@ -61,7 +61,7 @@ def kept(page: Page, number: int = 0) -> Image.Image:
 
 
 def test_photos_of_a_phone_pass_nginx(
-    enter: Callable[..., Visitor], seller: User, behind_nginx: str, phone_photo: bytes, tmp_path: Path
+    enter: Callable[..., BrowserVisitor], seller: User, behind_nginx: str, phone_photo: bytes, tmp_path: Path
 ) -> None:
     """Three photos at once arrive behind nginx, each upright, and look as the house's own version of the original."""
     page = enter(seller).page
@@ -83,7 +83,7 @@ def test_photos_of_a_phone_pass_nginx(
 
 
 @pytest.mark.parametrize("orientation", [3, 6, 8])
-def test_a_smaller_picture_is_upright(enter: Callable[..., Visitor], seller: User, orientation: int) -> None:
+def test_a_smaller_picture_is_upright(enter: Callable[..., BrowserVisitor], seller: User, orientation: int) -> None:
     """A photo that the browser makes smaller stands as its EXIF orientation says, as the house would turn it."""
     page = enter(seller).page
     page.goto("/sell")
@@ -100,7 +100,7 @@ def test_a_smaller_picture_is_upright(enter: Callable[..., Visitor], seller: Use
 
 
 def test_a_file_that_is_too_large_for_nginx_is_named(
-    enter: Callable[..., Visitor], seller: User, behind_nginx: str, tmp_path: Path
+    enter: Callable[..., BrowserVisitor], seller: User, behind_nginx: str, tmp_path: Path
 ) -> None:
     """A large file that the browser cannot open goes up as it is; nginx's refusal says that it is too large."""
     page = enter(seller).page
@@ -120,7 +120,7 @@ def test_a_file_that_is_too_large_for_nginx_is_named(
     ],
 )
 def test_each_refusal_is_told_as_what_it_is(
-    enter: Callable[..., Visitor], seller: User, tmp_path: Path, status: int, says: str
+    enter: Callable[..., BrowserVisitor], seller: User, tmp_path: Path, status: int, says: str
 ) -> None:
     """The answer of another program on the way is told by its status, and only a broken connection blames the connection."""
     page = enter(seller).page
@@ -138,7 +138,7 @@ def test_each_refusal_is_told_as_what_it_is(
     expect(page.locator(".refused")).to_contain_text(says)
 
 
-def test_small_pictures_go_up_as_they_are(enter: Callable[..., Visitor], seller: User, tmp_path: Path) -> None:
+def test_small_pictures_go_up_as_they_are(enter: Callable[..., BrowserVisitor], seller: User, tmp_path: Path) -> None:
     """A picture below the limit is sent byte for byte, and the form waits for it when the button is pressed before."""
     page = enter(seller).page
     page.goto("/sell")

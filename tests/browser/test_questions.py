@@ -9,11 +9,11 @@ from playwright.sync_api import Page, expect
 
 from saleroom.bidding.web import live
 from saleroom.feed import streams
-from tests.browser.people import Visitor, broken_rules
+from tests.browser.people import BrowserVisitor, broken_rules
 from tests.browser.test_bid_box import LOGGED_OUT, end_session, log_in_again
 from tests.fixtures_house import House, User
 
-Enter = Callable[..., Visitor]
+Enter = Callable[..., BrowserVisitor]
 
 
 @pytest.fixture(autouse=True)

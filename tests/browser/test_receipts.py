@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.people import Visitor, broken_rules
+from tests.browser.people import BrowserVisitor, broken_rules
 from tests.fixtures_house import House
 
 PHONE = {"width": 390, "height": 844}
@@ -17,7 +17,7 @@ LAPTOP = {"width": 1366, "height": 650}
 @pytest.mark.parametrize("size", [PHONE, LAPTOP], ids=["phone", "laptop"])
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no-scripts"])
 def test_a_bidder_finds_keeps_and_checks_a_receipt(
-    enter: Callable[..., Visitor], sqlite_house: House, size: dict[str, int], scripts: bool
+    enter: Callable[..., BrowserVisitor], sqlite_house: House, size: dict[str, int], scripts: bool
 ) -> None:
     """From the bid to the receipt, with and without scripts: a click leads to it, downloads it, and checks it."""
     gid = sqlite_house.user("ada").auction(name="W" * 120)

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
 from saleroom.bidding.web.screen import RESULT_SECONDS
-from tests.browser.people import Visitor, broken_rules
+from tests.browser.people import BrowserVisitor, broken_rules
 from tests.fixtures_house import House, User
 from tests.fixtures_process import Start, Visit
 from tests.process import wait_until
@@ -21,7 +21,7 @@ Open = Callable[..., Page]
 
 
 @pytest.fixture
-def open_screen(enter: Callable[..., Visitor]) -> Open:
+def open_screen(enter: Callable[..., BrowserVisitor]) -> Open:
     """Return a function that opens a lot's screen in a new browser, whose clock the test can turn forward.
 
     It returns once the screen follows its lot: a request that still waits for its answer would time out when the
@@ -146,7 +146,7 @@ def test_a_screen_goes_on_after_the_house_was_away(chromium: Browser, start: Sta
     client = visit(house)
     ada, grace = client.enter("ada"), client.enter("grace")
     gid = client.sell(ada, startingPrice="10")
-    visitor = Visitor(chromium, house.url)
+    visitor = BrowserVisitor(chromium, house.url)
     visitor.page.goto(f"/lots/{gid}/screen")
     client.post(f"/auctions/{gid}/bids", grace, {"amount": "11"})
     expect(visitor.page.locator("#screen-state")).to_contain_text("€11.00")

@@ -11,13 +11,13 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from tests.browser.people import Visitor, broken_rules
+from tests.browser.people import BrowserVisitor, broken_rules
 from tests.fixtures_house import PASSWORD, User
 from tests.patience import SECONDS_MAX
 from tests.pictures import written
 from tests.site.visitor import picture
 
-Enter = Callable[..., Visitor]
+Enter = Callable[..., BrowserVisitor]
 LARGE = (500, 500)
 """A picture of noise, 750 KB: its upload lasts longer than a refusal without reading it."""
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.people import Visitor, broken_rules
+from tests.browser.people import BrowserVisitor, broken_rules
 from tests.fixtures_house import House, User
 from tests.site.visitor import picture
 
@@ -22,7 +22,7 @@ Browse = Callable[..., Page]
 
 
 @pytest.fixture
-def browse(enter: Callable[..., Visitor], seller: User) -> Browse:
+def browse(enter: Callable[..., BrowserVisitor], seller: User) -> Browse:
     """Return a function that opens a page as the seller, in a new browser."""
 
     def come(path: str = "/sell", **options: Any) -> Page:
@@ -158,7 +158,7 @@ def test_a_form_is_saved_while_it_is_written(browse: Browse, files: list[Path]) 
 
 @pytest.mark.parametrize("width", [390, 1366])
 def test_the_preview_shows_the_lot_as_it_will_be(
-    browse: Browse, enter: Callable[..., Visitor], sqlite_house: House, files: list[Path], width: int
+    browse: Browse, enter: Callable[..., BrowserVisitor], sqlite_house: House, files: list[Path], width: int
 ) -> None:
     """Each part of the lot has the same size and order in the preview as for a bidder, and the buttons are in view."""
     page = browse(viewport={"width": width, "height": 650})

@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 from playwright.sync_api import expect
 
-from tests.browser.people import Visitor
+from tests.browser.people import BrowserVisitor
 from tests.fixtures_house import House, User
 
 
-def test_of_equal_bids_the_earlier_one_leads(enter: Callable[..., Visitor], sqlite_house: House, seller: User) -> None:
+def test_of_equal_bids_the_earlier_one_leads(
+    enter: Callable[..., BrowserVisitor], sqlite_house: House, seller: User
+) -> None:
     """The later bidder reads that an equal bid was earlier. The leader stands on top of the history and the hall's screen."""
     gid = seller.auction()
     sqlite_house.user("linus").bid(gid, maximum="90")
@@ -36,7 +38,7 @@ def test_of_equal_bids_the_earlier_one_leads(enter: Callable[..., Visitor], sqli
     expect(page.locator("main tbody tr").first).to_contain_text("linus")
 
 
-def test_a_tie_is_told_by_itself(enter: Callable[..., Visitor], sqlite_house: House, seller: User) -> None:
+def test_a_tie_is_told_by_itself(enter: Callable[..., BrowserVisitor], sqlite_house: House, seller: User) -> None:
     """An open page says so when its reader's bid, which came in elsewhere, equals the leader's."""
     gid, reader = seller.auction(), sqlite_house.newcomer()
     reader.bid(gid, maximum="40")

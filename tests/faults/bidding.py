@@ -31,7 +31,7 @@ RECEIPTS_EACH = 25
 
 
 @dataclass
-class Lot:
+class StormLot:
     """An auction of the storm, and the amounts to bid on it, each above the one before; `bids` were taken."""
 
     gid: str
@@ -118,7 +118,7 @@ class BidStorm:
                     return dict(shown)
                 await asyncio.sleep(0.1)
 
-    async def _next_lot(self) -> Lot:
+    async def _next_lot(self) -> StormLot:
         """Begin an auction. If the house was away until its end, it could not be made, and another one is made."""
         while True:
             terms: dict[str, Any] = dict(TERMS)
@@ -131,7 +131,7 @@ class BidStorm:
             status, said = await self._settled("POST", "/auctions", self._seller, terms, key)
             if status == 201:
                 self.gids.append(said["gid"])
-                return Lot(said["gid"])
+                return StormLot(said["gid"])
 
     async def _bid(self, token: str, place: int) -> None:
         for turn in count():

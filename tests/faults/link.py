@@ -9,7 +9,7 @@ from tests.mqtt.equipment import free_port
 _RESET = struct.pack("ii", 1, 0)
 
 
-class Link:
+class PortForwarder:
     """Forwards connections to a port of this machine. Nothing passes until `open`."""
 
     def __init__(self, target: int) -> None:

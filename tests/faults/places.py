@@ -62,7 +62,7 @@ def unseal(*files: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Place:
+class TrialDatabase:
     """The database's URL and, if the trial may interfere with them, its server and its disk."""
 
     url: str
@@ -71,7 +71,7 @@ class Place:
 
 
 @contextmanager
-def place(where: str, folder: Path, server: Any, *, on_disk: bool) -> Iterator[Place]:
+def place(where: str, folder: Path, server: Any, *, on_disk: bool) -> Iterator[TrialDatabase]:
     """Yield an empty place for `where`.
 
     `server` is a PostgreSQL server, or its URL; with a small disk the place has its own server there.
@@ -79,12 +79,12 @@ def place(where: str, folder: Path, server: Any, *, on_disk: bool) -> Iterator[P
     sqlite = where == "sqlite"
     with small_disk(SQLITE_BYTES if sqlite else POSTGRESQL_BYTES) if on_disk else nullcontext() as disk:
         if sqlite:
-            yield Place(f"sqlite:///{disk.folder if disk else folder}/saleroom.db", disk=disk)
+            yield TrialDatabase(f"sqlite:///{disk.folder if disk else folder}/saleroom.db", disk=disk)
             return
         with embedded_server(disk.folder) if disk else nullcontext(server) as used:
             address = used if isinstance(used, str) else used.get_uri()
             with contextmanager(_postgresql_database)(address, "template0") as url:
-                yield Place(url, used, disk)
+                yield TrialDatabase(url, used, disk)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from itertools import cycle
 import aiohttp
 
 from tests.faults.house import SupervisedHouse
-from tests.faults.link import Link
+from tests.faults.link import PortForwarder
 
 STAY_SECONDS_MAX = 0.2
 """How long a reader stays at most before it hangs up, until it has been cut off often enough."""
@@ -18,7 +18,7 @@ PAUSE_SECONDS_MAX = 0.05
 GIVE_UP_SECONDS = 60.0
 
 
-class Reader:
+class StreamReader:
     """Follows one auction, or with gid None all of them, from the log's beginning; `ids` and `data` are its events."""
 
     def __init__(self, url: str, gid: str | None, cuts: int) -> None:
@@ -80,7 +80,9 @@ class Reader:
             event.clear()
 
 
-def several(house: SupervisedHouse, link: Link, gids: Sequence[str], number: int, cuts: int) -> list[Reader]:
+def several(
+    house: SupervisedHouse, link: PortForwarder, gids: Sequence[str], number: int, cuts: int
+) -> list[StreamReader]:
     """Return `count` readers, half of them on everything, half on one auction each, some direct and some by the link."""
     ways = cycle([house.url, f"http://127.0.0.1:{link.port}"])
-    return [Reader(next(ways), gid, cuts) for gid in [None] * (number - number // 2) + list(gids[: number // 2])]
+    return [StreamReader(next(ways), gid, cuts) for gid in [None] * (number - number // 2) + list(gids[: number // 2])]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults import table, trial
-from tests.faults.places import Place, place
+from tests.faults.places import TrialDatabase, place
 from tests.faults.trial import Trial
 
 BIDS = 300
@@ -17,7 +17,7 @@ TRIALS = [pytest.param((short, where), id=f"{short.name}-{where}") for short in 
 
 
 @pytest.fixture(params=TRIALS)
-def trial_somewhere(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Trial, str, Place]]:
+def trial_somewhere(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Trial, str, TrialDatabase]]:
     """A trial, where it takes place, and that place."""
     short, where = request.param
     own = where == "sqlite" or short.on_disk
@@ -27,7 +27,7 @@ def trial_somewhere(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[
 
 
 async def test_nothing_is_missing_out_of_order_or_doubled(
-    trial_somewhere: tuple[Trial, str, Place], tmp_path: Path
+    trial_somewhere: tuple[Trial, str, TrialDatabase], tmp_path: Path
 ) -> None:
     """Every event of the log arrives, in order within its auction; each acknowledged bid is in the log exactly once.
 

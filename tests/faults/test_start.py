@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.places import Place, place, seal, unseal
+from tests.faults.places import TrialDatabase, place, seal, unseal
 from tests.process import Client, ServeProcess, saleroom, wait_until
 
 
 @pytest.fixture
-def there(tmp_path: Path) -> Iterator[Place]:
+def there(tmp_path: Path) -> Iterator[TrialDatabase]:
     """A small disk for a house on SQLite."""
     with place("sqlite", tmp_path, None, on_disk=True) as there:
         yield there
 
 
-def test_on_a_full_disk(there: Place, tmp_path: Path) -> None:
+def test_on_a_full_disk(there: TrialDatabase, tmp_path: Path) -> None:
     """It does not start, and one line names the database and the reason; once there is room it starts."""
     assert there.disk is not None
     there.disk.fill()
@@ -29,7 +29,7 @@ def test_on_a_full_disk(there: Place, tmp_path: Path) -> None:
         assert "Traceback" not in served.told()
 
 
-def test_on_a_database_that_is_read_only(there: Place, tmp_path: Path) -> None:
+def test_on_a_database_that_is_read_only(there: TrialDatabase, tmp_path: Path) -> None:
     """It starts, shows its lots and refuses bids with 503; when the database can be written to, it takes them."""
     assert there.disk is not None
     with _serving(there, tmp_path) as served:
@@ -53,7 +53,7 @@ def test_on_a_database_that_is_read_only(there: Place, tmp_path: Path) -> None:
 
 
 @contextmanager
-def _serving(there: Place, folder: Path) -> Iterator[ServeProcess]:
+def _serving(there: TrialDatabase, folder: Path) -> Iterator[ServeProcess]:
     served = ServeProcess(folder, database=there.url, mqtt="off")
     try:
         yield served

@@ -37,9 +37,9 @@ from tests.faults.judging import (
     read_rows,
     tracebacks,
 )
-from tests.faults.link import Link
-from tests.faults.places import Place, SmallDisk
-from tests.faults.readers import Reader
+from tests.faults.link import PortForwarder
+from tests.faults.places import SmallDisk, TrialDatabase
+from tests.faults.readers import StreamReader
 from tests.mqtt.equipment import Mosquitto, Subscriber
 from tests.patience import SECONDS_MAX, until
 from tests.violations import violations
@@ -61,9 +61,9 @@ class Scene:
     house: SupervisedHouse
     storm: BidStorm
     broker: Mosquitto
-    to_broker: Link
+    to_broker: PortForwarder
     """The house's link to the broker."""
-    to_house: Link
+    to_house: PortForwarder
     """A link to the house that some readers use."""
     database_url: str
     step: int
@@ -73,7 +73,7 @@ class Scene:
     disk: SmallDisk | None
     """The small disk that holds the database, if it has one."""
     subscribers: list[Subscriber] = field(default_factory=list)
-    readers: list[Reader] = field(default_factory=list)
+    readers: list[StreamReader] = field(default_factory=list)
     onlookers: list[Subscriber] = field(default_factory=list)
     """Subscribers that may miss any messages."""
     forgotten: list[tuple[datetime, datetime]] = field(default_factory=list)
@@ -148,7 +148,9 @@ class _Contents:
     violations: list[str]
 
 
-async def run(trial: Trial, folder: Path, where: str, place: Place, bids: int, *, pace: float = 0) -> TrialOutcome:
+async def run(
+    trial: Trial, folder: Path, where: str, place: TrialDatabase, bids: int, *, pace: float = 0
+) -> TrialOutcome:
     """Run `trial` with at least so many acknowledged bids, and judge it. Fails if its fault could not be caused."""
     async with AsyncExitStack() as stack:
         broker = stack.enter_context(_broker(folder, trial.broker))
@@ -262,7 +264,7 @@ def _different(subscriber: Subscriber) -> int:
     return len({message.payload for message in subscriber.messages if message.topic.endswith("/events")})
 
 
-def _read(reader: Reader) -> int:
+def _read(reader: StreamReader) -> int:
     return len(reader.ids) + reader.over
 
 
@@ -301,8 +303,8 @@ def _unproven(tx: Transaction) -> list[str]:
     return [f"the ledger: {fault}" for fault in ledger_check.faults_of(tx)]
 
 
-async def _link(stack: AsyncExitStack, target: int) -> Link:
-    link = Link(target)
+async def _link(stack: AsyncExitStack, target: int) -> PortForwarder:
+    link = PortForwarder(target)
     stack.push_async_callback(link.close)
     await link.open()
     return link

@@ -39,7 +39,7 @@ proper = bodies.map(lambda body: least | {name: body[name] for name in list(body
 bids = st.just("least") | amounts
 
 
-class Market(RuleBasedStateMachine):
+class HouseMachine(RuleBasedStateMachine):
     """Three users, and a lot for requests to one that does not exist."""
 
     house: House
@@ -193,16 +193,16 @@ def _sendable(value: Any) -> Any:
 
 
 @pytest.fixture
-def market(house: House) -> type[Market]:
+def machine_type(house: House) -> type[HouseMachine]:
     """The machine, in a running house."""
-    return type("MarketHere", (Market,), {"house": house})
+    return type("MachineHere", (HouseMachine,), {"house": house})
 
 
-def test_whatever_people_do(market: type[Market]) -> None:
+def test_whatever_people_do(machine_type: type[HouseMachine]) -> None:
     """In any order of requests, good and bad, no answer is a 5xx, each fits the OpenAPI document, and the records agree."""
     thorough = settings.get_current_profile_name() in ("long", "fuzz")
     run_state_machine_as_test(
-        market,
+        machine_type,
         settings=settings(
             max_examples=15 if thorough else 4,
             stateful_step_count=50 if thorough else 20,
@@ -213,9 +213,9 @@ def test_whatever_people_do(market: type[Market]) -> None:
     )
 
 
-def test_the_machine_would_notice(market: type[Market], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_machine_would_notice(machine_type: type[HouseMachine], monkeypatch: pytest.MonkeyPatch) -> None:
     """Bids that the price does not reflect are found."""
-    machine = market()
+    machine = machine_type()
     gid = machine._lot(0)
     machine.the_books_agree()
     ask = machine._ask

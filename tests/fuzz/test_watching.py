@@ -115,7 +115,7 @@ def written(value: Any) -> bytes:
 MONEY = in_currency("EUR")
 
 
-class MemoryDisplay:
+class TextDisplay:
     """A display that writes everything out."""
 
     def __init__(self) -> None:
@@ -141,7 +141,7 @@ class MemoryDisplay:
 @given(st.lists(mangled(events.map(written) | states.map(written)), max_size=6))
 def test_a_sale_bears_whatever_a_house_says(said: list[bytes]) -> None:
     """Anything but a lot or an event is refused; lots and events are shown without characters that could steer a terminal."""
-    display = MemoryDisplay()
+    display = TextDisplay()
     sale = Sale(None, display)
     with bounded():
         for payload in said:

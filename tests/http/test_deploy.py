@@ -117,7 +117,7 @@ def test_nobody_forges_what_the_proxy_says(deploy: Deploy) -> None:
     """The house gets the name that people use, and the address of the client alone, whatever the client claims."""
     seen: list[dict[str, str]] = []
 
-    class Echo(BaseHTTPRequestHandler):
+    class HeaderRecorder(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             seen.append({name.lower(): value for name, value in self.headers.items()})
             self.send_response(204)
@@ -126,7 +126,7 @@ def test_nobody_forges_what_the_proxy_says(deploy: Deploy) -> None:
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Echo) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), HeaderRecorder) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         client, _ = deploy(server.server_port)
         assert 204 == client.get("/", headers={"X-Forwarded-For": "203.0.113.9"}).status_code

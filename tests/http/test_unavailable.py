@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import make_url
 
-from saleroom.logs import Outage
+from saleroom.logs import OutageLog
 from saleroom.storage import sqlite
 from tests.bidding.api.answers import refusal
 from tests.fixtures_house import House, ServeHouse
@@ -66,7 +66,7 @@ def test_the_house_without_its_database(
 async def test_a_line_a_second_for_all_that_fails(errors_logged: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first failed request is logged at once. Later ones are counted in one line a second."""
     monkeypatch.setattr("saleroom.logs.TELL_SECONDS", 0.05)
-    outage = Outage()
+    outage = OutageLog()
     for reason in ("gone", "gone", "starting up"):
         outage.failed(reason)
     assert [("gone", 1)] == _lines(errors_logged)

@@ -45,7 +45,7 @@ READY = """async () => {
 
 
 @dataclass(frozen=True)
-class Device:
+class Window:
     """The browser window in which a page is shown."""
 
     name: str
@@ -55,7 +55,7 @@ class Device:
     touch: bool = False
 
 
-DEVICES = (Device("desktop", 1280, 800), Device("phone", 360, 740, 1.1, touch=True))
+WINDOWS = (Window("desktop", 1280, 800), Window("phone", 360, 740, 1.1, touch=True))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -120,10 +120,10 @@ class Studio:
         columns = (TextColumn("{task.description:<30}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         failed = 0
         with Progress(*columns, console=console) as progress:
-            task = progress.add_task("", total=len(DEVICES) * sum(len(shot.schemes) for shot in shots))
+            task = progress.add_task("", total=len(WINDOWS) * sum(len(shot.schemes) for shot in shots))
             for shot in shots:
                 progress.update(task, description=shot.name)
-                for device in DEVICES:
+                for device in WINDOWS:
                     try:
                         self._both_schemes(shot, device)
                     except (BrowserError, AssertionError) as error:
@@ -134,7 +134,7 @@ class Studio:
                     progress.advance(task, len(shot.schemes))
         return failed
 
-    def _both_schemes(self, shot: Shot, device: Device) -> None:
+    def _both_schemes(self, shot: Shot, device: Window) -> None:
         """Take one page in all of its schemes, without a reload between them."""
         context = self._context(shot, device)
         try:
@@ -151,7 +151,7 @@ class Studio:
         finally:
             context.close()
 
-    def _context(self, shot: Shot, device: Device) -> BrowserContext:
+    def _context(self, shot: Shot, device: Window) -> BrowserContext:
         options: dict[str, Any] = {
             "base_url": self._urls[shot.empty],
             "viewport": {"width": device.width, "height": device.height},
@@ -201,7 +201,7 @@ def write_index(folder: Path) -> None:
     for shot in SHOTS:
         taken = [
             (f"{shot.title}, {device.name}, {scheme}", f"{shot.name}-{device.name}-{scheme}.webp", device)
-            for device in DEVICES
+            for device in WINDOWS
             for scheme in shot.schemes
         ]
         found = [(alt, file, device) for alt, file, device in taken if (folder / file).exists()]
@@ -211,7 +211,7 @@ def write_index(folder: Path) -> None:
     (folder / "README.md").write_text("\n".join(lines) + "\n", "utf-8")
 
 
-def _shown(device: Device) -> int:
+def _shown(device: Window) -> int:
     return 380 if device.name == "desktop" else 140
 
 

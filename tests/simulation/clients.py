@@ -22,8 +22,8 @@ from tests.histories import LEADER, Relative
 from tests.histories import Step as Told
 from tests.simulation.broker import PREFIX
 from tests.simulation.judge import request_key
-from tests.simulation.model import Standing, micros
-from tests.simulation.plan import NewLot, Step, Way, absolute
+from tests.simulation.model import ModelAuction, micros
+from tests.simulation.plan import NewLot, PlannedRequest, Way, absolute
 from tests.simulation.world import Process, World, told
 
 PATIENCE = 2.0
@@ -38,7 +38,7 @@ LOST: Any = object()
 class PendingRequest:
     """One request, with all that happens to it until it is answered."""
 
-    def __init__(self, world: World, entry: Step | NewLot) -> None:
+    def __init__(self, world: World, entry: PlannedRequest | NewLot) -> None:
         self._world = world
         self._tokens = world.tokens
         self._gids = world.gids
@@ -70,15 +70,15 @@ class PendingRequest:
         else:
             await self._ask(self._request(gid))
 
-    def _standing(self, gid: str) -> Standing:
+    def _standing(self, gid: str) -> ModelAuction:
         return self._world.judge.model.auctions[gid]
 
     def _way(self) -> Way:
-        return self._entry.way if isinstance(self._entry, Step) else _PASSES
+        return self._entry.way if isinstance(self._entry, PlannedRequest) else _PASSES
 
     async def _wait_for(self, gid: str) -> None:
         """Wait for the instant that the step aims at, which may move meanwhile."""
-        assert isinstance(self._entry, Step)
+        assert isinstance(self._entry, PlannedRequest)
         near, began = self._entry.near, self._world.loop.time()
         while near is not None and self._world.loop.time() - began < NEAR_MAX:
             now = micros(self._world.clock())
@@ -92,7 +92,7 @@ class PendingRequest:
         token, once = self._tokens[entry.who], IdempotencyKey(self._key, _digest(terms))
         return lambda process: process.database.write(auctions.create, token, draft(terms), once)
 
-    async def _log_out(self, entry: Step) -> None:
+    async def _log_out(self, entry: PlannedRequest) -> None:
         """End the session, or all of them; a request under way may find its token dead. Then log in again."""
         token = self._tokens[entry.who]
         use_case = accounts.log_out if entry.what == "log out" else accounts.end_all
@@ -112,7 +112,7 @@ class PendingRequest:
     def _request(self, gid: str) -> Callable[[Process], Awaitable[Any]]:
         """Return the request of a step, made absolute now: a repeat asks for the very same."""
         entry, now = self._entry, micros(self._world.clock())
-        assert isinstance(entry, Step)
+        assert isinstance(entry, PlannedRequest)
         if entry.what == "bid":
             command = self._command(gid, entry)
             return lambda process: process.desk.place(_received(command, process))
@@ -132,7 +132,7 @@ class PendingRequest:
         self._key = request_key("amend", (token, gid, terms))
         return lambda process: process.database.write(auctions.amend, token, gid, terms)
 
-    def _command(self, gid: str, entry: Step) -> BidCommand:
+    def _command(self, gid: str, entry: PlannedRequest) -> BidCommand:
         standing = self._standing(gid)
         if entry.who == LEADER:
             leader = standing.oracle.leader
@@ -195,7 +195,7 @@ class PendingRequest:
 
     async def _ask_by_device(self, gid: str) -> None:
         """Publish a command until there is an answer to its id."""
-        assert isinstance(self._entry, Step)
+        assert isinstance(self._entry, PlannedRequest)
         command = self._command(gid, self._entry)
         asked = {"amount": command.request.amount, "maximum": command.request.maximum}
         told = {name: str(value) for name, value in asked.items() if value is not None}

@@ -27,11 +27,11 @@ from tests.bidding.domain.oracle import (
     Buy,
     Cancel,
     CloseNow,
-    Lot,
     Oracle,
     Outage,
     Settle,
     SoftCloseRule,
+    Terms,
     contradictions,
 )
 from tests.bidding.domain.playing import T0, refusal_code, units
@@ -55,7 +55,7 @@ class Token:
 
 
 @dataclass
-class Standing:
+class ModelAuction:
     """An auction by the rules; the oracle's people are those of `PEOPLE`, with its author and number 0 exchanged."""
 
     author: int
@@ -86,7 +86,7 @@ class Model:
     tokens: dict[str, Token] = field(default_factory=dict)
     kept: dict[tuple[int, str], tuple[bytes, bytes]] = field(default_factory=dict)
     """By person and key: the request, and the answer."""
-    auctions: dict[str, Standing] = field(default_factory=dict)
+    auctions: dict[str, ModelAuction] = field(default_factory=dict)
     heartbeat: datetime | None = None
     people: dict[int, int] = field(default_factory=dict)
     """From a user's number in the database to their place in `PEOPLE`."""
@@ -178,7 +178,7 @@ class Model:
                 raise ModelMismatch(f"{command.once.key} was told {shown}, and it should be {mine}")
 
     def _create(self, person: int, draft: Draft, answer: Answer, now: datetime) -> str | None:
-        lot = Lot(
+        lot = Terms(
             starting=units(draft.starting_price),
             soft_close=_soft(draft.soft_close),
             tiers=tuple((units(tier.start), units(tier.step)) for tier in draft.increment.tiers),
@@ -188,7 +188,7 @@ class Model:
         if faults is None and isinstance(answer, bytes):
             oracle = Oracle(lot)
             oracle.status = "scheduled" if lot.starts is not None and lot.starts > micros(now) else "open"
-            self.auctions[msgspec.json.decode(answer)["gid"]] = Standing(person, oracle, micros(now))
+            self.auctions[msgspec.json.decode(answer)["gid"]] = ModelAuction(person, oracle, micros(now))
         return faults
 
     def _end(self, use_case: str, token: str, person: int) -> None:

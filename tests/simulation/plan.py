@@ -12,7 +12,7 @@ from enum import StrEnum
 from random import Random
 from typing import Any
 
-from tests.bidding.domain.oracle import DEFAULT_TIERS, SECOND, Lot, SoftCloseRule
+from tests.bidding.domain.oracle import DEFAULT_TIERS, SECOND, SoftCloseRule, Terms
 from tests.histories import LEADER, PEOPLE, Relative
 
 BURSTS = 0.4
@@ -55,7 +55,7 @@ class NewLot:
     at: float
     lot: int
     who: int
-    terms: Lot
+    terms: Terms
 
     def __str__(self) -> str:
         return f"{PEOPLE[self.who]} creates lot {self.lot}: {_terms(self.terms)}"
@@ -84,7 +84,7 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Step:
+class PlannedRequest:
     """A request by somebody. `near`: once it is time, wait for this instant of the lot."""
 
     number: int
@@ -113,7 +113,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Fault:
+class PlannedTrouble:
     """A fault; `seconds` is its duration, or its size."""
 
     number: int
@@ -126,7 +126,7 @@ class Fault:
         return f"FAULT process {self.process}, {self.seconds} s: {self.what.value}"
 
 
-Entry = NewLot | Step | Fault
+Entry = NewLot | PlannedRequest | PlannedTrouble
 
 
 @dataclass(frozen=True)
@@ -171,10 +171,10 @@ def plan(seed: int) -> Plan:
 def _reusing(seed: int, entries: list[Entry]) -> Iterator[Entry]:
     """Yield the entries, some bids of them with the key of an earlier one: careless programs do that."""
     chance = Random(f"keys {seed}")
-    bids = [entry for entry in entries if isinstance(entry, Step) and entry.what == "bid"]
+    bids = [entry for entry in entries if isinstance(entry, PlannedRequest) and entry.what == "bid"]
     for entry in entries:
         earlier = [bid for bid in bids if (bid.at, bid.number) < (entry.at, entry.number)]
-        if isinstance(entry, Step) and entry in bids and earlier and chance.random() < REUSES:
+        if isinstance(entry, PlannedRequest) and entry in bids and earlier and chance.random() < REUSES:
             own = [bid for bid in earlier if bid.who == entry.who]  # keys of others are no clash
             yield replace(entry, key=chance.choice(own * 4 + earlier).number)
         else:
@@ -209,21 +209,21 @@ def _new_lot(chance: Random, lot: int) -> NewLot:
         soft = replace(soft, cap=ends + chance.choice((0, 1, SECOND, 4 * SECOND, 15 * SECOND)))
     tiers = chance.choice((DEFAULT_TIERS, DEFAULT_TIERS, ((0, 1_000),), ((0, 7_777), (20_000, 100), (90_000, 50_000))))
     return NewLot(
-        0, _moment(chance, 4.0), lot, chance.randrange(2), Lot(starting, reserve, buy_now, soft, starts, ends, tiers)
+        0, _moment(chance, 4.0), lot, chance.randrange(2), Terms(starting, reserve, buy_now, soft, starts, ends, tiers)
     )
 
 
-def _step(chance: Random, policies: tuple[str, ...], at: float, lot: NewLot) -> Step:
+def _step(chance: Random, policies: tuple[str, ...], at: float, lot: NewLot) -> PlannedRequest:
     kinds = ("bid",) * 30 + ("look",) * 5 + ("buy",) * 2 + ("log out", "log out everywhere")
     what = chance.choice((*kinds, "amend", "amend", "cancel", "announce", "announce", "close"))
     who = chance.randrange(len(PEOPLE))
     if what == "bid":
         return _bid(chance, policies, at, lot)
     if what.startswith("log"):
-        return Step(0, at, what, who, way=_way(chance, mqtt=False))
+        return PlannedRequest(0, at, what, who, way=_way(chance, mqtt=False))
     if what in ("look", "buy"):
-        return Step(0, at, what, who, lot.lot, way=_way(chance, mqtt=False))
-    step = Step(0, at, what, lot.who if chance.random() < 0.9 else who, lot.lot, way=_way(chance, mqtt=False))
+        return PlannedRequest(0, at, what, who, lot.lot, way=_way(chance, mqtt=False))
+    step = PlannedRequest(0, at, what, lot.who if chance.random() < 0.9 else who, lot.lot, way=_way(chance, mqtt=False))
     if what == "amend":
         return replace(step, changes=_changes(chance))
     if what == "announce":
@@ -231,7 +231,7 @@ def _step(chance: Random, policies: tuple[str, ...], at: float, lot: NewLot) -> 
     return step
 
 
-def _bid(chance: Random, policies: tuple[str, ...], at: float, lot: NewLot) -> Step:
+def _bid(chance: Random, policies: tuple[str, ...], at: float, lot: NewLot) -> PlannedRequest:
     who = chance.choice((0, 1, 2, 2, 3, 3, 4, 4, LEADER))
     if who == lot.who and chance.random() < 0.8:
         who = (who + 1) % len(PEOPLE)
@@ -253,7 +253,7 @@ def _bid(chance: Random, policies: tuple[str, ...], at: float, lot: NewLot) -> S
     if policy == "sniper" or chance.random() < 0.15:
         delta = chance.choice((0, -1, 0, -10_000, -SECOND, -2 * SECOND, 1, 10_000))
         near = Relative(chance.choice(("end", "end", "end", "start", "window", "cap")), delta)
-    return Step(0, at, "bid", who, lot.lot, amount, maximum, near, way=_way(chance, mqtt=True))
+    return PlannedRequest(0, at, "bid", who, lot.lot, amount, maximum, near, way=_way(chance, mqtt=True))
 
 
 def _way(chance: Random, *, mqtt: bool) -> Way:
@@ -304,14 +304,14 @@ _WEIGHTS = {
 }
 
 
-def _fault(chance: Random, processes: int) -> Fault:
+def _fault(chance: Random, processes: int) -> PlannedTrouble:
     what = chance.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
     seconds = chance.choice((0.0, 0.5, 2.0, 4.0, 9.0, 14.0))
     if what is Trouble.OUTAGE:
         seconds = chance.choice((3.0, 9.99, 10.5, 12.0, 18.0))
     elif what is Trouble.CLOCK_BACK:
         seconds = chance.choice((0.001, 0.5, 3.0, 6.0))
-    return Fault(0, _moment(chance, LASTS), what, chance.randrange(1, processes + 1), seconds)
+    return PlannedTrouble(0, _moment(chance, LASTS), what, chance.randrange(1, processes + 1), seconds)
 
 
 def _moment(chance: Random, until: float) -> float:
@@ -329,7 +329,7 @@ def _near(near: Relative) -> str:
     return near.anchor if not near.delta else f"{near.anchor} {'+' if near.delta > 0 else '-'} {abs(near.delta)}"
 
 
-def _terms(lot: Lot) -> str:
+def _terms(lot: Terms) -> str:
     def seconds(value: int | None) -> str:
         return "none" if value is None else f"{value / SECOND:g} s"
 
@@ -341,7 +341,7 @@ def _terms(lot: Lot) -> str:
     )
 
 
-def absolute(terms: Lot, now: int) -> Lot:
+def absolute(terms: Terms, now: int) -> Terms:
     """Return terms with their instants if they are sent at `now`."""
     soft = terms.soft_close
     if soft is not None and soft.cap is not None:

@@ -10,7 +10,7 @@ from saleroom.log.store import LoggedEvent
 from tests.simulation.world import Process, World
 
 
-class Reader:
+class SimulatedReader:
     """Follows one lot, or with `lot` None the whole log; there is one for each."""
 
     def __init__(self, world: World, lot: int | None) -> None:

@@ -35,8 +35,8 @@ from tests.simulation.clients import PendingRequest
 from tests.simulation.judge import Breach
 from tests.simulation.loop import Deadlock, VirtualLoop
 from tests.simulation.model import Token
-from tests.simulation.plan import Entry, Fault, Plan
-from tests.simulation.readers import Reader
+from tests.simulation.plan import Entry, Plan, PlannedTrouble
+from tests.simulation.readers import SimulatedReader
 from tests.simulation.storage import File
 from tests.simulation.world import World
 from tests.violations import violations
@@ -95,7 +95,7 @@ async def _live(world: World) -> None:
     for number in range(1, world.plan.processes + 1):
         world.start(number)
     loop = asyncio.get_running_loop()
-    readers = [Reader(world, lot) for lot in (None, 1, 2)]
+    readers = [SimulatedReader(world, lot) for lot in (None, 1, 2)]
     reading = [loop.create_task(reader.run()) for reader in readers]
     entries = [loop.create_task(_happen(world, entry)) for entry in world.plan.entries]
     await _unless_broken(world, asyncio.gather(*entries))
@@ -122,7 +122,7 @@ async def _unless_broken(world: World, work: asyncio.Future[Any]) -> None:
 
 async def _happen(world: World, entry: Entry) -> None:
     await asyncio.sleep(entry.at)
-    if isinstance(entry, Fault):
+    if isinstance(entry, PlannedTrouble):
         world.strike(entry)
         await asyncio.sleep(entry.seconds + 0.01)
     else:
@@ -146,7 +146,7 @@ def _populate(world: World) -> None:
             world.judge.model.tokens[value] = Token(person, until)
 
 
-def _lacking(world: World, readers: list[Reader]) -> Breach | None:
+def _lacking(world: World, readers: list[SimulatedReader]) -> Breach | None:
     """Return the first fault of the final state, or None if all is well."""
     judge, broker = world.judge, world.broker
     if len(world.serving()) < world.plan.processes:

@@ -29,7 +29,7 @@ from tests.bidding.domain.playing import T0
 from tests.simulation.broker import PREFIX, Broker
 from tests.simulation.judge import Breach, Judge
 from tests.simulation.loop import STRAND, Strand, VirtualLoop
-from tests.simulation.plan import Fault, Plan, Trouble
+from tests.simulation.plan import Plan, PlannedTrouble, Trouble
 from tests.simulation.storage import File, SimDatabase
 from tests.simulation.turns import Turns
 
@@ -124,7 +124,7 @@ class World:
         """Return the processes that accept requests, or that one if it does."""
         return [one for one in self.processes.values() if one.up and number in (None, one.number)]
 
-    def strike(self, fault: Fault) -> None:
+    def strike(self, fault: PlannedTrouble) -> None:
         """Let a fault happen."""
         self.trace(f"{fault}")
         process = self.processes[fault.process]

@@ -6,7 +6,7 @@ import pytest
 
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.storage import auctions
-from saleroom.storage.cache import Recent
+from saleroom.storage.cache import CachedValues
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import place
 from tests.bidding.domain.playing import party
@@ -65,7 +65,7 @@ async def test_a_known_auction_costs_no_row(database: Database) -> None:
 
 def test_the_oldest_is_forgotten() -> None:
     """The cache is bounded: the entry put in longest ago goes first, and putting it in again renews it."""
-    recent: Recent[str] = Recent(2)
+    recent: CachedValues[str] = CachedValues(2)
     for number, value in ((1, "a"), (2, "b"), (1, "c"), (3, "d")):
         recent.put(number, value)
     assert ["c", None, "d"] == [recent.get(number) for number in (1, 2, 3)]

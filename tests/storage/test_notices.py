@@ -15,7 +15,7 @@ from tests.patience import SECONDS_MAX, until
 pytestmark = pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 
 
-class Process:
+class NoticeListener:
     """One process's notices, and how often it has heard some."""
 
     def __init__(self, database: Database) -> None:
@@ -36,12 +36,12 @@ class Process:
 
 
 @pytest.fixture
-async def join(database: Database) -> AsyncIterator[Callable[[], Process]]:
+async def join(database: Database) -> AsyncIterator[Callable[[], NoticeListener]]:
     """Start a process's notices; they are connected once they have heard for the first time."""
-    started: list[Process] = []
+    started: list[NoticeListener] = []
 
-    def another() -> Process:
-        started.append(Process(database))
+    def another() -> NoticeListener:
+        started.append(NoticeListener(database))
         return started[-1]
 
     yield another
@@ -50,7 +50,7 @@ async def join(database: Database) -> AsyncIterator[Callable[[], Process]]:
     await asyncio.gather(*(process.task for process in started), return_exceptions=True)
 
 
-async def test_what_one_commits_the_others_hear(join: Callable[[], Process]) -> None:
+async def test_what_one_commits_the_others_hear(join: Callable[[], NoticeListener]) -> None:
     """A notice reaches every process except the one that sent it."""
     one = join()
     await until(lambda: one.count == 1, "its own connection")
@@ -62,7 +62,7 @@ async def test_what_one_commits_the_others_hear(join: Callable[[], Process]) -> 
     assert 2 == one.count
 
 
-async def test_many_announcements_are_few_notices(join: Callable[[], Process]) -> None:
+async def test_many_announcements_are_few_notices(join: Callable[[], NoticeListener]) -> None:
     """News that is announced while a notice is under way goes with the next one."""
     one, two = join(), join()
     await asyncio.gather(one.hears(), two.hears())
@@ -76,7 +76,7 @@ async def test_many_announcements_are_few_notices(join: Callable[[], Process]) -
 
 
 async def test_a_lost_connection_is_made_again_and_counts_as_a_notice(
-    join: Callable[[], Process], database: Database, monkeypatch: pytest.MonkeyPatch
+    join: Callable[[], NoticeListener], database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Notices may have been lost with it; so the log is looked at, and later notices are heard."""
     monkeypatch.setattr(notices_module, "RETRY_SECONDS", 0.05)

@@ -20,7 +20,7 @@ from saleroom.http.problems import MethodNotAllowed, NotFound
 from saleroom.http.requests import SAFE_METHODS
 from saleroom.http.secret import HouseSecret
 from saleroom.kernel.errors import Invalid, Refusal
-from saleroom.logs import Outage
+from saleroom.logs import OutageLog
 from saleroom.storage import faults
 from saleroom.storage.turns import ASKER
 
@@ -40,7 +40,7 @@ class Front:
         self._whose = whose
         self._urgent = urgent
         self._pace = Pace()
-        self._outage = Outage()
+        self._outage = OutageLog()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, and answer an exception."""

@@ -21,7 +21,7 @@ class CacheKey(Generic[V]):
         self.limit = limit
 
 
-class Recent(Generic[V]):
+class CachedValues(Generic[V]):
     """The values that were put in last, by number; safe in any thread."""
 
     def __init__(self, limit: int) -> None:
@@ -55,12 +55,12 @@ class Cache:
     """The cache of one process: the values of each key, by number."""
 
     def __init__(self) -> None:
-        self._by_key: dict[CacheKey[Any], Recent[Any]] = {}
+        self._by_key: dict[CacheKey[Any], CachedValues[Any]] = {}
 
-    def __getitem__(self, key: CacheKey[V]) -> Recent[V]:
+    def __getitem__(self, key: CacheKey[V]) -> CachedValues[V]:
         found = self._by_key.get(key)
         if found is None:
-            found = self._by_key.setdefault(key, Recent(key.limit))
+            found = self._by_key.setdefault(key, CachedValues(key.limit))
         return found
 
     def clear(self) -> None:

@@ -30,12 +30,12 @@ from tests.bidding.domain.oracle import (
     Buy,
     Cancel,
     CloseNow,
-    Lot,
     Oracle,
     Outage,
     Row,
     Settle,
     SoftCloseRule,
+    Terms,
 )
 from tests.bidding.domain.playing import T0, at, money, seen, units
 from tests.fixtures_database import FakeClock
@@ -71,14 +71,14 @@ REFUSED = (
     *(Step(SOON, "bid", 1, amount=Relative("least", -1)), Step(SOON, "buy", 1), Step(SOON, "cancel", 1)),
     *(Step(SOON, "amend", changes=(("reserve", 1),)), BID, BID, CANCEL),
 )
-LOT = Lot(10_000)
-RESERVED = Lot(10_000, reserve=20_000)
+LOT = Terms(10_000)
+RESERVED = Terms(10_000, reserve=20_000)
 
 
 class Turn(Struct, frozen=True):
     """One step: the request and its instant, the code of the refusal, and the public view before and after."""
 
-    lot: Lot
+    lot: Terms
     act: Act
     now: int
     refused: str | None
@@ -93,7 +93,7 @@ class Turn(Struct, frozen=True):
 
 
 def term(name: str, value: Any) -> Any:
-    """Return a term of a `Lot` as its author writes it."""
+    """Return a term of the `Terms` as its author writes it."""
     if value is None:
         return None
     if isinstance(value, SoftCloseRule):
@@ -101,7 +101,7 @@ def term(name: str, value: Any) -> Any:
     return instant(at(value)) if name in ("starts", "ends") else str(money(value))
 
 
-def terms(lot: Lot) -> dict[str, Any]:
+def terms(lot: Terms) -> dict[str, Any]:
     """Return the body that creates an auction with these terms."""
     tiers = [{"from": str(money(start)), "step": str(money(step))} for start, step in lot.tiers]
     return {wire: term(name, getattr(lot, name)) for name, wire in NAMES.items()} | {"increment": tiers}
@@ -180,9 +180,9 @@ def play_many(house: House, clock: FakeClock) -> list[list[Turn]]:
     @settings(max_examples=settings().max_examples // 3)
     @example(History(LOT, REFUSED))
     @example(History(LOT, (Step(SOON, "amend", changes=(("starting", 5_000),)), CANCEL, CANCEL, BID)))
-    @example(History(Lot(10_000, starts=MINUTE), (BID, CLOSE)))
+    @example(History(Terms(10_000, starts=MINUTE), (BID, CLOSE)))
     @example(History(LOT, (CLOSE,)))
-    @example(History(Lot(10_000, buy_now=30_000), (Step(SOON, "buy"), Step(SOON, "buy", 2), BID)))
+    @example(History(Terms(10_000, buy_now=30_000), (Step(SOON, "buy"), Step(SOON, "buy", 2), BID)))
     @example(History(LOT, (BID, CANCEL, RAISE, RAISE, CLOSE, BID)))
     @example(History(RESERVED, (BID, ANNOUNCE, CLOSE, RIVAL, RAISE, END, BID)))
     @example(History(RESERVED, (BID, Step(SOON, "bid", 1, maximum=Relative("reserve", 1)), CLOSE)))

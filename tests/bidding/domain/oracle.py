@@ -26,7 +26,7 @@ class SoftCloseRule:
 
 
 @dataclass(frozen=True)
-class Lot:
+class Terms:
     """The terms of an auction."""
 
     starting: int
@@ -52,7 +52,7 @@ class Buy:
 
 @dataclass(frozen=True)
 class Amend:
-    """`changes` pairs each changed field of `Lot` with its new value."""
+    """`changes` pairs each changed field of `Terms` with its new value."""
 
     who: int
     changes: tuple[tuple[str, Any], ...]
@@ -103,7 +103,7 @@ class Row:
 class Oracle:
     """An auction by the rules. `do` returns the code of a refusal, or None."""
 
-    lot: Lot
+    lot: Terms
     status: str = "open"
     outcome: str | None = None
     price: int | None = None
@@ -344,7 +344,7 @@ class Oracle:
         return self.maximum
 
 
-def contradictions(lot: Lot, now: int | None) -> str | None:
+def contradictions(lot: Terms, now: int | None) -> str | None:
     """The terms that contradict each other, or the clock if `now` is given."""
     reserve, buy_now, starts, ends, soft = lot.reserve, lot.buy_now, lot.starts, lot.ends, lot.soft_close
     checks = {

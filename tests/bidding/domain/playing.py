@@ -23,12 +23,12 @@ from tests.bidding.domain.oracle import (
     Buy,
     Cancel,
     CloseNow,
-    Lot,
     Oracle,
     Outage,
     Row,
     Settle,
     SoftCloseRule,
+    Terms,
 )
 from tests.histories import PEOPLE, History
 
@@ -60,7 +60,7 @@ def party(who: int) -> Party:
 
 
 def term(name: str, value: Any) -> Any:
-    """A term of a `Lot` as the house has it."""
+    """A term of the `Terms` as the house has it."""
     if value is None:
         return None
     if name in ("starts", "ends"):
@@ -70,7 +70,7 @@ def term(name: str, value: Any) -> Any:
     return money(value)
 
 
-def draft(lot: Lot) -> Draft:
+def draft(lot: Terms) -> Draft:
     """The terms as their author hands them in."""
     terms = {theirs: term(ours, getattr(lot, ours)) for ours, theirs in _TERMS.items()}
     return Draft(name="Longcase clock", increment=ladder(lot.tiers), **terms)
@@ -146,7 +146,7 @@ class PlayedStep:
 class Game:
     """An auction under the rules, with its whole log."""
 
-    def __init__(self, lot: Lot, gid: str = "gid") -> None:
+    def __init__(self, lot: Terms, gid: str = "gid") -> None:
         created = selling.create(gid, party(AUTHOR), draft(lot), T0)
         self.log: list[Event] = [created]
         self.auction, _ = enter(begin(7, created), created)
@@ -191,7 +191,7 @@ def seen(auction: Auction, rows: list[Row], events: list[str]) -> dict[str, Any]
 
     soft = auction.soft_close
     return {
-        "lot": Lot(
+        "lot": Terms(
             starting=units(auction.starting_price),
             reserve=amount(auction.reserve_price),
             buy_now=amount(auction.buy_now_price),

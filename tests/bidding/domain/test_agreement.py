@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.ledger import replay
 from tests.bidding.domain.examples import refusal
-from tests.bidding.domain.oracle import Lot, Oracle, SoftCloseRule, contradictions
+from tests.bidding.domain.oracle import Oracle, SoftCloseRule, Terms, contradictions
 from tests.bidding.domain.playing import T0, Game, draft, party, refusal_code, seen
 from tests.histories import History, Step, bids, ends, histories, interludes, ladders, lots
 
@@ -36,7 +36,7 @@ _some = st.none() | st.integers(0, 5)
 
 @given(
     st.builds(
-        Lot,
+        Terms,
         starting=st.integers(0, 5),
         reserve=_some,
         buy_now=_some,
@@ -45,7 +45,7 @@ _some = st.none() | st.integers(0, 5)
         ends=st.none() | st.integers(-2, 5),
     )
 )
-def test_terms_contradict_each_other_alike(lot: Lot) -> None:
+def test_terms_contradict_each_other_alike(lot: Terms) -> None:
     """Both find all the same contradictions in the same terms."""
     refused = refusal(selling.create, "gid", party(0), draft(lot), T0)
     assert contradictions(lot, 0) == (None if refused is None else refusal_code(refused))
@@ -55,7 +55,7 @@ class AuctionMachine(RuleBasedStateMachine):
     """One auction, and any acts that hypothesis finds."""
 
     @initialize(lot=lots(), tiers=ladders())
-    def begin(self, lot: Lot, tiers: tuple[tuple[int, int], ...]) -> None:
+    def begin(self, lot: Terms, tiers: tuple[tuple[int, int], ...]) -> None:
         self.game, self.oracle, self.now = Game(lot), Oracle(lot), 0
 
     @rule(step=bids())

@@ -19,10 +19,10 @@ from tests.bidding.domain.oracle import (
     Buy,
     Cancel,
     CloseNow,
-    Lot,
     Oracle,
     Outage,
     SoftCloseRule,
+    Terms,
 )
 from tests.bidding.domain.playing import Game, at, decide
 from tests.histories import History, histories
@@ -43,17 +43,17 @@ def test_events_are_in_order_of_time_whatever_the_clock_says(history: History, b
 @pytest.mark.parametrize(
     ("lot", "act"),
     [
-        (Lot(1_000), Bid(2, None, 9_000)),
-        (Lot(1_000, buy_now=9_000), Buy(2)),
-        (Lot(1_000), Amend(0, (("reserve", 5_000),))),
-        (Lot(1_000), Cancel(0)),
-        (Lot(1_000), Announce(0, 900 * SECOND)),
-        (Lot(1_000), CloseNow(0)),
-        (Lot(1_000, ends=110 * SECOND, soft_close=SoftCloseRule(60, 300)), Outage(10 * SECOND)),
+        (Terms(1_000), Bid(2, None, 9_000)),
+        (Terms(1_000, buy_now=9_000), Buy(2)),
+        (Terms(1_000), Amend(0, (("reserve", 5_000),))),
+        (Terms(1_000), Cancel(0)),
+        (Terms(1_000), Announce(0, 900 * SECOND)),
+        (Terms(1_000), CloseNow(0)),
+        (Terms(1_000, ends=110 * SECOND, soft_close=SoftCloseRule(60, 300)), Outage(10 * SECOND)),
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_a_decision_is_never_dated_before_the_last_event(lot: Lot, act: Any) -> None:
+def test_a_decision_is_never_dated_before_the_last_event(lot: Terms, act: Any) -> None:
     """If the clock was set back by 40 s, a decision has the instant of the event before it."""
     game = Game(lot)
     game.do(Amend(0, (("starting", 2_000),)), 100 * SECOND)
@@ -63,7 +63,7 @@ def test_a_decision_is_never_dated_before_the_last_event(lot: Lot, act: Any) -> 
 
 def test_no_bid_enters_by_a_clock_that_was_set_back() -> None:
     """Bids placed after the clock was set back have the instant of the last event, and from the end on bids are refused."""
-    game = Game(Lot(1_000, ends=100 * SECOND, soft_close=None))
+    game = Game(Terms(1_000, ends=100 * SECOND, soft_close=None))
     game.do(Bid(2, None, 9_000), 100 * SECOND - 1)
     game.do(Bid(3, None, 20_000), 50 * SECOND)
     placed = [event.at for event in game.log if isinstance(event, BidPlaced)]

@@ -99,7 +99,7 @@ def _bid_on(auction: Auction) -> Auction:
     return place(auction, "bob 100")[0]
 
 
-class Gap(NamedTuple):
+class OutageCase(NamedTuple):
     """An outage before or over the end at 3,600, and the new end if it moves, in seconds after the auction's creation."""
 
     rule: SoftClose | None
@@ -109,23 +109,23 @@ class Gap(NamedTuple):
 
 
 OUTAGES = {
-    "over the end": Gap(rule=window(120), down=3_500, back=4_000, new_end=4_120),
-    "long before, until after it": Gap(rule=window(120), down=10, back=4_000, new_end=4_120),
-    "over after days": Gap(rule=window(120), down=3_599, back=90_000, new_end=90_120),
-    "within the window": Gap(rule=window(120), down=3_500, back=3_550, new_end=3_670),
-    "back in the window's first microsecond": Gap(
+    "over the end": OutageCase(rule=window(120), down=3_500, back=4_000, new_end=4_120),
+    "long before, until after it": OutageCase(rule=window(120), down=10, back=4_000, new_end=4_120),
+    "over after days": OutageCase(rule=window(120), down=3_599, back=90_000, new_end=90_120),
+    "within the window": OutageCase(rule=window(120), down=3_500, back=3_550, new_end=3_670),
+    "back in the window's first microsecond": OutageCase(
         rule=window(121), down=3_400, back=3_480.000001, new_end=3_601.000001
     ),
-    "back when the window begins": Gap(rule=window(121), down=3_400, back=3_480, new_end=None),
-    "before the window": Gap(rule=window(120), down=1_000, back=2_000, new_end=None),
-    "from the end on": Gap(rule=window(120), down=3_600, back=4_000, new_end=None),
-    "from the last microsecond on": Gap(rule=window(120), down=3_599.999999, back=4_000, new_end=4_120),
-    "up to the cap": Gap(rule=window(120, cap=3_660), down=3_500, back=3_590, new_end=3_660),
-    "the cap has passed": Gap(rule=window(120, cap=3_660), down=3_500, back=3_700, new_end=None),
-    "back at the cap": Gap(rule=window(120, cap=3_660), down=3_500, back=3_660, new_end=None),
-    "an extension to the very end that stands": Gap(rule=window(110), down=3_480, back=3_490, new_end=None),
-    "an extension too short to matter": Gap(rule=window(10), down=3_490, back=3_500, new_end=None),
-    "without soft close it ends as announced": Gap(rule=None, down=3_500, back=4_000, new_end=None),
+    "back when the window begins": OutageCase(rule=window(121), down=3_400, back=3_480, new_end=None),
+    "before the window": OutageCase(rule=window(120), down=1_000, back=2_000, new_end=None),
+    "from the end on": OutageCase(rule=window(120), down=3_600, back=4_000, new_end=None),
+    "from the last microsecond on": OutageCase(rule=window(120), down=3_599.999999, back=4_000, new_end=4_120),
+    "up to the cap": OutageCase(rule=window(120, cap=3_660), down=3_500, back=3_590, new_end=3_660),
+    "the cap has passed": OutageCase(rule=window(120, cap=3_660), down=3_500, back=3_700, new_end=None),
+    "back at the cap": OutageCase(rule=window(120, cap=3_660), down=3_500, back=3_660, new_end=None),
+    "an extension to the very end that stands": OutageCase(rule=window(110), down=3_480, back=3_490, new_end=None),
+    "an extension too short to matter": OutageCase(rule=window(10), down=3_490, back=3_500, new_end=None),
+    "without soft close it ends as announced": OutageCase(rule=None, down=3_500, back=4_000, new_end=None),
 }
 
 

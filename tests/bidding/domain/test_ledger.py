@@ -14,7 +14,7 @@ from saleroom.bidding.domain.events import AuctionCreated, Event
 from saleroom.bidding.domain.ledger import LedgerEvent, LedgerWriter, enter, replay
 from saleroom.kernel.chain import ZERO, canonical
 from tests.bidding.domain.examples import an_auction, place
-from tests.bidding.domain.oracle import Lot
+from tests.bidding.domain.oracle import Terms
 from tests.bidding.domain.playing import Game, play
 from tests.histories import History, histories
 
@@ -78,7 +78,7 @@ def test_a_commitment_does_not_give_away_what_it_commits_to() -> None:
 
 def test_salts_are_the_seeds() -> None:
     """The salt of an event is HMAC-SHA256 of its sequence, keyed with the auction's seed."""
-    _, log = _logged(Game(Lot(100_000)).log)
+    _, log = _logged(Game(Terms(100_000)).log)
     [line] = [json.loads(line) for line in LedgerWriter(SEED).of(log)]
     assert hmac.new(SEED.encode(), b"1", "sha256").hexdigest() == line["opened"]["salt"]
 

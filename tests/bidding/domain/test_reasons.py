@@ -6,12 +6,12 @@ from saleroom.bidding.domain.reasons import BidReason, conclusion
 from saleroom.bidding.domain.retrace import retrace
 from saleroom.bidding.domain.selling import cancel
 from tests.bidding.domain.examples import ADA, after, eur
-from tests.bidding.domain.test_retrace import Story
+from tests.bidding.domain.test_retrace import PlayedAuction
 
 
 def test_a_bid_is_told_with_all_that_it_was() -> None:
     """A bid and the automatic bid that answers it each have a place, amount and limit, and the instant of the request."""
-    story = Story().bids("bob up to 150").bids("cyd 120", seconds=2)
+    story = PlayedAuction().bids("bob up to 150").bids("cyd 120", seconds=2)
     [first, challenge, answer] = retrace(story.log).bids
     asked, decided = after(2) - timedelta(microseconds=1), after(2)
     assert (1, 2, 3) == (first.index, challenge.index, answer.index)
@@ -47,7 +47,7 @@ def test_a_bid_is_told_with_all_that_it_was() -> None:
 
 def test_a_raise_that_nobody_saw_is_told_with_all_that_it_was() -> None:
     """A raise has no amount, leads, is the leader's own, and has the instant of its request."""
-    story = Story().bids("bob up to 150").bids("bob up to 200", seconds=2)
+    story = PlayedAuction().bids("bob up to 150").bids("bob up to 200", seconds=2)
     assert (
         BidReason(
             index=2,
@@ -66,5 +66,5 @@ def test_a_raise_that_nobody_saw_is_told_with_all_that_it_was() -> None:
 
 def test_a_cancelled_auction_says_so() -> None:
     """The ending of a cancelled auction says that its author cancelled it."""
-    story = Story().then(cancel, ADA, after(1))
+    story = PlayedAuction().then(cancel, ADA, after(1))
     assert "cancelled by its author before any bid" == conclusion(retrace(story.log).auction)

@@ -38,7 +38,7 @@ from tests.histories import History, histories
 MICROSECOND = timedelta(microseconds=1)
 
 
-class Story:
+class PlayedAuction:
     """An auction by ada that starts at 100, played step by step; `log` has all its events."""
 
     def __init__(self, **terms: Any) -> None:
@@ -51,7 +51,7 @@ class Story:
         """The auction as it stands."""
         return replay(7, self.log)
 
-    def bids(self, *bids: str, seconds: float = 1) -> "Story":
+    def bids(self, *bids: str, seconds: float = 1) -> "PlayedAuction":
         """Place each of `bids` at the same instant, each received a microsecond before."""
         now = after(seconds)
         for bid in bids:
@@ -60,7 +60,7 @@ class Story:
             self.log += place_bid(self.auction, bidder, asked, now)
         return self
 
-    def then(self, decide: Callable[..., list[Event]], *arguments: Any) -> "Story":
+    def then(self, decide: Callable[..., list[Event]], *arguments: Any) -> "PlayedAuction":
         """Add the events of another decision."""
         self.log += decide(self.auction, *arguments)
         return self
@@ -192,7 +192,7 @@ def test_a_dropped_doubled_or_swapped_event_is_noticed(history: History, data: s
 
 def test_each_bid_has_its_reason() -> None:
     """The reasons are those of the rules, in words."""
-    story = Story(reserve_price="300", soft_close=SoftClose(120, 120), ends_at=after(1000))
+    story = PlayedAuction(reserve_price="300", soft_close=SoftClose(120, 120), ends_at=after(1000))
     story.bids("bob up to 150").bids("cyd 120", seconds=2).bids("dee up to 150", seconds=3)
     story.bids("cyd up to 200", seconds=4).bids("cyd up to 250", seconds=5).bids("cyd up to 400", seconds=6)
     story.bids("dee up to 500", seconds=990)
@@ -214,11 +214,11 @@ def test_a_bid_is_lifted_to_the_reserve() -> None:
     """A bid that reaches the reserve says so."""
     assert [
         "bob 300: leads as the first bid; lifted to the reserve of 300.000",
-    ] == Story(reserve_price="300").bids("bob up to 350").whys()
+    ] == PlayedAuction(reserve_price="300").bids("bob up to 350").whys()
     assert [
         "bob 100: leads as the first bid",
         "cyd 330: outbids the maximum of bob, 100.000; the reserve of 300.000 is met",
-    ] == Story(reserve_price="300").bids("bob up to 100").bids("cyd 330").whys()
+    ] == PlayedAuction(reserve_price="300").bids("bob up to 100").bids("cyd 330").whys()
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_a_bid_is_lifted_to_the_reserve() -> None:
 )
 def test_the_end_in_words(bids: tuple[str, ...], ending: str) -> None:
     """An auction that is over says how it ended; an auction that is not says that."""
-    story = Story(reserve_price="300", ends_at=after(60), soft_close=None).bids(*bids)
+    story = PlayedAuction(reserve_price="300", ends_at=after(60), soft_close=None).bids(*bids)
     assert "not over: it is open" == conclusion(retrace(story.log).auction)
     story.then(settle, after(61))
     assert ending == conclusion(retrace(story.log).auction)
@@ -239,7 +239,9 @@ def test_the_end_in_words(bids: tuple[str, ...], ending: str) -> None:
 
 def test_a_purchase_retraces() -> None:
     """A purchase retraces as a purchase, not as a bid of the buy-now price."""
-    story = Story(buy_now_price="200").then(buy_now, BOB, after(1), BidRequest(None, None, received_at=after(0)))
+    story = PlayedAuction(buy_now_price="200").then(
+        buy_now, BOB, after(1), BidRequest(None, None, received_at=after(0))
+    )
     assert ["bob 200: bought at the buy-now price"] == story.whys()
     assert "sold to bob at 200.000" == conclusion(retrace(story.log).auction)
     assert "sold to bob at EUR 200.000" == conclusion(retrace(story.log).auction, "EUR {}".format)
@@ -255,13 +257,13 @@ def test_a_purchase_retraces() -> None:
 
 def test_an_end_announced_among_bids_retraces() -> None:
     """A log in which the author announces the end after bids retraces."""
-    story = Story().bids("bob 100").then(announce_end, ADA, after(60), after(2)).then(settle, after(60))
+    story = PlayedAuction().bids("bob 100").then(announce_end, ADA, after(60), after(2)).then(settle, after(60))
     assert "sold to bob at 100.000" == conclusion(retrace(story.log).auction)
 
 
 def test_an_outage_retraces() -> None:
     """An outage moves the end only if it reached the last window; if its beginning is unknown, it may have."""
-    story = Story(ends_at=after(1000)).then(reopen_after_outage, after(900), after(1100))
+    story = PlayedAuction(ends_at=after(1000)).then(reopen_after_outage, after(900), after(1100))
     assert after(1220) == retrace(story.log).auction.ends_at
     created, extended = story.log
     assert (1, "by the rules nothing has brought auction.extended about") == broken(
@@ -276,7 +278,7 @@ def test_an_outage_retraces() -> None:
 def test_a_forged_winner_is_noticed() -> None:
     """Another winner, price or order of bids in a log contradicts the rules, and the break tells what the rules say."""
     story = (
-        Story(ends_at=after(60), soft_close=None)
+        PlayedAuction(ends_at=after(60), soft_close=None)
         .bids("bob up to 150")
         .bids("cyd 120", seconds=2)
         .then(settle, after(60))
@@ -298,13 +300,13 @@ def test_a_forged_winner_is_noticed() -> None:
 
 def test_a_log_that_ends_within_a_decision_is_noticed() -> None:
     """If a log was cut within a decision, the events that the rules add to the bid are missing."""
-    story = Story(ends_at=after(60), soft_close=SoftClose(120, 120)).bids("bob 100")
+    story = PlayedAuction(ends_at=after(60), soft_close=SoftClose(120, 120)).bids("bob 100")
     assert (2, "by the rules auction.extended comes next, but nothing does") == broken(story.log[:-1])
 
 
 def test_nobody_bids_under_two_names() -> None:
     """One number has one name: the rules tell people apart by number, and readers by name."""
-    story = Story().bids("bob 100").bids("cyd 200", seconds=2).bids("bob 300", seconds=3)
+    story = PlayedAuction().bids("bob 100").bids("cyd 200", seconds=2).bids("bob 300", seconds=3)
     renamed = structs.replace(story.log[-1], bidder="dee")
     assert (3, "its bidder is 'dee', who was 'bob' before") == broken([*story.log[:-1], renamed])
     twins = structs.replace(story.log[2], bidder="bob")
@@ -336,19 +338,21 @@ def test_nobody_bids_under_two_names() -> None:
 )
 def test_what_nobody_could_ask_for_is_noticed(forge: Callable[[Event], Event], why: str) -> None:
     """Terms that no request could have are told as a break, and not raised as another error."""
-    assert (0, why) == broken([forge(Story().log[0])])
+    assert (0, why) == broken([forge(PlayedAuction().log[0])])
 
 
 def test_time_does_not_go_back() -> None:
     """An event is never earlier than the one before it, nor decided before it was received."""
-    story = Story().bids("bob 100", seconds=5).bids("cyd 200", seconds=6)
+    story = PlayedAuction().bids("bob 100", seconds=5).bids("cyd 200", seconds=6)
     early = structs.replace(story.log[2], at=after(4), received_at=after(3))
     assert (2, "it is earlier than the event before it") == broken([*story.log[:2], early])
     late = structs.replace(story.log[2], received_at=after(7))
     assert (2, "it was received after it was decided") == broken([*story.log[:2], late])
 
 
-@pytest.mark.parametrize("log", [[], Story().bids("bob 100").log[1:], [*Story().log, *Story().log]])
+@pytest.mark.parametrize(
+    "log", [[], PlayedAuction().bids("bob 100").log[1:], [*PlayedAuction().log, *PlayedAuction().log]]
+)
 def test_a_log_begins_with_one_creation(log: list[Event]) -> None:
     """A log without a creation, or with two, is broken."""
     assert broken(log) is not None
@@ -356,7 +360,7 @@ def test_a_log_begins_with_one_creation(log: list[Event]) -> None:
 
 def test_events_that_no_rule_begins_with_are_noticed() -> None:
     """An event that only follows from another is a break if it stands alone."""
-    created = Story(ends_at=after(60)).log[0]
+    created = PlayedAuction(ends_at=after(60)).log[0]
     alone = [
         ReserveMet(at=after(1), amount=eur("100"), bidder="bob", minimum_bid=None),
         MaximumRaised(at=after(1), maximum=eur("100")),
@@ -365,7 +369,7 @@ def test_events_that_no_rule_begins_with_are_noticed() -> None:
     ]
     for each in alone:
         assert (1, f"by the rules nothing has brought {each.TYPE} about") == broken([created, each])
-    bid = Story().bids("bob 100").log[1]
+    bid = PlayedAuction().bids("bob 100").log[1]
     assert (1, "an automatic bid answers somebody's, and here is none") == broken(
         [created, structs.replace(bid, automatic=True)]
     )
@@ -373,7 +377,7 @@ def test_events_that_no_rule_begins_with_are_noticed() -> None:
 
 def test_what_was_asked_for_is_well_formed() -> None:
     """A request asks for something, and for no more than its own limit."""
-    created, bid = Story().bids("bob 100 up to 150").log
+    created, bid = PlayedAuction().bids("bob 100 up to 150").log
     assert isinstance(bid, BidPlaced)
     assert bid.asked is not None
     nothing = structs.replace(bid, asked=structs.replace(bid.asked, amount=None, maximum=None))
@@ -385,7 +389,7 @@ def test_what_was_asked_for_is_well_formed() -> None:
 def test_beyond_the_calendar() -> None:
     """An end at the last instant of the calendar is told as a break, and not raised as another error."""
     last = datetime.max.replace(tzinfo=T0.tzinfo)
-    story = Story(ends_at=last)
+    story = PlayedAuction(ends_at=last)
     bid = BidPlaced(
         at=last - timedelta(seconds=1), amount=eur("100"), bidder="bob", bidder_id=BY_NAME["bob"].id, automatic=False,
         leading=True, minimum_bid=None, reserve_met=None, ends_at=last, maximum=eur("100"),

@@ -5,7 +5,7 @@ from msgspec import structs
 from saleroom.bidding.domain.events import PhotosArranged, ShownFile, ShownPhoto
 from saleroom.bidding.domain.selling import arrange
 from tests.bidding.domain.examples import ADA, after
-from tests.bidding.domain.test_retrace import Story, broken
+from tests.bidding.domain.test_retrace import PlayedAuction, broken
 
 
 def _photo(photo_id: str, *widths: int, sha256: str = "5a" * 32) -> ShownPhoto:
@@ -15,7 +15,9 @@ def _photo(photo_id: str, *widths: int, sha256: str = "5a" * 32) -> ShownPhoto:
 def test_photos_retrace_before_the_first_bid_only() -> None:
     """The author arranges photos until the first bid, and every list must be one that a lot can have."""
     photos = [_photo("one", 400, 800), _photo("two", 1)]
-    story = Story().then(arrange, ADA, photos, after(1)).then(arrange, ADA, [], after(2)).bids("bob 100", seconds=3)
+    story = (
+        PlayedAuction().then(arrange, ADA, photos, after(1)).then(arrange, ADA, [], after(2)).bids("bob 100", seconds=3)
+    )
     assert None is broken(story.log)
     late = PhotosArranged(at=after(4), photos=tuple(photos))
     has_bids = "the rules refuse it: The auction has bids, so it can be neither changed nor cancelled any more."

@@ -23,7 +23,7 @@ from saleroom.kernel.errors import Refusal
 from saleroom.kernel.parties import Party
 from saleroom.storage.database import Transaction
 from tests.bidding.domain.examples import after
-from tests.bidding.domain.oracle import Lot, Oracle, SoftCloseRule
+from tests.bidding.domain.oracle import Oracle, SoftCloseRule, Terms
 from tests.bidding.domain.playing import units
 from tests.bidding.service.people import Person, asks, logged, once_of, outcome, person, read, sells, stored
 from tests.fixtures_database import OpenDatabase
@@ -91,7 +91,7 @@ async def test_many_at_once_are_as_one_after_the_other(open_database: OpenDataba
     database = open_database()
     log = await logged(database, gid)
     auction = replay((await stored(database, gid)).id, log[:1])
-    lot = Lot(starting=100_000, reserve=400_000, soft_close=SoftCloseRule(120, 120), ends=36500 * 86_400_000_000)
+    lot = Terms(starting=100_000, reserve=400_000, soft_close=SoftCloseRule(120, 120), ends=36500 * 86_400_000_000)
     oracle = Oracle(lot)
     # A refused bid changed nothing, so its place is behind the last bid that was accepted before it.
     for one in sorted(decided, key=lambda one: (one.position, not one.accepted)):

@@ -30,7 +30,7 @@ from tests.fixtures_database import OpenDatabase
 from tests.patience import SECONDS_MAX, settled, until
 
 
-class Sale:
+class DeskSale:
     """An author's auction, and the tokens of three bidders."""
 
     def __init__(self, gid: str, tokens: Sequence[str]) -> None:
@@ -43,12 +43,12 @@ class Sale:
 
 
 @pytest.fixture
-async def sale(database: Database) -> Sale:
+async def sale(database: Database) -> DeskSale:
     """An open auction with a starting price of 1."""
 
-    def furnish(tx: Transaction) -> Sale:
+    def furnish(tx: Transaction) -> DeskSale:
         tokens = [issue_token(tx, register(tx, name, "no digest").id).value for name in ("ann", "bob", "cat", "dan")]
-        return Sale(sold_by(tx, tokens[0]), tokens)
+        return DeskSale(sold_by(tx, tokens[0]), tokens)
 
     return await database.write(furnish)
 
@@ -64,7 +64,9 @@ def decoded(answer: bytes) -> BidAnswer:
     return msgspec.json.decode(answer, type=BidAnswer)
 
 
-async def test_waiting_bids_share_transactions(database: Database, sale: Sale, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_waiting_bids_share_transactions(
+    database: Database, sale: DeskSale, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A lone bid is decided at once; bids that arrive during its transaction share the next one, in order."""
     batches: list[int] = []
 
@@ -82,7 +84,7 @@ async def test_waiting_bids_share_transactions(database: Database, sale: Sale, m
     assert [f"{max(1, 10 * n)}.000" for n in range(21)] == [decoded(a).auction.current_bid for a in answers]
 
 
-async def test_a_bad_bid_leaves_its_neighbours_alone(database: Database, sale: Sale) -> None:
+async def test_a_bad_bid_leaves_its_neighbours_alone(database: Database, sale: DeskSale) -> None:
     """Each bid of a batch gets its own answer: accepted, too low, unknown token, unknown auction."""
     counter = Desk(database)
     nobody = BidCommand("no such token", sale.gid, BidRequest(Decimal("9.000"), None))
@@ -97,7 +99,7 @@ async def test_a_bad_bid_leaves_its_neighbours_alone(database: Database, sale: S
 
 
 async def test_a_batch_that_breaks_is_tried_one_by_one(
-    database: Database, sale: Sale, monkeypatch: pytest.MonkeyPatch
+    database: Database, sale: DeskSale, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If one bid breaks the whole transaction, only that bid fails, and no other is lost or placed twice."""
 
@@ -118,7 +120,7 @@ async def test_a_batch_that_breaks_is_tried_one_by_one(
 
 
 async def test_nobody_waits_for_good_where_the_log_fails(
-    database: Database, sale: Sale, monkeypatch: pytest.MonkeyPatch
+    database: Database, sale: DeskSale, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If the log line about a broken batch fails too, its bids still get an error, and the bids behind are decided."""
 
@@ -141,7 +143,7 @@ async def test_nobody_waits_for_good_where_the_log_fails(
     assert [OSError, OSError, bytes] == [type(a) for a in (*answers, alone)]
 
 
-async def test_a_full_desk_says_so_at_once(database: Database, sale: Sale, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_desk_says_so_at_once(database: Database, sale: DeskSale, monkeypatch: pytest.MonkeyPatch) -> None:
     """A full desk refuses with Busy instead of letting bids queue up."""
     monkeypatch.setattr(desk, "WAITING_MAX", 3)
     counter = Desk(database)
@@ -151,12 +153,12 @@ async def test_a_full_desk_says_so_at_once(database: Database, sale: Sale, monke
 
 
 async def test_a_storm_does_not_starve_another_auction(
-    database: Database, sale: Sale, monkeypatch: pytest.MonkeyPatch
+    database: Database, sale: DeskSale, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A bid on a quiet auction finds room and joins the next batch, however many bids wait for a busy auction."""
     monkeypatch.setattr(desk, "WAITING_MAX", 20)
     monkeypatch.setattr(desk, "BATCH_MAX", 4)
-    quiet = Sale(await database.write(sold_by, sale.tokens[0]), sale.tokens)
+    quiet = DeskSale(await database.write(sold_by, sale.tokens[0]), sale.tokens)
     order: list[str] = []
 
     async def placed(name: str, command: BidCommand) -> str:
@@ -187,7 +189,9 @@ async def test_a_full_desk_stays_bounded(database: Database, monkeypatch: pytest
     assert {Unauthenticated: 8, Busy: 32} == Counter(type(a) for a in answers)
 
 
-async def test_forged_bids_keep_no_honest_one_out(database: Database, sale: Sale, open_database: OpenDatabase) -> None:
+async def test_forged_bids_keep_no_honest_one_out(
+    database: Database, sale: DeskSale, open_database: OpenDatabase
+) -> None:
     """While the desk is held up, thousands of forged bids on unknown auctions are refused, and a real bid is taken."""
     pause, other = Pause(), open_database()
 
@@ -219,12 +223,12 @@ async def test_forged_bids_keep_no_honest_one_out(database: Database, sale: Sale
 
 
 async def test_one_bidders_flood_keeps_nobody_out(
-    database: Database, sale: Sale, monkeypatch: pytest.MonkeyPatch
+    database: Database, sale: DeskSale, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If one bidder has filled the desk with bids on every lot, another bidder's bid still finds room."""
     monkeypatch.setattr(desk, "WAITING_MAX", 20)
     monkeypatch.setattr(desk, "LOOK_FROM", 2)
-    lots = [Sale(await database.write(sold_by, sale.tokens[0]), sale.tokens) for _ in range(40)]
+    lots = [DeskSale(await database.write(sold_by, sale.tokens[0]), sale.tokens) for _ in range(40)]
     counter = Desk(database)
     gate = await database._writing.take(Rank.HOUSE, None) if database.kind == "sqlite" else None
     flood = [asyncio.create_task(counter.place(lot.bid(1, "5"))) for lot in lots]
@@ -236,7 +240,7 @@ async def test_one_bidders_flood_keeps_nobody_out(
     assert {bytes, Busy} >= {type(answer) for answer in await asyncio.gather(*flood, return_exceptions=True)}
 
 
-async def test_bids_pass_the_door_in_order(database: Database, sale: Sale, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_bids_pass_the_door_in_order(database: Database, sale: DeskSale, monkeypatch: pytest.MonkeyPatch) -> None:
     """No bid overtakes one that is still being checked on arrival, even if the desk is idle by then."""
     monkeypatch.setattr(desk, "LOOK_FROM", 2)
     counter, look, looked_at = Desk(database), database.read, asyncio.Event()
@@ -256,7 +260,7 @@ async def test_bids_pass_the_door_in_order(database: Database, sale: Sale, monke
     assert [f"{10 + 10 * number}.000" for number in range(6)] == [decoded(one).auction.current_bid for one in answers]
 
 
-async def test_the_statements_of_a_batch(database: Database, sale: Sale, database_kind: str) -> None:
+async def test_the_statements_of_a_batch(database: Database, sale: DeskSale, database_kind: str) -> None:
     """A batch costs as many statements as one bid, but on SQLite one more per doubling and table."""
     statements: list[str] = []
     key = SigningKey()

@@ -24,7 +24,7 @@ from tests.fixtures_database import OpenDatabase, unique
 FailOver = Callable[[], Awaitable[Database]]
 
 
-class Sale:
+class FailoverSale:
     """An auction that `here` knows, and its bidders; `fail_over` loses what is committed from now on."""
 
     def __init__(self, here: Database, gid: str, people: list[Person], fail_over: FailOver) -> None:
@@ -35,7 +35,7 @@ class Sale:
 
 
 @pytest.fixture
-async def sale(open_database: OpenDatabase, database_url: str) -> AsyncIterator[Sale]:
+async def sale(open_database: OpenDatabase, database_url: str) -> AsyncIterator[FailoverSale]:
     """A sale with one bid, bob's, on each database."""
     here = open_database()
     people = [await person(here) for _ in range(3)]
@@ -47,7 +47,7 @@ async def sale(open_database: OpenDatabase, database_url: str) -> AsyncIterator[
             await take_over()
             return open_database()
 
-        yield Sale(here, gid, people, fail_over)
+        yield FailoverSale(here, gid, people, fail_over)
 
 
 async def leads(database: Database, who: Person, gid: str, asked: str) -> bool:
@@ -62,7 +62,7 @@ async def seen(database: Database, gid: str) -> Auction | None:
     return await database.read(auctions.get, gid)
 
 
-async def test_a_bid_is_judged_by_the_bid_that_is_there(sale: Sale) -> None:
+async def test_a_bid_is_judged_by_the_bid_that_is_there(sale: FailoverSale) -> None:
     """A bid must beat the maximum in the database, not the lost maximum at the same position."""
     assert await leads(sale.here, sale.cyd, sale.gid, "up to 500")
     there = await sale.fail_over()
@@ -74,7 +74,7 @@ async def test_a_bid_is_judged_by_the_bid_that_is_there(sale: Sale) -> None:
     assert [] == await there.read(faults_of)
 
 
-async def test_a_lost_raise_is_forgotten(sale: Sale) -> None:
+async def test_a_lost_raise_is_forgotten(sale: FailoverSale) -> None:
     """A raise changes nothing in the public chain; even so, a bid must beat the raise that replaced a lost one."""
     assert await leads(sale.here, sale.bob, sale.gid, "up to 500")
     there = await sale.fail_over()
@@ -83,7 +83,7 @@ async def test_a_lost_raise_is_forgotten(sale: Sale) -> None:
     assert [] == await there.read(faults_of)
 
 
-async def test_a_number_may_be_another_users(sale: Sale) -> None:
+async def test_a_number_may_be_another_users(sale: FailoverSale) -> None:
     """A user who registers after the failover bids, leads and is listed by their own name, even with a lost user's number."""
     eve = await person(sale.here)
     assert await leads(sale.here, eve, sale.gid, "110")
@@ -104,7 +104,7 @@ async def test_a_number_may_be_another_users(sale: Sale) -> None:
     assert [] == await there.read(faults_of)
 
 
-async def test_a_number_may_be_another_auctions(sale: Sale) -> None:
+async def test_a_number_may_be_another_auctions(sale: FailoverSale) -> None:
     """An auction created after the failover is shown, listed and bid on, even if a lost one had its number."""
     lost = await sells(sale.here, sale.bob, name="lost")
     old = await seen(sale.here, lost)
@@ -120,7 +120,7 @@ async def test_a_number_may_be_another_auctions(sale: Sale) -> None:
     assert await leads(sale.here, sale.dan, gid, "100")
 
 
-async def test_what_anyone_sees_is_what_is_there(sale: Sale) -> None:
+async def test_what_anyone_sees_is_what_is_there(sale: FailoverSale) -> None:
     """An auction's JSON is that of its rows, and its tag is new, though the version is the same as before."""
     assert await leads(sale.here, sale.cyd, sale.gid, "120")
     (before,) = await sale.here.read(shown, [(sale.gid, None)])
@@ -134,7 +134,7 @@ async def test_what_anyone_sees_is_what_is_there(sale: Sale) -> None:
     assert before.tag.split("-")[0] == here.tag.split("-")[0]
 
 
-async def test_a_lost_token_and_a_lost_key_are_not_remembered(sale: Sale) -> None:
+async def test_a_lost_token_and_a_lost_key_are_not_remembered(sale: FailoverSale) -> None:
     """Every process refuses the token of a lost login, and decides a bid whose Idempotency-Key was lost."""
     lost = await person(sale.here)
     command = sale.cyd.bids(sale.gid, "120", key=unique("key"))

@@ -15,16 +15,16 @@ from saleroom.bidding.domain.events import AuctionCancelled, AuctionClosed, Soft
 from saleroom.tools.verify.reading import Breakage
 from tests.bidding.domain.examples import after
 from tests.bidding.domain.playing import play
-from tests.bidding.domain.test_retrace import Story
+from tests.bidding.domain.test_retrace import PlayedAuction
 from tests.histories import History, histories
 from tests.tools.verify.ledgers import Json, broken, forged, lines_of, verified
 
 CHANGES = 1_000
 
 
-def story() -> Story:
+def story() -> PlayedAuction:
     """A sale with all kinds of events, and a hostile name."""
-    made = Story(
+    made = PlayedAuction(
         reserve_price="300",
         soft_close=SoftClose(120, 120),
         ends_at=after(1000),
@@ -126,7 +126,7 @@ def test_a_forger_who_swaps_a_hash_is_told() -> None:
     assert (3, "line 3 was changed, in its hash") == said([*lines[:2], spoilt, *lines[3:]])
     assert (3, "line 3 was added") == said([*lines[:2], spoilt, *lines[2:]])
     assert (3, "line 3 was added") == said(
-        [*lines[:2], lines_of(Story().bids("dee 100").log, opened=True)[1], *lines[2:]]
+        [*lines[:2], lines_of(PlayedAuction().bids("dee 100").log, opened=True)[1], *lines[2:]]
     )
 
 
@@ -197,7 +197,7 @@ def test_a_ledger_that_was_cut_is_found() -> None:
 )
 def test_form_is_strict(spoil: Callable[[bytes], bytes], why: str) -> None:
     """There is one form of a line, so that all readers have the same bytes."""
-    first, *others = lines_of(Story().bids("bob 100").log)
+    first, *others = lines_of(PlayedAuction().bids("bob 100").log)
     assert (1, why) == broken([spoil(first), *others])
 
 
@@ -366,7 +366,7 @@ def test_a_ledger_of_a_running_auction_must_not_be_opened() -> None:
 
 def test_a_cancelled_auction_has_a_ledger_too() -> None:
     """A cancellation is an end."""
-    made = Story()
+    made = PlayedAuction()
     made.log.append(AuctionCancelled(at=after(1)))
     ledger = verified(b"".join(lines_of(made.log)))
     assert ledger.opened

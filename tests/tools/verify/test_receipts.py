@@ -8,14 +8,14 @@ from saleroom.bidding.domain.closing import settle
 from saleroom.bidding.domain.signatures import InvalidReceipt, check
 from saleroom.tools.verify.receipts import find
 from tests.bidding.domain.examples import after
-from tests.bidding.domain.test_retrace import Story
+from tests.bidding.domain.test_retrace import PlayedAuction
 from tests.bidding.domain.test_signatures import KEYS, SIGNER
 from tests.tools.verify.ledgers import Json, forged, lines_of, verified
 
 
-def sale() -> Story:
+def sale() -> PlayedAuction:
     """A sale in which bob leads, raises his maximum, and stays ahead of cyd."""
-    story = Story(ends_at=after(1000), soft_close=None, reserve_price="130")
+    story = PlayedAuction(ends_at=after(1000), soft_close=None, reserve_price="130")
     story.bids("bob up to 120").bids("cyd 110", seconds=2).bids("bob up to 125", seconds=3)
     return story.bids("bob up to 200", seconds=4).bids("dee up to 150", seconds=5)
 

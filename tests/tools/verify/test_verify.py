@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -18,29 +18,22 @@ from saleroom.tools.http_client import SMALL_BYTES_MAX
 from saleroom.tools.verify import display, http
 from saleroom.tools.verify.command import VerifyOptions, read_options
 from tests.bidding.domain.examples import after
-from tests.bidding.domain.test_retrace import Story
+from tests.bidding.domain.test_retrace import PlayedAuction
 from tests.fixtures_database import FakeClock
 from tests.fixtures_house import House, ServeHouse
 from tests.rows import each_of
+from tests.terminal import CommandResult, MemoryTerminal
 from tests.tools.verify.ledgers import lines_of, verified
 from tests.tools.verify.strange import Answer, answering
 
 NASTY = "Vase \x1b]0;owned\x07\x1b[31m \u202e[bold]x[/bold]\u200b\x9b2J\n:smile:"
 LEDGER = lines_of(
-    Story(ends_at=after(60), soft_close=None, name=NASTY)
+    PlayedAuction(ends_at=after(60), soft_close=None, name=NASTY)
     .bids("bob up to 150")
     .bids("cyd 120", seconds=2)
     .then(settle, after(60))
     .log
 )
-
-
-class CommandResult(NamedTuple):
-    """The exit code and the output of the command."""
-
-    code: int
-    out: str
-    err: str
 
 
 Verify = Callable[..., CommandResult]
@@ -129,18 +122,10 @@ def test_a_failure_is_one_line(verify: Verify, arguments: tuple[str, ...], code:
     assert "secret" not in done.err
 
 
-class Terminal(io.StringIO):
-    """A terminal in memory."""
-
-    def isatty(self) -> bool:
-        """Return True."""
-        return True
-
-
 def test_names_do_not_steer_a_terminal(verify: Verify, tmp_path: Path) -> None:
     """Names are shown without interpreting markup. Characters that steer a terminal or deceive are shown as escapes."""
     ledger = verified(b"".join(LEDGER))
-    shown = Terminal()
+    shown = MemoryTerminal()
     display.show(ledger, [], out=shown)
     for text in (verify(file(tmp_path, LEDGER)).out, shown.getvalue().replace("\x1b[1m", "").replace("\x1b[0m", "")):
         assert not {mark for mark in text.replace("\x1b[2m", "") if not mark.isprintable()} - {"\n"}
@@ -154,7 +139,7 @@ def test_reasons_do_not_steer_a_terminal(verify: Verify, tmp_path: Path) -> None
     raw = b"".join(LEDGER).replace(b'"type":"bid.placed"', b'"type":"\\u001b[31m"', 1)
     done = verify(file(tmp_path, [raw]))
     assert "\x1b" not in done.err
-    story = lines_of(Story().log)
+    story = lines_of(PlayedAuction().log)
     story[0] = story[0].replace(b'"sequence":1', b'"sequence":"\xc2\x9b"')
     done = verify(file(tmp_path, story))
     assert "\x9b" not in done.err

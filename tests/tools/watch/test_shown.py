@@ -19,6 +19,7 @@ from saleroom.tools.watch.messages import LotEvent, LotState, read_event, read_l
 from saleroom.tools.watch.sale import ENDED_SHOWN_MAX, Sale
 from saleroom.tools.watch.words import left
 from tests.fixtures_house import House
+from tests.terminal import MemoryTerminal
 
 EVIL = "\x1b]0;owned\x07Clock\r\n\x9b31m\u202ekcolc\u2028"
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -122,12 +123,7 @@ def test_only_the_last_closed_lots_are_kept() -> None:
 @pytest.mark.parametrize("json_wanted", [False, True])
 def test_lines_are_plain(json_wanted: bool) -> None:
     """Each event is one line without a control character, and JSON on a terminal keeps its meaning."""
-
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    out, err = Terminal(), io.StringIO()
+    out, err = MemoryTerminal(), io.StringIO()
     payload = json.dumps({"name": EVIL}, ensure_ascii=False)
     lot = LotState("abc", EVIL, "open", 1)
     lines = Lines(out, err, json=json_wanted)

@@ -19,7 +19,7 @@ from tests.mqtt.equipment import Mosquitto, free_port
 from tests.patience import SECONDS_MAX
 from tests.process import PROGRAM, ServeProcess, ending, environment, saleroom, wait_until
 from tests.terminal import shown
-from tests.tools.watch.watching import Floor, Watcher
+from tests.tools.watch.watching import WatchedHouse, Watcher
 
 
 def test_the_lines_are_the_log(
@@ -31,7 +31,7 @@ def test_the_lines_are_the_log(
     """
     port = str(free_port())
     house = start("--port", port)
-    floor = Floor(visit(house), tmp_path)
+    floor = WatchedHouse(visit(house), tmp_path)
     one, other = floor.sell(), floor.sell(name="Rug")
     before = len(floor.log())
     way = line(house.url)
@@ -78,7 +78,7 @@ def test_a_broker_shows_the_log_too(
     mqtt_port, settings = broker
     port = str(free_port())
     house = start("--port", port, **settings)
-    floor = Floor(visit(house), tmp_path)
+    floor = WatchedHouse(visit(house), tmp_path)
     one, other = floor.sell(), floor.sell(name="Rug")
     url = f"mqtt://127.0.0.1:{mqtt_port}"
     _until_delivered(tmp_path)
@@ -124,7 +124,7 @@ def test_a_gap_over_mqtt_is_shown(
     """Events that the broker did not keep during an outage are shown as missing, by number; the watch continues."""
     mqtt_port, settings = broker
     house = start(**settings)
-    floor = Floor(visit(house), tmp_path)
+    floor = WatchedHouse(visit(house), tmp_path)
     gid = floor.sell()
     way = line(f"mqtt://127.0.0.1:{mqtt_port}")
     watcher = watch(way.url, gid)
@@ -156,7 +156,7 @@ def test_a_close_during_an_outage_ends_the_watch(
 ) -> None:
     """If the lot closed during an outage, the retained state shows it: the missing events and the result are printed."""
     mqtt_port, settings = broker
-    floor = Floor(visit(start(**settings)), tmp_path)
+    floor = WatchedHouse(visit(start(**settings)), tmp_path)
     gid = floor.sell()
     way = line(f"mqtt://127.0.0.1:{mqtt_port}")
     watcher = watch(way.url, gid)
@@ -177,7 +177,7 @@ def test_a_close_during_an_outage_ends_the_watch(
 def test_the_terminal_shows_the_lots(start: Start, visit: Visit, tmp_path: Path) -> None:
     """On a terminal the view has the connection, lots with price and leader, and the last events. Ctrl-C ends it in order."""
     house = start()
-    floor = Floor(visit(house), tmp_path)
+    floor = WatchedHouse(visit(house), tmp_path)
     gid = floor.sell(name="Bracket clock")
     terminal, end = pty.openpty()
     started = subprocess.Popen(
@@ -267,7 +267,7 @@ def test_a_wrong_password_ends_the_watch(tmp_path: Path) -> None:
 def test_a_closed_pipe_is_no_error(start: Start, visit: Visit, tmp_path: Path) -> None:
     """`saleroom watch ... | head -1` ends without another event and without an error."""
     house = start()
-    gid = Floor(visit(house), tmp_path).sell()
+    gid = WatchedHouse(visit(house), tmp_path).sell()
     command = f'{PROGRAM} watch {house.url} --json --after 0 2>err.txt | head -1; echo "${{PIPESTATUS[0]}}"'
     done = subprocess.run(
         ["bash", "-c", command],
@@ -286,7 +286,7 @@ def test_a_closed_pipe_is_no_error(start: Start, visit: Visit, tmp_path: Path) -
 def test_a_lot_that_is_over_ends_the_watch(start: Start, visit: Visit, tmp_path: Path) -> None:
     """After the close the watch shows the result and exits with 0."""
     house: ServeProcess = start()
-    floor = Floor(visit(house), tmp_path)
+    floor = WatchedHouse(visit(house), tmp_path)
     gid = floor.sell()
     floor.bid(gid, 1)
     floor.close(gid)

@@ -56,7 +56,7 @@ class Watcher:
         return self.process.wait(SECONDS_MAX)
 
 
-class Floor:
+class WatchedHouse:
     """A seller, two people who bid in turn, and the log of their house."""
 
     def __init__(self, client: Client, folder: Path) -> None:

@@ -33,7 +33,7 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
-class _Recent(OrderedDict[Key, Value]):
+class _BoundedDict(OrderedDict[Key, Value]):
     """The `ENTRIES_MAX` entries that were set last."""
 
     def __setitem__(self, key: Key, value: Value) -> None:
@@ -53,7 +53,7 @@ class RateLimit:
         self._per_second = per_second
         self._burst = burst
         self._clock = clock
-        self._full_at: _Recent[str, float] = _Recent()
+        self._full_at: _BoundedDict[str, float] = _BoundedDict()
         """When each bucket will be full again. A full bucket need not be stored."""
 
     def wait(self, key: str) -> float:
@@ -89,9 +89,9 @@ class FailedLogins:
 
     def __init__(self, per_hour: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._failures: _Recent[tuple[str, str], _Failures] = _Recent()
+        self._failures: _BoundedDict[tuple[str, str], _Failures] = _BoundedDict()
         self._networks = RateLimit(per_hour / 3600, per_hour, clock)
-        self._welcome: _Recent[tuple[str, str], None] = _Recent()
+        self._welcome: _BoundedDict[tuple[str, str], None] = _BoundedDict()
         self._under_way: Counter[tuple[str, str]] = Counter()
 
     @contextmanager

@@ -31,7 +31,7 @@ from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.domain.views import AuctionView
 from saleroom.bidding.service import auctions, reading
 from saleroom.bidding.services import BiddingServices
-from saleroom.bidding.storage.listing import Filter, Mark, Sort
+from saleroom.bidding.storage.listing import CursorContent, Filter, Sort
 from saleroom.http.cursors import BAD_CURSOR
 from saleroom.http.endpoints import Access, Call, Endpoint, ResponseHeader
 from saleroom.http.forms import Field, checked, one_of, text
@@ -156,7 +156,7 @@ async def list_own(call: Call[BiddingServices]) -> Response:
     return await _page(call, call.services.database.read(reading.my_auctions, call.token, limit, after))
 
 
-async def _page(call: Call[BiddingServices], read: Awaitable[tuple[list[bytes], Mark | None]]) -> Response:
+async def _page(call: Call[BiddingServices], read: Awaitable[tuple[list[bytes], CursorContent | None]]) -> Response:
     try:
         shown, mark = await read
     except ValueError as error:

@@ -25,7 +25,7 @@ from saleroom.http.endpoints import digest
 from saleroom.http.forms import Field, Form, checked, string
 from saleroom.kernel.errors import Busy, Fault, Invalid, Refusal, TooManyRequests
 from saleroom.kernel.identifiers import GID, IdempotencyKey
-from saleroom.logs import Outage, Tally
+from saleroom.logs import OutageLog, Tally
 from saleroom.mqtt.outbox import Publications
 from saleroom.mqtt.topics import DeviceMessage, Reply
 from saleroom.storage import faults
@@ -99,7 +99,7 @@ class CommandHandler:
         self._auctions = f"{prefix}auctions/"
         self._replies = f"{prefix}replies/"
         self._rates = RateLimit(RATE_PER_SECOND, RATE_BURST)
-        self._outage = Outage()
+        self._outage = OutageLog()
         self._under_way = 0
 
     async def __call__(self, arrived: DeviceMessage) -> Reply | None:

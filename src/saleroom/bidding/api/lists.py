@@ -6,13 +6,13 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from saleroom.bidding.storage.listing import NUMBER_MAX, Mark
+from saleroom.bidding.storage.listing import NUMBER_MAX, CursorContent
 from saleroom.bidding.storage.mine import RankMark
 from saleroom.http.cursors import CursorKind
 
 _Number = Annotated[int, Meta(ge=0, le=NUMBER_MAX)]
 
-AUCTIONS = CursorKind("auctions", Mark)
+AUCTIONS = CursorKind("auctions", CursorContent)
 BIDS = CursorKind("bids", Annotated[int, Meta(ge=0, le=2**31 - 1)])
 BID_ON = CursorKind("auctions with my bids", _Number)
 WATCHED = CursorKind("watched auctions", _Number)

@@ -15,7 +15,7 @@ from saleroom.bidding.service import photos
 from saleroom.bidding.service.lookup import get_one
 from saleroom.bidding.service.reading import history
 from saleroom.bidding.storage import listing, mine, watches
-from saleroom.bidding.storage.listing import Filter, Mark, Sort
+from saleroom.bidding.storage.listing import CursorContent, Filter, Sort
 from saleroom.storage.database import Transaction
 
 COUNT_MAX = 1000
@@ -31,7 +31,7 @@ class Catalogue(Struct, frozen=True, kw_only=True):
 
     lots: list[AuctionView]
     covers: dict[str, Photo]
-    next: Mark | None
+    next: CursorContent | None
     count: int
     begun: bool
 
@@ -76,7 +76,7 @@ def neighbours(tx: Transaction, gid: str) -> list[Neighbour | None]:
     return [None if one is None else Neighbour(*one) for one in listing.beside(tx, get_one(tx, gid))]
 
 
-def catalogue(tx: Transaction, which: Filter, sort: Sort, limit: int, after: Mark | None) -> Catalogue:
+def catalogue(tx: Transaction, which: Filter, sort: Sort, limit: int, after: CursorContent | None) -> Catalogue:
     """Return a page of lots as anyone may see them. Raises ValueError for a mark of another list."""
     found, mark = listing.page(tx, which, sort, limit, after)
     whole = after is None and mark is None

@@ -20,7 +20,7 @@ from saleroom.bidding.domain.preconditions import changes
 from saleroom.bidding.domain.views import AuctionView, BidView, auction_view, with_whole_ties
 from saleroom.bidding.service.lookup import get_one
 from saleroom.bidding.storage import auctions, bids, event_log, listing
-from saleroom.bidding.storage.listing import Filter, Mark, Sort
+from saleroom.bidding.storage.listing import CursorContent, Filter, Sort
 from saleroom.kernel.errors import Busy, Change, Unauthenticated
 from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.kernel.parties import Party
@@ -98,8 +98,8 @@ async def patiently(
 
 
 def auction_list(
-    tx: Transaction, token: str | None, which: Filter, sort: Sort, limit: int, after: Mark | None
-) -> tuple[list[bytes], Mark | None]:
+    tx: Transaction, token: str | None, which: Filter, sort: Sort, limit: int, after: CursorContent | None
+) -> tuple[list[bytes], CursorContent | None]:
     """Return a page of auctions, each as JSON, and the mark of the next page.
 
     Raises ValueError for a mark that is not of such a list, or Unauthenticated for a dead token.
@@ -143,7 +143,9 @@ def history(
     return page, rows[len(page) - 1].number if len(rows) > len(page) else None
 
 
-def my_auctions(tx: Transaction, token: str, limit: int, after: Mark | None) -> tuple[list[bytes], Mark | None]:
+def my_auctions(
+    tx: Transaction, token: str, limit: int, after: CursorContent | None
+) -> tuple[list[bytes], CursorContent | None]:
     """Return a page of the caller's own auctions, newest first. Raises Unauthenticated, ValueError for a bad mark."""
     account = authenticate(tx, token)
     return auction_list(tx, token, Filter(author=account.username), Sort.NEWEST, limit, after)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.service import reading
 from saleroom.bidding.storage import listing
-from saleroom.bidding.storage.listing import Filter, Mark, Sort
+from saleroom.bidding.storage.listing import CursorContent, Filter, Sort
 from saleroom.storage.database import Database, Transaction
 
 PAGE = 200
@@ -26,5 +26,5 @@ async def pages(database: Database, author: str | None) -> AsyncIterator[list[Au
             return
 
 
-def _page(tx: Transaction, which: Filter, after: Mark | None) -> tuple[list[Auction], Mark | None]:
+def _page(tx: Transaction, which: Filter, after: CursorContent | None) -> tuple[list[Auction], CursorContent | None]:
     return reading.searched(tx, lambda tx: listing.page(tx, which, Sort.ENDING, PAGE, after))

@@ -74,7 +74,7 @@ class Filter(Struct, frozen=True, kw_only=True):
         return self.text is not None or self.author is not None
 
 
-class Mark(Struct, frozen=True, array_like=True):
+class CursorContent(Struct, frozen=True, array_like=True):
     """The content of a cursor: the last row of a page, and the moment of its list."""
 
     key: str
@@ -83,8 +83,8 @@ class Mark(Struct, frozen=True, array_like=True):
 
 
 def page(
-    tx: Transaction, which: Filter, sort: Sort, limit: int, after: Mark | None
-) -> tuple[list[Auction], Mark | None]:
+    tx: Transaction, which: Filter, sort: Sort, limit: int, after: CursorContent | None
+) -> tuple[list[Auction], CursorContent | None]:
     """Return up to `limit` auctions after `after`, and the mark for the next page or None at the end.
 
     Raises ValueError if `after` is not a mark of such a list on this database.
@@ -103,7 +103,7 @@ def page(
     mark = None
     if len(rows) > limit:
         final = rows[limit - 1]
-        mark = Mark(str(final.list_key), final.id, str(final.list_horizon))
+        mark = CursorContent(str(final.list_key), final.id, str(final.list_horizon))
     return at_marks(tx, [row[: len(CHAIN_MARK)] for row in rows[:limit]]), mark
 
 
@@ -136,7 +136,7 @@ def count(tx: Transaction, which: Filter, limit: int) -> int:
 
 
 def _parts(
-    tx: Transaction, sort: Sort, after: Mark | None, conditions: list[ColumnElement[bool]]
+    tx: Transaction, sort: Sort, after: CursorContent | None, conditions: list[ColumnElement[bool]]
 ) -> tuple[ColumnElement[str], list[Select[Any]]]:
     """Return the horizon, and queries that have each auction after the mark once, with its `list_key`."""
     key, horizon = _now(tx, sort)

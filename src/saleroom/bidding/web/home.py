@@ -18,7 +18,7 @@ from saleroom.bidding.domain.categories import CATEGORY_MAX
 from saleroom.bidding.service import catalogue, reading
 from saleroom.bidding.service.catalogue import COUNT_MAX, Catalogue
 from saleroom.bidding.services import BiddingServices
-from saleroom.bidding.storage.listing import Filter, Mark, Sort
+from saleroom.bidding.storage.listing import CursorContent, Filter, Sort
 from saleroom.bidding.web.lots import card_reader
 from saleroom.http.cursors import BAD_CURSOR, CursorText
 from saleroom.http.forms import Field, checked, one_of, read_fields, text
@@ -46,7 +46,7 @@ class LotQuery(Struct, frozen=True, kw_only=True):
     author: str = ""
     category: str = ""
     sort: str = Sort.ENDING.value
-    after: Mark | None = None
+    after: CursorContent | None = None
 
     @property
     def which(self) -> Filter:

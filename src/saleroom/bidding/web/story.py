@@ -13,7 +13,7 @@ from saleroom.bidding.domain.remarks import RemarkView
 _MARK = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,19})")
 
 
-class Mark(Struct, frozen=True):
+class StorySize(Struct, frozen=True):
     """How much of the story a page has. Remarks and answers are only ever added.
 
     `asked` is the number of the newest open question, on the seller's own page.
@@ -27,14 +27,14 @@ class Mark(Struct, frozen=True):
         return f"{self.remarks}.{self.answers}.{self.asked}"
 
 
-def mark_of(remarks: Sequence[RemarkView], questions: Sequence[QuestionView], *, own: bool) -> Mark:
+def mark_of(remarks: Sequence[RemarkView], questions: Sequence[QuestionView], *, own: bool) -> StorySize:
     """Return the mark of a page with these remarks and questions; `own` for the seller's page."""
     answers = sum(one.status is QuestionStatus.ANSWERED for one in questions)
     waiting = [one.number for one in questions if own and one.status is QuestionStatus.OPEN]
-    return Mark(len(remarks), answers, max(waiting, default=0))
+    return StorySize(len(remarks), answers, max(waiting, default=0))
 
 
-def read_mark(sent: str) -> Mark:
+def read_mark(sent: str) -> StorySize:
     """Return the mark in an address. Without one the page has nothing, and gets all."""
     found = _MARK.fullmatch(sent)
-    return Mark() if found is None else Mark(*map(int, found.groups()))
+    return StorySize() if found is None else StorySize(*map(int, found.groups()))

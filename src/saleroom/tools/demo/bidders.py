@@ -11,7 +11,7 @@ from random import Random
 import structlog
 
 from saleroom.tools.demo.client import DemoClient, HouseRefusal
-from saleroom.tools.demo.market import Lot, Market
+from saleroom.tools.demo.market import DemoLot, Market
 from saleroom.tools.errors import ToolError
 
 log = structlog.get_logger()
@@ -97,7 +97,7 @@ class DemoBidder:
                 # A lost answer costs one bid. The demo itself notices if the house is gone.
                 log.info("a bid had no answer", bidder=self.name, error=str(error))
 
-    def worth(self, lot: Lot) -> Decimal | None:
+    def worth(self, lot: DemoLot) -> Decimal | None:
         """Return what a lot is worth to this person, the same each time; None if they do not want it."""
         chance = Random(f"{self.name} {lot.name} {self._seed}")
         if lot.estimate is None or chance.random() < 0.4:
@@ -106,7 +106,7 @@ class DemoBidder:
         share = Decimal(str(round(chance.triangular(0.0, 1.25, 0.55) * self._keenness, 3)))
         return tidy(low + (high - low) * share)
 
-    def _limit(self, lot: Lot) -> Decimal | None:
+    def _limit(self, lot: DemoLot) -> Decimal | None:
         """Return how much this person would bid on a lot now, None for no bid."""
         worth = self.worth(lot)
         if (
@@ -127,7 +127,7 @@ class DemoBidder:
                 limit = tidy(worth * Decimal(str(share)))
         return limit if limit >= lot.minimum else None
 
-    async def _bid(self, lot: Lot, limit: Decimal) -> None:
+    async def _bid(self, lot: DemoLot, limit: Decimal) -> None:
         assert lot.minimum is not None, "_limit returns None without a minimum"
         if lot.buy_now is not None and lot.buy_now <= limit and self._chance.random() < 0.1:
             body = {"price": f"{lot.buy_now}", "seenVersion": lot.version}
@@ -138,10 +138,10 @@ class DemoBidder:
             self._limits[lot.gid] = next(share for until, share in _SHARES if self._left(lot) <= until)
             await self._ask(lot, {"maximum": f"{limit}"})
 
-    async def _ask(self, lot: Lot, bid: dict[str, str]) -> None:
+    async def _ask(self, lot: DemoLot, bid: dict[str, str]) -> None:
         await self._client.ask("POST", f"/auctions/{lot.gid}/bids", self._token, {**bid, "seenVersion": lot.version})
 
-    def _left(self, lot: Lot) -> float:
+    def _left(self, lot: DemoLot) -> float:
         left = lot.left(self._client.now())
         return 3600 if left is None else max(0.0, left) * self._speed
 

@@ -17,7 +17,7 @@ from saleroom.tools.amounts import in_currency
 from saleroom.tools.demo.bidders import PEOPLE, DemoBidder
 from saleroom.tools.demo.catalogue import pieces
 from saleroom.tools.demo.client import DemoClient, HouseRefusal
-from saleroom.tools.demo.market import Lot, LotResult, Market
+from saleroom.tools.demo.market import DemoLot, LotResult, Market
 from saleroom.tools.demo.sale import SELLERS, DemoSale
 from saleroom.tools.demo.server import served
 from saleroom.tools.errors import ToolError
@@ -195,7 +195,7 @@ class _Demo:
         for lot in lots[2:5]:
             await client.ask("PUT", f"/auctions/{lot.gid}/watch", token)
 
-    async def _bid_as_guest(self, client: DemoClient, lot: Lot, token: str, *, generous: bool) -> None:
+    async def _bid_as_guest(self, client: DemoClient, lot: DemoLot, token: str, *, generous: bool) -> None:
         assert lot.minimum is not None, "the caller looks for one"
         high = lot.minimum if lot.estimate is None else lot.estimate[1]
         bid = {"maximum": f"{max(high, lot.minimum)}"} if generous else {"amount": f"{lot.minimum}"}

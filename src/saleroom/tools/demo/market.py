@@ -15,7 +15,7 @@ from saleroom.tools.demo.client import DemoClient, HouseRefusal
 
 
 @dataclass
-class Lot:
+class DemoLot:
     """A lot that is not over. `estimate` is its expected price range; bidders wait until it is `ready`."""
 
     gid: str
@@ -42,7 +42,7 @@ class Lot:
 class LotResult:
     """The result of a lot that is over."""
 
-    lot: Lot
+    lot: DemoLot
     outcome: str
     winner: str | None
     price: Decimal | None
@@ -57,17 +57,17 @@ class Market:
     def __init__(
         self, client: DemoClient, on_created: Callable[[str, str], None], on_closed: Callable[[LotResult], None]
     ) -> None:
-        self.lots: dict[str, Lot] = {}
+        self.lots: dict[str, DemoLot] = {}
         self.bid = asyncio.Event()
         """Set once a bid has come."""
         self._client = client
         self._on_created = on_created
         self._on_closed = on_closed
 
-    async def add(self, gid: str, estimate: tuple[Decimal, Decimal] | None = None, *, ready: bool = True) -> Lot:
+    async def add(self, gid: str, estimate: tuple[Decimal, Decimal] | None = None, *, ready: bool = True) -> DemoLot:
         """Add a lot as it is now, and return it."""
         answer = await self._client.ask("GET", f"/auctions/{gid}")
-        found = Lot(
+        found = DemoLot(
             gid=gid,
             name=answer["name"],
             author=answer["author"],
@@ -97,7 +97,7 @@ class Market:
                 lot.version = event["sequence"]
                 await self._apply(lot, event["type"], event["data"])
 
-    async def _apply(self, lot: Lot, kind: str, data: dict[str, Any]) -> None:
+    async def _apply(self, lot: DemoLot, kind: str, data: dict[str, Any]) -> None:
         match kind:
             case "bid.placed":
                 lot.bids += 1
@@ -119,7 +119,7 @@ class Market:
             case _:
                 pass
 
-    async def _read_again(self, lot: Lot) -> None:
+    async def _read_again(self, lot: DemoLot) -> None:
         """Read a lot whose terms have changed."""
         try:
             await self.add(lot.gid, lot.estimate, ready=lot.ready)
