@@ -15,7 +15,7 @@ from saleroom.bidding.api.lists import AUCTIONS, BIDS
 from saleroom.bidding.api.terms import CREATE
 from saleroom.bidding.domain.events import SoftClose
 from saleroom.bidding.domain.increments import Ladder
-from saleroom.bidding.storage.listing import CursorContent
+from saleroom.bidding.storage.listing import ListPlace
 from saleroom.compose import ENDPOINTS
 from saleroom.http.cursors import CursorText
 from saleroom.http.forms import Field, Form, read_fields
@@ -50,7 +50,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "limit": st.integers(0, 101),
     "id": st.text("abc/:~", max_size=9),
     "after": st.sampled_from(["0", "k3X9mQ2vTa1_/7", "a/1", "a/0"]),
-    "cursor": st.builds(CursorContent, nasty(), st.integers(0, 2**63 - 1), nasty()).map(
+    "cursor": st.builds(ListPlace, nasty(), st.integers(0, 2**63 - 1), nasty()).map(
         lambda mark: sealed(
             AUCTIONS, [as_bytes(mark.key).decode("latin-1"), mark.id, as_bytes(mark.horizon).decode("latin-1")]
         )
@@ -162,4 +162,4 @@ def test_a_query_is_read_or_refused(query: str, data: st.DataObject) -> None:
             return
         cursor_values = [cursors().read(value) for value in values.values() if isinstance(value, CursorText)]
     assert values.keys() <= {field.to for field in known}
-    assert all(isinstance(place, Fault | CursorContent | int) for place in cursor_values)
+    assert all(isinstance(place, Fault | ListPlace | int) for place in cursor_values)

@@ -11,7 +11,7 @@ from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.service import reading
 from saleroom.bidding.service.auctions import close
 from saleroom.bidding.service.reading import AuctionJson, MyBid
-from saleroom.bidding.storage.listing import CursorContent, Filter, Sort
+from saleroom.bidding.storage.listing import Filter, ListPlace, Sort
 from saleroom.kernel.errors import Unauthenticated
 from saleroom.storage.batching import SharedRead
 from saleroom.storage.database import Database
@@ -116,7 +116,7 @@ async def test_my_auctions(database: Database) -> None:
     mine = [await sells(database, ada, reserve_price="150") for _ in range(3)]
     await sells(database, bob)
     listed: list[dict[str, Any]] = []
-    mark: CursorContent | None = None
+    mark: ListPlace | None = None
     while True:
         page, mark = await database.read(reading.my_auctions, ada.token, 2, mark)
         listed += [msgspec.json.decode(view) for view in page]

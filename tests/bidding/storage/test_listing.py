@@ -18,7 +18,7 @@ from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.closing import settle
 from saleroom.bidding.domain.events import Event
 from saleroom.bidding.storage import auctions
-from saleroom.bidding.storage.listing import CursorContent, Filter, Sort, count, page
+from saleroom.bidding.storage.listing import Filter, ListPlace, Sort, count, page
 from saleroom.kernel.errors import Refusal
 from saleroom.kernel.money import LIMIT
 from saleroom.kernel.parties import Party
@@ -127,7 +127,7 @@ async def test_pages_neither_skip_nor_repeat(
     which = Filter(author=author.name)
     promised = expected((await database.read(page, which, Sort.NEWEST, 100, None))[0], sort)
     listed: list[int] = []
-    mark: CursorContent | None = None
+    mark: ListPlace | None = None
     for changes in between:
         found, mark = await database.read(page, which, sort, limit, mark)
         assert len(found) == limit or mark is None
@@ -155,7 +155,7 @@ async def test_pages_while_another_process_writes(open_database: OpenDatabase, s
     try:
         for _ in range(6):
             listed: list[int] = []
-            mark: CursorContent | None = None
+            mark: ListPlace | None = None
             while True:
                 found, mark = await reader.read(page, Filter(author=author.name), sort, 3, mark)
                 listed += [auction.id for auction in found]
@@ -252,7 +252,7 @@ async def test_what_is_over_comes_newest_end_first(database: Database) -> None:
 
     async def listed(*, over: bool) -> list[str]:
         found: list[str] = []
-        mark: CursorContent | None = None
+        mark: ListPlace | None = None
         while True:
             part, mark = await database.read(page, Filter(author=author.name, over=over), Sort.ENDING, 1, mark)
             found += [auction.gid for auction in part]
@@ -286,25 +286,25 @@ async def test_the_limit_is_the_size_of_a_page(database: Database) -> None:
 @pytest.mark.parametrize(
     "mark",
     [
-        CursorContent("1", 1, ""),
-        CursorContent("1", 1, "-1"),
-        CursorContent("1", 1, "1:"),
-        CursorContent("1", 1, "1 OR 1=1"),
-        CursorContent("1", 1, "1" * 40),
-        CursorContent("", 1, "HORIZON"),
-        CursorContent("x", 1, "HORIZON"),
-        CursorContent("-1", 1, "HORIZON"),
-        CursorContent("1e5", 1, "HORIZON"),
-        CursorContent("1" * 30, 1, "HORIZON"),
-        CursorContent("NaN", 1, "HORIZON"),
-        CursorContent("9999999999999999999", 1, "HORIZON"),
-        *(CursorContent("1", 1, horizon) for horizon in ("5:1:", "1:5:9", "1:9:5,3", "1:9:,", "0:0:", "1:9:5,,6")),
+        ListPlace("1", 1, ""),
+        ListPlace("1", 1, "-1"),
+        ListPlace("1", 1, "1:"),
+        ListPlace("1", 1, "1 OR 1=1"),
+        ListPlace("1", 1, "1" * 40),
+        ListPlace("", 1, "HORIZON"),
+        ListPlace("x", 1, "HORIZON"),
+        ListPlace("-1", 1, "HORIZON"),
+        ListPlace("1e5", 1, "HORIZON"),
+        ListPlace("1" * 30, 1, "HORIZON"),
+        ListPlace("NaN", 1, "HORIZON"),
+        ListPlace("9999999999999999999", 1, "HORIZON"),
+        *(ListPlace("1", 1, horizon) for horizon in ("5:1:", "1:5:9", "1:9:5,3", "1:9:,", "0:0:", "1:9:5,,6")),
     ],
 )
-async def test_a_forged_mark_is_refused(database: Database, mark: CursorContent) -> None:
+async def test_a_forged_mark_is_refused(database: Database, mark: ListPlace) -> None:
     """A mark that no page gave is a ValueError, never an error of the database."""
     horizon = {"sqlite": "0", "postgresql": "1:1:"}[database.kind]
-    forged = CursorContent(mark.key, mark.id, mark.horizon.replace("HORIZON", horizon))
+    forged = ListPlace(mark.key, mark.id, mark.horizon.replace("HORIZON", horizon))
     for sort in Sort:
         with pytest.raises(ValueError, match="not of this"):
             await database.read(page, Filter(), sort, 10, forged)
@@ -314,4 +314,4 @@ async def test_a_forged_mark_is_refused(database: Database, mark: CursorContent)
 def test_a_mark_of_no_row_cannot_be_read(number: int) -> None:
     """A mark whose row number cannot be in the table is refused before a database sees it."""
     with pytest.raises(msgspec.ValidationError):
-        msgspec.json.decode(f'["1", {number}, "1"]', type=CursorContent)
+        msgspec.json.decode(f'["1", {number}, "1"]', type=ListPlace)

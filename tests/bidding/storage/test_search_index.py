@@ -10,7 +10,7 @@ from sqlalchemy import text
 from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.errors import HasBids
 from saleroom.bidding.storage import auctions, search_index
-from saleroom.bidding.storage.listing import CursorContent, Filter, Sort, count, page
+from saleroom.bidding.storage.listing import Filter, ListPlace, Sort, count, page
 from saleroom.kernel.folding import fold, sought, words
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import after
@@ -23,7 +23,7 @@ _letters = st.text(st.sampled_from("abAäßsSéеё한화\u0308 \n"), min_size=1
 async def _found(database: Database, **which: Any) -> list[str]:
     """The names of all auctions that a search finds, by pages of two, oldest first. Fails if the count differs."""
     names: list[str] = []
-    mark: CursorContent | None = None
+    mark: ListPlace | None = None
     while True:
         some, mark = await database.read(page, Filter(**which), Sort.ENDING, 2, mark)
         names += [one.name for one in some]

@@ -31,7 +31,7 @@ from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.domain.views import AuctionView
 from saleroom.bidding.service import auctions, reading
 from saleroom.bidding.services import BiddingServices
-from saleroom.bidding.storage.listing import CursorContent, Filter, Sort
+from saleroom.bidding.storage.listing import Filter, ListPlace, Sort
 from saleroom.http.cursors import BAD_CURSOR
 from saleroom.http.endpoints import Access, Call, Endpoint, ResponseHeader
 from saleroom.http.forms import Field, checked, one_of, text
@@ -156,12 +156,12 @@ async def list_own(call: Call[BiddingServices]) -> Response:
     return await _page(call, call.services.database.read(reading.my_auctions, call.token, limit, after))
 
 
-async def _page(call: Call[BiddingServices], read: Awaitable[tuple[list[bytes], CursorContent | None]]) -> Response:
+async def _page(call: Call[BiddingServices], read: Awaitable[tuple[list[bytes], ListPlace | None]]) -> Response:
     try:
-        shown, mark = await read
+        shown, place = await read
     except ValueError as error:
         raise Invalid({"cursor": [BAD_CURSOR]}) from error
-    cursor = None if mark is None else call.services.cursors.write(AUCTIONS, mark)
+    cursor = None if place is None else call.services.cursors.write(AUCTIONS, place)
     return page_response(call.request, {"auctions": [Raw(one) for one in shown], "next": cursor}, cursor)
 
 

@@ -101,16 +101,16 @@ async def list_bids(call: Call[BiddingServices]) -> Response:
     """GET /auctions/{gid}/bids."""
     limit = call.query.get("limit", LIMIT_DEFAULT)
     before = call.query.get("cursor")
-    bids, mark = await call.services.shared_reads.ask(reading.bid_history, call.identifier, call.viewer, limit, before)
-    cursor = None if mark is None else call.services.cursors.write(BIDS, mark)
+    bids, place = await call.services.shared_reads.ask(reading.bid_history, call.identifier, call.viewer, limit, before)
+    cursor = None if place is None else call.services.cursors.write(BIDS, place)
     return page_response(call.request, BidPage(bids, cursor), cursor)
 
 
 async def list_own(call: Call[BiddingServices]) -> Response:
     """GET /me/bids."""
     limit = call.query.get("limit", LIMIT_DEFAULT)
-    rows, mark = await call.services.database.read(reading.my_bids, call.token, limit, call.query.get("cursor"))
-    cursor = None if mark is None else call.services.cursors.write(BID_ON, mark)
+    rows, place = await call.services.database.read(reading.my_bids, call.token, limit, call.query.get("cursor"))
+    cursor = None if place is None else call.services.cursors.write(BID_ON, place)
     return page_response(call.request, MyBidPage(rows, cursor), cursor)
 
 

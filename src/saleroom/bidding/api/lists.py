@@ -6,14 +6,14 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from saleroom.bidding.storage.listing import NUMBER_MAX, CursorContent
-from saleroom.bidding.storage.mine import RankMark
+from saleroom.bidding.storage.listing import NUMBER_MAX, ListPlace
+from saleroom.bidding.storage.mine import RankPlace
 from saleroom.http.cursors import CursorKind
 
 _Number = Annotated[int, Meta(ge=0, le=NUMBER_MAX)]
 
-AUCTIONS = CursorKind("auctions", CursorContent)
+AUCTIONS = CursorKind("auctions", ListPlace)
 BIDS = CursorKind("bids", Annotated[int, Meta(ge=0, le=2**31 - 1)])
 BID_ON = CursorKind("auctions with my bids", _Number)
 WATCHED = CursorKind("watched auctions", _Number)
-DEALINGS = CursorKind("dealings", RankMark)
+DEALINGS = CursorKind("dealings", RankPlace)

@@ -29,8 +29,8 @@ async def unwatch(call: Call[BiddingServices]) -> Response:
 async def list_own(call: Call[BiddingServices]) -> Response:
     """GET /me/watching."""
     limit = call.query.get("limit", LIMIT_DEFAULT)
-    found, mark = await call.services.database.read(watching.watched, call.token, limit, call.query.get("cursor"))
-    cursor = None if mark is None else call.services.cursors.write(WATCHED, mark)
+    found, place = await call.services.database.read(watching.watched, call.token, limit, call.query.get("cursor"))
+    cursor = None if place is None else call.services.cursors.write(WATCHED, place)
     return page_response(call.request, AuctionPage(found, cursor), cursor)
 
 

@@ -44,9 +44,8 @@ def create(
     """Create an auction, with `photos` (ids) on it, and return its JSON, as its author sees it.
 
     `most` is how many the author may run at a time and create in a day; None is for any number. `categories` are the house's.
-    Raises Unauthenticated,
-    IdempotencyMismatch, TooManyAuctions, or Invalid if the terms contradict each other or the clock, or if the lot cannot have
-    the photos (field `photos`).
+    Raises Unauthenticated, IdempotencyMismatch, TooManyAuctions, or Invalid if the terms contradict each other or the clock,
+    or if the lot cannot have the photos (field `photos`).
     """
     account = authenticate(tx, token)
 

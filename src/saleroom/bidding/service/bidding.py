@@ -51,7 +51,7 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand], key: SigningKey 
     does not depend on the number of bids. A refused bid changes nothing, and does not affect the others.
     """
     digests = [token_digest(command.token) for command in commands]
-    standing = auctions.lock(tx, (command.gid for command in commands))
+    locked = auctions.lock(tx, (command.gid for command in commands))
     now = tx.now()
     bidders = accounts.parties_by_token(tx, digests, now)
     earlier: dict[tuple[int, str], AcceptedRequest | _AcceptedBid] = {
@@ -71,14 +71,14 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand], key: SigningKey 
                 refuse_another(before.request, asked)
                 outcomes.append(before)
                 continue
-            auction = known(standing.get(command.gid))
+            auction = known(locked.get(command.gid))
             request = _received(command.request, now)
             made = steps(auction, bidding.place_bid(auction, bidder, request, now))
         except Refusal as refusal:
             outcomes.append(refusal)
             continue
         taken += made
-        standing[command.gid] = made[-1][0]
+        locked[command.gid] = made[-1][0]
         bid = _accepted(bidder, request, made, asked)
         accepted.append(bid)
         outcomes.append(bid)
@@ -93,13 +93,13 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand], key: SigningKey 
 
 @ranked(Rank.HOUSE)
 @brief
-def dismissed(tx: Transaction, commands: Sequence[BidCommand]) -> list[Refusal | None]:
+def refusals_at_door(tx: Transaction, commands: Sequence[BidCommand]) -> list[Refusal | None]:
     """Return the refusal of each bid with a dead token or on an unknown auction, None for others, in two statements."""
     digests = [token_digest(command.token) for command in commands]
     bidders = accounts.parties_by_token(tx, digests, tx.now())
-    standing = auctions.get_many(tx, (command.gid for command in commands))
+    found = auctions.get_many(tx, (command.gid for command in commands))
     return [
-        Unauthenticated() if digest not in bidders else None if command.gid in standing else UnknownAuction()
+        Unauthenticated() if digest not in bidders else None if command.gid in found else UnknownAuction()
         for digest, command in zip(digests, commands, strict=True)
     ]
 
@@ -131,7 +131,7 @@ def buy_now(
     return once(tx, buyer, asked, buy)
 
 
-def accepted(tx: Transaction, token: str, asked: IdempotencyKey) -> bytes | None:
+def earlier_answer(tx: Transaction, token: str, asked: IdempotencyKey) -> bytes | None:
     """Return the answer to the caller's bid with this key, None if none was accepted.
 
     Raises Unauthenticated or IdempotencyMismatch.

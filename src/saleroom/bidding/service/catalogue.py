@@ -15,7 +15,7 @@ from saleroom.bidding.service import photos
 from saleroom.bidding.service.lookup import get_one
 from saleroom.bidding.service.reading import history
 from saleroom.bidding.storage import listing, mine, watches
-from saleroom.bidding.storage.listing import CursorContent, Filter, Sort
+from saleroom.bidding.storage.listing import Filter, ListPlace, Sort
 from saleroom.storage.database import Transaction
 
 COUNT_MAX = 1000
@@ -31,7 +31,7 @@ class Catalogue(Struct, frozen=True, kw_only=True):
 
     lots: list[AuctionView]
     covers: dict[str, Photo]
-    next: CursorContent | None
+    next: ListPlace | None
     count: int
     begun: bool
 
@@ -76,15 +76,15 @@ def neighbours(tx: Transaction, gid: str) -> list[Neighbour | None]:
     return [None if one is None else Neighbour(*one) for one in listing.beside(tx, get_one(tx, gid))]
 
 
-def catalogue(tx: Transaction, which: Filter, sort: Sort, limit: int, after: CursorContent | None) -> Catalogue:
-    """Return a page of lots as anyone may see them. Raises ValueError for a mark of another list."""
-    found, mark = listing.page(tx, which, sort, limit, after)
-    whole = after is None and mark is None
+def catalogue(tx: Transaction, which: Filter, sort: Sort, limit: int, after: ListPlace | None) -> Catalogue:
+    """Return a page of lots as anyone may see them. Raises ValueError for a place in another list."""
+    found, place = listing.page(tx, which, sort, limit, after)
+    whole = after is None and place is None
     count = len(found) if whole else listing.count(tx, which, COUNT_MAX + 1)
     return Catalogue(
         lots=[auction_view(one) for one in found],
         covers=photos.covers(tx, [one.gid for one in found]) if found else {},
-        next=mark,
+        next=place,
         count=count,
         begun=count > 0 or listing.count(tx, Filter(), 1) > 0,
     )

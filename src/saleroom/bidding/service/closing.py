@@ -109,12 +109,12 @@ class Closer:
     async def settle(self) -> float:
         """Settle all auctions that are due now, and return the seconds until the next round. Raises DatabaseUnavailable."""
         while True:
-            settled = await self._database.write(settle_due, reopens=self._reopens)
-            if settled.reopened:
-                log.warning("auctions reopened after an outage", auctions=settled.reopened)
-            if settled.count < BATCH:
+            done = await self._database.write(settle_due, reopens=self._reopens)
+            if done.reopened:
+                log.warning("auctions reopened after an outage", auctions=done.reopened)
+            if done.count < BATCH:
                 break
-        next_seconds = HEARTBEAT_SECONDS if settled.next_seconds is None else settled.next_seconds
+        next_seconds = HEARTBEAT_SECONDS if done.next_seconds is None else done.next_seconds
         return min(next_seconds, HEARTBEAT_SECONDS)
 
     async def _look_ahead(self) -> None:
@@ -131,8 +131,8 @@ class Closer:
             # A commit during a round starts another round only if it is due earlier than the round found.
             self._wakes_at, self._noted = float("-inf"), float("inf")
             try:
-                comes_back = loop.time() + await self.settle()
-                self._wakes_at = min(comes_back, self._noted)
+                next_round = loop.time() + await self.settle()
+                self._wakes_at = min(next_round, self._noted)
                 await self._look_ahead()
                 if loop.time() - self._swept_at > self.SWEEP_SECONDS:
                     self._swept_at = loop.time()

@@ -7,7 +7,7 @@ from collections import Counter, deque
 from collections.abc import Awaitable, Sequence
 from itertools import islice
 
-from saleroom.bidding.service.bidding import BidCommand, dismissed, place_bids
+from saleroom.bidding.service.bidding import BidCommand, place_bids, refusals_at_door
 from saleroom.bidding.service.signing import SigningKey
 from saleroom.kernel.errors import Busy
 from saleroom.storage.batching import Batches, OpenQuestion
@@ -86,7 +86,7 @@ class Desk:
                 some = list(islice(self._at_door, BATCH_MAX))
                 try:
                     refusals: Sequence[Exception | None] = await self._database.read(
-                        dismissed, [bid for bid, _ in some]
+                        refusals_at_door, [bid for bid, _ in some]
                     )
                 except Exception as error:  # noqa: BLE001  # each bidder gets it: a bid that cannot be checked does not pass
                     refusals = [error] * len(some)

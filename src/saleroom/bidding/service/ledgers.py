@@ -25,5 +25,5 @@ async def lines(database: Database, auction: Auction) -> AsyncIterator[bytes]:
     read: Read = event_log.logged if auction.over else event_log.published
     end = auction.position if auction.over else auction.version
     for after in range(0, end, PAGE):
-        page = await reading.patiently(database, read, auction.id, after, min(after + PAGE, end))
+        page = await reading.read_patiently(database, read, auction.id, after, min(after + PAGE, end))
         yield b"".join(writer.of(page))

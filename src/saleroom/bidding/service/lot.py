@@ -23,7 +23,7 @@ from saleroom.storage.database import Transaction
 
 
 class Deal(Struct, frozen=True, kw_only=True):
-    """What a sale shows to its winner and its seller alone: the contact of the other one, and the reader's own."""
+    """The contacts that only the winner and the seller of a sold lot see: the other one's, and the reader's own."""
 
     contact: str
     own_contact: str
@@ -34,7 +34,7 @@ class LotDetails(Struct, frozen=True, kw_only=True):
 
     `terms_version` is the version of the last change to its terms or photos. `standing` and `limit` (the reader's highest
     maximum) are None if the reader has not bid. `own`: the reader is its author. `deal` is None unless
-    a sale joins the reader to another. The next page of bids starts before `older`.
+    the reader has won or sold the lot. The next page of bids starts before `older`.
     """
 
     auction: AuctionView
@@ -110,7 +110,7 @@ def as_bidders_see(auction: Auction, pictures: list[Photo]) -> LotDetails:
 
 
 def _deal(tx: Transaction, sold: Auction, viewer: Account) -> Deal | None:
-    """Return what a sale shows to this reader; None before the sale, and for everybody but its winner and its seller."""
+    """Return the contacts for this reader; None before the sale, and for everybody but its winner and its seller."""
     if sold.outcome is not Outcome.SOLD or sold.leader is None or viewer.id not in (sold.leader.id, sold.author.id):
         return None
     other = sold.author if viewer.id == sold.leader.id else sold.leader

@@ -15,13 +15,13 @@ from saleroom.bidding.domain.views import AuctionView, auction_view, is_tied
 from saleroom.bidding.service import photos
 from saleroom.bidding.service.reading import Standing, standing
 from saleroom.bidding.storage import auctions, mine, questions, watches
-from saleroom.bidding.storage.mine import RankMark
+from saleroom.bidding.storage.mine import RankPlace
 from saleroom.storage.database import Transaction
 
 LIVE = (Status.OPEN, Status.SCHEDULED)
 OVER = (Status.CLOSED, Status.CANCELLED)
 
-Source = Callable[[Transaction, int, Sequence[Status], int, RankMark | None], tuple[list[Auction], RankMark | None]]
+Source = Callable[[Transaction, int, Sequence[Status], int, RankPlace | None], tuple[list[Auction], RankPlace | None]]
 
 
 class MyLot(Struct, frozen=True):
@@ -43,21 +43,21 @@ class MyLots(Struct, frozen=True):
     """A page of the user's lots, and the place after which the next page begins."""
 
     rows: list[MyLot]
-    next: RankMark | int | None
+    next: RankPlace | int | None
 
 
 def bidding(
-    tx: Transaction, token: str | None, statuses: Sequence[Status], limit: int, after: RankMark | None
+    tx: Transaction, token: str | None, statuses: Sequence[Status], limit: int, after: RankPlace | None
 ) -> MyLots:
     """Return a page of the auctions on which the holder of `token` has bid. Raises Unauthenticated."""
-    return _dealings(tx, token, mine.bid_on, statuses, limit, after)
+    return _page_of(tx, token, mine.bid_on, statuses, limit, after)
 
 
 def selling(
-    tx: Transaction, token: str | None, statuses: Sequence[Status], limit: int, after: RankMark | None
+    tx: Transaction, token: str | None, statuses: Sequence[Status], limit: int, after: RankPlace | None
 ) -> MyLots:
     """Return a page of the auctions that the holder of `token` offers. Raises Unauthenticated."""
-    return _dealings(tx, token, mine.offered, statuses, limit, after)
+    return _page_of(tx, token, mine.offered, statuses, limit, after)
 
 
 def watching(tx: Transaction, token: str | None, limit: int, before: int | None) -> MyLots:
@@ -66,7 +66,7 @@ def watching(tx: Transaction, token: str | None, limit: int, before: int | None)
     rows = watches.newest(tx, viewer.id, limit + 1, before)
     found = {one.id: one for one in auctions.by_ids(tx, [number for _, number in rows[:limit]])}
     place = rows[limit - 1][0] if len(rows) > limit else None
-    return _shown(tx, [found[number] for _, number in rows[:limit]], viewer, place)
+    return _my_lots(tx, [found[number] for _, number in rows[:limit]], viewer, place)
 
 
 def count_outbid(tx: Transaction, token: str | None) -> int:
@@ -74,23 +74,23 @@ def count_outbid(tx: Transaction, token: str | None) -> int:
     return mine.count_outbid(tx, authenticate(tx, token).id)
 
 
-def _dealings(
-    tx: Transaction, token: str | None, stored: Source, statuses: Sequence[Status], limit: int, after: RankMark | None
+def _page_of(
+    tx: Transaction, token: str | None, stored: Source, statuses: Sequence[Status], limit: int, after: RankPlace | None
 ) -> MyLots:
     viewer = authenticate(tx, token)
     found, place = stored(tx, viewer.id, statuses, limit, after)
-    return _shown(tx, found, viewer, place)
+    return _my_lots(tx, found, viewer, place)
 
 
-def _shown(tx: Transaction, found: Sequence[Auction], viewer: Account, place: RankMark | int | None) -> MyLots:
+def _my_lots(tx: Transaction, found: Sequence[Auction], viewer: Account, place: RankPlace | int | None) -> MyLots:
     covers = photos.covers(tx, [one.gid for one in found])
     limits = mine.limits(tx, viewer.id, [one.id for one in found])
     asked = questions.counts_for(tx, viewer.id, [one.id for one in found if not one.over])
-    rows = [_dealing(one, viewer, covers.get(one.gid), limits.get(one.id), asked.get(one.id, 0)) for one in found]
+    rows = [_my_lot(one, viewer, covers.get(one.gid), limits.get(one.id), asked.get(one.id, 0)) for one in found]
     return MyLots(rows, place)
 
 
-def _dealing(one: Auction, viewer: Account, cover: Photo | None, highest: Decimal | None, asked: int) -> MyLot:
+def _my_lot(one: Auction, viewer: Account, cover: Photo | None, highest: Decimal | None, asked: int) -> MyLot:
     leads = one.leader is not None and one.leader.id == viewer.id
     view = auction_view(one, own=one.author.id == viewer.id)
     return MyLot(

@@ -20,7 +20,7 @@ from saleroom.bidding.domain.preconditions import changes
 from saleroom.bidding.domain.views import AuctionView, BidView, auction_view, with_whole_ties
 from saleroom.bidding.service.lookup import get_one
 from saleroom.bidding.storage import auctions, bids, event_log, listing
-from saleroom.bidding.storage.listing import CursorContent, Filter, Sort
+from saleroom.bidding.storage.listing import Filter, ListPlace, Sort
 from saleroom.kernel.errors import Busy, Change, Unauthenticated
 from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.kernel.parties import Party
@@ -86,7 +86,7 @@ def searched(tx: Transaction, read: Callable[[Transaction], R]) -> R:
     return read(tx)
 
 
-async def patiently(
+async def read_patiently(
     database: Database, read: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs
 ) -> R:
     """Run a read for a part of a long answer. If the house is busy it waits, as earlier parts have already been sent."""
@@ -98,15 +98,15 @@ async def patiently(
 
 
 def auction_list(
-    tx: Transaction, token: str | None, which: Filter, sort: Sort, limit: int, after: CursorContent | None
-) -> tuple[list[bytes], CursorContent | None]:
-    """Return a page of auctions, each as JSON, and the mark of the next page.
+    tx: Transaction, token: str | None, which: Filter, sort: Sort, limit: int, after: ListPlace | None
+) -> tuple[list[bytes], ListPlace | None]:
+    """Return a page of auctions, each as JSON, and the place at which the next one begins.
 
-    Raises ValueError for a mark that is not of such a list, or Unauthenticated for a dead token.
+    Raises ValueError for a place in another list, or Unauthenticated for a dead token.
     """
     viewer = _viewer(tx, token)
-    found, mark = listing.page(tx, which, sort, limit, after)
-    return [_json(tx, one, viewer) for one in found], mark
+    found, place = listing.page(tx, which, sort, limit, after)
+    return [_json(tx, one, viewer) for one in found], place
 
 
 def bid_history(
@@ -144,9 +144,9 @@ def history(
 
 
 def my_auctions(
-    tx: Transaction, token: str, limit: int, after: CursorContent | None
-) -> tuple[list[bytes], CursorContent | None]:
-    """Return a page of the caller's own auctions, newest first. Raises Unauthenticated, ValueError for a bad mark."""
+    tx: Transaction, token: str, limit: int, after: ListPlace | None
+) -> tuple[list[bytes], ListPlace | None]:
+    """Return a page of the caller's own auctions, newest first. Raises Unauthenticated, ValueError for a bad place."""
     account = authenticate(tx, token)
     return auction_list(tx, token, Filter(author=account.username), Sort.NEWEST, limit, after)
 

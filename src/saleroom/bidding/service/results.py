@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.service import reading
 from saleroom.bidding.storage import listing
-from saleroom.bidding.storage.listing import CursorContent, Filter, Sort
+from saleroom.bidding.storage.listing import Filter, ListPlace, Sort
 from saleroom.storage.database import Database, Transaction
 
 PAGE = 200
@@ -18,13 +18,13 @@ RESULTS_MAX = 50_000
 
 async def pages(database: Database, author: str | None) -> AsyncIterator[list[Auction]]:
     """Yield the lots that are over, of one seller or of all, some at a time. Raises DatabaseUnavailable."""
-    which, mark = Filter(over=True, author=author), None
+    which, place = Filter(over=True, author=author), None
     for _ in range(RESULTS_MAX // PAGE):
-        found, mark = await reading.patiently(database, _page, which, mark)
+        found, place = await reading.read_patiently(database, _page, which, place)
         yield found
-        if mark is None:
+        if place is None:
             return
 
 
-def _page(tx: Transaction, which: Filter, after: CursorContent | None) -> tuple[list[Auction], CursorContent | None]:
+def _page(tx: Transaction, which: Filter, after: ListPlace | None) -> tuple[list[Auction], ListPlace | None]:
     return reading.searched(tx, lambda tx: listing.page(tx, which, Sort.ENDING, PAGE, after))

@@ -18,7 +18,7 @@ WATCHED_MAX = 1000
 
 def watch(tx: Transaction, token: str, gid: str) -> None:
     """Put an auction on the user's list, unless it is on it. Raises Unauthenticated, UnknownAuction or TooManyWatched."""
-    account, auction = _both(tx, token, gid)
+    account, auction = _user_and_lot(tx, token, gid)
     if watches.find(tx, account.id, auction.id):
         return
     accounts.lock_user(tx, account.id)
@@ -29,7 +29,7 @@ def watch(tx: Transaction, token: str, gid: str) -> None:
 
 def unwatch(tx: Transaction, token: str, gid: str) -> None:
     """Take an auction off the user's list, if it is on it. Raises Unauthenticated or UnknownAuction."""
-    account, auction = _both(tx, token, gid)
+    account, auction = _user_and_lot(tx, token, gid)
     watches.remove(tx, account.id, auction.id)
 
 
@@ -50,11 +50,11 @@ def is_watched(tx: Transaction, token: str | None, gid: str) -> bool:
     """Return whether the holder of `token` watches an auction; False without a token. Raises as `watch` does."""
     if token is None:
         return False
-    account, auction = _both(tx, token, gid)
+    account, auction = _user_and_lot(tx, token, gid)
     return watches.find(tx, account.id, auction.id)
 
 
-def _both(tx: Transaction, token: str, gid: str) -> tuple[Account, Auction]:
+def _user_and_lot(tx: Transaction, token: str, gid: str) -> tuple[Account, Auction]:
     return authenticate(tx, token), get_one(tx, gid)
 
 

@@ -74,7 +74,7 @@ class Filter(Struct, frozen=True, kw_only=True):
         return self.text is not None or self.author is not None
 
 
-class CursorContent(Struct, frozen=True, array_like=True):
+class ListPlace(Struct, frozen=True, array_like=True):
     """The content of a cursor: the last row of a page, and the moment of its list."""
 
     key: str
@@ -83,11 +83,11 @@ class CursorContent(Struct, frozen=True, array_like=True):
 
 
 def page(
-    tx: Transaction, which: Filter, sort: Sort, limit: int, after: CursorContent | None
-) -> tuple[list[Auction], CursorContent | None]:
-    """Return up to `limit` auctions after `after`, and the mark for the next page or None at the end.
+    tx: Transaction, which: Filter, sort: Sort, limit: int, after: ListPlace | None
+) -> tuple[list[Auction], ListPlace | None]:
+    """Return up to `limit` auctions after `after`, and the place at which the next page begins or None at the end.
 
-    Raises ValueError if `after` is not a mark of such a list on this database.
+    Raises ValueError if `after` is not a place in such a list on this database.
     """
     looked_for = words(which.text or "")
     horizon, parts = _parts(tx, sort, after, _conditions(tx, which, looked_for))
@@ -100,11 +100,11 @@ def page(
         ).subquery()
     statement = select(listed, horizon.label("list_horizon")).limit(limit + 1)
     rows = tx.execute(statement.where(search_index.has(tx, listed.c.id, looked_for)) if looked_for else statement).all()
-    mark = None
+    place = None
     if len(rows) > limit:
         final = rows[limit - 1]
-        mark = CursorContent(str(final.list_key), final.id, str(final.list_horizon))
-    return at_marks(tx, [row[: len(CHAIN_MARK)] for row in rows[:limit]]), mark
+        place = ListPlace(str(final.list_key), final.id, str(final.list_horizon))
+    return at_marks(tx, [row[: len(CHAIN_MARK)] for row in rows[:limit]]), place
 
 
 def beside(tx: Transaction, auction: Auction) -> tuple[tuple[str, str] | None, tuple[str, str] | None]:
@@ -136,9 +136,9 @@ def count(tx: Transaction, which: Filter, limit: int) -> int:
 
 
 def _parts(
-    tx: Transaction, sort: Sort, after: CursorContent | None, conditions: list[ColumnElement[bool]]
+    tx: Transaction, sort: Sort, after: ListPlace | None, conditions: list[ColumnElement[bool]]
 ) -> tuple[ColumnElement[str], list[Select[Any]]]:
-    """Return the horizon, and queries that have each auction after the mark once, with its `list_key`."""
+    """Return the horizon, and queries that have each auction after the place once, with its `list_key`."""
     key, horizon = _now(tx, sort)
     present = select(*CHAIN_MARK, key.label("list_key")).where(*conditions)
     if after is None:

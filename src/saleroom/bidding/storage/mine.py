@@ -18,7 +18,7 @@ from saleroom.storage.database import Transaction
 _WHOLE = Meta(ge=0, le=NUMBER_MAX)
 
 
-class RankMark(Struct, frozen=True, array_like=True):
+class RankPlace(Struct, frozen=True, array_like=True):
     """The end of a page: whether the reader leads in its last auction, the rank of the end, and the store's number."""
 
     leads: Annotated[int, _WHOLE]
@@ -27,8 +27,8 @@ class RankMark(Struct, frozen=True, array_like=True):
 
 
 def bid_on(
-    tx: Transaction, user_id: int, statuses: Sequence[Status], limit: int, after: RankMark | None
-) -> tuple[list[Auction], RankMark | None]:
+    tx: Transaction, user_id: int, statuses: Sequence[Status], limit: int, after: RankPlace | None
+) -> tuple[list[Auction], RankPlace | None]:
     """Return up to `limit` auctions on which the user has bid: first those that others lead, then by end.
 
     Running auctions come by their end, soonest first; those that are over, latest first. Also return the place after which
@@ -62,8 +62,8 @@ def amounts(tx: Transaction, user_id: int, gids: Collection[str]) -> dict[str, D
 
 
 def offered(
-    tx: Transaction, user_id: int, statuses: Sequence[Status], limit: int, after: RankMark | None
-) -> tuple[list[Auction], RankMark | None]:
+    tx: Transaction, user_id: int, statuses: Sequence[Status], limit: int, after: RankPlace | None
+) -> tuple[list[Auction], RankPlace | None]:
     """Return up to `limit` auctions that the user offers, in the same order, and the place as above."""
     which = [auctions.c.author_id == user_id, auctions.c.status.in_(statuses)]
     return _page(tx, which, literal(0, BigInteger()), limit, after)
@@ -74,8 +74,8 @@ def _page(
     which: Sequence[ColumnElement[bool]],
     leads: ColumnElement[int],
     limit: int,
-    after: RankMark | None,
-) -> tuple[list[Auction], RankMark | None]:
+    after: RankPlace | None,
+) -> tuple[list[Auction], RankPlace | None]:
     key = (leads, auctions.c.ending_rank, auctions.c.id)
     statement = select(*CHAIN_MARK, leads.label("leads"), auctions.c.ending_rank).where(*which)
     if after is not None:
@@ -85,5 +85,5 @@ def _page(
     place = None
     if len(rows) > limit:
         final = rows[limit - 1]
-        place = RankMark(final.leads, final.ending_rank, final.id)
+        place = RankPlace(final.leads, final.ending_rank, final.id)
     return at_marks(tx, [row[: len(CHAIN_MARK)] for row in rows[:limit]]), place

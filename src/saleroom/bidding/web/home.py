@@ -18,7 +18,7 @@ from saleroom.bidding.domain.categories import CATEGORY_MAX
 from saleroom.bidding.service import catalogue, reading
 from saleroom.bidding.service.catalogue import COUNT_MAX, Catalogue
 from saleroom.bidding.services import BiddingServices
-from saleroom.bidding.storage.listing import CursorContent, Filter, Sort
+from saleroom.bidding.storage.listing import Filter, ListPlace, Sort
 from saleroom.bidding.web.lots import card_reader
 from saleroom.http.cursors import BAD_CURSOR, CursorText
 from saleroom.http.forms import Field, checked, one_of, read_fields, text
@@ -46,7 +46,7 @@ class LotQuery(Struct, frozen=True, kw_only=True):
     author: str = ""
     category: str = ""
     sort: str = Sort.ENDING.value
-    after: CursorContent | None = None
+    after: ListPlace | None = None
 
     @property
     def which(self) -> Filter:
@@ -116,8 +116,8 @@ class HomePage:
 
     def _context(self, query: LotQuery, found: Catalogue | None) -> dict[str, Any]:
         """Return the context of the template; `found` is None if the address is not that of a list."""
-        mark = None if found is None else found.next
-        cursor = None if mark is None else self._services.cursors.write(AUCTIONS, mark)
+        place = None if found is None else found.next
+        cursor = None if place is None else self._services.cursors.write(AUCTIONS, place)
         return {
             "query": query,
             "found": found,

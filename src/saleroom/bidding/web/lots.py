@@ -207,7 +207,7 @@ class LotPages:
     async def _ask(self, request: Request, token: str, proposal: Proposal, seen: Precondition) -> Response:
         """Answer whether a confirmed bid has arrived, after its answer was lost: as it was answered, otherwise with 204."""
         once = _once(lot_gid(request), proposal, seen)
-        body = await self._services.database.read(bidding.accepted, token, once)
+        body = await self._services.database.read(bidding.earlier_answer, token, once)
         return Response(status_code=204) if body is None else await self._answered(request, body)
 
     async def _place(self, request: Request, token: str, proposal: Proposal, seen: Precondition) -> bytes:

@@ -13,7 +13,7 @@ from saleroom.bidding.api.lists import DEALINGS, WATCHED
 from saleroom.bidding.service import drafts, lot, mine
 from saleroom.bidding.service.mine import LIVE, OVER, MyLots
 from saleroom.bidding.services import BiddingServices
-from saleroom.bidding.storage.mine import RankMark
+from saleroom.bidding.storage.mine import RankPlace
 from saleroom.bidding.web.drafts import draft_rows
 from saleroom.bidding.web.lots import lot_gid
 from saleroom.http.cursors import CursorKind, CursorText
@@ -98,7 +98,7 @@ class MinePages:
         return found
 
 
-def _bidding(tx: Transaction, token: str | None, now: RankMark | None, over: RankMark | None) -> Lists:
+def _bidding(tx: Transaction, token: str | None, now: RankPlace | None, over: RankPlace | None) -> Lists:
     return {
         "outbid": mine.count_outbid(tx, token),
         "now": mine.bidding(tx, token, LIVE, ROWS, now),
@@ -106,7 +106,7 @@ def _bidding(tx: Transaction, token: str | None, now: RankMark | None, over: Ran
     }
 
 
-def _selling(tx: Transaction, token: str | None, now: RankMark | None, over: RankMark | None) -> Lists:
+def _selling(tx: Transaction, token: str | None, now: RankPlace | None, over: RankPlace | None) -> Lists:
     return {
         "drafts": draft_rows(drafts.newest(tx, token)) if now is None and over is None else [],
         "now": mine.selling(tx, token, LIVE, ROWS, now),

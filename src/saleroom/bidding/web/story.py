@@ -13,7 +13,7 @@ from saleroom.bidding.domain.remarks import RemarkView
 _MARK = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,19})")
 
 
-class StorySize(Struct, frozen=True):
+class StoryMark(Struct, frozen=True):
     """How much of the story a page has. Remarks and answers are only ever added.
 
     `asked` is the number of the newest open question, on the seller's own page.
@@ -27,14 +27,14 @@ class StorySize(Struct, frozen=True):
         return f"{self.remarks}.{self.answers}.{self.asked}"
 
 
-def mark_of(remarks: Sequence[RemarkView], questions: Sequence[QuestionView], *, own: bool) -> StorySize:
+def mark_of(remarks: Sequence[RemarkView], questions: Sequence[QuestionView], *, own: bool) -> StoryMark:
     """Return the mark of a page with these remarks and questions; `own` for the seller's page."""
     answers = sum(one.status is QuestionStatus.ANSWERED for one in questions)
     waiting = [one.number for one in questions if own and one.status is QuestionStatus.OPEN]
-    return StorySize(len(remarks), answers, max(waiting, default=0))
+    return StoryMark(len(remarks), answers, max(waiting, default=0))
 
 
-def read_mark(sent: str) -> StorySize:
+def read_mark(sent: str) -> StoryMark:
     """Return the mark in an address. Without one the page has nothing, and gets all."""
     found = _MARK.fullmatch(sent)
-    return StorySize() if found is None else StorySize(*map(int, found.groups()))
+    return StoryMark() if found is None else StoryMark(*map(int, found.groups()))
