@@ -26,7 +26,7 @@ ACTS: dict[str, Act] = {
 }
 
 
-async def test_creating(database: Database) -> None:
+async def test_the_author_sees_the_whole_auction(database: Database) -> None:
     """The author sees the whole auction, the reserve too; its gid is 72 random bits in URL-safe characters."""
     ada = await person(database)
     draft = Draft(name="Longcase clock", starting_price=eur("100"), reserve_price=eur("150"))
@@ -47,7 +47,7 @@ async def test_creating_is_dated_by_the_house(clocked_database: Database, clock:
 
 
 @pytest.mark.parametrize("act", ACTS)
-async def test_who_may(database: Database, act: str) -> None:
+async def test_only_the_author_acts_on_an_auction(database: Database, act: str) -> None:
     """Only the author, with a live token, can act on the auction; any other request is refused and changes nothing."""
     ada, bob = [await person(database) for _ in range(2)]
     gid = await sells(database, ada)
@@ -104,7 +104,7 @@ async def test_amending_shows_the_auction_as_it_is(database: Database) -> None:
         )
 
 
-async def test_buying(database: Database) -> None:
+async def test_a_purchase_closes_the_auction(database: Database) -> None:
     """The auction is sold at B and closed at once; a second buyer and a bidder are then too late."""
     ada, bob, cy = [await person(database) for _ in range(3)]
     gid = await sells(database, ada, buy_now_price="500", reserve_price="400")
@@ -134,7 +134,7 @@ async def test_buying(database: Database) -> None:
         ("bob", "bid on", "buy_now_unavailable"),
     ],
 )
-async def test_who_may_not_buy(database: Database, who: str, where: str, code: str) -> None:
+async def test_a_purchase_that_is_refused(database: Database, who: str, where: str, code: str) -> None:
     """Buying needs a token and an auction with B and no bid, and its author may not buy."""
     people = {"ada": await person(database), "bob": await person(database)}
     gids = {

@@ -27,7 +27,7 @@ from tests.fixtures_hypothesis import on_a_database
 FEW = on_a_database(25)
 
 
-async def test_an_answer(clocked_database: Database, clock: FakeClock) -> None:
+async def test_the_answer_to_a_bid(clocked_database: Database, clock: FakeClock) -> None:
     """The answer to an accepted bid has the bid, the auction after it, and whether the bidder leads, but no limit."""
     ada, bob, cy = [await person(clocked_database, name) for name in ("ada", "bob", "cy.")]
     gid = await sells(clocked_database, ada, reserve_price="140")
@@ -52,7 +52,7 @@ async def test_an_answer(clocked_database: Database, clock: FakeClock) -> None:
     assert (None, True) == (read(raised)["bid"], read(raised)["leading"])
 
 
-async def test_neighbours_are_unharmed(database: Database) -> None:
+async def test_a_refused_bid_does_not_affect_its_batch(database: Database) -> None:
     """In one batch every command gets its own answer, in order, and refused commands leave nothing behind."""
     ada, bob, cy = [await person(database) for _ in range(3)]
     one, other = await sells(database, ada), await sells(database, ada)
@@ -172,7 +172,7 @@ async def test_one_signature_for_a_batch(database: Database) -> None:
     assert (1, None) == (private.signatures, check(read(bought)["receipt"], keys).asked)
 
 
-async def test_no_bids_no_work(database: Database) -> None:
+async def test_an_empty_batch(database: Database) -> None:
     """The answer to an empty batch is empty."""
     assert [] == await database.write(place_bids, [])
 

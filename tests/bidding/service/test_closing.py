@@ -32,7 +32,7 @@ async def bob(clocked_database: Database) -> Person:
     return await person(clocked_database)
 
 
-async def test_it_closes_at_its_end_and_not_before(
+async def test_an_auction_closes_at_its_end_and_not_before(
     clocked_database: Database, clock: FakeClock, ada: Person, bob: Person
 ) -> None:
     """A microsecond before the end nothing happens; later the close is dated by the end, however late it comes."""
@@ -47,7 +47,7 @@ async def test_it_closes_at_its_end_and_not_before(
     assert Round(0, 0, None) == await clocked_database.write(settle_due)
 
 
-async def test_it_opens_at_its_start(clocked_database: Database, clock: FakeClock, ada: Person) -> None:
+async def test_an_auction_opens_at_its_start(clocked_database: Database, clock: FakeClock, ada: Person) -> None:
     """The closer opens a scheduled auction, dated by its start, and returns when it must look next."""
     early = await sells(clocked_database, ada, starts_at=after(60), ends_at=after(120))
     late = await sells(clocked_database, ada, starts_at=after(3600))
@@ -168,7 +168,7 @@ async def test_an_outage_reopens_only_what_it_touched(
     {"since": 3500, "back": 4000, "reopens": False, "status": "closed"},
     {"since": 3600, "back": 4000, "reopens": True, "status": "closed"},
 )
-async def test_what_is_an_outage(
+async def test_the_length_of_an_outage(
     clocked_database: Database, clock: FakeClock, ada: Person, since: float, back: float, reopens: bool, status: str
 ) -> None:
     """A gap of more than two heartbeats is an outage, unless the setting is off or the end came before it."""
@@ -210,7 +210,7 @@ async def test_more_than_a_batch(
     assert ["closed"] * 8 == [(await stored(clocked_database, gid)).status for gid in gids]
 
 
-async def test_the_closer_wakes_up_for_what_is_new(
+async def test_a_new_auction_wakes_the_closer(
     clocked_database: Database, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An auction that ends before the next heartbeat wakes the closer, which closes it unasked."""
@@ -298,7 +298,7 @@ async def test_a_commit_during_a_look_is_no_reason_for_another(
         running.cancel()
 
 
-async def test_what_is_due_soon_is_read_ahead(open_database: OpenDatabase) -> None:
+async def test_auctions_due_soon_are_read_ahead(open_database: OpenDatabase) -> None:
     """Before an auction ends, the closer has it in memory, even if another process created it."""
     here, there = open_database(), open_database()
     ada = await person(there)

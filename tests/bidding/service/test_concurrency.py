@@ -116,7 +116,7 @@ async def test_many_at_once_are_as_one_after_the_other(open_database: OpenDataba
     assert people[oracle.leader - 1].account.id == auction.leader.id
 
 
-async def test_what_32_bidders_leave_behind(open_database: OpenDatabase) -> None:
+async def test_the_history_of_32_bidders(open_database: OpenDatabase) -> None:
     """The history strictly rises except at a tie, the price is its highest bid, and no acknowledged bid is missing."""
     _, gid, decided = await storm(open_database, seed=3)
     database = open_database()

@@ -77,7 +77,7 @@ def gone(process: psutil.Process) -> bool:
     return False
 
 
-async def test_it_makes_what_is_made_here(decoder: Decoder) -> None:
+async def test_the_process_gives_the_same_answer(decoder: Decoder) -> None:
     """The process returns the same picture, or the same fault with its facts, as decoding without a process."""
     assert make(PICTURE) == await decoder.make(PICTURE)
     refusals = []
@@ -136,7 +136,7 @@ async def test_the_memory_is_the_kernels_limit(decoder: Decoder, monkeypatch: py
     assert "made" == await fate(decoder)
 
 
-async def test_it_is_ended_when_it_takes_too_long(decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_process_that_hangs_is_killed(decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that hangs is killed in time, and its place is free."""
     changed(monkeypatch, SLEEPS)
     monkeypatch.setattr(module, "SECONDS_MAX", 3.0)
@@ -194,7 +194,7 @@ decoder_process.make = told
 """
 
 
-async def test_what_the_process_has(decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_process_is_isolated(decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
     """It sees nothing of the house's environment, has only three files, fixed limits, and lower priority than the house."""
     monkeypatch.setenv("SALEROOM_INTERNAL_SETTINGS", "a password")
     changed(monkeypatch, TELLS)
@@ -218,7 +218,7 @@ async def test_what_the_process_has(decoder: Decoder, monkeypatch: pytest.Monkey
     }
 
 
-async def test_who_gives_up_costs_nothing_more(decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_sender_that_gives_up_ends_the_process(decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
     """If nobody waits for a picture any more, its process ends, and the next picture in line has its turn."""
     changed(monkeypatch, SLEEPS)
     waiting = asyncio.create_task(decoder.make(PICTURE))
@@ -236,7 +236,7 @@ async def test_who_gives_up_costs_nothing_more(decoder: Decoder, monkeypatch: py
     assert "made" == await fate(decoder)
 
 
-async def test_it_ends_with_the_house(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_closing_ends_the_decoding(monkeypatch: pytest.MonkeyPatch) -> None:
     """Closing ends all decoding at once; a sender that waits is told that the house is busy."""
     decoder = Decoder()
     changed(monkeypatch, SLEEPS)
@@ -259,7 +259,7 @@ asyncio.run(decoder.Decoder().make(b"x"))
 """
 
 
-def test_it_ends_with_a_house_that_was_killed() -> None:
+def test_the_process_ends_with_a_killed_house() -> None:
     """If the house is killed, its decoding process ends too, even in the middle of a picture."""
     begun = min(19, os.nice(0) + decoder_process.NICENESS + 1)
 

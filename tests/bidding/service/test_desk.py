@@ -31,7 +31,7 @@ from tests.patience import SECONDS_MAX, settled, until
 
 
 class DeskSale:
-    """An author's auction, and the tokens of three bidders."""
+    """An auction, and the tokens of its author and three bidders."""
 
     def __init__(self, gid: str, tokens: Sequence[str]) -> None:
         self.gid = gid
@@ -119,7 +119,7 @@ async def test_a_batch_that_breaks_is_tried_one_by_one(
     assert 3 == stored.bid_count
 
 
-async def test_nobody_waits_for_good_where_the_log_fails(
+async def test_bids_get_an_error_even_if_logging_fails(
     database: Database, sale: DeskSale, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If the log line about a broken batch fails too, its bids still get an error, and the bids behind are decided."""

@@ -120,7 +120,7 @@ async def test_a_number_may_be_another_auctions(sale: FailoverSale) -> None:
     assert await leads(sale.here, sale.dan, gid, "100")
 
 
-async def test_what_anyone_sees_is_what_is_there(sale: FailoverSale) -> None:
+async def test_the_public_json_is_that_of_the_rows(sale: FailoverSale) -> None:
     """An auction's JSON is that of its rows, and its tag is new, though the version is the same as before."""
     assert await leads(sale.here, sale.cyd, sale.gid, "120")
     (before,) = await sale.here.read(shown, [(sale.gid, None)])

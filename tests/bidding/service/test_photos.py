@@ -85,7 +85,7 @@ async def test_a_photo_is_stored_and_found(database: Database, taking_in: Photos
             await database.read(photos.file, photo_id, width)
 
 
-async def test_what_cannot_be_stored(database: Database, taking_in: Photos) -> None:
+async def test_bad_files_are_refused(database: Database, taking_in: Photos) -> None:
     """Unknown users, files that are too large and files that are no pictures are refused and leave nothing behind."""
     ada = await person(database)
     with pytest.raises(Unauthenticated):
@@ -234,9 +234,7 @@ async def test_few_photos_wait_for_a_lot(database: Database, taking_in: Photos) 
         await taking_in.check(ada.token)
 
 
-async def test_no_more_at_once_than_one_after_the_other(
-    open_database: OpenDatabase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_last_photo_is_stored_once(open_database: OpenDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     """If several processes store the last photo that a user may have, only one succeeds."""
     several = [open_database() for _ in range(4)]
     ada = await person(several[0])
@@ -248,7 +246,7 @@ async def test_no_more_at_once_than_one_after_the_other(
     assert 3 == sum(isinstance(answer, TooManyPhotos) for answer in answers)
 
 
-async def test_what_is_on_no_lot_for_a_day_is_forgotten(clocked_database: Database, clock: FakeClock) -> None:
+async def test_a_photo_on_no_lot_is_deleted_after_a_day(clocked_database: Database, clock: FakeClock) -> None:
     """A photo on no lot for a day, counted from when it was taken off, is deleted with its files; others stay."""
     ada = await person(clocked_database)
     never, off, on = await sent(clocked_database, ada, 3)
@@ -317,7 +315,7 @@ class OneAtATime:
         """Do nothing: nothing is open."""
 
 
-async def test_a_share_for_each(taking_in: Photos) -> None:
+async def test_users_and_networks_have_shares(taking_in: Photos) -> None:
     """One user has six places, one network ten; the last four of the sixteen are for senders who have none."""
     ada, friend, bob, carl = (Sender(*one) for one in (("ada", "hall"), ("eve", "hall"), ("bob", "1"), ("carl", "2")))
     with ExitStack() as coming:

@@ -16,13 +16,13 @@ from tests.fixtures_database import T0, FakeClock, OpenDatabase
 
 async def test_questions_at_once(open_database: OpenDatabase) -> None:
     """Of a user's questions that come at once, through several processes, three are kept, and the same one is one."""
-    several = [open_database() for _ in range(6)]
-    ada, bob = await person(several[0]), await person(several[0])
-    gid = await sells(several[0], ada)
+    processes = [open_database() for _ in range(6)]
+    ada, bob = await person(processes[0]), await person(processes[0])
+    gid = await sells(processes[0], ada)
     texts = ("One", "One", "Two", "Three", "Four", "Five")
-    asked = (one.write(questions.ask, bob.token, gid, text) for one, text in zip(several, texts, strict=True))
+    asked = (process.write(questions.ask, bob.token, gid, text) for process, text in zip(processes, texts, strict=True))
     answers = await asyncio.gather(*asked, return_exceptions=True)
-    found = await several[0].read(questions.of_lot, ada.token, gid)
+    found = await processes[0].read(questions.of_lot, ada.token, gid)
     assert 3 == len({one.text for one in found}) == len(found)
     refused = [one for one in answers if isinstance(one, Refusal)]
     assert refused
@@ -31,24 +31,26 @@ async def test_questions_at_once(open_database: OpenDatabase) -> None:
 
 async def test_answers_at_once(open_database: OpenDatabase) -> None:
     """Of several answers that come at once, one counts; the others are refused."""
-    several = [open_database() for _ in range(4)]
-    ada, bob = await person(several[0]), await person(several[0])
-    gid = await sells(several[0], ada)
-    asked = await several[0].write(questions.ask, bob.token, gid, "Does it run?")
-    await asyncio.gather(*(one.read(questions.of_lot, ada.token, gid) for one in several))  # each has a connection now
+    processes = [open_database() for _ in range(4)]
+    ada, bob = await person(processes[0]), await person(processes[0])
+    gid = await sells(processes[0], ada)
+    asked = await processes[0].write(questions.ask, bob.token, gid, "Does it run?")
+    await asyncio.gather(
+        *(process.read(questions.of_lot, ada.token, gid) for process in processes)
+    )  # each has a connection now
     texts = ("Yes", "No", None, "Perhaps")
     said = (
-        one.write(questions.answer, ada.token, gid, asked.number, text)
-        for one, text in zip(several, texts, strict=True)
+        process.write(questions.answer, ada.token, gid, asked.number, text)
+        for process, text in zip(processes, texts, strict=True)
     )
     answers = await asyncio.gather(*said, return_exceptions=True)
     [settled] = [one for one in answers if isinstance(one, QuestionView)]
     assert 3 == sum(isinstance(one, QuestionSettled) for one in answers)
-    [found] = await several[0].read(questions.of_lot, bob.token, gid)
+    [found] = await processes[0].read(questions.of_lot, bob.token, gid)
     assert (settled.status, settled.answer) == (found.status, found.answer)
 
 
-async def test_neither_after_the_end(clocked_database: Database, clock: FakeClock) -> None:
+async def test_no_question_and_no_answer_after_the_end(clocked_database: Database, clock: FakeClock) -> None:
     """From the instant of the end there is neither a question nor an answer, even before the closer has closed the lot."""
     ada, bob = await person(clocked_database), await person(clocked_database)
     gid = await sells(clocked_database, ada, ends_at=T0 + timedelta(hours=1))
@@ -62,7 +64,7 @@ async def test_neither_after_the_end(clocked_database: Database, clock: FakeCloc
     assert [] == await clocked_database.read(questions.of_lot, None, gid)
 
 
-async def test_so_many_in_a_day(clocked_database: Database, clock: FakeClock) -> None:
+async def test_thirty_questions_a_day(clocked_database: Database, clock: FakeClock) -> None:
     """A user asks thirty questions within a day, on whatever lots, and can ask again a day later."""
     ada, bob = await person(clocked_database), await person(clocked_database)
     gids = [await sells(clocked_database, ada) for _ in range(11)]

@@ -24,7 +24,7 @@ def shown(view: Any) -> dict[str, Any]:
     return decoded
 
 
-async def test_who_sees_the_reserve(database: Database) -> None:
+async def test_only_the_author_sees_the_reserve(database: Database) -> None:
     """The author sees it, in the auction and in lists; other users and visitors do not."""
     ada, bob = [await person(database) for _ in range(2)]
     gid = await sells(database, ada, reserve_price="150")
@@ -53,7 +53,7 @@ async def test_a_dead_token_is_no_visitor(database: Database) -> None:
             await look("no token")
 
 
-async def test_what_is_not_there(database: Database) -> None:
+async def test_an_unknown_auction_is_refused(database: Database) -> None:
     """An unknown gid has no auction and no history."""
     with pytest.raises(UnknownAuction):
         await SharedRead(database, reading.shown).ask(("nowhere", None))
@@ -93,7 +93,7 @@ async def _standings(database: Database, who: Person) -> list[tuple[str, str]]:
             return [(mine.auction.gid, mine.standing) for mine in listed]
 
 
-async def test_how_one_stands(database: Database) -> None:
+async def test_the_standing_of_a_bidder(database: Database) -> None:
     """A bidder leads or is outbid while it runs, then has won if it sold to them, otherwise lost; newest auction first."""
     ada, bob, cy = [await person(database) for _ in range(3)]
     leading, outbid, won, lost = [await sells(database, ada) for _ in range(4)]
@@ -116,11 +116,11 @@ async def test_my_auctions(database: Database) -> None:
     mine = [await sells(database, ada, reserve_price="150") for _ in range(3)]
     await sells(database, bob)
     listed: list[dict[str, Any]] = []
-    mark: ListPlace | None = None
+    place: ListPlace | None = None
     while True:
-        page, mark = await database.read(reading.my_auctions, ada.token, 2, mark)
+        page, place = await database.read(reading.my_auctions, ada.token, 2, place)
         listed += [msgspec.json.decode(view) for view in page]
-        if mark is None:
+        if place is None:
             break
     assert [(gid, "150.000") for gid in reversed(mine)] == [(view["gid"], view["reservePrice"]) for view in listed]
     assert ada.account == await database.read(authenticate, ada.token)

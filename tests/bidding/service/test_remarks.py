@@ -14,13 +14,13 @@ from tests.fixtures_database import T0, FakeClock, OpenDatabase
 
 async def test_remarks_at_once(open_database: OpenDatabase) -> None:
     """Of one remark sent twice at once, from several processes, one is written; different ones are all written."""
-    several = [open_database() for _ in range(4)]
-    ada = await person(several[0])
-    gid = await sells(several[0], ada)
+    processes = [open_database() for _ in range(4)]
+    ada = await person(processes[0])
+    gid = await sells(processes[0], ada)
     texts = ["One", "One", "Two", "Three"]
-    written = (one.write(remarks.add, ada.token, gid, text) for one, text in zip(several, texts, strict=True))
+    written = (process.write(remarks.add, ada.token, gid, text) for process, text in zip(processes, texts, strict=True))
     answers = await asyncio.gather(*written)
-    found = await several[0].read(remarks.of_lot, gid)
+    found = await processes[0].read(remarks.of_lot, gid)
     assert [*range(1, len(found) + 1)] == [one.number for one in found]
     assert {"One", "Two", "Three"} == {one.text for one in found}
     assert {one.number for one in found} == {one.number for one in answers}

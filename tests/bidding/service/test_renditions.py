@@ -86,7 +86,7 @@ def see_through(mode: str) -> bytes:
 
 
 @pytest.mark.parametrize("mode", ["RGBA", "LA", "P"])
-def test_what_lets_something_through_is_put_on_white(mode: str) -> None:
+def test_transparency_becomes_white(mode: str) -> None:
     """A transparent picture becomes white."""
     assert WHITE == middle(make(see_through(mode)).files[64])
 
@@ -112,12 +112,12 @@ def test_colours_of_every_kind(data: bytes, colour: tuple[int, int, int]) -> Non
     assert close(colour, middle(make(data).files[64]), within=20)
 
 
-def test_a_profile_that_is_none_is_left_out_of_account() -> None:
+def test_a_broken_colour_profile_is_ignored() -> None:
     """A broken colour profile is ignored: the picture's numbers are taken as they are."""
     assert close(RED, middle(make(written(Image.new("RGB", (64, 64), RED), "PNG", icc_profile=b"none")).files[64]))
 
 
-def test_of_what_moves_the_first_is_taken() -> None:
+def test_the_first_picture_of_an_animation_is_kept() -> None:
     """The first picture of an animated GIF is kept, and the others are not even decoded."""
     others = [Image.effect_noise((64, 64), 80) for _ in range(20)]
     data = written(Image.new("RGB", (64, 64), RED), "GIF", save_all=True, append_images=others)
@@ -148,7 +148,7 @@ NO_PICTURES = {
 
 
 @pytest.mark.parametrize("data", NO_PICTURES.values(), ids=NO_PICTURES.keys())
-def test_what_is_no_picture_of_ours(data: bytes) -> None:
+def test_other_kinds_of_files_are_refused(data: bytes) -> None:
     """Text, scripts, documents and pictures of other kinds are refused as no picture."""
     assert "not_an_image" == code(data)
 
@@ -185,9 +185,7 @@ BASES = [written(quartered((96, 64)), kind) for kind in ("JPEG", "PNG", "WEBP", 
 @pytest.mark.filterwarnings("ignore::UserWarning:PIL")
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from(BASES), st.lists(st.tuples(st.integers(0, 2**32), st.integers(0, 255)), max_size=12), st.data())
-def test_whatever_is_damaged_is_made_or_refused(
-    base: bytes, changes: list[tuple[int, int]], data: st.DataObject
-) -> None:
+def test_a_damaged_file_is_decoded_or_refused(base: bytes, changes: list[tuple[int, int]], data: st.DataObject) -> None:
     """A file with any bytes changed and any end cut off is either made or refused; nothing else is raised."""
     changed = bytearray(base)
     for place, value in changes:

@@ -111,7 +111,7 @@ OF_AUTHORS: dict[str, Callable[[Transaction, str, str], object]] = {
 
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)  # SQLite has one writer at a time
 async def test_a_stranger_never_waits_for_a_lot(open_database: OpenDatabase) -> None:
-    """Whatever only an author may do is refused to anyone else without the auction's lock, which a stranger never takes."""
+    """A request that only the author may make is refused to a stranger at once, while another transaction holds the lock."""
     busy, database = open_database(), open_database()
     ada, eve = await person(database), await person(database)
     gid = await sells(database, ada)

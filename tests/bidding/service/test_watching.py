@@ -40,11 +40,11 @@ async def test_pages_neither_skip_nor_repeat(database: Database, gone: int) -> N
     gids = [await sells(database, ada) for _ in range(7)]
     for gid in gids[:6]:
         await database.write(watching.watch, ada.token, gid)
-    first, mark = await database.read(watching.watched, ada.token, 3, None)
+    first, place = await database.read(watching.watched, ada.token, 3, None)
     await database.write(watching.watch, ada.token, gids[6])
     await database.write(watching.unwatch, ada.token, gids[gone])
     await database.write(watching.unwatch, ada.token, gids[1])
-    rest, end = await database.read(watching.watched, ada.token, 3, mark)
+    rest, end = await database.read(watching.watched, ada.token, 3, place)
     assert [gids[n] for n in (5, 4, 3, 2, 0)] == [one.gid for one in (*first, *rest)]
     assert end is None
 
@@ -62,7 +62,7 @@ async def test_one_sees_ones_own_reserve_only(database: Database) -> None:
     assert "200.000" != seen[1]
 
 
-async def test_who_and_what_must_be_known(database: Database) -> None:
+async def test_an_unknown_user_or_auction_is_refused(database: Database) -> None:
     """An unknown user has no list, and an unknown auction is on none."""
     ada = await person(database)
     gid = await sells(database, ada)
@@ -75,7 +75,9 @@ async def test_who_and_what_must_be_known(database: Database) -> None:
         await database.read(watching.watched, "AAAAAAAAAAAAAA==", 1, None)
 
 
-async def test_a_star_put_twice_at_once_is_one(open_database: OpenDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_lot_added_twice_at_once_is_listed_once(
+    open_database: OpenDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """If several processes put the same auction on the same list at once, all succeed, and it is there once."""
     original = watches.find
 
