@@ -98,11 +98,11 @@ def screen(tx: Transaction, token: str | None, gid: str, author: str | None) -> 
         auction=auction_view(found),
         bids=bids,
         cover=photos.covers(tx, [gid]).get(gid),
-        next=after(tx, token, gid, author),
+        next=next_open(tx, token, gid, author),
     )
 
 
-def after(tx: Transaction, token: str | None, gid: str, author: str | None) -> AuctionView | None:
+def next_open(tx: Transaction, token: str | None, gid: str, author: str | None) -> AuctionView | None:
     """Return the next lot after `gid`: the one that ends soonest of the other open ones (of this author).
 
     Raises UnknownAuction.

@@ -48,7 +48,7 @@ class ScreenPages:
     async def next(self, request: Request) -> Response:
         """GET /lots/{gid}/screen/next: go on to the next lot's screen, or stay if there is none."""
         gid, author = lot_gid(request), _author(request)
-        _, found = await self._site.read(request, catalogue.after, gid, author)
+        _, found = await self._site.read(request, catalogue.next_open, gid, author)
         if found is not None:
             return go_to(_address(found.gid, author))
         if not is_fragment(request):
