@@ -83,6 +83,10 @@ def _followed(living: str, stalled: str | None) -> Measure:
     return partial(streams.bids, living=int(living), stalled=int(stalled or 0))
 
 
+def _watched(pages: str) -> Measure:
+    return partial(streams.bids, living=int(pages), pages=True)
+
+
 _NAMED: dict[str, Measure] = {
     "bid-mqtt-delayed": commands.delayed,
     "echo": peers.echo,
@@ -110,4 +114,5 @@ _FORMS: tuple[tuple[str, Callable[..., Measure]], ...] = (
     (r"mqtt-(house|bare)-(hot|spread)", _mqtt),
     (r"bid-(mqtt|http)-([0-9]+)", _answers),
     (r"pg-hot-followed-([0-9]+)(?:-stalled-([0-9]+))?", _followed),
+    (r"pg-hot-watched-([0-9]+)", _watched),
 )

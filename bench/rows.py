@@ -314,6 +314,22 @@ LINES = (
         denominator="pg-hot-followed-0",
         unit=_BIDS,
     ),
+    Line(
+        row="watched-page",
+        measure="64 bid on a lot whose page 2,500 have open / nobody",
+        numerator="pg-hot-watched-2500",
+        denominator="pg-hot-followed-0",
+        unit=_BIDS,
+        target=0.8,
+    ),
+    Line(
+        row="watched-page",
+        measure="processor time of the house for each of these bids, 2,500 open pages / none",
+        numerator="pg-hot-watched-2500.server_cpu_us",
+        denominator="pg-hot-followed-0.server_cpu_us",
+        unit="µs",
+        lower_is_better=True,
+    ),
 )
 
 CURVES = (

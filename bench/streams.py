@@ -32,6 +32,8 @@ FILL_SECONDS = 5.0
 SETTLE_SECONDS = 1.0
 BIDDERS = 64
 """Connections that bid on the auction with the subscribers."""
+EVENT, PAGE = '"amount":"%s"', 'data-amount="%s"'
+"""An amount in an event, and in the history of bids on a page."""
 _SECONDS_MAX = 60.0
 _KIB = 2**10
 
@@ -39,11 +41,13 @@ _KIB = 2**10
 class Publisher:
     """A connection that causes one event after the other."""
 
-    def __init__(self, url: str, path: str, request: Callable[[str], tuple[bytes, dict[str, str]]]) -> None:
-        """`request` returns the body and the headers for an amount."""
+    def __init__(
+        self, url: str, path: str, request: Callable[[str], tuple[bytes, dict[str, str]]], mark: str = EVENT
+    ) -> None:
+        """`request` returns the body and the headers for an amount; `mark` is the form in which subscribers get it."""
         address = urlsplit(url)
         self._connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=_SECONDS_MAX)
-        self._path, self._request = path, request
+        self._path, self._request, self._mark = path, request, mark
 
     def tell(self, subscribers: Subscribers, thousandths: int) -> list[float]:
         """Cause an event with this amount; return the seconds until each subscriber had it, sorted.
@@ -54,7 +58,7 @@ class Publisher:
         body, headers = self._request(amount)
         began = time.monotonic()
         self._connection.request("POST", self._path, body, headers)
-        times = subscribers.all_have(f'"amount":"{amount}"'.encode())
+        times = subscribers.all_have((self._mark % amount).encode())
         answer = self._connection.getresponse()
         said = answer.read()
         if not 200 <= answer.status < 300:
@@ -90,19 +94,22 @@ def to_all(stage: Stage) -> Reading:
     return Reading(value=told["house_ms"] / 1000, figures=told, violations=found)
 
 
-def bids(stage: Stage, *, living: int, stalled: int = 0) -> Reading:
+def bids(stage: Stage, *, living: int, stalled: int = 0, pages: bool = False) -> Reading:
     """Return the accepted bids per second on an auction with `living` subscribers that read and `stalled` ones that do not.
 
-    In the figures stands how long it took until those who read had all of it, and how long one event takes to the last one.
+    With `pages` they are open pages of the lot, every second one a bidder's. In the figures stands how long it took until
+    those who read had all of it, and how long one event takes to the last one.
     """
     gids = stage.gids(1)
     gid = gids.read_text().strip()
     load = Load(script="bid.lua", tokens=stage.tokens, gids=gids, connections=BIDDERS)
+    path = f"/lots/{gid}/live?after=1" if pages else f"/auctions/{gid}/events"
+    cookies = [f"saleroom_session={token}" for token in stage.tokens.read_text().split()] if pages else []
     with stage.database("postgresql") as url:
         with (
             House(stage.folder, url) as house,
-            Subscribers(house.url, f"/auctions/{gid}/events", living, stalled) as subscribers,
-            closing(_bidder(stage, house, gid)) as publisher,
+            Subscribers(house.url, path, living, stalled, cookies) as subscribers,
+            closing(_bidder(stage, house, gid, PAGE if pages else EVENT)) as publisher,
         ):
             storm = partial(wrk.run, house.url)
             # Stalled subscribers cost as much as others until their buffers are full.
@@ -166,7 +173,7 @@ def _subscribed(program: Program, path: str) -> Iterator[tuple[Subscribers, floa
         yield subscribers, (program.resident_bytes() - before) / SUBSCRIBERS / _KIB
 
 
-def _bidder(stage: Stage, house: House, gid: str) -> Publisher:
+def _bidder(stage: Stage, house: House, gid: str, mark: str = EVENT) -> Publisher:
     """Return the tokens of two bidders, in turn."""
     tokens = itertools.cycle(stage.tokens.read_text().split()[:2])
 
@@ -174,7 +181,7 @@ def _bidder(stage: Stage, house: House, gid: str) -> Publisher:
         headers = {"X-Requested-With": "bench", "Content-Type": "application/json"}
         return f'{{"amount":"{amount}"}}'.encode(), headers | {"Authorization": f"Bearer {next(tokens)}"}
 
-    return Publisher(house.url, f"/auctions/{gid}/bids", request)
+    return Publisher(house.url, f"/auctions/{gid}/bids", request, mark)
 
 
 def frame(gid: str, amount: str) -> bytes:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import select
 import socket
 import time
+from collections.abc import Sequence
+from itertools import chain
 from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
@@ -28,12 +30,16 @@ def _answered(opened: socket.socket) -> None:
 
 
 class Subscribers:
-    """`living` sockets that read all that comes on `path`, and `stalled` ones that read nothing after the head."""
+    """`living` sockets that read all that comes on `path`, and `stalled` ones that read nothing after the head.
 
-    def __init__(self, url: str, path: str, living: int, stalled: int = 0) -> None:
+    Every second one sends the next of `cookies`, while there are any.
+    """
+
+    def __init__(self, url: str, path: str, living: int, stalled: int = 0, cookies: Sequence[str] = ()) -> None:
         address = urlsplit(url)
         self._where = (address.hostname or "", address.port or 80)
-        self._request = f"GET {path} HTTP/1.1\r\nHost: {address.netloc}\r\nAccept: text/event-stream\r\n\r\n".encode()
+        self._head = f"GET {path} HTTP/1.1\r\nHost: {address.netloc}\r\nAccept: text/event-stream\r\n"
+        self._cookies = chain.from_iterable(("", f"Cookie: {cookie}\r\n") for cookie in cookies)
         self._poll = select.epoll()
         self._living: dict[int, socket.socket] = {}
         self._tails: dict[int, bytes] = {}
@@ -114,7 +120,7 @@ class Subscribers:
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
         opened.settimeout(SECONDS_MAX)
         opened.connect(self._where)
-        opened.sendall(self._request)
+        opened.sendall(f"{self._head}{next(self._cookies, '')}\r\n".encode())
         return opened
 
     def _read(self, number: int, mark: bytes | None) -> bool | None:

@@ -1,5 +1,6 @@
 """The routes of the pages; listing them sends no request to a house."""
 
+from types import SimpleNamespace
 from typing import Any
 
 from starlette.routing import Route
@@ -12,7 +13,7 @@ from saleroom.site.site import AreaPages, Site
 
 def page_areas() -> list[AreaPages]:
     """Return the pages of each area, over no house."""
-    nothing: Any = None
+    nothing: Any = SimpleNamespace(feed=None)
     return [bidding_pages.area_pages(nothing), account_pages.area_pages(nothing)]
 
 

@@ -31,7 +31,8 @@ from tests.needs import need
 ROOT = Path(__file__).parents[1]
 MEASURES = [
     *("hot", "spread", "echo", "sqlite", "peer", "show", "list", "home", "latency", "processes", "closing", "mqtt"),
-    *("hot-mqtt", "broker-dead", "mqtt-commands", "full", "memory", "sse", "sse-stalled", "bidders", "auctions"),
+    *("hot-mqtt", "broker-dead", "mqtt-commands", "full", "memory", "sse", "sse-stalled", "watched-page"),
+    *("bidders", "auctions"),
 ]
 BIDS = 4
 R = TypeVar("R")

@@ -315,6 +315,23 @@ def test_a_price_that_nobody_saw_is_not_paid(browse: Browse, sqlite_house: House
     expect(page.locator("#lot-standing")).to_contain_text("You bought this lot for €99,999.00.")
 
 
+def test_an_older_message_does_not_undo_the_answer_to_a_bid(browse: Browse, sqlite_house: House) -> None:
+    """A message of the stream that was sent before the reader's own bid, and comes after its answer, changes nothing."""
+    gid = sqlite_house.user("ada").auction(startingPrice="10")
+    page = browse("grace").page
+
+    def panel(version: int, words: str) -> str:
+        return f'data: <div id="lot-panel" hx-swap-oob="true" data-least="1" data-version="{version}">{words}</div>\n\n'
+
+    body = panel(7, "A newer state") + panel(6, "An older state") + "event: time\ndata: 2026-01-01T00:00:00Z\n\n"
+    headers = {"Content-Type": "text/event-stream"}
+    page.route("**/live?*", lambda route: route.fulfill(status=200, headers=headers, body=body))
+    page.add_init_script('addEventListener("time", () => { document.documentElement.dataset.told = "yes"; }, true)')
+    page.goto(f"/lots/{gid}")
+    expect(page.locator("html[data-told=yes]")).to_have_count(1)
+    expect(page.locator("#lot-panel")).to_have_text("A newer state")
+
+
 def test_a_lot_that_is_changed_changes_on_its_page(browse: Browse, sqlite_house: House) -> None:
     """An open page shows and announces a new name, description and photos as soon as the seller has changed them."""
     ada = sqlite_house.user("ada")

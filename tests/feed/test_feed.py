@@ -2,14 +2,12 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from typing import Any
 
 import asyncpg
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sqlalchemy import select
 
 from saleroom.bidding.domain.errors import UnknownAuction
@@ -18,11 +16,10 @@ from saleroom.bidding.storage import tables
 from saleroom.bidding.storage.event_log import LOG
 from saleroom.feed import feed as feed_module
 from saleroom.feed.feed import Feed, Follower
-from saleroom.feed.frontier import Frontier
 from saleroom.kernel.errors import Busy, UnknownEvent
 from saleroom.kernel.identifiers import BEGINNING, EventId
 from saleroom.log import store
-from saleroom.log.store import LoggedEvent, LogPage, LogPosition
+from saleroom.log.store import LoggedEvent
 from saleroom.storage.database import Database, Transaction
 from tests.fixtures_database import FakeClock, OpenDatabase
 from tests.mqtt.equipment import Sales
@@ -313,6 +310,42 @@ async def test_an_event_that_the_feed_has_not_seen_is_fetched(sales: Sales, feed
 
 
 @on_sqlite
+@pytest.mark.parametrize("everything", [True, False])
+async def test_events_are_delivered_at_once_or_waited_for(sales: Sales, feed: Feed, everything: bool) -> None:
+    """A follower that takes only some events as they come gets the others by `next`: each event once, in order."""
+    gid = await sales.sell()
+    await sales.bid(gid, 2)
+    chance, ways = random.Random(7), set[str]()
+    follower = await feed.follow(None, BEGINNING) if everything else await feed.follow(gid, EventId(gid, 0))
+    got: list[bytes] = []
+
+    def take(way: str, events: Sequence[LoggedEvent]) -> None:
+        ways.add(way)
+        got.extend(event.payload for event in events)
+
+    def deliver(events: Sequence[LoggedEvent]) -> bool:
+        takes = chance.random() < 0.7
+        if takes:
+            take("at once", events)
+        return takes
+
+    async def read() -> None:
+        while True:
+            take("later", await follower.next())
+
+    follower.deliver = deliver
+    reading = asyncio.create_task(read())
+    for _ in range(40):
+        await sales.bid(gid)
+        if chance.random() < 0.3:
+            follower.wake()
+    await until(lambda: len(got) >= 43, "all events come")
+    reading.cancel()
+    assert await sales.payloads(gid) == got
+    assert {"at once", "later"} == ways
+
+
+@on_sqlite
 async def test_a_nudge_is_not_lost(sales: Sales, feed: Feed) -> None:
     """If a follower is woken while it does not wait, its next wait ends at once."""
     follower = await feed.follow(await sales.sell(), None)
@@ -325,65 +358,3 @@ async def test_a_nudge_is_not_lost(sales: Sales, feed: Feed) -> None:
 async def _woken(follower: Follower) -> list[LoggedEvent]:
     asyncio.get_running_loop().call_later(0.05, follower.wake)
     return await follower.next()
-
-
-class NumberedTransactions:
-    """Transactions that take numbers of the log and end in any order, for a reader that may look at any moment."""
-
-    def __init__(self, chance: random.Random) -> None:
-        self.chance = chance
-        self.next_number, self.next_transaction = 1, 1
-        self.under_way: dict[int, list[int]] = {}
-        self.committed: set[int] = set()
-
-    def step(self) -> None:
-        """Begin a transaction, or take some numbers in one, or end one."""
-        if not self.under_way or self.chance.random() < 0.3:
-            self.under_way[self.next_transaction] = []
-            self.next_transaction += 1
-            return
-        one = self.chance.choice(list(self.under_way))
-        if self.chance.random() < 0.6:
-            count = self.chance.randrange(1, 4)
-            self.under_way[one] += range(self.next_number, self.next_number + count)
-            self.next_number += count
-            return
-        numbers = self.under_way.pop(one)
-        if self.chance.random() < 0.7:
-            self.committed.update(numbers)
-
-    def bounds(self) -> tuple[int, int]:
-        """Return the number below which all transactions are over, and the number that the next transaction will get."""
-        return min([*self.under_way, self.next_transaction]), self.next_transaction
-
-
-@given(st.integers(0, 2**32))
-def test_the_frontier_never_passes_what_will_appear_and_does_not_wait_for_ever(seed: int) -> None:
-    """Later commits are above the frontier. Once all transactions are over, two looks bring the frontier to the end."""
-    world = NumberedTransactions(random.Random(seed))
-    for _ in range(world.chance.randrange(40)):
-        world.step()
-    frontier = Frontier(sorted(world.committed), 1000)
-    given_out = set(range(1, frontier.head + 1))
-
-    def look(meanwhile: int) -> None:
-        settled, begun = world.bounds()
-        for _ in range(meanwhile):
-            world.step()  # between the two statements of a look
-        seen = sorted(n for n in world.committed if n > frontier.head or n in frontier.missing)
-        given_out.update(seen)
-        frontier.advance(LogPage(seen, [], settled, begun, LogPosition(max([*seen, frontier.head])), more=False))
-        below = {n for n in world.committed if n <= frontier.complete}
-        assert below <= given_out
-        possible = {n for numbers in world.under_way.values() for n in numbers}
-        assert not {n for n in possible if n <= frontier.complete}
-
-    for _ in range(30):
-        for _ in range(world.chance.randrange(6)):
-            world.step()
-        look(world.chance.randrange(3))
-    while world.under_way:
-        world.committed.update(world.under_way.popitem()[1])
-    for _ in range(3):
-        look(0)
-    assert frontier.head == frontier.complete == max(world.committed, default=0)

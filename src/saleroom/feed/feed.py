@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from typing import Protocol
 
 import structlog
 
@@ -41,6 +42,13 @@ RETRY_SECONDS = 1.0
 CLOCK_SECONDS = 60.0
 
 
+class Listener(Protocol):
+    """Anything that new events are handed to."""
+
+    def push(self, events: Sequence[LoggedEvent]) -> None:
+        """Take new events, in order. It must be quick, as bids wait meanwhile."""
+
+
 class Follower:
     """A follower of one aggregate's events, or with gid None of the whole log. Call `next` in a loop; `close` at the end."""
 
@@ -51,6 +59,7 @@ class Follower:
         "_nudged",
         "_waiting",
         "_waker",
+        "deliver",
         "ended",
         "gid",
         "on_cut",
@@ -68,6 +77,8 @@ class Follower:
         self.ended = False
         self.on_cut: Callable[[], None] | None = None
         """Called if the follower is too slow; the events that it has not got are in the log."""
+        self.deliver: Callable[[Sequence[LoggedEvent]], bool] | None = None
+        """Called with new events while `next` waits. If it takes them and returns True, `next` goes on waiting."""
         self._waiting: deque[LoggedEvent] = deque()
         self._waker: asyncio.Future[None] | None = None
         self._nudged = False
@@ -75,8 +86,12 @@ class Follower:
         self._missed = False
 
     def push(self, events: Sequence[LoggedEvent]) -> None:
-        """Queue events; for the feed only."""
-        if len(self._waiting) >= WAITING_MAX:
+        """Deliver or queue events; for the feed only."""
+        if self.deliver is not None and self.idle and self._are_next(events) and self.deliver(events):
+            self.reached = self._place(events[-1])
+            if self.gid is not None and events[-1].last:
+                self.end()
+        elif len(self._waiting) >= WAITING_MAX:
             self._waiting.clear()
             self._missed = True
             if not self._catching_up:
@@ -86,6 +101,15 @@ class Follower:
         else:
             self._waiting.extend(events)
             self.wake()
+
+    @property
+    def idle(self) -> bool:
+        """Whether `next` waits, and so all events have been given out."""
+        return self._waker is not None and not self._waker.done()
+
+    def park(self) -> None:
+        """Get no new events any more: `next` gives out what is in the log now, and then nothing until `wake` or `end`."""
+        self._feed.detach(self.gid, self)
 
     def end(self) -> None:
         """Give out the queued events, and then no more."""
@@ -143,6 +167,10 @@ class Follower:
                 return events
         return []
 
+    def _are_next(self, events: Sequence[LoggedEvent]) -> bool:
+        first = self._place(events[0])
+        return first > self.reached if self.gid is None else first == self.reached + 1
+
     def _place(self, event: LoggedEvent) -> int:
         return event.id if self.gid is None else event.version
 
@@ -160,9 +188,9 @@ class Feed:
         """How often the database had lost events that were read from it before."""
         self.after_rewind: list[Callable[[], None]] = []
         """Called after each of them."""
-        self._count = 0
-        self._by_gid: dict[str, set[Follower]] = {}
-        self._of_all: set[Follower] = set()
+        self._followers: set[Follower] = set()
+        self._by_gid: dict[str, set[Listener]] = {}
+        self._of_all: set[Listener] = set()
         self._frontier: Frontier | None = None
         self._held: list[LoggedEvent] = []
         """Events that were read, but come after a number that is still missing."""
@@ -176,7 +204,7 @@ class Feed:
         )
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._followers)
 
     def wake(self) -> None:
         """Read the log soon: something may have been committed. Call it in the event loop's thread."""
@@ -201,10 +229,10 @@ class Feed:
 
     def _begin_again(self) -> None:
         """End all followers, so that they start again: the database has lost events that they got."""
-        _log.warning("the log is not the one that was read; streams end", followers=self._count)
+        _log.warning("the log is not the one that was read; streams end", followers=len(self))
         self.rewinds += 1
         self._frontier, self._held = None, []
-        for follower in [*self._of_all, *(one for group in self._by_gid.values() for one in group)]:
+        for follower in list(self._followers):
             follower.end()
         for tell in self.after_rewind:
             tell()
@@ -214,12 +242,12 @@ class Feed:
 
         Raises UnknownAuction, UnknownEvent, Busy if there are too many followers, or DatabaseUnavailable.
         """
-        if self._count >= self._followers_max:
+        if len(self) >= self._followers_max:
             raise Busy("Too many follow the events just now; try again in a moment.")
         follower = Follower(self, gid)
         # The follower is registered before the log is read. An event committed in between comes both ways, and counts once.
-        self._count += 1
-        (self._of_all if gid is None else self._by_gid.setdefault(gid, set())).add(follower)
+        self._followers.add(follower)
+        self.attach(gid, follower)
         self._woken.set()
         try:
             frontier = await self._tracked_frontier()
@@ -236,12 +264,19 @@ class Feed:
 
     def forget(self, follower: Follower) -> None:
         """Hand a follower nothing more."""
-        group = self._of_all if follower.gid is None else self._by_gid.get(follower.gid, set())
-        if follower in group:
-            group.remove(follower)
-            self._count -= 1
-            if follower.gid is not None and not group:
-                del self._by_gid[follower.gid]
+        self._followers.discard(follower)
+        self.detach(follower.gid, follower)
+
+    def attach(self, gid: str | None, listener: Listener) -> None:
+        """Hand new events of an auction (or of all) to `listener`, as long as there are followers."""
+        (self._of_all if gid is None else self._by_gid.setdefault(gid, set())).add(listener)
+
+    def detach(self, gid: str | None, listener: Listener) -> None:
+        """Hand `listener` nothing more."""
+        group = self._of_all if gid is None else self._by_gid.get(gid, set())
+        group.discard(listener)
+        if gid is not None and not group:
+            self._by_gid.pop(gid, None)
 
     async def after(self, follower: Follower) -> tuple[list[LoggedEvent], bool, bool]:
         """Return the page of the log from which `follower` goes on, whether more follows, and whether the log has ended."""
@@ -280,7 +315,7 @@ class Feed:
 
     async def _wait(self) -> None:
         """Wait for a commit, the time to look without one, or an event that is still missing."""
-        if not self._count:
+        if not self._followers:
             # There is no follower. Later ones begin by reading the log.
             self._frontier, self._held = None, []
             await self._woken.wait()
@@ -293,7 +328,7 @@ class Feed:
 
     async def _look(self) -> None:
         """Read new events, and hand them out."""
-        if self._count:
+        if self._followers:
             frontier = await self._tracked_frontier()
             async with self._one_looks:
                 await self._set_clock()
@@ -323,30 +358,30 @@ class Feed:
             await asyncio.sleep(time.monotonic() - began)
 
     async def _hand_out(self, events: Sequence[LoggedEvent], complete: int) -> None:
-        """Push new events to each follower, some hundreds of followers at a time."""
+        """Push new events to each listener, some hundreds of them at a time."""
         # A follower that joins meanwhile reads the log after these events, or begins after them.
-        for number, (follower, own) in enumerate(list(self._for_each(events, complete)), 1):
-            follower.push(own)
+        for number, (listener, own) in enumerate(list(self._for_each(events, complete)), 1):
+            listener.push(own)
             if number % TURN_FOLLOWERS == 0:
                 await asyncio.sleep(0)
 
     def _for_each(
         self, events: Sequence[LoggedEvent], complete: int
-    ) -> Iterator[tuple[Follower, Sequence[LoggedEvent]]]:
-        # Each follower gets all its events at once: pushing them one by one to thousands took as long as sending them.
+    ) -> Iterator[tuple[Listener, Sequence[LoggedEvent]]]:
+        # Each listener gets all its events at once: pushing them one by one to thousands took as long as sending them.
         by_gid: dict[str, list[LoggedEvent]] = {}
         for event in events:
             if event.gid in self._by_gid:
                 by_gid.setdefault(event.gid, []).append(event)
         for gid, own in by_gid.items():
-            for follower in self._by_gid[gid]:
-                yield follower, own
+            for listener in self._by_gid[gid]:
+                yield listener, own
         self._held = sorted((*self._held, *events), key=_number)
         ripe = bisect_right(self._held, complete, key=_number)
         if ripe:
             out, self._held = self._held[:ripe], self._held[ripe:]
-            for follower in self._of_all:
-                yield follower, out
+            for listener in self._of_all:
+                yield listener, out
 
 
 def _number(event: LoggedEvent) -> int:

@@ -78,7 +78,7 @@ class EventStream(Response):
     """
 
     def __init__(self, follower: Follower, clock: Callable[[], datetime], *, source: str | None = None) -> None:
-        self._follower = follower
+        self.follower = follower
         self._source = source
         self.clock = clock
         self.status_code = 200
@@ -93,14 +93,18 @@ class EventStream(Response):
                 await send({"type": "http.response.body"})
                 return
             connection.narrow(BUFFER_BYTES_MAX)
-            connection.at_end(self._follower.end)
-            self._follower.on_cut = connection.abort  # an orderly end would wait for a reader that does not read
-            await self._tell(self._follower, connection, send)
+            connection.at_end(self.follower.end)
+            self.follower.on_cut = connection.abort  # an orderly end would wait for a reader that does not read
+            if scope["http_version"] == "1.1":  # before that there are no chunks
+                self.shorten(connection)
+            await self.run(connection, send)
         finally:
-            self._follower.close()
+            self.follower.close()
         await send({"type": "http.response.body"})
 
-    async def _tell(self, follower: Follower, connection: ClientConnection, send: Send) -> None:
+    async def run(self, connection: ClientConnection, send: Send) -> None:
+        """Send all there is, until the follower or the connection ends."""
+        follower = self.follower
         head = f"retry: {random.randint(*RETRY_MILLISECONDS)}\n".encode()
         await send_more(send, head + await self.opening(follower.origin))
         self._is_due = False
@@ -117,6 +121,17 @@ class EventStream(Response):
                     timer = self._timer(follower)
         finally:
             timer.cancel()
+
+    def shorten(self, connection: ClientConnection) -> None:
+        """Send events without a turn of this stream's task if nothing waits for the reader: as one chunk, made once for all."""
+
+        def deliver(events: Sequence[LoggedEvent]) -> bool:
+            if len(events) > CHUNK_EVENTS_MAX or not connection.is_free:
+                return False
+            connection.write(_latest.of(events))
+            return True
+
+        self.follower.deliver = deliver
 
     def _timer(self, follower: Follower) -> asyncio.TimerHandle:
         def due() -> None:
@@ -165,6 +180,29 @@ def started(source: str, origin: EventId, now: datetime) -> bytes:
 async def send_more(send: Send, text: bytes) -> None:
     """Send a part of an answer that goes on."""
     await send({"type": "http.response.body", "body": text, "more_body": True})
+
+
+def chunk(text: bytes) -> bytes:
+    """Return a part of an answer as it is sent by HTTP/1.1."""
+    return b"%x\r\n%s\r\n" % (len(text), text)
+
+
+class _LatestChunk:
+    """The chunk that was made last. The feed hands the same list of events to all who follow the same."""
+
+    def __init__(self) -> None:
+        self._made: tuple[Sequence[LoggedEvent], bytes] = ((), b"")
+
+    def of(self, events: Sequence[LoggedEvent]) -> bytes:
+        """Return these events as one chunk."""
+        known, made = self._made
+        if known is not events:
+            made = chunk(b"".join(map(frame, events)))
+            self._made = events, made
+        return made
+
+
+_latest = _LatestChunk()
 
 
 @lru_cache(WAITING_MAX)

@@ -167,6 +167,15 @@ class ClientConnection:
         self._transport.set_write_buffer_limits(high=bytes_max)
         _set(self._transport, socket.SO_SNDBUF, bytes_max)
 
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing waits to be sent."""
+        return not self._transport.get_write_buffer_size() and not self._transport.is_closing()
+
+    def write(self, piece: bytes) -> None:
+        """Send a piece of an answer that has begun, framed as its version of HTTP wants it, beside the application's way."""
+        self._transport.write(piece)
+
     def abort(self) -> None:
         """Hang up at once."""
         abort(self._transport)

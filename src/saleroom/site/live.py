@@ -1,38 +1,48 @@
 """The machinery of live pages: the log over server-sent events, as HTML that htmx puts in its place.
 
-After each event a reader's page is as if it were opened now. So it does not matter how many events were missed or
-were taken together. A fragment that many readers see is rendered once for all of them.
+After each message a reader's page is as if it were opened now. So it does not matter how many events were missed or were
+taken together: the pages that follow the same are told in rounds, a few times a second, and the last state always. A
+fragment that many readers see is rendered and encoded once for all of them.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
+from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable, Sequence
-from datetime import datetime
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from typing import Any, Generic, Protocol, TypeVar
 
+import structlog
 from starlette.types import Send
 
-from saleroom.feed.feed import Follower
-from saleroom.feed.streams import EventStream, send_more
+from saleroom.feed.feed import Feed, Follower
+from saleroom.feed.streams import EventStream, chunk, send_more
+from saleroom.http.client_connection import ClientConnection
 from saleroom.kernel.identifiers import EventId
 from saleroom.kernel.instants import instant
 from saleroom.log.store import LoggedEvent
 from saleroom.site.language import Language
 from saleroom.site.rendering import Renderer
+from saleroom.storage.faults import DatabaseUnavailable
 
 CACHED_MAX = 2048
-PAUSE_SECONDS = 0.2
-"""The pause after each change that is sent. The changes of the pause are sent together."""
+PAUSE_SECONDS = 0.25
+"""The pause after each round of an audience. The changes of the pause are sent together."""
+TOLD_PER_SECOND = 5000
+"""How many pages one process tells of changes in a second, which takes a fifth of a processor; otherwise rounds wait."""
+TURN_PAGES = 64
+"""Pages that are told before other work, such as bids, has its turn."""
+RETRY_SECONDS = 1.0
 OVER = b"event: over\ndata: over\n\n"
 """The last message for a page, which then closes the stream."""
+_log = structlog.get_logger(__name__)
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
-
-Render = Callable[[Sequence[LoggedEvent]], Awaitable[str]]
-"""From new events to the HTML that they change on a page; empty if they change nothing."""
+N = TypeVar("N", bound="News")
+D = TypeVar("D")
 
 
 class BoundedCache(OrderedDict[K, V]):
@@ -55,30 +65,188 @@ class Fragments:
 
     def render(self, language: Language, template: str, key: Hashable, context: dict[str, Any]) -> str:
         """Return `template` as HTML. `key` has everything that the context depends on."""
-        whole = (template, language.tag, str(language.locale), key)
+        whole = (template, language.tag, key)
         html = self._cache.get(whole)
         return self._cache.keep(whole, self._renderer.fragment(language, template, context)) if html is None else html
 
 
-class PageStream(EventStream):
-    """A stream of HTML. `render` makes it of events, `first` (if given) of the page as it is at the beginning.
+class News(Protocol):
+    """What some events change on the pages of an audience."""
 
-    `beat` (if given) makes it of what changes without an event; it is asked every `COMMENT_SECONDS`.
+    last: EventId
+    """The last of the events."""
+    over: bool
+    """Whether a log ends with one of them."""
+
+    def add(self, events: Sequence[LoggedEvent]) -> None:
+        """Take in later events."""
+
+
+class LivePage(ABC, Generic[N, D]):
+    """What one reader's page shows. It notes what it has not been told yet; the note is small, however much happens."""
+
+    def __init__(self) -> None:
+        self.due: dict[str, int] = {}
+        """The lots whose states the page is to be told, each with its least version."""
+
+    def owe(self, gid: str, version: int) -> None:
+        """Note that the page is to be told a lot, as it is at `version` or later."""
+        self.due[gid] = max(version, self.due.get(gid, 0))
+
+    @abstractmethod
+    def note(self, news: N) -> bool:
+        """Note what changes on the page; return whether that is anything."""
+
+    @abstractmethod
+    def html(self, states: Mapping[str, D]) -> str:
+        """Return the HTML for lots as they are now, with all that was noted beside them, and forget that."""
+
+
+class Pace:
+    """How often pages are told in one process. All its audiences share the time for it."""
+
+    def __init__(self) -> None:
+        self._free_at = 0.0
+
+    async def turn(self) -> None:
+        """Wait until those that were told last have had their time."""
+        await asyncio.sleep(self._free_at - time.monotonic())
+
+    def told(self, pages: int) -> None:
+        """Count the pages of a round."""
+        self._free_at = max(self._free_at, time.monotonic()) + pages / TOLD_PER_SECOND
+
+
+class Audiences(Generic[N, D]):
+    """The audiences of one kind of pages, each while it has pages."""
+
+    def __init__(
+        self,
+        feed: Feed,
+        pace: Pace,
+        news: Callable[[], N],
+        load: Callable[[Mapping[str, int]], Awaitable[Mapping[str, D]]],
+    ) -> None:
+        """`load` returns the states of lots as they are now, each of the given version or later."""
+        self.feed = feed
+        self.pace = pace
+        self.news = news
+        self.load = load
+        self._by_gid: dict[str | None, Audience[N, D]] = {}
+
+    def join(self, gid: str | None, stream: PageStream[N, D]) -> None:
+        """Tell a page what changes from now on."""
+        audience = self._by_gid.get(gid)
+        if audience is None:
+            audience = self._by_gid[gid] = Audience(self)
+            self.feed.attach(gid, audience)
+        audience.pages.add(stream)
+
+    def leave(self, gid: str | None, stream: PageStream[N, D]) -> None:
+        """Tell a page nothing more."""
+        audience = self._by_gid[gid]
+        audience.pages.discard(stream)
+        if not audience.pages:
+            self.feed.detach(gid, audience)
+            del self._by_gid[gid]
+
+
+class Audience(Generic[N, D]):
+    """The open pages that follow one lot, or the whole log. They are told in rounds: at once if the last was long ago."""
+
+    def __init__(self, audiences: Audiences[N, D]) -> None:
+        self._audiences = audiences
+        self.pages: set[PageStream[N, D]] = set()
+        self._news: N | None = None
+        self._rounds: asyncio.Task[None] | None = None
+
+    def push(self, events: Sequence[LoggedEvent]) -> None:
+        """Keep what the events change for the next round; for the feed only."""
+        if self._news is None:
+            self._news = self._audiences.news()
+        self._news.add(events)
+        if self._rounds is None:
+            self._rounds = asyncio.get_running_loop().create_task(self._run())
+
+    async def _run(self) -> None:
+        """Tell the pages, until there is nothing to tell or nobody to be told."""
+        try:
+            while self._news is not None and self.pages:
+                await self._audiences.pace.turn()
+                await self._round()
+                await asyncio.sleep(PAUSE_SECONDS)
+        except Exception:  # noqa: BLE001  # the pages must not stay as they are; their browsers come back
+            _log.exception("live pages cannot be told; their streams end")
+            for stream in self.pages:
+                stream.follower.end()
+        finally:
+            self._rounds = None
+
+    async def _round(self) -> None:
+        news, self._news = self._news, None
+        assert news is not None
+        waiting = [stream for stream in self.pages if stream.note(news)]
+        due: dict[str, int] = {}
+        for stream in waiting:
+            due |= stream.page.due
+        states = await self._states(due)
+        self._audiences.pace.told(len(waiting))
+        encoded: dict[tuple[str, EventId], bytes] = {}
+        for number, stream in enumerate(waiting, 1):
+            stream.tell_now(states, encoded)
+            if number % TURN_PAGES == 0:
+                await asyncio.sleep(0)
+
+    async def _states(self, due: Mapping[str, int]) -> Mapping[str, D]:
+        """Return the states of lots, once the database can be reached."""
+        while True:
+            try:
+                return await self._audiences.load(due)
+            except DatabaseUnavailable:
+                await asyncio.sleep(RETRY_SECONDS)
+
+
+class PageStream(EventStream, Generic[N, D]):
+    """A stream of HTML for one page, whose follower begins it and keeps its place.
+
+    `first` (if given) makes the HTML for the beginning. `beat` (if given) makes it of what changes without an event; it is
+    asked every `COMMENT_SECONDS`.
     """
+
+    _connection: ClientConnection | None = None
+    """Set while the page can be told without a turn of this stream's task."""
 
     def __init__(
         self,
         follower: Follower,
-        clock: Callable[[], datetime],
-        render: Render,
+        audiences: Audiences[N, D],
+        page: LivePage[N, D],
         first: Callable[[], Awaitable[str]] | None = None,
         beat: Callable[[], Awaitable[str]] | None = None,
     ) -> None:
-        super().__init__(follower, clock)
-        self._render = render
+        super().__init__(follower, audiences.feed.now)
+        self.page = page
+        self._audiences = audiences
         self._first = first
         self._beat = beat
+        self._owes = False
+        """Whether something was noted that the page has not been told."""
+        self._last = follower.origin
+        """The last event of which the page was told, or is to be."""
         self._over = follower.ended
+
+    async def run(self, connection: ClientConnection, send: Send) -> None:
+        """Join the audience; then catch up with it, from the event after which the follower begins."""
+        self._audiences.join(self.follower.gid, self)
+        try:
+            self.follower.park()
+            await super().run(connection, send)
+        finally:
+            self._audiences.leave(self.follower.gid, self)
+
+    def shorten(self, connection: ClientConnection) -> None:
+        """Let the audience write to the connection."""
+        self._connection = connection
 
     async def opening(self, origin: EventId) -> bytes:
         """Return the HTML for the beginning, and the message `over` if the page is over already.
@@ -89,18 +257,53 @@ class PageStream(EventStream):
         html = "" if self._first is None else await self._first()
         return f"id: {origin}\n".encode() + self.time() + _message(html) + (OVER if self._over else b"")
 
-    async def tell(self, events: Sequence[LoggedEvent], send: Send) -> None:
-        """Send the changes that `events` make to the page."""
-        if not events:
+    def note(self, news: N) -> bool:
+        """Note what changes on the page; return whether that is anything."""
+        if self.page.note(news):
+            self._owes = True
+            self._last = news.last
+            self._over = self._over or (self.follower.gid is not None and news.over)
+        return self._owes
+
+    def tell_now(self, states: Mapping[str, D], encoded: dict[tuple[str, EventId], bytes]) -> None:
+        """Tell the page, or if something waits for its reader, have its task do that. `encoded` is shared by all of a round."""
+        connection = self._connection
+        if not self._owes:
             return
-        html = await self._render(events)
-        last = events[-1]
-        text = _message(html, f"{last.gid}/{last.version}") if html else b""
-        if last.last:
-            text += OVER
-        if text:
-            await send_more(send, text)
-            await asyncio.sleep(PAUSE_SECONDS)
+        if connection is None or not self.follower.idle or not connection.is_free:
+            self.follower.wake()
+            return
+        due = self._take()
+        html = self.page.html({gid: states[gid] for gid in due if gid in states})
+        key = (html, self._last)
+        if key not in encoded:
+            text = self._text(html)
+            encoded[key] = chunk(text) if text else b""  # an empty chunk would be the end
+        connection.write(encoded[key])
+        if self._over:
+            self.follower.end()
+
+    async def tell(self, events: Sequence[LoggedEvent], send: Send) -> None:
+        """Send the changes that `events` make, and what the audience could not send because the reader was slow."""
+        if events:
+            news = self._audiences.news()
+            news.add(events)
+            self.note(news)
+        if self._owes:
+            await send_more(send, b"")  # this waits until the reader has taken what was sent
+            text = self._text(self.page.html(await self._audiences.load(self._take())))
+            if text:
+                await send_more(send, text)
+            if self._over:
+                self.follower.end()
+
+    def _take(self) -> dict[str, int]:
+        """Return the lots that the page is to be told of; from now on they count as told."""
+        due, self.page.due, self._owes = self.page.due, {}, False
+        return due
+
+    def _text(self, html: str) -> bytes:
+        return _message(html, self._last) + (OVER if self._over else b"")
 
     async def beat(self) -> bytes:
         """Return the time, and what has changed without an event."""
@@ -111,7 +314,7 @@ class PageStream(EventStream):
         return f"event: time\ndata: {instant(self.clock())}\n\n".encode()
 
 
-def _message(html: str, event_id: str | None = None) -> bytes:
+def _message(html: str, event_id: EventId | None = None) -> bytes:
     """Return HTML as one message of a stream, with the id of its last event; nothing if there is no HTML."""
     if not html:
         return b""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import socket
 from typing import Any
 
 import httpx
 import pytest
 
+from saleroom.site import live
 from tests.fixtures_house import House
+from tests.patience import SECONDS_MAX
 
 MESSAGES_MAX = 2000
 """Streams tell the time without end; in tests that let them do so 20 times a second this takes 100 seconds."""
@@ -84,6 +87,51 @@ def test_each_reader_is_told_their_own(house: House) -> None:
     assert "You were outbid. " in re.sub("<[^>]+>", "", streams["grace"])
     assert "You lead at €34.33" in streams["hedy"]
     assert not any("77.777" in text for text in streams.values())
+
+
+def test_a_page_that_is_read_slowly_skips_states_and_has_the_last(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page whose reader stops for a while is neither cut off nor told all that it missed, only the last state."""
+    monkeypatch.setattr(live, "PAUSE_SECONDS", 0)
+    gid, bidders = house.user("ada").auction(), [house.user("grace"), house.user("hedy")]
+    with socket.socket() as slow:
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        slow.settimeout(SECONDS_MAX)
+        slow.connect(("127.0.0.1", house.port))
+        slow.sendall(f"GET /lots/{gid}/live?after=1 HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        text = slow.recv(100)
+        for number in range(1, 151):
+            bidders[number % 2].bid(gid, amount=str(10 * number))
+        lively = messages(house, f"/lots/{gid}/live?after=150", 'data-version="151"', None)
+        while b'data-version="151"' not in text:
+            received = slow.recv(65536)
+            assert received, "the page was cut off"
+            text += received
+    told = [int(version) for version in re.findall(rb'data-version="([0-9]+)"', text)]
+    assert sorted(told) == told
+    assert len(told) < 100
+    assert "€1,500.00" in lively[-1]
+
+
+def test_cards_of_a_storm_end_with_the_last_prices(house: House) -> None:
+    """A page of cards is told the last price of each lot, whatever came between."""
+    ada, bidders = house.user("ada"), [house.user("grace"), house.user("hedy")]
+    gids = [ada.auction() for _ in range(3)]
+
+    def storm() -> None:
+        for number in range(1, 21):
+            for gid in gids:
+                bidders[number % 2].bid(gid, amount=str(10 * number))
+
+    text = ""
+    with httpx.stream("GET", f"{house.base}/live?lots={','.join(gids)}", timeout=SECONDS_MAX) as stream:
+        for chunk in stream.iter_text():
+            storms, text = not text, text + chunk
+            if storms:
+                storm()
+            if all(re.findall(rf'id="card-{gid}"[^>]*data-price="([^"]*)"', text)[-1:] == ["200.000"] for gid in gids):
+                return
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -19,9 +20,10 @@ from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web.lots import BIDS_SHOWN, card_reader, lot_gid, role_of, tied
 from saleroom.bidding.web.story import mark_of, read_mark
 from saleroom.kernel.errors import Busy, Fault, Invalid
-from saleroom.kernel.identifiers import GID, EventId, parse_event_id
+from saleroom.kernel.identifiers import BEGINNING, GID, EventId, parse_event_id
 from saleroom.log.store import LoggedEvent
-from saleroom.site.live import CACHED_MAX, BoundedCache, Fragments, PageStream
+from saleroom.site.language import Language
+from saleroom.site.live import CACHED_MAX, Audiences, BoundedCache, Fragments, LivePage, Pace, PageStream
 from saleroom.site.site import Site, Viewer
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import DatabaseUnavailable
@@ -52,6 +54,137 @@ class Board(Struct, frozen=True):
     bids: list[BidView]
 
 
+class LotNews:
+    """What some events change on pages of lots."""
+
+    def __init__(self) -> None:
+        self.last, self.over = BEGINNING, False
+        self.lists = False
+        """Whether a list of lots may have changed."""
+        self.versions: dict[str, int] = {}
+        """The lots that have changed, with their versions."""
+        self.kinds: dict[str, set[str]] = {}
+        """The types of their events."""
+        self.amounts: dict[tuple[str, str], str] = {}
+        """The amount of the last bid by lot and bidder."""
+
+    def add(self, events: Sequence[LoggedEvent]) -> None:
+        """Take in later events."""
+        for event in events:
+            summary, gid = msgspec.json.decode(event.payload, type=_EventSummary), event.gid
+            self.versions[gid] = event.version
+            self.kinds.setdefault(gid, set()).add(summary.type)
+            if summary.data.bidder and summary.data.amount:
+                self.amounts[gid, summary.data.bidder] = summary.data.amount
+            self.lists = self.lists or summary.type in LIST_CHANGES
+            self.over = self.over or event.last
+        self.last = EventId(events[-1].gid, events[-1].version)
+
+
+class LotPage(LivePage[LotNews, Board]):
+    """The page of one lot, open before one reader."""
+
+    def __init__(
+        self, fragments: Fragments, language: Language, gid: str, viewer: Viewer | None, has_bid: bool
+    ) -> None:
+        super().__init__()
+        self._fragments, self._language = fragments, language
+        self._gid, self._viewer, self._has_bid = gid, viewer, has_bid
+        self._kinds: set[str] = set()
+
+    def note(self, news: LotNews) -> bool:
+        """Note the kinds of changes, and whether the reader has bid."""
+        self.owe(self._gid, news.versions[self._gid])
+        self._kinds |= news.kinds[self._gid]
+        viewer = self._viewer
+        self._has_bid = self._has_bid or (viewer is not None and (self._gid, viewer.username) in news.amounts)
+        return True
+
+    def html(self, states: Mapping[str, Board]) -> str:
+        """Return the panel, the standing, the history and the news, as this reader sees them."""
+        board, viewer = states[self._gid], self._viewer
+        kinds, self._kinds = self._kinds, set()
+        changed = bool(kinds & {"auction.amended", "photos.arranged"})
+        flags = {
+            "role": role_of(board.auction, viewer, has_bid=self._has_bid),
+            "tied": tied(board.auction, viewer, board.bids),
+            "known": viewer is not None,
+            "extended": "auction.extended" in kinds,
+            # The bid box brings the new description and photos with it.
+            "box": changed or bool(kinds & {"auction.opened", "auction.closed", "auction.cancelled"}),
+            "changed": changed,
+        }
+        key = (self._gid, board.auction.head, *flags.values())
+        context = {"a": board.auction, "bids": board.bids, **flags}
+        return self._fragments.render(self._language, "parts/lot_live.html", key, context)
+
+
+class ScreenPage(LivePage[LotNews, Board]):
+    """The hall's screen."""
+
+    def __init__(self, fragments: Fragments, language: Language, gid: str) -> None:
+        super().__init__()
+        self._fragments, self._language, self._gid = fragments, language, gid
+        self._extended = False
+
+    def note(self, news: LotNews) -> bool:
+        """Note whether the end has moved."""
+        self.owe(self._gid, news.versions[self._gid])
+        self._extended = self._extended or "auction.extended" in news.kinds[self._gid]
+        return True
+
+    def html(self, states: Mapping[str, Board]) -> str:
+        """Return the whole state of the screen."""
+        board = states[self._gid]
+        extended, self._extended = self._extended, False
+        bids = with_whole_ties(board.bids, BIDS_ON_SCREEN)
+        context = {"a": board.auction, "bids": bids, "oob": True, "extended": extended}
+        key = (self._gid, board.auction.head, extended)
+        return self._fragments.render(self._language, "parts/screen_state.html", key, context)
+
+
+class CardsPage(LivePage[LotNews, AuctionView]):
+    """The cards of some lots, before one reader; with `lists` on a page whose list follows the house."""
+
+    def __init__(
+        self,
+        fragments: Fragments,
+        language: Language,
+        viewer: Viewer | None,
+        amounts: dict[str, str],
+        gids: Sequence[str],
+        *,
+        lists: bool,
+    ) -> None:
+        super().__init__()
+        self._fragments, self._language, self._viewer = fragments, language, viewer
+        self._amounts = amounts
+        self._gids = frozenset(gids)
+        self._lists = lists
+        self.stale = False
+        """Whether the list may have changed."""
+
+    def note(self, news: LotNews) -> bool:
+        """Note which cards have changed, and the reader's own bids on them."""
+        self.stale = self.stale or (self._lists and news.lists)
+        for gid in news.versions.keys() & self._gids:
+            self.owe(gid, news.versions[gid])
+            amount = None if self._viewer is None else news.amounts.get((gid, self._viewer.username))
+            if amount is not None:
+                self._amounts[gid] = amount
+        return self.stale or bool(self.due)
+
+    def html(self, states: Mapping[str, AuctionView]) -> str:
+        """Return these cards, and the note that the list may have changed."""
+        stale, self.stale = self.stale, False
+        return "".join(self._card(view) for view in states.values()) + LIST_NEWS * stale
+
+    def _card(self, view: AuctionView) -> str:
+        reader = card_reader(view, self._viewer, self._amounts.get(view.gid))
+        context = {"a": view, "reader": reader, "oob": True}
+        return self._fragments.render(self._language, "parts/card_state.html", (view.gid, view.head, reader), context)
+
+
 class LivePages:
     """The streams of the pages."""
 
@@ -62,6 +195,9 @@ class LivePages:
         self._stories: BoundedCache[str, tuple[float, Story]] = BoundedCache()
         self._rewinds = 0
         self._fragments = Fragments(site.renderer)
+        pace = Pace()
+        self._lots = Audiences(services.feed, pace, LotNews, self._boards_of)
+        self._lists = Audiences(services.feed, pace, LotNews, self._views_of)
 
     async def lot(self, request: Request) -> Response:
         """GET /lots/{gid}/live?after=VERSION&story=MARK: the changes of the lot's page after that version and mark.
@@ -70,36 +206,12 @@ class LivePages:
         """
         gid = lot_gid(request)
         viewer, has_bid = await self._site.read(request, _has_bid, gid)
-        language = self._site.language(request)
-
-        async def render(events: Sequence[LoggedEvent]) -> str:
-            nonlocal has_bid
-            summaries = [_summary(event) for event in events]
-            has_bid = has_bid or (viewer is not None and viewer.username in {one.data.bidder for one in summaries})
-            board = await self._board(gid, events[-1].version)
-            role = role_of(board.auction, viewer, has_bid=has_bid)
-            kinds = {one.type for one in summaries}
-            extended = "auction.extended" in kinds
-            changed = bool(kinds & {"auction.amended", "photos.arranged"})
-            # The bid box brings the new description and photos with it.
-            box = changed or bool(kinds & {"auction.opened", "auction.closed", "auction.cancelled"})
-            flags = {
-                "role": role,
-                "tied": tied(board.auction, viewer, board.bids),
-                "known": viewer is not None,
-                "extended": extended,
-                "box": box,
-                "changed": changed,
-            }
-            key = (gid, board.auction.head, *flags.values())
-            context = {"a": board.auction, "bids": board.bids, **flags}
-            return self._fragments.render(language, "parts/lot_live.html", key, context)
-
         after = request.query_params.get("after", "")
         known = EventId(gid, int(after)) if after.isascii() and after.isdigit() and len(after) <= 9 else None
+        page = LotPage(self._fragments, self._site.language(request), gid, viewer, has_bid)
         told = self._teller(request, gid, viewer)
         follower = await self._services.feed.follow(gid, _resumed(request, gid) or known)
-        return PageStream(follower, self._services.feed.now, render, told, told)
+        return PageStream(follower, self._lots, page, told, told)
 
     def _teller(self, request: Request, gid: str, viewer: Viewer | None) -> Callable[[], Awaitable[str]]:
         """Return a function that returns the HTML of what was added to the lot's story since it was last called."""
@@ -145,54 +257,41 @@ class LivePages:
         gids = sent.split(",") if sent or not lists else []
         if len(gids) > LOTS_MAX or not all(GID.fullmatch(gid) for gid in gids):
             raise Invalid.one("lots", "lots", f"must be the gids of up to {LOTS_MAX} lots, separated by commas")
-        wanted = frozenset(gids)
         viewer, marks = await self._site.read(request, catalogue.marks, gids)
-        amounts = dict(marks.amounts)
         language = self._site.language(request)
-
-        async def card(gid: str) -> str:
-            try:
-                view = await self._view(gid)
-            except UnknownAuction:
-                return ""
-            reader = card_reader(view, viewer, amounts.get(gid))
-            context = {"a": view, "reader": reader, "oob": True}
-            return self._fragments.render(language, "parts/card_state.html", (gid, view.head, reader), context)
-
-        async def render(events: Sequence[LoggedEvent]) -> str:
-            seen = [event for event in events if event.gid in wanted]
-            if viewer is not None:
-                bids = [(event.gid, _summary(event).data) for event in seen]
-                amounts.update((gid, bid.amount) for gid, bid in bids if bid.bidder == viewer.username and bid.amount)
-            news = lists and any(_summary(event).type in LIST_CHANGES for event in events)
-            return "".join([await card(gid) for gid in dict.fromkeys(event.gid for event in seen)]) + LIST_NEWS * news
+        page = CardsPage(self._fragments, language, viewer, dict(marks.amounts), gids, lists=lists)
 
         async def first() -> str:
             # A page that comes back may have missed a change of its list.
-            back = lists and "last-event-id" in request.headers
-            return "".join([await card(gid) for gid in gids]) + LIST_NEWS * back
+            page.stale = lists and "last-event-id" in request.headers
+            return page.html(await self._views_of(dict.fromkeys(gids, 0)))
 
-        return PageStream(await self._services.feed.follow(None, None), self._services.feed.now, render, first)
+        return PageStream(await self._services.feed.follow(None, None), self._lists, page, first)
 
     async def screen(self, request: Request) -> Response:
         """GET /lots/{gid}/screen/live: the lot on the hall's screen, at the beginning and whenever it changes."""
         gid = lot_gid(request)
-        language = self._site.language(request)
-
-        async def state(board: Board, *, extended: bool) -> str:
-            bids = with_whole_ties(board.bids, BIDS_ON_SCREEN)
-            context = {"a": board.auction, "bids": bids, "oob": True, "extended": extended}
-            key = (gid, board.auction.head, extended)
-            return self._fragments.render(language, "parts/screen_state.html", key, context)
-
-        async def render(events: Sequence[LoggedEvent]) -> str:
-            board = await self._board(gid, events[-1].version)
-            return await state(board, extended=any(_summary(event).type == "auction.extended" for event in events))
+        page = ScreenPage(self._fragments, self._site.language(request), gid)
 
         async def first() -> str:
-            return await state(await self._board(gid, (await self._view(gid)).version), extended=False)
+            return page.html(await self._boards_of({gid: (await self._view(gid)).version}))
 
-        return PageStream(await self._services.feed.follow(gid, None), self._services.feed.now, render, first)
+        return PageStream(await self._services.feed.follow(gid, None), self._lots, page, first)
+
+    async def _views_of(self, due: Mapping[str, int]) -> dict[str, AuctionView]:
+        """Return lots as they are, without those that do not exist."""
+        found = await asyncio.gather(*map(self._view, due), return_exceptions=True)
+        views: dict[str, AuctionView] = {}
+        for gid, view in zip(due, found, strict=True):
+            if isinstance(view, AuctionView):
+                views[gid] = view
+            elif not isinstance(view, UnknownAuction):
+                raise view
+        return views
+
+    async def _boards_of(self, due: Mapping[str, int]) -> dict[str, Board]:
+        """Return lots as they are, each at its version in `due` or later."""
+        return {gid: await self._board(gid, version) for gid, version in due.items()}
 
     async def _view(self, gid: str) -> AuctionView:
         return _decoded((await self._services.auction_views.ask((gid, None))).json)
@@ -221,11 +320,6 @@ class _EventSummary(Struct, frozen=True):
 
     type: str
     data: _Data
-
-
-@lru_cache(CACHED_MAX)
-def _summary(event: LoggedEvent) -> _EventSummary:
-    return msgspec.json.decode(event.payload, type=_EventSummary)
 
 
 @lru_cache(CACHED_MAX)
