@@ -6,7 +6,21 @@ import re
 from collections.abc import Callable
 from functools import partial
 
-from bench import bidding, closing, commands, filling, latency, memory, mqtt, outage, pages, peers, reading, streams
+from bench import (
+    bidding,
+    closing,
+    commands,
+    filling,
+    latency,
+    memory,
+    mqtt,
+    outage,
+    pages,
+    peers,
+    photos,
+    reading,
+    streams,
+)
 from bench.data import AUCTIONS
 from bench.results import Reading
 from bench.stage import Stage
@@ -41,6 +55,18 @@ def _lists(kind: str) -> Measure:
 
 def _home(kind: str) -> Measure:
     return partial(pages.home, kind=KINDS[kind])
+
+
+def _home_in_storm(kind: str) -> Measure:
+    return partial(pages.home_in_storm, kind=KINDS[kind])
+
+
+def _history(kind: str) -> Measure:
+    return partial(reading.history, kind=KINDS[kind])
+
+
+def _photos(kind: str) -> Measure:
+    return partial(photos.served, kind=KINDS[kind])
 
 
 def _textbook(size: str) -> Measure:
@@ -95,6 +121,7 @@ _NAMED: dict[str, Measure] = {
     "pg-hot-broker-dead": partial(outage.bids, killed=False),
     "pg-hot-broker-killed": partial(outage.bids, killed=True),
     "pg-memory": memory.resident,
+    "nginx-photos": photos.files,
     "pgbench-32": partial(peers.pgbench, auctions=AUCTIONS, clients=32),
     "sse": streams.to_all,
 }
@@ -104,6 +131,9 @@ _FORMS: tuple[tuple[str, Callable[..., Measure]], ...] = (
     (r"(pg|sqlite)-show-(hot|spread)", _shows),
     (r"(pg|sqlite)-list", _lists),
     (r"(pg|sqlite)-home", _home),
+    (r"(pg|sqlite)-home-storm", _home_in_storm),
+    (r"(pg|sqlite)-history", _history),
+    (r"(pg|sqlite)-photos", _photos),
     (r"textbook-(hot|spread)", _textbook),
     (r"pg-(hot|spread)-processes-([0-9]+)", _with_processes),
     (r"(pg|sqlite)-(hot|spread)-connections-([0-9]+)", _with_connections),

@@ -9,12 +9,15 @@ import statistics
 import time
 from urllib.parse import urlsplit
 
-from bench import BenchError
+from bench import BenchError, bidding, data, violations
+from bench.bidding import Interval
 from bench.results import Reading
 from bench.servers import House
 from bench.stage import Stage
+from bench.wrk import Load
 
 VIEWS = 25
+CONNECTIONS = 64
 DEEP = 40
 """The number of the page that counts as deep."""
 WARM_UP = 5
@@ -45,6 +48,37 @@ def home(stage: Stage, kind: str) -> Reading:
     return Reading(value=taken["first_ms"], figures=taken)
 
 
+def home_in_storm(stage: Stage, kind: str) -> Reading:
+    """Return the median milliseconds of the home page of 10,000 lots, for one reader, while 64 connections bid on them.
+
+    In the figures stand the accepted bids per second, the slowest view, and the median of a quiet house before.
+    """
+    load = Load(script="bid.lua", tokens=stage.tokens, gids=stage.gids(), connections=CONNECTIONS)
+    taken: list[float] = []
+    with stage.database(kind) as url:
+        with House(stage.folder, url) as house:
+            connection = http.client.HTTPConnection(urlsplit(house.url).netloc, timeout=60)
+            quiet = _milliseconds(connection, "/")
+
+            def read(seconds: float) -> None:
+                until = time.monotonic() + seconds
+                while time.monotonic() < until:
+                    taken.extend(_milliseconds(connection, "/", 1))
+
+            interval = Interval(house.pid, stage.server_pid(kind))
+            bidding.run_load(stage, house, load, interval, read)
+            connection.close()
+        accepted = data.on(url, lambda connection: bidding.recorded(connection, 0, interval))
+        found = data.on(url, violations.find)
+    figures = {
+        "quiet_ms": statistics.median(quiet),
+        "slowest_ms": max(taken),
+        "views": float(len(taken)),
+        "bids_per_s": accepted / interval.seconds,
+    }
+    return Reading(value=statistics.median(taken), figures=figures, violations=found)
+
+
 def _turned(connection: http.client.HTTPConnection, path: str) -> str:
     for _ in range(DEEP):
         found = _NEXT.search(_read(connection, path))
@@ -54,9 +88,9 @@ def _turned(connection: http.client.HTTPConnection, path: str) -> str:
     return path
 
 
-def _milliseconds(connection: http.client.HTTPConnection, path: str) -> list[float]:
+def _milliseconds(connection: http.client.HTTPConnection, path: str, views: int = VIEWS) -> list[float]:
     taken = []
-    for _ in range(VIEWS):
+    for _ in range(views):
         begun = time.perf_counter()
         _read(connection, path)
         taken.append((time.perf_counter() - begun) * 1000)

@@ -1,13 +1,16 @@
-"""Answers per second to readers: one auction, and a list."""
+"""Answers per second to readers: one auction, a list, and the history of bids."""
 
 from __future__ import annotations
 
-from bench import bidding
+from bench import bidding, data, wrk
 from bench.bidding import Interval
 from bench.results import Reading
 from bench.servers import House
 from bench.stage import Stage
 from bench.wrk import Load
+
+FILL_SECONDS = 3.0
+"""How long the auction with a long history is bid on before."""
 
 
 def shows(stage: Stage, kind: str, *, auctions: int) -> Reading:
@@ -18,6 +21,23 @@ def shows(stage: Stage, kind: str, *, auctions: int) -> Reading:
 def lists(stage: Stage, kind: str) -> Reading:
     """Return how many `GET /auctions` per second are answered: the first 50 of 10,000, by their end."""
     return _answers(stage, kind, Load(script="get.lua", tokens=stage.tokens, gids=stage.gids(), path="/auctions"))
+
+
+def history(stage: Stage, kind: str) -> Reading:
+    """Return how many `GET /auctions/{gid}/bids` per second are answered: the newest bids of one with thousands of them."""
+    gids = stage.gids(1)
+    path = f"/auctions/{gids.read_text().strip()}/bids"
+    with stage.database(kind) as url, House(stage.folder, url) as house:
+        storm = Load(script="bid.lua", tokens=stage.tokens, gids=gids, first=stage.first_amount())
+        wrk.run(house.url, storm, FILL_SECONDS)
+        interval = Interval(house.pid, stage.server_pid(kind))
+        _, summary = bidding.run_load(
+            stage, house, Load(script="get.lua", tokens=stage.tokens, gids=gids, path=path), interval
+        )
+        bids = data.on(url, lambda connection: bidding.recorded(connection, 0))
+    rate = summary.per_second
+    figures = bidding.figures(summary, interval, round(rate * interval.seconds))
+    return Reading(value=rate, figures=figures | {"bids": float(bids)})
 
 
 def _answers(stage: Stage, kind: str, load: Load) -> Reading:

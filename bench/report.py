@@ -10,8 +10,9 @@ from rich import box
 from rich.table import Table
 
 from bench import BenchError
+from bench.line import Line
 from bench.results import Results, Verdict, judge
-from bench.rows import LINES, Line
+from bench.rows import LINES
 
 HEADS = ("row", "measure", "numerator", "denominator", "ratio", "spread", "target", "met?", "violations")
 MARKERS = ("<!-- results: begin -->", "<!-- results: end -->")

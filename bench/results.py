@@ -13,7 +13,7 @@ import msgspec
 import psutil
 from msgspec import Struct, field
 
-from bench.rows import Curve, Line
+from bench.line import Curve, Line
 
 
 class Reading(Struct, kw_only=True):

@@ -7,42 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msgspec import Struct
-
 from bench import BenchError
-
-
-class Line(Struct, frozen=True, kw_only=True):
-    """One line: a measurement (or `measurement.figure`) in `unit`, divided by another one if there is a denominator."""
-
-    row: str
-    measure: str
-    numerator: str
-    unit: str
-    denominator: str | None = None
-    target: float | None = None
-    lower_is_better: bool = False
-
-
-class Curve(Struct, frozen=True, kw_only=True):
-    """How accepted bids per second change with one quantity: a point for each x, by the name of its measurement."""
-
-    row: str
-    series: str
-    x: str
-    points: tuple[tuple[float, str], ...]
-
+from bench.line import BIDS, DATABASES, REQUESTS, Curve, Line
+from bench.reader_rows import READERS
 
 CONNECTIONS = (1, 8, 32, 128, 256, 512)
 AUCTIONS = (1, 10, 100, 1_000, 10_000)
 FILLS = (0, 100_000, 1_000_000, 10_000_000)
 PROCESSES = (1, 2, 3)
 DEVICES = (1, 16)
-DATABASES = {"pg": "PostgreSQL", "sqlite": "SQLite"}
 
-_BIDS = "accepted bids/s"
-_REQUESTS = "answers/s"
-_FOLLOWED = "pg-hot-followed-2500"
 
 LINES = (
     Line(
@@ -50,7 +24,7 @@ LINES = (
         measure="one hot auction, PostgreSQL / pgbench, 1 client, one statement a bid",
         numerator="pg-hot",
         denominator="pgbench-1",
-        unit=_BIDS,
+        unit=BIDS,
         target=4.0,
     ),
     Line(
@@ -58,7 +32,7 @@ LINES = (
         measure="10,000 auctions, PostgreSQL / pgbench, 32 clients, one statement a bid",
         numerator="pg-spread",
         denominator="pgbench-32",
-        unit=_BIDS,
+        unit=BIDS,
         target=1.0,
     ),
     *(
@@ -67,7 +41,7 @@ LINES = (
             measure=f"{label}, PostgreSQL / echo",
             numerator=f"pg-{name}",
             denominator="echo",
-            unit=_BIDS,
+            unit=BIDS,
             target=0.4,
         )
         for name, label in (("hot", "one hot auction"), ("spread", "10,000 auctions"))
@@ -78,7 +52,7 @@ LINES = (
             measure=f"{label}, SQLite synchronous=FULL / echo",
             numerator=f"sqlite-{name}",
             denominator="echo",
-            unit=_BIDS,
+            unit=BIDS,
             target=0.4,
         )
         for name, label in (("hot", "one hot auction"), ("spread", "10,000 auctions"))
@@ -92,52 +66,9 @@ LINES = (
             unit=unit,
         )
         for name, label, figure, unit in (
-            ("hot", "one hot auction", "", _BIDS),
-            ("hot", "one hot auction, accepted or refused", ".decided_per_s", _REQUESTS),
-            ("spread", "10,000 auctions", "", _BIDS),
-        )
-    ),
-    *(
-        Line(
-            row="show",
-            measure=f"GET /auctions/{{gid}}, {label}, {DATABASES[kind]} / echo",
-            numerator=f"{kind}-show-{name}",
-            denominator="echo",
-            unit=_REQUESTS,
-            target=0.6,
-        )
-        for kind in DATABASES
-        for name, label in (("hot", "one"), ("spread", "any of 10,000"))
-    ),
-    *(
-        Line(
-            row="list",
-            measure=f"GET /auctions, 50 of 10,000, {DATABASES[kind]} / echo",
-            numerator=f"{kind}-list",
-            denominator="echo",
-            unit=_REQUESTS,
-            target=0.25,
-        )
-        for kind in DATABASES
-    ),
-    *(
-        Line(
-            row="home",
-            measure=f"home, {label}, {DATABASES[kind]}",
-            numerator=f"{kind}-home.{name}_ms",
-            unit="ms",
-            target=100.0,
-            lower_is_better=True,
-        )
-        for kind in DATABASES
-        for name, label in (
-            ("first", "24 of 10,000 lots, first view"),
-            ("price", "by price"),
-            ("deep", "page 41 by end"),
-            ("deep_price", "page 41 by price"),
-            ("search", "a search that finds one"),
-            ("none", "a search that finds none"),
-            ("deep_search", "page 41 of a search, by price"),
+            ("hot", "one hot auction", "", BIDS),
+            ("hot", "one hot auction, accepted or refused", ".decided_per_s", REQUESTS),
+            ("spread", "10,000 auctions", "", BIDS),
         )
     ),
     *(
@@ -167,9 +98,9 @@ LINES = (
             target=target,
         )
         for name, label, figure, unit, target in (
-            ("hot", "one hot auction", "", _BIDS, 1.0),
-            ("hot", "one hot auction, accepted or refused", ".decided_per_s", _REQUESTS, None),
-            ("spread", "10,000 auctions", "", _BIDS, None),
+            ("hot", "one hot auction", "", BIDS, 1.0),
+            ("hot", "one hot auction, accepted or refused", ".decided_per_s", REQUESTS, None),
+            ("spread", "10,000 auctions", "", BIDS, None),
         )
     ),
     *(
@@ -199,7 +130,7 @@ LINES = (
         measure="one hot auction, PostgreSQL, every event going out / without MQTT",
         numerator="pg-hot-mqtt",
         denominator="pg-hot",
-        unit=_BIDS,
+        unit=BIDS,
     ),
     *(
         Line(
@@ -207,7 +138,7 @@ LINES = (
             measure=f"10,000 auctions with 10 million bids and events / none, {DATABASES[kind]}",
             numerator=f"{kind}-filled-{FILLS[-1]}",
             denominator=f"{kind}-spread",
-            unit=_BIDS,
+            unit=BIDS,
             target=0.9,
         )
         for kind in DATABASES
@@ -232,7 +163,7 @@ LINES = (
         measure="one hot auction, PostgreSQL, the broker dead / without MQTT",
         numerator="pg-hot-broker-dead",
         denominator="pg-hot",
-        unit=_BIDS,
+        unit=BIDS,
     ),
     *(
         Line(
@@ -240,7 +171,7 @@ LINES = (
             measure=f"one hot auction, PostgreSQL, the broker {label} / alive",
             numerator=f"pg-hot-broker-{name}",
             denominator="pg-hot-mqtt",
-            unit=_BIDS,
+            unit=BIDS,
             target=1.0,
         )
         for name, label in (("dead", "dead"), ("killed", "killed as it begins"))
@@ -276,60 +207,7 @@ LINES = (
         unit="ms",
         lower_is_better=True,
     ),
-    *(
-        Line(
-            row="sse",
-            measure=measure,
-            numerator=f"sse.house_{figure}",
-            denominator=f"sse.bare_{figure}",
-            unit=unit,
-            target=target,
-            lower_is_better=True,
-        )
-        for figure, unit, target, measure in (
-            ("ms", "ms", 1.3, "one event to the last of 5,000 SSE subscribers / a bare ASGI fan-out"),
-            ("cpu_ms", "ms", None, "processor time for one event to 5,000 SSE subscribers / a bare ASGI fan-out"),
-            ("kib", "KiB", None, "memory of one subscriber / in the bare fan-out"),
-        )
-    ),
-    Line(
-        row="sse-stalled",
-        measure="one event to the last of 2,500 SSE subscribers, 2,500 others stalled / none",
-        numerator=f"{_FOLLOWED}-stalled-2500.house_ms",
-        denominator=f"{_FOLLOWED}.house_ms",
-        unit="ms",
-        lower_is_better=True,
-    ),
-    Line(
-        row="sse-stalled",
-        measure="64 bid on an auction with 2,500 SSE subscribers, 2,500 others stalled / none",
-        numerator=f"{_FOLLOWED}-stalled-2500",
-        denominator=_FOLLOWED,
-        unit=_BIDS,
-    ),
-    Line(
-        row="sse-stalled",
-        measure="64 bid on an auction with 2,500 SSE subscribers / without",
-        numerator=_FOLLOWED,
-        denominator="pg-hot-followed-0",
-        unit=_BIDS,
-    ),
-    Line(
-        row="watched-page",
-        measure="64 bid on a lot whose page 2,500 have open / nobody",
-        numerator="pg-hot-watched-2500",
-        denominator="pg-hot-followed-0",
-        unit=_BIDS,
-        target=0.8,
-    ),
-    Line(
-        row="watched-page",
-        measure="processor time of the house for each of these bids, 2,500 open pages / none",
-        numerator="pg-hot-watched-2500.server_cpu_us",
-        denominator="pg-hot-followed-0.server_cpu_us",
-        unit="µs",
-        lower_is_better=True,
-    ),
+    *READERS,
 )
 
 CURVES = (

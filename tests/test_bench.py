@@ -13,9 +13,10 @@ import pytest
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from bench import BenchError, data, report, results, violations, wrk
+from bench.line import Line
 from bench.measurements import measurement
 from bench.results import Reading, Results
-from bench.rows import CURVES, ROWS, Line, chosen, needed
+from bench.rows import CURVES, ROWS, chosen, needed
 from bench.violations import SearchStart
 from saleroom.accounts.service import accounts
 from saleroom.accounts.storage import tables as account_tables
@@ -32,7 +33,7 @@ ROOT = Path(__file__).parents[1]
 MEASURES = [
     *("hot", "spread", "echo", "sqlite", "peer", "show", "list", "home", "latency", "processes", "closing", "mqtt"),
     *("hot-mqtt", "broker-dead", "mqtt-commands", "full", "memory", "sse", "sse-stalled", "watched-page"),
-    *("bidders", "auctions"),
+    *("home-storm", "history", "photos", "bidders", "auctions"),
 ]
 BIDS = 4
 R = TypeVar("R")

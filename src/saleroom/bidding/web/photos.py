@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from collections import OrderedDict
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,9 +13,36 @@ from saleroom.bidding.domain.errors import UnknownPhoto
 from saleroom.bidding.domain.photos import PHOTO_ID
 from saleroom.bidding.service import photos
 from saleroom.bidding.services import BiddingServices
+from saleroom.bidding.storage.photos import PhotoFile
 from saleroom.site.assets import FOREVER, is_known
 
+KEPT_BYTES_MAX = 16 * 2**20
+"""How much of the files that were asked for last a process keeps: the photos of the lots that many look at."""
+KEPT_SECONDS = 10.0
+"""How long a file is kept, so that one that was deleted is soon gone."""
 _WIDTH = re.compile(r"[1-9][0-9]{0,4}")
+
+
+class KeptFiles:
+    """The files that were read last, `KEPT_BYTES_MAX` of them in bytes, each for `KEPT_SECONDS`."""
+
+    def __init__(self) -> None:
+        self._files: OrderedDict[tuple[str, int], tuple[float, PhotoFile]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, key: tuple[str, int]) -> PhotoFile | None:
+        """Return a file that was read not long ago."""
+        until, found = self._files.get(key, (0.0, None))
+        return found if time.monotonic() < until else None
+
+    def keep(self, key: tuple[str, int], file: PhotoFile) -> None:
+        """Keep a file, and forget those that were read first, as far as there is no room for them."""
+        _, before = self._files.pop(key, (0.0, None))
+        self._files[key] = (time.monotonic() + KEPT_SECONDS, file)
+        self._bytes += len(file.data) - (0 if before is None else len(before.data))
+        while self._bytes > KEPT_BYTES_MAX:
+            _, (_, oldest) = self._files.popitem(last=False)
+            self._bytes -= len(oldest.data)
 
 
 class PhotoFiles:
@@ -21,13 +50,18 @@ class PhotoFiles:
 
     def __init__(self, services: BiddingServices) -> None:
         self._services = services
+        self._kept = KeptFiles()
 
     async def show(self, request: Request) -> Response:
         """GET and HEAD: a photo in one of its widths; the file never changes. Raises UnknownPhoto."""
         photo_id, width = request.path_params["id"], request.path_params["width"]
         if PHOTO_ID.fullmatch(photo_id) is None or _WIDTH.fullmatch(width) is None:
             raise UnknownPhoto
-        found = await self._services.database.read(photos.file, photo_id, int(width))
+        key = (photo_id, int(width))
+        found = self._kept.get(key)
+        if found is None:
+            found = await self._services.database.read(photos.file, *key)
+            self._kept.keep(key, found)
         headers = {"ETag": f'"{found.digest[:32]}"', "Cache-Control": FOREVER}
         if is_known(request.headers.getlist("if-none-match"), headers["ETag"]):
             return Response(status_code=304, headers=headers)
