@@ -1,26 +1,36 @@
-"""10,000 auctions that end at the same instant: the time until the last one is closed, and whether each is closed once."""
+"""10,000 auctions that end at the same instant: the time until the last is closed, beside bare statements; each closes once."""
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import time
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, create_engine, func, select, update
+from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.pool import NullPool
 
 from bench import BenchError, data, filling, violations
 from bench.data import AUCTIONS
 from bench.results import Reading
 from bench.servers import House
 from bench.stage import Stage
+from saleroom.bidding.service.closing import BATCH
 from saleroom.bidding.storage import tables
+from saleroom.kernel.chain import ZERO
+from saleroom.storage.database import parse_url
 
 LEADS_SECONDS = (6.0, 20.0, 60.0)
 """The time from the start of the house to the end of the auctions; the longer ones if it did not start in time."""
 POLL_SECONDS = 0.02
 SECONDS_MAX = 120.0
+_PAYLOAD = bytes(600)
+"""As long as the event of a closed auction."""
+_STATE = ("status", "outcome", "version", "position", "head", "hidden")
+_EVENT = ("auction_id", "position", "version", "type", "at", "payload", "private", "price", "ending_rank")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -45,6 +55,50 @@ def all_at_once(stage: Stage, kind: str) -> Reading:
             found["closed other than once"] = abs(AUCTIONS - count)
         return Reading(value=(seen - ends_at).total_seconds(), violations=found)
     raise BenchError("the house did not start before the auctions ended; this machine is too slow for this measurement")
+
+
+def bare(stage: Stage, kind: str) -> Reading:
+    """Return the seconds that the bare statements take: each row is updated, and an event of it logged, from values at hand.
+
+    The transactions are as large as the house's.
+    """
+    with stage.database(kind) as url:
+        filling.fill(stage, url, 1)
+        data.on(url, lambda connection: _all_end(connection, datetime.now(UTC)))
+        address = parse_url(url)
+        if kind == "sqlite":
+            with create_engine(address, poolclass=NullPool).connect() as connection:
+                return Reading(value=_write_all(connection))
+
+        async def run() -> float:
+            async with create_async_engine(address, poolclass=NullPool).connect() as connection:
+                return await connection.run_sync(_write_all)
+
+        return Reading(value=asyncio.run(run()))
+
+
+def _write_all(connection: Connection) -> float:
+    postgresql = connection.dialect.name == "postgresql"
+    places = [f"${place}" for place in range(1, 10)] if postgresql else ["?"] * 9
+    state = ", ".join(f"{name} = {place}" for name, place in zip(_STATE, places, strict=False))
+    close = f"UPDATE auctions SET {state}, due_at = NULL WHERE id = {places[len(_STATE)]}"
+    log = f"INSERT INTO events ({', '.join(_EVENT)}) VALUES ({', '.join(places)})"
+    asked = "SELECT id, position, version, price, ending_rank, ends_at FROM auctions ORDER BY id"
+    rows = [tuple(row) for row in connection.exec_driver_sql(asked)]
+    began = time.perf_counter()
+    for start in range(0, len(rows), BATCH):
+        some = rows[start : start + BATCH]
+        states = [
+            ("closed", "sold", version + 1, position + 1, ZERO, ZERO, number) for number, position, version, *_ in some
+        ]
+        events = [
+            (number, position + 1, version + 1, "auction.closed", at, _PAYLOAD, b"{}", price, rank)
+            for number, position, version, price, rank, at in some
+        ]
+        connection.exec_driver_sql(close, states)
+        connection.exec_driver_sql(log, events)
+        connection.commit()
+    return time.perf_counter() - began
 
 
 def _all_end(connection: Connection, ends_at: datetime) -> None:

@@ -93,6 +93,10 @@ def _closing(kind: str) -> Measure:
     return partial(closing.all_at_once, kind=KINDS[kind])
 
 
+def _closing_bare(kind: str) -> Measure:
+    return partial(closing.bare, kind=KINDS[kind])
+
+
 def _filled(kind: str, bids: str) -> Measure:
     return partial(filling.filled, kind=KINDS[kind], bids=int(bids))
 
@@ -140,6 +144,7 @@ _FORMS: tuple[tuple[str, Callable[..., Measure]], ...] = (
     (r"(pg|sqlite)-auctions-([0-9]+)", _on_auctions),
     (r"(pg|sqlite)-(hot|spread)-latency", _latency),
     (r"(pg|sqlite)-closing", _closing),
+    (r"(pg|sqlite)-closing-bare", _closing_bare),
     (r"(pg|sqlite)-filled-([0-9]+)", _filled),
     (r"mqtt-(house|bare)-(hot|spread)", _mqtt),
     (r"bid-(mqtt|http)-([0-9]+)", _answers),

@@ -106,8 +106,9 @@ LINES = (
     *(
         Line(
             row="closing",
-            measure=f"10,000 auctions end at once: until the last is seen closed, {DATABASES[kind]}",
+            measure=f"10,000 auctions end at once: until the last is seen closed, {DATABASES[kind]} / bare statements",
             numerator=f"{kind}-closing",
+            denominator=f"{kind}-closing-bare",
             unit="s",
             target=2.0,
             lower_is_better=True,

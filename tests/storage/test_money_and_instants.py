@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Column, Integer, MetaData, Table, delete, func, insert, select
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import StatementError
 
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.schema import Instant, Money
+from saleroom.storage.schema import Instant, Money, instant_text
 from tests.bidding.domain.playing import money
 from tests.fixtures_hypothesis import on_a_database
 
@@ -103,6 +104,17 @@ async def test_nothing_is_nothing(kept: Database) -> None:
     await kept.write(keep, [None], [None])
     row = await kept.read(lambda tx: tx.execute(select(scratch.c.price, scratch.c.at)).one())
     assert (None, None) == tuple(row)
+
+
+@given(instants)
+def test_the_short_way_of_an_instant_is_the_long_one(at: datetime) -> None:
+    """Among many rows an instant has the text on SQLite that it has in one row; a naive one is refused as well."""
+    dialect = sqlite.dialect()
+    write = Instant().dialect_impl(dialect).bind_processor(dialect)
+    assert write is not None
+    assert write(at) == instant_text(at)
+    with pytest.raises(ValueError, match="offset"):
+        instant_text(at.replace(tzinfo=None))
 
 
 async def test_a_naive_instant_is_refused(kept: Database) -> None:

@@ -32,7 +32,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from saleroom.storage.database import Transaction
-from saleroom.storage.schema import Instant, Money, money_text
+from saleroom.storage.schema import Instant, Money, instant_text, money_text
 
 _DIALECTS: dict[str, Dialect] = {
     name: make_url(f"{name}+{driver}://").get_dialect()()
@@ -158,6 +158,8 @@ def _processors(table: Table, names: tuple[str, ...], dialect: str) -> list[tupl
 def _processor(kind: Any, dialect: Dialect) -> Any:
     if isinstance(kind, Money):  # the fastest way
         return money_text if dialect.name == "sqlite" else None
+    if isinstance(kind, Instant) and dialect.name == "sqlite":
+        return instant_text
     return kind.bind_processor(dialect)
 
 

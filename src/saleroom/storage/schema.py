@@ -21,6 +21,7 @@ PRECISION, SCALE = 20, 3
 
 
 _SQLITE_WIDTH = PRECISION + 1
+_NO_OFFSET = "an instant needs its offset from UTC"
 
 
 def money_text(amount: Decimal) -> str:
@@ -54,6 +55,18 @@ class Money(TypeDecorator[Decimal]):
         return Decimal(value) if isinstance(value, str) else value
 
 
+def instant_text(value: datetime) -> str:
+    """Return an instant as SQLite keeps it, as `Instant` writes it too: naive UTC with microseconds.
+
+    Raises ValueError without an offset.
+    """
+    if value.tzinfo is not UTC:
+        if value.tzinfo is None:
+            raise ValueError(_NO_OFFSET)
+        value = value.astimezone(UTC)
+    return value.isoformat(" ", "microseconds")[:26]
+
+
 class Instant(TypeDecorator[datetime]):
     """An aware instant in UTC with microseconds: TIMESTAMP WITH TIME ZONE, or naive UTC on SQLite."""
 
@@ -65,7 +78,7 @@ class Instant(TypeDecorator[datetime]):
         if value is None:
             return None
         if value.tzinfo is None:
-            raise ValueError("an instant needs its offset from UTC")
+            raise ValueError(_NO_OFFSET)
         value = value.astimezone(UTC)
         return value.replace(tzinfo=None) if dialect.name == "sqlite" else value
 
