@@ -3,7 +3,7 @@
 from tests.faults import databases, troubles
 from tests.faults.devices import DeviceStorm
 from tests.faults.mortal import POINTS
-from tests.faults.trial import AUTOSAVE, ON_POSTGRESQL, ON_SQLITE, ON_TWO, Trial
+from tests.faults.trial import AUTOSAVE, ON_POSTGRESQL, ON_SQLITE, ON_TWO, Trial, Trouble
 
 DROPS = ("max_queued_messages 1000",)
 """Mosquitto's own default; in the other trials it may hold as much as it has to."""
@@ -71,9 +71,9 @@ COMMANDS = (
 FULL = (*KILLS, *DATABASE, *OUT, *STREAMS, *COMMANDS)
 
 
-def _short_streams(on: tuple[str, ...], dawdles: float) -> Trial:
-    trouble = troubles.cut_readers
-    return Trial("streams", trouble, times=1, on=on, dawdles=dawdles, subscribers=(), readers=10, cuts=10)
+def _short_streams(on: tuple[str, ...], *troubles_before: Trouble) -> Trial:
+    trouble = troubles.in_turn(*troubles_before, troubles.cut_readers)
+    return Trial("streams", trouble, times=1, on=on, subscribers=(), readers=10, cuts=10)
 
 
 SHORT = (
@@ -119,8 +119,8 @@ SHORT = (
     ),
     Trial("network", troubles.in_turn(troubles.cut, troubles.half_open, troubles.absence), times=1, on=ON_SQLITE),
     Trial("slow subscriber", troubles.frozen_subscriber, times=1, broker=DROPS_EARLY, on=ON_SQLITE),
-    _short_streams(ON_SQLITE, 0),
-    _short_streams(ON_TWO, DAWDLES_SECONDS),
+    _short_streams(ON_SQLITE),
+    _short_streams(ON_TWO, troubles.late_commits),
     Trial(
         "commands",
         troubles.in_turn(troubles.death("bid committed", "reply due", "reply sent"), troubles.cut),

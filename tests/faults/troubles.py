@@ -19,6 +19,12 @@ from tests.faults.trial import Scene, Trouble
 from tests.mqtt.equipment import Subscriber
 from tests.patience import SECONDS_MAX, until
 
+DAWDLING = """
+    CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN IF random() < 0.1 THEN PERFORM pg_sleep(0.2); END IF; RETURN NULL; END $$;
+    CREATE CONSTRAINT TRIGGER dawdle AFTER INSERT ON events
+      DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION dawdle()
+"""
 END_ALL = """SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid()"""
 A_FEW = 5
@@ -135,6 +141,15 @@ async def cut_readers(scene: Scene) -> None:
     if scene.database_url.startswith("postgresql"):
         await scene.storm.more(scene.step // 4)
         await lost_connections(scene)
+
+
+async def late_commits(scene: Scene) -> None:
+    """From now on some transactions commit long after they have written their events: those of the other process pass them."""
+    connection = await asyncpg.connect(scene.database_url)
+    try:
+        await connection.execute(DAWDLING)
+    finally:
+        await connection.close()
 
 
 async def lost_connections(scene: Scene) -> None:
