@@ -158,33 +158,37 @@ def instants(*anchors: str) -> st.SearchStrategy[Relative]:
     return _weighted((3, on), (1, near))
 
 
-@st.composite
-def ladders(draw: st.DrawFn) -> tuple[tuple[int, int], ...]:
+def ladders() -> st.SearchStrategy[tuple[tuple[int, int], ...]]:
     """The default ladder, one fixed step, or tiers of all kinds."""
     steps = st.sampled_from((1, 10, 100, 1_000, 7_777)) | st.integers(1, 50_000)
     tiers = st.lists(st.tuples(st.integers(1, 400_000), steps), max_size=4, unique_by=lambda tier: tier[0])
     own = st.tuples(steps, tiers).map(lambda drawn: ((0, drawn[0]), *sorted(drawn[1])))
-    return draw(st.just(DEFAULT_TIERS) | own)
+    return st.just(DEFAULT_TIERS) | own
+
+
+# Made once: making a strategy costs more than drawing from it.
+_above = st.none() | st.integers(0, 60_000) | st.sampled_from((0, 1, 100, 1_000))
+_starts = st.none() | st.none() | st.integers(-HOUR, HOUR)
+_ends = st.none() | st.integers(SECOND, HOUR) | st.integers(SECOND, HOUR)
+_softs = st.just(SoftCloseRule(120, 120)) | st.none() | _soft
+_caps = st.sampled_from((0, 1, SECOND, MINUTE, 10 * MINUTE))
+_ladders = ladders()
 
 
 @st.composite
 def lots(draw: st.DrawFn) -> Terms:
     """Terms without a contradiction."""
     starting = draw(_prices)
-    above = st.none() | st.integers(0, 60_000) | st.sampled_from((0, 1, 100, 1_000))
-    reserve, buy_now = draw(above), draw(above)
+    reserve, buy_now = draw(_above), draw(_above)
     reserve = None if reserve is None else min(starting + reserve, LIMIT)
     # The doors refuse a buy-now price of 0; the rules know it from older ledgers.
     buy_now = None if buy_now is None else max(1, min((reserve or starting) + buy_now, LIMIT))
-    starts = draw(st.none() | st.none() | st.integers(-HOUR, HOUR))
-    ends = draw(st.none() | st.integers(SECOND, HOUR) | st.integers(SECOND, HOUR))
+    starts, ends = draw(_starts), draw(_ends)
     ends = None if ends is None else max(starts or 0, 0) + ends
-    soft = draw(st.just(SoftCloseRule(120, 120)) | st.none() | _soft)
+    soft = draw(_softs)
     if soft is not None and ends is not None and draw(st.booleans()):
-        soft = SoftCloseRule(
-            soft.window, soft.extension, ends + draw(st.sampled_from((0, 1, SECOND, MINUTE, 10 * MINUTE)))
-        )
-    return Terms(starting, reserve, buy_now, soft, starts, ends, draw(ladders()))
+        soft = SoftCloseRule(soft.window, soft.extension, ends + draw(_caps))
+    return Terms(starting, reserve, buy_now, soft, starts, ends, draw(_ladders))
 
 
 def bids() -> st.SearchStrategy[Step]:

@@ -1,9 +1,13 @@
-"""Hostile input: valid bytes with damage, and strings that have broken other programs."""
+"""Hostile input: valid bytes with damage, and strings that have broken other programs.
+
+Strategies that tests draw from are made once: making them costs ten times as much as drawing an example.
+"""
 
 import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -92,6 +96,7 @@ _NASTY_BYTES = (
 )
 
 
+@cache
 def nasty_bytes() -> st.SearchStrategy[bytes]:
     """One of `NASTY` as bytes, or bytes that no text has. Drawn by index, as hypothesis would print all."""
     return st.integers(0, len(_NASTY_BYTES) - 1).map(_NASTY_BYTES.__getitem__)
@@ -134,11 +139,13 @@ def _as_text(data: bytes) -> str:
         return data.decode("latin-1")
 
 
+@cache
 def nasty() -> st.SearchStrategy[str]:
     """Any text, and those of `NASTY` often."""
     return st.integers(0, len(NASTY) - 1).map(NASTY.__getitem__) | st.text(max_size=40)
 
 
+@cache
 def any_json(leaves: st.SearchStrategy[Any] | None = None) -> st.SearchStrategy[Any]:
     """Any JSON value."""
     numbers = st.integers() | st.floats(allow_nan=False).filter(math.isfinite)

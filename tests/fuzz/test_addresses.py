@@ -4,6 +4,7 @@ import json
 import re
 import socket
 from contextlib import suppress
+from functools import cache
 from urllib.parse import quote, quote_from_bytes
 
 import pytest
@@ -111,8 +112,8 @@ cursors = st.builds(sealed, st.sampled_from([AUCTIONS, BIDS, BID_ON, DEALINGS, W
 """Cursors by another house's secret, or by none; `tests/bidding/api/test_lists.py` has those of the house itself."""
 
 
-@st.composite
-def texts(draw: st.DrawFn, gid: str) -> bytes:
+@cache
+def texts(gid: str) -> st.SearchStrategy[bytes]:
     """Values of a parameter: digits, cursors, ids of events, texts that have broken other programs."""
     digits = st.sampled_from(DIGITS)
     usual = (
@@ -138,7 +139,13 @@ def texts(draw: st.DrawFn, gid: str) -> bytes:
         digits.map(lambda number: f'"{number}", W/"{number}"'),
         digits.map(lambda number: f"de;q={number}, en;q=0.{number}"),
     )
-    return draw(st.binary(max_size=12) if draw(st.integers(0, 9)) == 0 else found.map(as_bytes))
+    return st.sampled_from([st.binary(max_size=12), *[found.map(as_bytes)] * 9]).flatmap(lambda each: each)
+
+
+@cache
+def some(names: tuple[str, ...], gid: str, most: int) -> st.SearchStrategy[list[tuple[str, bytes]]]:
+    """Up to so many of these names, each with one of `texts`."""
+    return st.lists(st.tuples(st.sampled_from(names), texts(gid)), max_size=most)
 
 
 def encoded(value: bytes) -> str:
@@ -146,40 +153,34 @@ def encoded(value: bytes) -> str:
     return quote_from_bytes(value, safe="")
 
 
-@st.composite
-def path_of(draw: st.DrawFn, template: str, gid: str) -> str:
-    """An address of this form with anything in its parameters."""
+@cache
+def segments(gid: str) -> st.SearchStrategy[str]:
+    """The lot's own gid, or anything as a part of a path."""
     hostile = st.sampled_from(SEGMENTS) | texts(gid).map(encoded)
-    segment = st.just(gid) | hostile | hostile.map(lambda said: gid + said)
-    return re.sub(r"\{.*?\}", lambda _: str(draw(segment)), template)
+    return st.just(gid) | hostile | hostile.map(lambda said: gid + said)
 
 
 @st.composite
 def requests(draw: st.DrawFn, addresses: tuple[int, ...], gid: str, token: str) -> bytes:
     """A request to one of these addresses with anything in its parameters."""
     method, template = ADDRESSES[draw(st.sampled_from(addresses))]
-    target = draw(path_of(template, gid))
-    values = texts(gid)
-    pairs = st.lists(st.tuples(st.sampled_from(QUERY), values.map(encoded)), max_size=3)
-    query = "&".join("=".join(pair) for pair in draw(pairs))
+    target = re.sub(r"\{.*?\}", lambda _: str(draw(segments(gid))), template)
+    query = "&".join(f"{name}={encoded(value)}" for name, value in draw(some(QUERY, gid, 3)))
     headers = [("Host", b"localhost"), ("X-Requested-With", b"fuzz")]
     live = [] if template in ENDING else [token]
     session = draw(st.sampled_from([*live * 3, "x", ""]))
-    kept = b"; ".join(
-        f"{name}=".encode() + value
-        for name, value in draw(st.lists(st.tuples(st.sampled_from(COOKIES), values), max_size=2))
-    )
+    kept = b"; ".join(f"{name}=".encode() + value for name, value in draw(some(COOKIES, gid, 2)))
     headers += [
         ("Authorization", b"Bearer " + session.encode()),
         ("Cookie", b"saleroom_session=%s; " % session.encode() + kept),
     ]
-    headers += draw(st.lists(st.tuples(st.sampled_from(HEADERS), values), max_size=3))
+    headers += draw(some(HEADERS, gid, 3))
     if draw(st.integers(0, 4)) == 0:
         method = draw(st.sampled_from(["HEAD", "OPTIONS", "PUT", "PATCH", "DELETE", "GET", "POST"]))
     body = b""
     if method in ("POST", "PUT", "PATCH"):
         usual = draw(st.sampled_from([{}, USUAL]))
-        sent = usual | draw(st.dictionaries(st.sampled_from(FIELDS), values, max_size=4))
+        sent = usual | dict(draw(some(FIELDS, gid, 4)))
         body, kind = draw(st.sampled_from([form(sent), multipart(sent), json_of(sent)]))
         headers.append(("Content-Type", kind))
     # No header may end a line; the whole head stays below the limit, so that it is read.

@@ -125,18 +125,30 @@ queries = st.dictionaries(
 LATIN = re.compile(r"[^\x20-\x7e\x80-\xff]")
 
 
+HEADER_VALUES = {name: usual | mangled_text(usual) | nasty() for name, usual in HEADERS.items()}
+NO_FIELDS = members(()).map(written)
+ROWS: list[tuple[str, str, st.SearchStrategy[bytes] | None]] = [
+    *(
+        (row.method, row.path, None if row.form is None else members(row.form.fields).map(written))
+        for row in ENDPOINTS
+        if row.path not in (*STREAMS, *ENDING)
+    ),
+    *((method, path, None) for method, path in PAGES),
+]
+"""The method and path of each address, and bodies that its form would take."""
+
+
 @st.composite
 def requests(draw: st.DrawFn, gid: str, token: str) -> bytes:
     """A request to some address; a house would take most of them."""
-    rows = [(row.method, row.path, row.form) for row in ENDPOINTS if row.path not in (*STREAMS, *ENDING)]
-    method, path, form = draw(st.sampled_from([*rows, *((method, path, None) for method, path in PAGES)]))
+    method, path, bodies = draw(st.sampled_from(ROWS))
     path, query = re.sub(r"\{.*?\}", gid, path), draw(queries)
-    usual = "application/json" if form is not None else "application/x-www-form-urlencoded"
+    usual = "application/json" if bodies is not None else "application/x-www-form-urlencoded"
     kind = draw(st.sampled_from([*[usual] * 8, *TYPES]))
-    of_type = TYPES[kind]
+    of_type = TYPES[kind] if TYPES[kind] is not None else bodies
     body = b""
     if method in ("POST", "PATCH", "PUT"):
-        body = draw(of_type if of_type is not None else members(() if form is None else form.fields).map(written))
+        body = draw(NO_FIELDS if of_type is None else of_type)
     headers = {
         "Host": "localhost",
         "Authorization": f"Bearer {token}",
@@ -144,7 +156,7 @@ def requests(draw: st.DrawFn, gid: str, token: str) -> bytes:
         "Content-Type": kind,
     }
     for name in draw(st.lists(st.sampled_from(list(HEADERS)), max_size=4, unique=True)):
-        headers[name] = LATIN.sub("", draw(HEADERS[name] | mangled_text(HEADERS[name]) | nasty()).replace("{gid}", gid))
+        headers[name] = LATIN.sub("", draw(HEADER_VALUES[name]).replace("{gid}", gid))
     headers.setdefault("Content-Length", str(len(body)))
     if draw(st.integers(0, 9)) == 0:
         method = draw(st.sampled_from(["HEAD", "OPTIONS", "DELETE", "PATCH", "TRACE", "CONNECT", "GET", "get", "FOO"]))
