@@ -4,6 +4,7 @@ These imports were the larger part of a house's start, and a fifth of the proces
 """
 
 import atexit
+import copy
 import json
 import os
 import runpy
@@ -16,8 +17,13 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from multiprocessing.context import ForkProcess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO, Any, NoReturn
+
+from uvicorn import _subprocess
+from uvicorn.supervisors.multiprocess import SIGNALS
 
 MODULES = (
     "saleroom.compose",
@@ -31,6 +37,8 @@ MODULES = (
 )
 """What the commands of `saleroom` import when they run."""
 REQUEST_BYTES_MAX = 100_000
+SPAWNS = "SALEROOM_TEST_SPAWNS"
+"""The variable by which a house of several processes starts them as it does for people, and not as forks."""
 
 
 class Program:
@@ -125,6 +133,23 @@ def serve(requests: socket.socket) -> None:
             os.close(file)
 
 
+class _Worker(ForkProcess):
+    """One of a house's several processes, as a fork: it gets copies of what it is sent, and nothing else of its parent's."""
+
+    def run(self) -> None:
+        """Serve, with no file and no signal handler of the parent."""
+        kwargs: dict[str, Any] = self.__dict__["_kwargs"]
+        process = kwargs["target"].__self__
+        own = {0, 1, 2, process.parent_conn.fileno(), process.child_conn.fileno()}
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for number in {int(file.name) for file in Path("/dev/fd").iterdir()} - own:
+            os.dup2(nothing, number)
+        for number in SIGNALS:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+        kwargs["sockets"] = copy.deepcopy(kwargs["sockets"])
+        super().run()
+
+
 def _attend(reports: socket.socket, request: bytes, files: Sequence[int]) -> NoReturn:
     """Run the program in a child of this process, and report its number and how it ended."""
     pid = os.fork()
@@ -152,6 +177,8 @@ def _run(arguments: list[str], folder: str, environment: dict[str, str], files: 
         os.dup2(file, number)
         os.close(file)
     sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")
+    if SPAWNS not in os.environ:
+        _subprocess.__dict__["spawn"] = SimpleNamespace(Process=_Worker)
     sys.argv = arguments
     sys.path[0] = str(Path(arguments[0]).parent)
     runpy.run_path(arguments[0], run_name="__main__")

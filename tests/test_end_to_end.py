@@ -57,7 +57,7 @@ def test_an_auction_on_a_database_as_people_write_it(
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 def test_two_processes_serve(bare_database_url: str, start: Start, visit: Visit) -> None:
     """With `--workers 2` on PostgreSQL two processes serve, a token that one has ended is dead in both, and all end with 0."""
-    house = start("--workers", "2", database=bare_database_url)
+    house = start("--workers", "2", database=bare_database_url, test_spawns="yes")
     assert "with 2 processes" in house.output
     served_by = psutil.Process(house.process.pid).children(recursive=True)
     anyone = visit(house)

@@ -1,4 +1,7 @@
-"""Processes: how connections are shared, and that nothing is left of a house whose parent process dies."""
+"""Processes: how connections are shared, and that nothing is left of a house whose parent process dies.
+
+These houses start their processes as they do for people, and not as forks (tests/forking.py).
+"""
 
 import contextlib
 import signal
@@ -17,13 +20,15 @@ from tests.patience import SECONDS_MAX
 from tests.process import ServeProcess, saleroom, wait_until
 
 CONNECTIONS = 128
+TWO = ("--workers", "2", "--mqtt", "off")
+SPAWNED = {"test_spawns": "yes"}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the processes share one socket")
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 def test_connections_spread_over_the_processes(bare_database_url: str, tmp_path: Path) -> None:
     """If connections come all at once each process gets its share, even the last one to wake up."""
-    house = ServeProcess(tmp_path, "--workers", "2", "--mqtt", "off", database=bare_database_url)
+    house = ServeProcess(tmp_path, *TWO, database=bare_database_url, **SPAWNED)
     port = int(house.url.rpartition(":")[2])
     with contextlib.ExitStack() as clients:
         try:
@@ -47,7 +52,7 @@ def test_connections_spread_over_the_processes(bare_database_url: str, tmp_path:
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 def test_a_worker_that_dies_is_replaced(bare_database_url: str, tmp_path: Path) -> None:
     """When a worker process is killed the others take all new connections, and soon there is a new one beside them."""
-    house = ServeProcess(tmp_path, "--workers", "2", "--mqtt", "off", database=bare_database_url)
+    house = ServeProcess(tmp_path, *TWO, database=bare_database_url, **SPAWNED)
     try:
         killed, _ = _workers(house)
         killed.kill()
@@ -72,7 +77,7 @@ class HurtHouse(ServeProcess):
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 def test_a_worker_that_dies_at_the_start_is_replaced(bare_database_url: str, tmp_path: Path) -> None:
     """A house says that it serves once every worker does, also if one of them has had to be replaced."""
-    house = HurtHouse(tmp_path, "--workers", "2", "--mqtt", "off", database=bare_database_url)
+    house = HurtHouse(tmp_path, *TWO, database=bare_database_url, **SPAWNED)
     try:
         wait_until(lambda: len(_listening(house)) == 2)
         assert 1 == house.output.count("saleroom serves on")
@@ -93,7 +98,7 @@ def test_two_houses_on_one_port(bare_database_url: str, tmp_path: Path) -> None:
         )
     said = f"saleroom: cannot listen on 127.0.0.1 port {port}: Address already in use; choose another with --host or --port\n"
     assert (1, "", said) == (second.returncode, second.stdout, second.stderr)
-    house = ServeProcess(tmp_path, "--workers", "2", "--mqtt", "off", database=bare_database_url)
+    house = ServeProcess(tmp_path, *TWO, database=bare_database_url, **SPAWNED)
     try:
         port = int(house.url.rpartition(":")[2])
         third = saleroom(
@@ -127,7 +132,7 @@ def _workers(house: ServeProcess) -> list[psutil.Process]:
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 def test_workers_end_with_their_parent(bare_database_url: str, tmp_path: Path) -> None:
     """A parent that is killed leaves no worker behind: the port is free again for the next start."""
-    house = ServeProcess(tmp_path, "--workers", "2", "--mqtt", "off", database=bare_database_url)
+    house = ServeProcess(tmp_path, *TWO, database=bare_database_url, **SPAWNED)
     workers = _workers(house)
     try:
         assert 2 == len(workers)

@@ -106,8 +106,7 @@ class SupervisedHouse:
         """Return the ids of the processes that serve."""
         assert self._served is not None, "it was started"
         try:
-            children = psutil.Process(self._served.process.pid).children()
-            serving = [child.pid for child in children if "spawn_main" in " ".join(child.cmdline())]
+            serving = [child.pid for child in psutil.Process(self._served.process.pid).children()]
         except psutil.NoSuchProcess:  # it died while we looked
             return []
         return serving if self.several else [self._served.process.pid]
