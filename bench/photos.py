@@ -42,11 +42,7 @@ class Nginx(Program):
         )
         super().__init__([program("nginx"), "-p", str(folder), "-c", str(config)], folder / "nginx.log")
         self.url = f"http://127.0.0.1:{port}"
-        try:
-            self.until_it_answers(port)
-        except BaseException:
-            self.stop()
-            raise
+        self.until_it_answers(port)
 
 
 def served(stage: Stage, kind: str) -> Reading:

@@ -13,7 +13,8 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -165,14 +166,24 @@ class Program:
         return self._log.read_text(errors="replace")
 
     def until_it_answers(self, port: int) -> None:
-        """Wait until `port` accepts connections. Raises BenchError if it does not in time."""
-        deadline = time.monotonic() + START_SECONDS_MAX
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                return
-            except OSError:
-                self.still_runs(deadline)
+        """Wait until `port` accepts connections; stop the program if that fails. Raises BenchError if it does not in time."""
+        with self.stopped_on_failure():
+            deadline = time.monotonic() + START_SECONDS_MAX
+            while True:
+                try:
+                    socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                    return
+                except OSError:
+                    self.still_runs(deadline)
+
+    @contextmanager
+    def stopped_on_failure(self) -> Iterator[None]:
+        """Stop the program if the block fails: nobody has entered its `with` block yet."""
+        try:
+            yield
+        except BaseException:
+            self.stop()
+            raise
 
     def still_runs(self, deadline: float) -> None:
         """Pause a moment. Raises BenchError if the program has ended, or `deadline` has passed."""
@@ -232,15 +243,12 @@ class House(Program):
             folder / "house.log",
             plain | {"PYTHONUNBUFFERED": "1", "SALEROOM_CONNECTIONS_PER_ADDRESS_MAX": "1000000"},
         )
-        try:
+        with self.stopped_on_failure():
             deadline = time.monotonic() + start_seconds_max
             while not (found := re.search(r"saleroom serves on (http://[^\s;]+:([0-9]+))", self.log())):
                 self.still_runs(deadline)
             self.url = found[1]
             self._until_healthy(int(found[2]), deadline)
-        except BaseException:
-            self.stop()
-            raise
 
     def _until_healthy(self, port: int, deadline: float) -> None:
         """Wait until it answers: with several processes the parent prints the address before they serve."""
@@ -265,11 +273,7 @@ class Uvicorn(Program):
         options += ["--factory"] if application.endswith(":application") else []
         super().__init__([*command, *options], folder / "uvicorn.log", dict(os.environ) | environment)
         self.url = f"http://127.0.0.1:{port}"
-        try:
-            self.until_it_answers(port)
-        except BaseException:
-            self.stop()
-            raise
+        self.until_it_answers(port)
 
 
 class Mosquitto(Program):
@@ -287,11 +291,7 @@ class Mosquitto(Program):
         config.write_text("\n".join((*lines, "max_queued_messages 0", "max_inflight_messages 0", "")))
         super().__init__([program("mosquitto"), "-c", str(config)], folder / f"mosquitto-{self.port}.log")
         self.url = f"mqtt://127.0.0.1:{self.port}"
-        try:
-            self.until_it_answers(self.port)
-        except BaseException:
-            self.stop()
-            raise
+        self.until_it_answers(self.port)
 
 
 def free_port() -> int:

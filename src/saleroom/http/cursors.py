@@ -46,6 +46,10 @@ class Cursors:
     def __init__(self, secret: HouseSecret) -> None:
         self._secret = secret
 
+    def next_page(self, of: CursorKind, place: Any | None) -> str | None:
+        """Return the cursor of the page that starts at `place`, as `write` does; None if there is no further page."""
+        return None if place is None else self.write(of, place)
+
     def write(self, of: CursorKind, place: Any) -> str:
         """Return a cursor, safe in an address. Raises DatabaseUnavailable while the secret is not known."""
         plain = _encode(place)

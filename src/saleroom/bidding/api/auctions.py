@@ -161,7 +161,7 @@ async def _page(call: Call[BiddingServices], read: Awaitable[tuple[list[bytes], 
         shown, place = await read
     except ValueError as error:
         raise Invalid({"cursor": [BAD_CURSOR]}) from error
-    cursor = None if place is None else call.services.cursors.write(AUCTIONS, place)
+    cursor = call.services.cursors.next_page(AUCTIONS, place)
     return page_response(call.request, {"auctions": [Raw(one) for one in shown], "next": cursor}, cursor)
 
 

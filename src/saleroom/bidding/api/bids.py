@@ -102,7 +102,7 @@ async def list_bids(call: Call[BiddingServices]) -> Response:
     limit = call.query.get("limit", LIMIT_DEFAULT)
     before = call.query.get("cursor")
     bids, place = await call.services.shared_reads.ask(reading.bid_history, call.identifier, call.viewer, limit, before)
-    cursor = None if place is None else call.services.cursors.write(BIDS, place)
+    cursor = call.services.cursors.next_page(BIDS, place)
     return page_response(call.request, BidPage(bids, cursor), cursor)
 
 
@@ -110,7 +110,7 @@ async def list_own(call: Call[BiddingServices]) -> Response:
     """GET /me/bids."""
     limit = call.query.get("limit", LIMIT_DEFAULT)
     rows, place = await call.services.database.read(reading.my_bids, call.token, limit, call.query.get("cursor"))
-    cursor = None if place is None else call.services.cursors.write(BID_ON, place)
+    cursor = call.services.cursors.next_page(BID_ON, place)
     return page_response(call.request, MyBidPage(rows, cursor), cursor)
 
 

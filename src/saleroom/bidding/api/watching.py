@@ -30,7 +30,7 @@ async def list_own(call: Call[BiddingServices]) -> Response:
     """GET /me/watching."""
     limit = call.query.get("limit", LIMIT_DEFAULT)
     found, place = await call.services.database.read(watching.watched, call.token, limit, call.query.get("cursor"))
-    cursor = None if place is None else call.services.cursors.write(WATCHED, place)
+    cursor = call.services.cursors.next_page(WATCHED, place)
     return page_response(call.request, AuctionPage(found, cursor), cursor)
 
 

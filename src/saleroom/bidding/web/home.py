@@ -117,7 +117,7 @@ class HomePage:
     def _context(self, query: LotQuery, found: Catalogue | None) -> dict[str, Any]:
         """Return the context of the template; `found` is None if the address is not that of a list."""
         place = None if found is None else found.next
-        cursor = None if place is None else self._services.cursors.write(AUCTIONS, place)
+        cursor = self._services.cursors.next_page(AUCTIONS, place)
         return {
             "query": query,
             "found": found,
