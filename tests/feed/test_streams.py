@@ -232,6 +232,22 @@ def test_a_reader_that_does_not_read_is_cut_off(serve_house: ServeHouse, monkeyp
         assert sent == len(again.take(sent))
 
 
+def test_a_reader_whose_request_breaks_disturbs_no_other(serve_house: ServeHouse) -> None:
+    """A reader whose stream has begun sends what is not HTTP. Its stream ends, and the others get every event."""
+    house = serve_house()
+    gid = house.user("ada").auction()
+    with socket.create_connection(("127.0.0.1", house.port)) as broken:
+        request = f"GET /auctions/{gid}/events HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+        broken.sendall(request.encode())
+        assert broken.recv(1).startswith(b"H")
+        with following(house, f"/auctions/{gid}/events") as one, following(house, "/events") as everything:
+            broken.sendall(b"not a length\r\n")
+            wait_until(lambda: _is_cut(broken))
+            for number, bidder in enumerate(("bob", "cyd", "bob")):
+                assert 201 == house.user(bidder).bid(gid, str(10 + number)).status_code
+            assert one.take(3) == everything.take(3)
+
+
 def _is_cut(connection: socket.socket) -> bool:
     """Whether the other side has closed the connection, without reading from it."""
     state = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]

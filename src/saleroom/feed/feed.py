@@ -192,6 +192,8 @@ class Feed:
         self._by_gid: dict[str, set[Listener]] = {}
         self._of_all: set[Listener] = set()
         self._frontier: Frontier | None = None
+        self._fresh: list[LoggedEvent] = []
+        """Events that were read and not handed out yet. They stay here if the database fails in between."""
         self._held: list[LoggedEvent] = []
         """Events that were read, but come after a number that is still missing."""
         self._woken = asyncio.Event()
@@ -223,19 +225,25 @@ class Feed:
                 await self._wait()
                 await self._look()
             except LogMismatch:
-                self._begin_again()
+                _log.warning("the log is not the one that was read; streams end", followers=len(self))
+                self.rewinds += 1
+                self._end_all()
+                for tell in self.after_rewind:
+                    tell()
             except DatabaseUnavailable:
                 await asyncio.sleep(RETRY_SECONDS)
+            except Exception:
+                self._end_all()  # some may not have got what was read
+                raise
 
-    def _begin_again(self) -> None:
-        """End all followers, so that they start again: the database has lost events that they got."""
-        _log.warning("the log is not the one that was read; streams end", followers=len(self))
-        self.rewinds += 1
-        self._frontier, self._held = None, []
+    def _end_all(self) -> None:
+        """End all followers. Their clients come back, and go on after the last event that they got."""
+        self._forget_the_log()
         for follower in list(self._followers):
             follower.end()
-        for tell in self.after_rewind:
-            tell()
+
+    def _forget_the_log(self) -> None:
+        self._frontier, self._fresh, self._held = None, [], []
 
     async def follow(self, gid: str | None, after: EventId | None) -> Follower:
         """Return a follower of an auction (or of all) from behind the event `after`, or from now on.
@@ -306,6 +314,7 @@ class Feed:
         async with self._one_looks:
             if self._frontier is None:
                 await self._set_clock()
+                self._forget_the_log()  # an attempt before may have failed halfway
                 numbers = await self._database.read(self._rows.numbers, LOOK_BACK)
                 frontier = Frontier(numbers, LOOK_BACK)
                 for _ in range(2):  # an old rollback is recognized at the second look
@@ -317,7 +326,7 @@ class Feed:
         """Wait for a commit, the time to look without one, or an event that is still missing."""
         if not self._followers:
             # There is no follower. Later ones begin by reading the log.
-            self._frontier, self._held = None, []
+            self._forget_the_log()
             await self._woken.wait()
         elif not self._woken.is_set():
             missing = self._frontier is not None and self._frontier.missing
@@ -342,17 +351,18 @@ class Feed:
             self._clock = instant, (asked + time.monotonic()) / 2
 
     async def _read_on(self, frontier: Frontier) -> None:
-        more, fresh = True, list[LoggedEvent]()
-        while more or fresh:
+        more = True
+        while more or self._fresh:
             if more:
                 tail = await self._database.read(self._rows.tail, frontier.seen, frontier.missing)
                 frontier.advance(tail)
-                more, fresh = tail.more, fresh + tail.events
-            if more and len(fresh) < store.PAGE_MAX:
+                more = tail.more
+                self._fresh += tail.events
+            if more and len(self._fresh) < store.PAGE_MAX:
                 continue  # the end of a page must not reveal hidden events
-            page, fresh = fresh[: store.PAGE_MAX], fresh[store.PAGE_MAX :]
+            page, self._fresh = self._fresh[: store.PAGE_MAX], self._fresh[store.PAGE_MAX :]
             began = time.monotonic()
-            await self._hand_out(page, min([frontier.complete, *(event.id - 1 for event in fresh)]))
+            await self._hand_out(page, min([frontier.complete, *(event.id - 1 for event in self._fresh)]))
             # Pause as long as that took: bids get half of the time, however many follow, and the events of the pause are
             # handed out together.
             await asyncio.sleep(time.monotonic() - began)

@@ -137,8 +137,10 @@ def _socket(transport: asyncio.Transport) -> socket.socket | None:
 class ClientConnection:
     """A client's connection, for an endless answer: it tells when to end, and bounds the memory for a slow reader."""
 
-    def __init__(self, transport: asyncio.Transport) -> None:
+    def __init__(self, transport: asyncio.Transport, is_closing: Callable[[], bool]) -> None:
+        """`is_closing` says whether nothing more is sent, even though the transport may still be open."""
         self._transport = transport
+        self._is_closing = is_closing
         self._end: Callable[[], None] | None = None
         self._ending = False
         self.gone = False
@@ -170,11 +172,12 @@ class ClientConnection:
     @property
     def is_free(self) -> bool:
         """Whether nothing waits to be sent."""
-        return not self._transport.get_write_buffer_size() and not self._transport.is_closing()
+        return not self._transport.get_write_buffer_size() and not self._is_closing()
 
     def write(self, piece: bytes) -> None:
-        """Send a piece of an answer that has begun, framed as its version of HTTP wants it, beside the application's way."""
-        self._transport.write(piece)
+        """Send a piece of an answer that has begun, framed as its version of HTTP wants it, unless nothing more is sent."""
+        if not self._is_closing():
+            self._transport.write(piece)
 
     def abort(self) -> None:
         """Hang up at once."""

@@ -102,7 +102,7 @@ class Http(asyncio.BufferedProtocol):
         """Begin, with answers in one piece; or refuse, if there are too many connections."""
         plain = cast("asyncio.Transport", transport)
         self._transport = AnswerTransport(plain, self._still_sends)
-        self._client_connection = ClientConnection(plain)
+        self._client_connection = ClientConnection(plain, self._transport.is_closing)
         self._flow = Flow(plain)
         self._here, self._client = get_local_addr(plain), get_remote_addr(plain)
         self._server.connections.add(cast("Any", self))
@@ -128,7 +128,6 @@ class Http(asyncio.BufferedProtocol):
         self._flow.resume_writing()
         self._parser = None  # the parser and this protocol refer to each other
         self._waiting = b""
-        self._client_connection.end(gone=True)
 
     def shutdown(self) -> None:
         """Finish the answer in flight; an endless one ends now."""
@@ -375,6 +374,7 @@ class Http(asyncio.BufferedProtocol):
         if self.cycle is not None:
             self.cycle.disconnected = not self.cycle.response_complete
             self.cycle.message_event.set()
+        self._client_connection.end(gone=True)
 
     def _hang_up(self, refused: Refusal) -> None:
         """End the connection because of the client's bytes, with an answer if the request has none."""
