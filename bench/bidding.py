@@ -13,12 +13,14 @@ from bench import data, violations, wrk
 from bench.results import Reading
 from bench.servers import SALEROOM, House, Program, cpu_seconds
 from bench.stage import Stage
+from bench.subscribers import Subscribers
 from bench.violations import EVERYTHING, SearchStart
 from bench.wrk import Load
 from saleroom.bidding.storage.tables import bids as bid_rows
 
 WARM_UP_SECONDS = 1.0
 CONNECTIONS = 256
+MIB = 2**20
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
@@ -57,10 +59,13 @@ def bids(
     auctions: int,
     connections: int = CONNECTIONS,
     workers: int = 1,
+    stalled: int = 0,
 ) -> Reading:
     """Return the accepted bids per second of a house on so many auctions of a fresh database of `kind`."""
     with stage.database(kind) as url:
-        return on_database(stage, url, kind, auctions=auctions, connections=connections, workers=workers)
+        return on_database(
+            stage, url, kind, auctions=auctions, connections=connections, workers=workers, stalled=stalled
+        )
 
 
 def on_database(
@@ -71,23 +76,30 @@ def on_database(
     auctions: int,
     connections: int = CONNECTIONS,
     workers: int = 1,
+    stalled: int = 0,
     since: SearchStart = EVERYTHING,
     saleroom: Sequence[str] = SALEROOM,
 ) -> Reading:
     """Return the same for the database at `url`, which may already hold bids. The new bids stay in it.
 
-    The search for violations starts at `since`; `saleroom` is the command of the house.
+    `stalled` others follow the first auction and never read. The search for violations starts at `since`; `saleroom` is the
+    command of the house.
     """
     before = data.on(url, last_bid)
-    load = Load(script="bid.lua", tokens=stage.tokens, gids=stage.gids(auctions), connections=connections)
+    gids = stage.gids(auctions)
+    load = Load(script="bid.lua", tokens=stage.tokens, gids=gids, connections=connections)
+    stream = f"/auctions/{gids.read_text().split()[0]}/events"
     with House(stage.folder, url, workers=workers, saleroom=saleroom) as house:
-        interval = Interval(house.pid, stage.server_pid(kind))
-        warm, summary = run_load(stage, house, load, interval)
+        interval, size = Interval(house.pid, stage.server_pid(kind)), house.resident_bytes()
+        with Subscribers(house.url, stream, living=0, stalled=stalled):
+            warm, summary = run_load(stage, house, load, interval)
+        sizes = {"before_mib": size / MIB, "after_mib": house.resident_bytes() / MIB}
     accepted = data.on(url, lambda connection: recorded(connection, before, interval))
     total = data.on(url, lambda connection: recorded(connection, before))
     found = data.on(url, lambda connection: violations.find(connection, since))
     found |= violations.between_client_and_database(warm.succeeded + summary.succeeded, total, 2 * connections)
-    return Reading(value=accepted / interval.seconds, figures=figures(summary, interval, accepted), violations=found)
+    beside = figures(summary, interval, accepted) | sizes
+    return Reading(value=accepted / interval.seconds, figures=beside, violations=found)
 
 
 def run_load(

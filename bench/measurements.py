@@ -81,6 +81,10 @@ def _with_connections(kind: str, size: str, connections: str) -> Measure:
     return partial(bidding.bids, kind=KINDS[kind], auctions=_SIZES[size], connections=int(connections))
 
 
+def _crowd(kind: str, connections: str) -> Measure:
+    return partial(bidding.bids, kind=KINDS[kind], auctions=1, connections=int(connections), stalled=16)
+
+
 def _on_auctions(kind: str, auctions: str) -> Measure:
     return partial(bidding.bids, kind=KINDS[kind], auctions=int(auctions))
 
@@ -141,6 +145,7 @@ _FORMS: tuple[tuple[str, Callable[..., Measure]], ...] = (
     (r"textbook-(hot|spread)", _textbook),
     (r"pg-(hot|spread)-processes-([0-9]+)", _with_processes),
     (r"(pg|sqlite)-(hot|spread)-connections-([0-9]+)", _with_connections),
+    (r"(pg|sqlite)-crowd-([0-9]+)", _crowd),
     (r"(pg|sqlite)-auctions-([0-9]+)", _on_auctions),
     (r"(pg|sqlite)-(hot|spread)-latency", _latency),
     (r"(pg|sqlite)-closing", _closing),

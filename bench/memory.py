@@ -7,7 +7,7 @@ import time
 from urllib.parse import urlsplit
 
 from bench import BenchError, bidding, data, violations, wrk
-from bench.bidding import CONNECTIONS
+from bench.bidding import CONNECTIONS, MIB
 from bench.results import Reading
 from bench.servers import House
 from bench.stage import Stage
@@ -17,7 +17,6 @@ IDLE = 5_000
 AT_ONCE = 100
 STORM_SECONDS = 20.0
 SETTLE_SECONDS = 1.0
-MIB = 2**20
 A_MILLION = 1_000_000
 
 

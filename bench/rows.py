@@ -12,6 +12,7 @@ from bench.line import BIDS, DATABASES, REQUESTS, Curve, Line
 from bench.reader_rows import READERS
 
 CONNECTIONS = (1, 8, 32, 128, 256, 512)
+CROWDS = (512, 2_000)
 AUCTIONS = (1, 10, 100, 1_000, 10_000)
 FILLS = (0, 100_000, 1_000_000, 10_000_000)
 PROCESSES = (1, 2, 3)
@@ -37,25 +38,32 @@ LINES = (
     ),
     *(
         Line(
-            row="echo",
-            measure=f"{label}, PostgreSQL / echo",
-            numerator=f"pg-{name}",
+            row=row,
+            measure=f"{label}, {DATABASES[kind]} / echo",
+            numerator=f"{kind}-{name}",
             denominator="echo",
             unit=BIDS,
-            target=0.4,
+            target=target,
         )
-        for name, label in (("hot", "one hot auction"), ("spread", "10,000 auctions"))
+        for kind, row in (("pg", "echo"), ("sqlite", "sqlite"))
+        for name, label, target in (("hot", "one hot auction", 0.55), ("spread", "10,000 auctions", 0.45))
     ),
     *(
         Line(
-            row="sqlite",
-            measure=f"{label}, SQLite synchronous=FULL / echo",
-            numerator=f"sqlite-{name}",
-            denominator="echo",
-            unit=BIDS,
-            target=0.4,
+            row="cost",
+            measure=f"processor time of the house for an accepted bid, {label}, {DATABASES[kind]} / the echo's for a request",
+            numerator=f"{kind}-{name}.server_cpu_us",
+            denominator="echo.server_cpu_us",
+            unit="µs",
+            target=target,
+            lower_is_better=True,
         )
-        for name, label in (("hot", "one hot auction"), ("spread", "10,000 auctions"))
+        for kind, name, label, target in (
+            ("pg", "hot", "one hot auction", 2.0),
+            ("pg", "spread", "10,000 auctions", 2.4),
+            ("sqlite", "hot", "one hot auction", 2.0),
+            ("sqlite", "spread", "10,000 auctions", 2.6),
+        )
     ),
     *(
         Line(
@@ -78,7 +86,7 @@ LINES = (
             numerator=f"{name}-latency.p99_ms",
             denominator=f"{name}-latency.p50_ms",
             unit="ms",
-            target=3.0,
+            target=2.0,
             lower_is_better=True,
         )
         for name, label in (
@@ -100,7 +108,23 @@ LINES = (
         for name, label, figure, unit, target in (
             ("hot", "one hot auction", "", BIDS, 1.0),
             ("hot", "one hot auction, accepted or refused", ".decided_per_s", REQUESTS, None),
-            ("spread", "10,000 auctions", "", BIDS, None),
+            ("spread", "10,000 auctions", "", BIDS, 1.5),
+        )
+    ),
+    *(
+        Line(
+            row="crowd",
+            measure=f"{label}, {count:,} connections and 16 that never read, one hot auction, {DATABASES[kind]}",
+            numerator=f"{kind}-crowd-{count}.{figure}",
+            denominator=f"{kind}-crowd-{count}.{other}",
+            unit=unit,
+            lower_is_better=True,
+        )
+        for kind in DATABASES
+        for count in CROWDS
+        for label, figure, other, unit in (
+            ("p99 / p50 of a bid", "p99_ms", "p50_ms", "ms"),
+            ("resident size after / before", "after_mib", "before_mib", "MiB"),
         )
     ),
     *(
