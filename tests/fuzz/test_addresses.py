@@ -286,6 +286,28 @@ def test_an_event_of_any_number_is_refused(house: House, sender: User, path: str
 @pytest.mark.parametrize(
     ("path", "status"),
     [
+        ("/auctions?limit={number}", 400),
+        ("/auctions/{gid}/bids?limit={number}", 400),
+        ("/lots/{gid}/live?after={number}", 200),
+        ("/lots/{gid}/receipts?before={number}", 200),
+        ("/lots/{gid}/receipts/{number}.txt", 404),
+        ("/photos/{gid}/{number}.webp", 404),
+    ],
+)
+def test_a_number_of_any_length_is_answered(house: House, sender: User, path: str, status: int) -> None:
+    """A number in a path or a query may have any number of digits: a refusal, or an answer as without it."""
+    gid = open_lot(sender)
+    for number in DIGITS[3:10]:
+        target = path.replace("{gid}", gid).replace("{number}", number)
+        head = (
+            f"GET {target} HTTP/1.1\r\nHost: x\r\nCookie: saleroom_session={sender.token}\r\nConnection: close\r\n\r\n"
+        )
+        assert status == status_of(house, head.encode()), number[:20]
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
         ("/auctions/unknown/events", 404),
         ("/lots/unknown/live", 404),
         ("/lots/unknown/screen/live", 404),

@@ -236,6 +236,20 @@ def test_a_request_is_answered_below_500(house: House, seller: User, data: st.Da
         well_formed(status, headers, body)
 
 
+@pytest.mark.parametrize(("more", "status"), [(0, 400), (1, 413)])
+def test_a_body_of_the_greatest_length_is_read(house: House, seller: User, more: int, status: int) -> None:
+    """A body as long as the limit is read, in one piece or in chunks; one byte more is refused."""
+    length = house.settings.body_bytes_max + more
+    head = f"POST /auctions HTTP/1.1\r\nHost: x\r\nX-Requested-With: x\r\nAuthorization: Bearer {seller.token}\r\n"
+    head += "Content-Type: application/json\r\n"
+    for framing, body in (
+        (f"Content-Length: {length}", b"x" * length),
+        ("Transfer-Encoding: chunked", b"%x\r\n%s\r\n0\r\n\r\n" % (length, b"x" * length)),
+    ):
+        found = next(answers(house, f"{head}{framing}\r\n\r\n".encode() + body))
+        assert status == found[0], framing
+
+
 @on_a_database(20)
 @given(st.lists(nasty_bytes() | st.binary(max_size=60), min_size=1, max_size=5).map(b"".join))
 def test_what_is_no_http_is_refused(house: House, sent: bytes) -> None:

@@ -175,6 +175,8 @@ class HouseMachine(RuleBasedStateMachine):
             self.versions[gid] = lot["version"]
             assert (lot["currentBid"] is None) == (not bids)
             assert all(bid["bidder"] != lot["author"] for bid in bids)
+            at_the_price = [bid for bid in bids if bid["amount"] == lot["currentBid"]]
+            assert not at_the_price or lot["currentBidder"] == at_the_price[-1]["bidder"], "the earlier of two leads"
             if bids and lot["minimumBid"] is not None:
                 assert Decimal(lot["currentBid"]) < Decimal(lot["minimumBid"])
             assert "reservePrice" not in lot or lot["author"] == self.users[0].name
@@ -211,6 +213,16 @@ def test_whatever_people_do(machine_type: type[HouseMachine]) -> None:
             phases=[Phase.explicit, Phase.reuse, Phase.generate, *([Phase.shrink] if thorough else [])],
         ),
     )
+
+
+def test_the_earlier_of_two_equal_limits_leads(machine_type: type[HouseMachine]) -> None:
+    """A bid up to exactly the leader's maximum does not take the lead, and the records would show it."""
+    machine = machine_type()
+    gid = machine._lot(0)
+    for who in (1, 2):
+        machine.bid(who, 0, None, "20", None)
+    machine.the_books_agree()
+    assert "20.000" == machine._ask(0, "GET", f"/auctions/{gid}").json()["currentBid"]
 
 
 def test_the_machine_would_notice(machine_type: type[HouseMachine], monkeypatch: pytest.MonkeyPatch) -> None:

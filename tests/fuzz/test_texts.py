@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from datetime import UTC
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,13 @@ from saleroom.bidding.api.photos import photo_ids
 from saleroom.http import forgery, forms, requests
 from saleroom.http.cursors import CursorText
 from saleroom.kernel.errors import Fault
-from saleroom.kernel.identifiers import parse_event_id
+from saleroom.kernel.identifiers import VERSION_MAX, EventId, parse_event_id
 from saleroom.kernel.instants import instant as wire_instant
 from saleroom.kernel.money import LIMIT, ZERO, parse_money
 from saleroom.mqtt.topics import MqttSettings
 from saleroom.settings import PREFIX, Settings, SettingsError, load
 from saleroom.site.language import Languages
+from saleroom.site.local_times import LocalTime, read_local
 from saleroom.storage.database import parse_url
 from saleroom.tools.errors import WrongUsage
 from saleroom.tools.watch import command
@@ -41,6 +43,7 @@ CURSOR = BY_MARK[1]
 LOCALES = st.sampled_from(
     ["en", "de", "de-CH", "fr-FR", "hi-IN", "ar-EG", "sv", "ja", "en-IN", "de-AT", "fa", "my", "sw"]
 )
+ZONES = st.sampled_from(["UTC", "America/New_York", "Asia/Tokyo", "Pacific/Kiritimati", "Mars/Olympus", "."])
 
 money = st.decimals(ZERO, LIMIT, places=3).map(str)
 instants = st.datetimes().map(lambda at: at.isoformat() + "Z")
@@ -111,6 +114,21 @@ def test_instants_are_read_or_refused(text: str) -> None:
         assert found == forms.instant(json.dumps(wire_instant(found)).encode())
 
 
+@example("9999-12-31T23:59", "America/New_York")
+@example("0001-01-01T00:00", "Asia/Tokyo")
+@given(mangled_text(st.datetimes().map(lambda at: at.isoformat(timespec="minutes"))), ZONES | nasty())
+def test_local_times_are_read_or_refused(text: str, zone: str) -> None:
+    """A date and time of a form, in any zone, is an instant in UTC or a fault, even at the ends of the calendar."""
+    with bounded():
+        found = read_local(text, zone)
+    if isinstance(found, LocalTime):
+        assert UTC == found.at.tzinfo
+    else:
+        assert found.message
+
+
+@example(f"k3X9mQ2vTa1_/{VERSION_MAX + 1}")
+@example("k3X9mQ2vTa1_/" + "9" * 5000)
 @given(mangled_text(st.sampled_from(["k3X9mQ2vTa1_/7", "0", "a/1", "abc", "ada.l"])) | nasty())
 def test_names_and_numbers_are_read_or_refused(text: str) -> None:
     """Ids of events and commands, user names and passwords: the value, or a Fault, never anything else."""
@@ -119,6 +137,8 @@ def test_names_and_numbers_are_read_or_refused(text: str) -> None:
             found = read(text)
         if isinstance(found, Fault):
             assert found.message
+        if isinstance(found, EventId):
+            assert found.version <= VERSION_MAX
     name = parse_username(text)
     if isinstance(name, str):
         assert name == parse_username(name)
