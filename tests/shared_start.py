@@ -1,0 +1,80 @@
+"""Houses and clients of one process share the results that each would compute from the same files at its start."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import httpx
+from jinja2 import BytecodeCache, Environment
+from jinja2.bccache import Bucket
+
+from saleroom import compose
+from saleroom.mqtt import asyncapi
+from saleroom.settings import Settings
+from saleroom.site import assets, language, rendering
+
+
+class Templates(BytecodeCache):
+    """Compiled templates, by their name and source. All houses compile them with the same options."""
+
+    def __init__(self) -> None:
+        self._compiled: dict[tuple[str, str], Any] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        bucket.code = self._compiled.get((bucket.key, bucket.checksum))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._compiled[bucket.key, bucket.checksum] = bucket.code
+
+
+def once_below(folder: Path, make: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `make` that reads a file below `folder` once; a test may change other files."""
+    cached = cache(make)
+    return lambda file, *rest: (cached if file.is_relative_to(folder) else make)(file, *rest)
+
+
+def once_for_rows(make: Callable[..., bytes]) -> Callable[..., bytes]:
+    """Return `make` that writes the document of the same endpoints and areas once."""
+    written: dict[tuple[int, ...], tuple[Any, bytes]] = {}
+
+    def document(*tables: Sequence[Any]) -> bytes:
+        key = tuple(id(row) for table in tables for row in table)
+        if key not in written:
+            written[key] = tables, make(*tables)  # what is kept gives its id to nothing else
+        return written[key][1]
+
+    return document
+
+
+def share(replace: Callable[[Any, str, Any], None]) -> list[Environment]:
+    """Compile templates, compress assets, write documents, and read the machine's certificates once.
+
+    Return the list to which each house adds the environment of its templates.
+    """
+    templates, make_environment = Templates(), rendering._environment
+    environments: list[Environment] = []
+
+    def environment(*names: Any) -> Environment:
+        environments.append(make_environment(*names))
+        environments[-1].bytecode_cache = templates
+        return environments[-1]
+
+    replace(rendering, "_environment", environment)
+    replace(assets, "_representations", once_below(Path(compose.__file__).parent, assets._representations))
+    replace(language, "_catalogue", once_below(language.FOLDER, language._catalogue))
+    replace(httpx._transports.default, "create_ssl_context", cache(httpx.create_ssl_context))
+    replace(asyncapi, "document", cache(asyncapi.document))
+    replace(compose, "api_document", once_for_rows(compose.api_document))
+    return environments
+
+
+def share_with_forks() -> None:
+    """Let the forks of this process find everything made that a house makes at its start."""
+    environments = share(setattr)
+    with TemporaryDirectory() as folder:
+        values = {"database": f"sqlite:///{folder}/saleroom.db", "mqtt": "off"}
+        compose.application(Settings.model_validate(values))
+    for template in environments[-1].list_templates():
+        environments[-1].get_template(template)
