@@ -2,11 +2,12 @@
 
 import msgspec
 from hypothesis import given
+from sqlalchemy import select
 
-from saleroom.bidding.domain.events import AuctionCreated, MaximumRaised
+from saleroom.bidding.domain.events import AuctionCreated, BidPlaced, MaximumRaised
 from saleroom.bidding.domain.ledger import replay
 from saleroom.bidding.service.recording import start, steps
-from saleroom.bidding.storage import auctions, bids, event_log
+from saleroom.bidding.storage import auctions, bids, event_log, tables
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import BOB, place
 from tests.bidding.domain.oracle import Oracle, Row
@@ -46,6 +47,8 @@ async def test_the_stored_log_gives_the_stored_auction(database: Database, histo
         assert game.log == events
         assert stored == replay(stored.id, events)
         assert msgspec.structs.replace(game.auction, id=stored.id) == stored
+        row = tx.execute(select(tables.auctions).where(tables.auctions.c.id == stored.id)).mappings().one()
+        assert auctions.row_of(stored) | {"id": stored.id} == row, "every column is as if all were written"
 
     database.cache.clear()
     await database.read(ask)
@@ -106,7 +109,7 @@ async def test_each_auction_has_numbers_of_its_own(database: Database) -> None:
         add_people(tx)
         several = [add_auction(tx, party(0)) for _ in range(3)]
         taken = [step for auction in several for step in steps(auction, place(auction, "bob 100", "cyd 110")[1])]
-        auctions.save(tx, [auction for auction, _, _ in taken])
+        auctions.save(tx, [auction for auction, _, _ in taken], {BidPlaced})
         event_log.append(tx, taken)
         return [auction.id for auction in several]
 

@@ -213,9 +213,9 @@ def remembered_before_commit() -> Iterator[None]:
     """A process remembers an auction before its commit, and by its position alone."""
     save, resolve = auctions.save, auctions._resolve
 
-    def early(tx: Any, changed: Any, *, terms: bool = True) -> None:
+    def early(tx: Any, changed: Any, events: Any) -> None:
         changed = list(changed)
-        save(tx, changed, terms=terms)
+        save(tx, changed, events)
         tx.cache[auctions.AUCTIONS].update({one.id: one for one in changed})
 
     def by_position(tx: Any, places: Any) -> Any:

@@ -1,6 +1,7 @@
 """The desk gathers bids into transactions, and no bidder notices."""
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
@@ -21,6 +22,7 @@ from saleroom.bidding.service.desk import Desk
 from saleroom.bidding.service.lookup import lock_one
 from saleroom.bidding.service.signing import SigningKey
 from saleroom.bidding.storage import auctions as rows
+from saleroom.bidding.storage import tables
 from saleroom.kernel.errors import Busy, Refusal, Unauthenticated
 from saleroom.storage import batching
 from saleroom.storage.database import Database, Transaction
@@ -288,3 +290,22 @@ async def test_the_statements_of_a_batch(database: Database, sale: DeskSale, dat
     # Lock, tokens, auctions, log, bids; and SQLite's BEGIN or PostgreSQL's clock.
     assert for_one == 6
     assert for_most - for_one == (2 * 8 if database_kind == "sqlite" else 0)
+
+
+async def test_a_bid_writes_no_column_of_an_index(database: Database, sale: DeskSale) -> None:
+    """SQLite writes the index of every column that the statement names, a page each, even if the value stays the same."""
+    named: list[str] = []
+
+    def note(_: Connection, __: object, statement: str, *_rest: object) -> None:
+        if statement.startswith("UPDATE auctions SET "):
+            named.extend(re.findall(r"(\w+) = ", statement.partition(" FROM ")[0]))
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        for command in (sale.bid(1, "1"), sale.bid(2, "10")):
+            await database.write(place_bids, [command])
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+    indexed = {column.name for index in tables.auctions.indexes for column in index.columns}
+    assert {"current_bid", "price", "head"} <= set(named)
+    assert set() == indexed & set(named)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from saleroom.bidding.domain.auction import Auction, begin
-from saleroom.bidding.domain.events import AuctionAmended, AuctionCreated, BidPlaced, Event, PhotosArranged
+from saleroom.bidding.domain.events import AuctionCreated, BidPlaced, Event
 from saleroom.bidding.domain.ledger import Entry, enter
 from saleroom.bidding.storage import auctions, bids, event_log
 from saleroom.storage.database import Transaction
@@ -33,8 +33,7 @@ def start(tx: Transaction, created: AuctionCreated) -> Auction:
 
 def record(tx: Transaction, taken: Sequence[Step]) -> None:
     """Write the auctions after their last step, the log, and the bids."""
-    amended = any(isinstance(event, AuctionAmended | PhotosArranged) for _, event, _ in taken)
-    auctions.save(tx, (auction for auction, _, _ in taken), terms=amended)
+    auctions.save(tx, (auction for auction, _, _ in taken), {type(event) for _, event, _ in taken})
     event_log.append(tx, taken)
     bids.add(tx, [(auction, event) for auction, event, _ in taken if isinstance(event, BidPlaced)])
 

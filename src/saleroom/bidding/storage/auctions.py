@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,7 +11,21 @@ from sqlalchemy import Row, Select, and_, bindparam, func, insert, select
 
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.auction import Auction, Status
-from saleroom.bidding.domain.events import Outcome, SoftClose
+from saleroom.bidding.domain.events import (
+    EVENTS,
+    AuctionAmended,
+    AuctionCancelled,
+    AuctionClosed,
+    AuctionExtended,
+    AuctionOpened,
+    BidPlaced,
+    Event,
+    MaximumRaised,
+    Outcome,
+    PhotosArranged,
+    ReserveMet,
+    SoftClose,
+)
 from saleroom.bidding.domain.increments import Ladder, Tier
 from saleroom.bidding.domain.views import auction_view
 from saleroom.bidding.storage import search_index
@@ -65,14 +79,27 @@ def insert_auction(tx: Transaction, auction: Auction) -> Auction:
 def row_of(auction: Auction) -> dict[str, Any]:
     """Return every column of an auction but its number, by name."""
     return {
-        **_state(auction),
-        **_terms(auction),
+        **columns_after(auction, EVENTS.values()),
         "gid": auction.gid,
         "author_id": auction.author.id,
         "increment": _encode(auction.ladder.tiers).decode(),
         "created_at": auction.created_at,
         "seed": auction.chain.seed,
     }
+
+
+def columns_after(auction: Auction, events: Iterable[type[Event]]) -> dict[str, Any]:
+    """Return the columns that events of the kinds `events` may have changed, by name."""
+    columns = {
+        "version": auction.version,
+        "position": auction.position,
+        "head": auction.chain.head,
+        "hidden": auction.chain.hidden,
+    }
+    for part, kinds in _PARTS:
+        if not kinds.isdisjoint(events):
+            columns |= part(auction)
+    return columns
 
 
 def lock(tx: Transaction, gids: Iterable[str]) -> dict[str, Auction]:
@@ -125,11 +152,14 @@ def next_due(tx: Transaction) -> datetime | None:
     return due
 
 
-def save(tx: Transaction, changed: Iterable[Auction], *, terms: bool = True) -> None:
-    """Write locked auctions back, the last state of each; without `terms` only what bids and the clock change."""
+def save(tx: Transaction, changed: Iterable[Auction], events: Collection[type[Event]]) -> None:
+    """Write locked auctions back, the last state of each, after events of the kinds `events`.
+
+    Only the columns that they change are written: SQLite writes each index of a column in the statement, changed or not.
+    """
     last = {auction.id: auction for auction in changed}
-    bulk.update(tx, auctions, [{"id": a.id, **_state(a), **(_terms(a) if terms else {})} for a in last.values()])
-    if terms:
+    bulk.update(tx, auctions, [{"id": a.id, **columns_after(a, events)} for a in last.values()])
+    if AuctionAmended in events:
         for auction in last.values():
             search_index.put(tx, auction.id, auction.name, auction.description)
     if last:
@@ -234,24 +264,26 @@ def _auction(row: Row[Any]) -> Auction:
     )
 
 
-def _state(auction: Auction) -> dict[str, Any]:
-    """Return the columns that bids and the clock change, by name."""
+def _price(auction: Auction) -> dict[str, Any]:
+    """Return the columns that bids change, by name."""
     return {
-        "ends_at": auction.ends_at,
-        "due_at": auction.due_at,
-        "status": auction.status.value,
-        "outcome": None if auction.outcome is None else auction.outcome.value,
         "current_bid": auction.current_bid,
         "current_bidder_id": None if auction.leader is None else auction.leader.id,
         "current_bid_at": auction.current_bid_at,
         "maximum": auction.maximum,
         "bid_count": auction.bid_count,
-        "version": auction.version,
-        "position": auction.position,
         "price": auction.starting_price if auction.current_bid is None else auction.current_bid,
+    }
+
+
+def _times(auction: Auction) -> dict[str, Any]:
+    """Return the columns that the clock changes, by name."""
+    return {
+        "ends_at": auction.ends_at,
+        "due_at": auction.due_at,
+        "status": auction.status.value,
+        "outcome": None if auction.outcome is None else auction.outcome.value,
         "ending_rank": ending_rank(auction),
-        "head": auction.chain.head,
-        "hidden": auction.chain.hidden,
     }
 
 
@@ -269,6 +301,14 @@ def _terms(auction: Auction) -> dict[str, Any]:
         "terms_version": auction.terms_version,
         "category": auction.category,
     }
+
+
+_PARTS: Sequence[tuple[Callable[[Auction], dict[str, Any]], frozenset[type[Event]]]] = (
+    (_price, frozenset({BidPlaced, MaximumRaised, ReserveMet, AuctionAmended})),
+    (_times, frozenset({AuctionOpened, AuctionExtended, AuctionClosed, AuctionCancelled, AuctionAmended})),
+    (_terms, frozenset({AuctionAmended, PhotosArranged})),
+)
+"""The columns of an auction by the kinds of events that change them. All events change its version, position and chain."""
 
 
 def _locking(statement: Select[Any]) -> Select[Any]:
