@@ -14,10 +14,13 @@ LOOP = "event loop and sockets"
 STEPS: dict[str, tuple[str, ...]] = {
     LOOP: ("uvloop", "asyncio", "uvicorn.server", "saleroom.serving"),
     "reading the request: HTTP": (
-        *("saleroom.http.protocol", "saleroom.http.framing", "saleroom.http.internals", "saleroom.http.connections"),
-        *("saleroom.http.pacing", "uvicorn"),
+        *("saleroom.http.protocol", "saleroom.http.exchange", "saleroom.http.framing", "saleroom.http.internals"),
+        *("saleroom.http.connections", "saleroom.http.pacing", "uvicorn"),
     ),
-    "guard": ("saleroom.http.guard", "saleroom.http.forgery", "saleroom.http.cors", "saleroom.http.asker"),
+    "guard": (
+        *("saleroom.http.guard", "saleroom.http.forgery", "saleroom.http.cors", "saleroom.http.proxies"),
+        "saleroom.http.asker",
+    ),
     "endpoint and its fields": (
         *("saleroom.http.front", "saleroom.http.endpoints", "saleroom.http.forms", "saleroom.http.requests"),
         *("saleroom.bidding.api", "starlette"),
@@ -43,8 +46,9 @@ STEPS: dict[str, tuple[str, ...]] = {
     ),
     "writing the answer": (
         *("saleroom.http.answers", "saleroom.http.responses", "saleroom.http.problems"),
-        *("saleroom.http.guard:SecurityHeaders.__call__.<locals>", "saleroom.http.client_connection"),
-        *("saleroom.http.protocol:Http._answered", "uvicorn.protocols.http.httptools_impl:RequestResponseCycle.send"),
+        *("saleroom.http.guard:SecurityHeaders", "saleroom.http.client_connection"),
+        *("saleroom.http.protocol:Http._answered", "saleroom.http.exchange:Exchange._send_whole"),
+        *("saleroom.http.exchange:Exchange._begin", "saleroom.http.exchange:Exchange._framed"),
     ),
     "telling others: closer, streams, relay": (
         *("saleroom.bidding.service.closing", "saleroom.feed", "saleroom.mqtt", "saleroom.broker"),

@@ -8,7 +8,7 @@ from starlette.routing import Route
 from saleroom.accounts.web import pages as account_pages
 from saleroom.bidding.web import pages as bidding_pages
 from saleroom.site.pages import Pages
-from saleroom.site.site import AreaPages, Site
+from saleroom.site.site import Address, AreaPages, Site
 
 
 def page_areas() -> list[AreaPages]:
@@ -21,3 +21,10 @@ def page_routes() -> list[Route]:
     """Return the routes of all pages."""
     nothing: Any = None
     return Pages(Site(page_areas(), nothing, nothing, account_pages.LOGIN), ()).routes()
+
+
+def methods(route: Route) -> list[str]:
+    """Return the methods that a page's route has handlers for."""
+    address: Any = route.endpoint
+    assert isinstance(address, Address)
+    return sorted(address._handlers)

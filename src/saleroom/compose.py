@@ -14,6 +14,7 @@ from typing import Any
 
 import structlog
 from pydantic import SecretStr
+from starlette.routing import Router
 from starlette.types import ASGIApp
 
 from saleroom import logs, opening, serving
@@ -24,10 +25,10 @@ from saleroom.areas import AREAS
 from saleroom.broker.embedded import BrokerAddress, EmbeddedBroker, reached_at
 from saleroom.http import front, openapi, schemas
 from saleroom.http.connections import CONNECTIONS, Connections
-from saleroom.http.cors import with_cors
 from saleroom.http.cursors import Cursors
 from saleroom.http.endpoints import Endpoint, Rows
-from saleroom.http.guard import SecurityHeaders
+from saleroom.http.exchange import APPLICATION
+from saleroom.http.guard import Guard
 from saleroom.http.health import HEALTH, HealthServices
 from saleroom.http.protocol import Http
 from saleroom.http.schemas import Vocabulary
@@ -69,8 +70,9 @@ def application(
     database: Database | None = None,
     areas: Sequence[Area[Settings]] = AREAS,
 ) -> ASGIApp:
-    """Return the ASGI application of one process: the platform, and the parts of all areas.
+    """Return the application of one process: the platform, and the parts of all areas.
 
+    ASGI is for its start and its end only: the protocol finds what answers requests in the state of the lifespan.
     `broker` None leaves MQTT off. Tests may pass a `database` with a clock that they set.
     """
     database = database or opening.database(settings)
@@ -97,14 +99,14 @@ def application(
     )
 
     @asynccontextmanager
-    async def lifespan(_: object) -> AsyncIterator[dict[str, Connections]]:
+    async def lifespan(_: object) -> AsyncIterator[dict[str, Any]]:
         await secret.begin(database)
         tasks: dict[str, Task] = {"secret": partial(secret.run, database)}
         for part in parts:
             tasks |= await part.begin()
         try:
             async with _running(tasks, relay):
-                yield {CONNECTIONS: _connections(settings)}
+                yield {APPLICATION: answers, CONNECTIONS: _connections(settings)}
         finally:
             for part in parts:
                 part.close()
@@ -112,23 +114,22 @@ def application(
 
     pages = _pages(settings, [part.pages for part in parts], database, (row.path for row in endpoints))
     routes = pages.routes()
-    app = front.build(
+    answers = front.build(
         routes,
         [
             route
             for one in (*rows, Rows(health, HEALTH))
             for route in one.routes(routes, platform.cursors, settings.body_bytes_max)
         ],
+        Guard(secret=secret, form_bytes_max=settings.body_bytes_max, shows_again=pages.shows_again, https=https),
         page_answer=pages.answer,
-        shows_again=pages.shows_again,
         whose=tokens.owner,
         urgent=tuple(path for area in areas for path in area.urgent),
-        lifespan=lifespan,
-        form_bytes_max=settings.body_bytes_max,
-        secret=secret,
+        cors_origins=settings.cors_origins,
+        trusted_proxies=settings.trusted_proxies,
         https=https,
     )
-    return SecurityHeaders(with_cors(app, settings.cors_origins), https=https)
+    return Router(lifespan=lifespan)
 
 
 def _pages(settings: Settings, areas: Sequence[AreaPages], database: Database, api_paths: Iterable[str]) -> Pages:
@@ -193,10 +194,10 @@ def serve(settings: Settings) -> int:
         broker = _broker(settings)
         lines = _start_lines(settings, listener, broker, address)
         if settings.workers == 1:
-            return serving.serve_one(application(settings, broker), Http, listener, lines, settings.trusted_proxies)
+            return serving.serve_one(application(settings, broker), Http, listener, lines)
         os.environ[_WORKER_SETTINGS] = json.dumps(_plain(settings))
         app = "saleroom.compose:worker"
-        return serving.serve_several(app, Http, settings.workers, listener, lines, settings.trusted_proxies)
+        return serving.serve_several(app, Http, settings.workers, listener, lines)
     finally:
         if embedded is not None:
             embedded.stop()

@@ -72,9 +72,7 @@ def room_for_connections() -> int:
     return sys.maxsize if soft == resource.RLIM_INFINITY else max(soft - FILES_RESERVED, soft // 2)
 
 
-def _config(
-    app: ASGIApp | str, http: type[asyncio.BaseProtocol], workers: int, trusted_proxies: Sequence[str]
-) -> uvicorn.Config:
+def _config(app: ASGIApp | str, http: type[asyncio.BaseProtocol], workers: int) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         factory=isinstance(app, str),
@@ -86,8 +84,7 @@ def _config(
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=bool(trusted_proxies),
-        forwarded_allow_ips=list(trusted_proxies),
+        proxy_headers=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=GRACEFUL_SECONDS_MAX,
     )
@@ -133,10 +130,9 @@ def serve_one(
     http: type[asyncio.BaseProtocol],
     listener: socket.socket,
     lines: Sequence[str],
-    trusted_proxies: Sequence[str],
 ) -> int:
     """Serve `app` in this process until SIGTERM or SIGINT, and return the exit code; `lines` are printed once it serves."""
-    server = _Server(_config(app, http, 1, trusted_proxies), lines)
+    server = _Server(_config(app, http, 1), lines)
     server.run(sockets=[listener])
     return 0 if server.started else 1
 
@@ -147,7 +143,6 @@ def serve_several(
     workers: int,
     listener: socket.socket,
     lines: Sequence[str],
-    trusted_proxies: Sequence[str],
 ) -> int:
     """Serve with several processes on `listener`'s port; each makes its application by `factory` (module:function).
 
@@ -155,7 +150,7 @@ def serve_several(
     about to serve there.
     """
     os.environ[_PARENT] = str(os.getpid())
-    config = _config(factory, http, workers, trusted_proxies)
+    config = _config(factory, http, workers)
     with _one_each(listener, config.backlog) as sockets:
         supervisor = _Supervisor(config, sockets, lines)
         supervisor.run()

@@ -13,22 +13,17 @@ from hypothesis import strategies as st
 
 from saleroom.bidding.api.lists import AUCTIONS, BID_ON, BIDS, DEALINGS, WATCHED
 from saleroom.compose import ENDPOINTS
-from saleroom.site.site import Address
 from tests.fixtures_house import House, User
 from tests.fixtures_hypothesis import on_a_database
 from tests.fuzz.mangling import as_bytes, nasty
-from tests.page_routes import page_routes
+from tests.page_routes import methods, page_routes
 from tests.patience import SECONDS_MAX
 from tests.sealing import plain, sealed
 
 PAGES = page_routes()
 ADDRESSES = (
     *((row.method, row.path) for row in ENDPOINTS),
-    *(
-        (method, route.path)
-        for route in PAGES
-        for method in (sorted(route.app._handlers) if isinstance(route.app, Address) else ["GET"])
-    ),
+    *((method, route.path) for route in PAGES for method in methods(route)),
 )
 STREAMS = tuple(number for number, (_, path) in enumerate(ADDRESSES) if path.endswith(("/events", "/live")))
 ENDING = ("/logout", "/me/sessions", "/session/end", "/mine/sessions/end-all")

@@ -6,14 +6,20 @@ import json
 import socket
 import threading
 import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any, Self
 
 import uvicorn
 import uvloop
+from starlette import requests
+from starlette.responses import Response
+from starlette.routing import Router
 from starlette.types import Receive, Scope, Send
 
 from saleroom import serving
 from saleroom.http.client_connection import CLIENT_CONNECTION, ClientConnection
+from saleroom.http.exchange import APPLICATION, Application
 from saleroom.http.protocol import Http
 from tests.patience import SECONDS_MAX
 
@@ -76,37 +82,26 @@ class Echo:
         while self._server.server_state.tasks:
             time.sleep(0.001)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def respond(self, scope: Scope, receive: Receive) -> Response:
         """Answer with the request."""
-        if scope["type"] == "lifespan":
-            while (await receive())["type"] != "lifespan.shutdown":
-                await send({"type": "lifespan.startup.complete"})
-            await send({"type": "lifespan.shutdown.complete"})
-            return
         query = scope["query_string"].decode()
         request = scope["method"], scope["path"] + ("?" + query if query else "")
         self.headers.append(dict(scope["headers"]))
         if scope["path"] == UNREAD:
             self.seen.append((*request, b""))
-            await say(send, 403, b"unread")
-            return
-        body, more = b"", True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return
-            body, more = body + message["body"], message["more_body"]
+            return Response(b"unread", 403)
+        body = await requests.Request(scope, receive).body()
         self.seen.append((*request, body))
         if scope["path"] == LARGE:
-            await say(send, 200, bytes(1_000_000))
-        elif scope["path"] == STREAM:
-            await self._stream(scope[CLIENT_CONNECTION], send)
-        elif scope["path"] == POLLING:
-            await self._poll(receive, send)
-        else:
-            await say(send, 200, json.dumps([*request, body.decode("latin-1")]).encode())
+            return Response(bytes(1_000_000))
+        if scope["path"] == STREAM:
+            return Endless(self._stream)
+        if scope["path"] == POLLING:
+            return Endless(self._poll)
+        return Response(json.dumps([*request, body.decode("latin-1")]).encode())
 
-    async def _stream(self, line: ClientConnection, send: Send) -> None:
+    async def _stream(self, scope: Scope, _: Receive, send: Send) -> None:
+        line: ClientConnection = scope[CLIENT_CONNECTION]
         await send({"type": "http.response.start", "status": 200, "headers": []})
         ended = asyncio.Event()
         line.at_end(ended.set)
@@ -117,7 +112,7 @@ class Echo:
         self.gone.set()
         await send({"type": "http.response.body"})
 
-    async def _poll(self, receive: Receive, send: Send) -> None:
+    async def _poll(self, _: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         is_here = True
         while is_here:
@@ -125,12 +120,20 @@ class Echo:
             with contextlib.suppress(TimeoutError):
                 is_here = (await asyncio.wait_for(receive(), 0.005))["type"] != "http.disconnect"
 
+    @asynccontextmanager
+    async def _lifespan(self, _: object) -> AsyncIterator[dict[str, Application]]:
+        yield {APPLICATION: Application(self.respond, self._fail)}
+
+    def _fail(self, _: Scope, error: Exception) -> None:
+        raise error
+
     def _run(self) -> None:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(self._serve())
 
     async def _serve(self) -> None:
-        self._server = uvicorn.Server(serving._config(self, Http, 1, ()))
+        app = Router(lifespan=self._lifespan)
+        self._server = uvicorn.Server(serving._config(app, Http, 1))
         task = asyncio.create_task(self._server.serve(sockets=[self._socket]))
         while not self._server.started and not task.done():
             await asyncio.sleep(0.005)
@@ -138,11 +141,15 @@ class Echo:
         await task
 
 
-async def say(send: Send, status: int, body: bytes) -> None:
-    """Send an answer."""
-    length = str(len(body)).encode()
-    await send({"type": "http.response.start", "status": status, "headers": [(b"content-length", length)]})
-    await send({"type": "http.response.body", "body": body})
+class Endless(Response):
+    """An answer in pieces, which `sending` sends."""
+
+    def __init__(self, sending: Callable[[Scope, Receive, Send], Awaitable[None]]) -> None:
+        self.background = None
+        self._sending = sending
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._sending(scope, receive, send)
 
 
 def rest(connection: socket.socket) -> bytes:

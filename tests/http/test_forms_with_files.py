@@ -12,14 +12,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from starlette.datastructures import UploadFile
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
-from starlette.responses import Response
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope
 
-from saleroom.http import guard, problems
+from saleroom.http import guard
 from saleroom.http.forgery import forgery_token
 from saleroom.http.guard import FIRST_FIELD_BYTES_MAX, Guard
 from saleroom.http.multipart import PACE_BYTES, PACE_SECONDS, TEXT_CHARACTERS_MAX, multipart, paced
-from saleroom.http.problems import BodyTimeout, BodyTooLarge
+from saleroom.http.problems import BodyTimeout, BodyTooLarge, ForgeryRefusal
 from saleroom.http.requests import read_body
 from saleroom.kernel.errors import Invalid
 from tests.sealing import known
@@ -86,21 +85,11 @@ def receiving(*chunks: bytes, ends: bool = True) -> Receive:
 
 async def passed(head: Scope, receive: Receive) -> bytes | None:
     """Return the body that arrives behind the filter, or None if the filter refuses."""
-    arrived: list[bytes] = []
-
-    async def behind(_: Scope, receive: Receive, send: Send) -> None:
-        arrived.append(await read_body(Request(head, receive), 10**6))
-
-    async def send(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            assert 403 == message["status"]
-
-    def answer(_: Scope, refused: problems.Problem) -> Response:
-        return problems.answer(refused)
-
-    with contextlib.suppress(ClientDisconnect):
-        await Guard(behind, answer=answer, secret=SECRET, form_bytes_max=10_000)(head, receive, send)
-    return arrived[0] if arrived else None
+    try:
+        receive = await Guard(secret=SECRET, form_bytes_max=10_000).check(head, receive)
+    except (ForgeryRefusal, ClientDisconnect):
+        return None
+    return await read_body(Request(head, receive), 10**6)
 
 
 CHUNKS = st.lists(st.integers(0, 2**20), max_size=20)

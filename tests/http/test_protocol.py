@@ -1,4 +1,4 @@
-"""One answer, one packet: all writes within a turn of the event loop are sent in one piece."""
+"""The end of a connection, and readers that are too slow."""
 
 import asyncio
 
@@ -35,57 +35,6 @@ class RecordingTransport(asyncio.Transport):
     def abort(self) -> None:
         self.waiting = 0
         self.sent.append(b"aborted")
-
-
-HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n"
-
-
-def test_an_answer_goes_out_in_one_piece() -> None:
-    """A head waits for the first piece of its body. Later pieces are sent at once, and so is the next answer."""
-    wire = RecordingTransport()
-    joined = AnswerTransport(wire)
-    joined.write(HEAD)
-    assert [] == wire.sent
-    joined.write(b"bo")
-    joined.write(b"dy")
-    joined.write(HEAD)
-    joined.write(b"")
-    assert [HEAD + b"bo", b"dy", HEAD] == wire.sent
-
-
-def test_a_head_alone_is_sent_when_the_answer_is_complete() -> None:
-    """Nothing follows the head of an answer to HEAD."""
-    wire = RecordingTransport()
-    joined = AnswerTransport(wire)
-    joined.write(HEAD)
-    joined.flush()
-    joined.flush()
-    assert [HEAD] == wire.sent
-
-
-def test_closing_loses_nothing() -> None:
-    """Bytes written before the close are sent before it, once."""
-    wire = RecordingTransport()
-    joined = AnswerTransport(wire)
-    joined.write(HEAD)
-    joined.close()
-    assert wire.closed
-    assert [HEAD] == wire.sent
-
-
-def test_a_client_that_has_gone_is_sent_nothing() -> None:
-    """If the connection is lost after the head, nothing is written to it."""
-    wire = RecordingTransport()
-    joined = AnswerTransport(wire)
-    joined.write(HEAD)
-    wire.close()
-    joined.flush()
-    assert [] == wire.sent
-
-
-def test_all_else_is_the_transports_own() -> None:
-    """Everything but writing goes to the transport below."""
-    assert ("198.51.100.7", 4000) == AnswerTransport(RecordingTransport()).get_extra_info("peername")
 
 
 async def test_a_reader_must_make_headway(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,13 +82,14 @@ class EventStream(Response):
         self._source = source
         self.clock = clock
         self.status_code = 200
+        self.raw_headers = [*_HEADERS]
         self.background = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the follower's events, until it or the connection ends."""
         connection: ClientConnection = scope[CLIENT_CONNECTION]
         try:
-            await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             if scope["method"] == "HEAD":
                 await send({"type": "http.response.body"})
                 return

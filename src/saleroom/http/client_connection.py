@@ -1,4 +1,4 @@
-"""The connection of one client: answers in one piece, slow readers, and an end that loses no answer."""
+"""The connection of one client: slow readers, and an end that loses no answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import sys
 import termios
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
 
 STALL_SECONDS, STALL_BYTES_MIN = 30.0, 8192
 """A client that reads less than this in this time is cut off, so that slow readers cannot hold memory."""
@@ -20,46 +19,29 @@ FAREWELL_SECONDS_MAX = 3.0
 """How long a server that stops waits for a reader to take the rest of an endless answer."""
 CLIENT_CONNECTION = "saleroom.client_connection"
 """In the scope of every request: its `ClientConnection`."""
-_STATUS_LINE, _CONTINUE = b"HTTP/1.1 ", b"HTTP/1.1 1"
 
 
 class AnswerTransport:
-    """A transport that sends the head of an answer together with the next piece.
-
-    uvicorn writes them one by one, and each would be a separate packet.
-    """
+    """A transport that loses no answer at its end, and cuts off slow readers."""
 
     def __init__(self, transport: asyncio.Transport, still_sends: Callable[[], bool] = bool) -> None:
         """`still_sends` says whether the client is in the middle of a request."""
         self._transport = transport
         self._still_sends = still_sends
-        self._head = b""
         self._watch: asyncio.TimerHandle | None = None
         self._lingering: asyncio.TimerHandle | None = None
 
     def write(self, piece: bytes) -> None:
-        """Send `piece`, or keep it for the next one if it is the head of an answer."""
-        if not self._head and piece.startswith(_STATUS_LINE) and not piece.startswith(_CONTINUE):
-            self._head = piece
-        elif self._head:
-            self._head += piece
-            self.flush()
-        else:
+        """Send, unless nothing more is sent."""
+        if not self.is_closing():
             self._transport.write(piece)
 
-    def flush(self) -> None:
-        """Send a head that nothing follows."""
-        head, self._head = self._head, b""
-        if head and not self.is_closing():
-            self._transport.write(head)
-
     def close(self) -> None:
-        """Send the rest and close; a client that still sends has a while to notice.
+        """Close once everything is sent; a client that still sends has a while to notice.
 
         If this side closed at once with bytes unread, the client's kernel would throw the answer away. The protocol throws away
         all bytes that the client sends from now on.
         """
-        self.flush()
         if self._still_sends() and not self.is_closing():
             self._transport.write_eof()
             self._lingering = asyncio.get_running_loop().call_later(LINGER_SECONDS, self.end)
@@ -68,8 +50,7 @@ class AnswerTransport:
             self.end()
 
     def end(self) -> None:
-        """Send the rest, and close; cut off a reader that does not take it."""
-        self.flush()
+        """Close once everything is sent; cut off a reader that does not take it."""
         self._transport.close()
         self.watch()
 
@@ -100,9 +81,6 @@ class AnswerTransport:
             abort(self._transport)
         else:
             self.watch()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
 
 
 def abort(transport: asyncio.Transport) -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.responses import Response
+from starlette.types import Receive, Scope
+
+from saleroom.http.internals import unused
+from saleroom.http.requests import Respond, header
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 _HEADERS = (
@@ -20,33 +24,26 @@ _HEADERS = (
 _EXPOSED = ("ETag", "Link", "Location", "Retry-After")
 
 
-def with_cors(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
-    """Let pages of `origins` use the API; every other origin gets no CORS header at all."""
-    if not origins:
-        return app
-    allowed = frozenset(origins)
-    cors = CORSMiddleware(
-        app,
-        allow_origins=sorted(allowed),
-        allow_methods=_METHODS,
-        allow_headers=_HEADERS,
-        expose_headers=_EXPOSED,
-    )
+class Cors:
+    """The layer that lets pages of `origins` use the API; every other origin gets no CORS header at all."""
 
-    async def choose(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and Headers(scope=scope).get("origin") in allowed:
-            await cors(scope, receive, send)
-        else:
-            await app(scope, receive, varied(send))
+    def __init__(self, respond: Respond, origins: Sequence[str]) -> None:
+        self._respond = respond
+        self._origins = frozenset(origins)
+        self._rules = CORSMiddleware(
+            unused, sorted(origins), allow_methods=_METHODS, allow_headers=_HEADERS, expose_headers=_EXPOSED
+        )
 
-    def varied(send: Send) -> Send:
-        """Let caches store this answer apart from that for a named origin."""
-
-        async def send_varied(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).add_vary_header("Origin")
-            await send(message)
-
-        return send_varied
-
-    return choose
+    async def __call__(self, scope: Scope, receive: Receive) -> Response:
+        """Pass the request on; a cache stores the answer apart from that for another origin."""
+        origin = header(scope, b"origin")
+        if origin not in self._origins:
+            response = await self._respond(scope, receive)
+            response.headers.add_vary_header("Origin")
+            return response
+        if scope["method"] == "OPTIONS" and header(scope, b"access-control-request-method") is not None:
+            return self._rules.preflight_response(Headers(scope=scope))
+        response = await self._respond(scope, receive)
+        response.headers.update(self._rules.simple_headers)
+        self._rules.allow_explicit_origin(response.headers, origin)
+        return response

@@ -1,4 +1,4 @@
-"""The table of routes: the row of an endpoint, and the application at one path, which reads requests as its rows say."""
+"""The table of routes: the row of an endpoint, and the resource at one path, which reads requests as its rows say."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 from saleroom.http.cursors import Cursors, CursorText
 from saleroom.http.forms import Field, Form, read_fields
@@ -141,7 +141,7 @@ class Endpoint(Struct, Generic[S], frozen=True, kw_only=True):
 
 
 class Resource(Generic[S]):
-    """The ASGI application at one path."""
+    """What answers at one path."""
 
     def __init__(
         self,
@@ -162,8 +162,8 @@ class Resource(Generic[S]):
         self._allow = ", ".join(sorted({*self._by_method, *also_allowed}))
         self._body_bytes_max = body_bytes_max
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request. Errors that are not refusals go on to the caller."""
+    async def __call__(self, scope: Scope, receive: Receive) -> Response:
+        """Return the answer to a request. Errors that are not refusals go on to the caller."""
         scope[IS_JSON] = True
         endpoint = self._by_method.get(scope["method"])
         call = None
@@ -171,13 +171,12 @@ class Resource(Generic[S]):
             if endpoint is None:
                 raise MethodNotAllowed(self._allow)
             call = await self._read(endpoint, Request(scope, receive))
-            response = await endpoint.handler(call)
+            return await endpoint.handler(call)
         except Refusal as refused:
             explain = self._explanations.get(type(refused))
             if call is not None and explain is not None:
                 refused = await explain(call, refused)
-            response = answer(refused, bare=endpoint is not None and endpoint.bare and isinstance(refused, Invalid))
-        await response(scope, receive, send)
+            return answer(refused, bare=endpoint is not None and endpoint.bare and isinstance(refused, Invalid))
 
     async def _read(self, endpoint: Endpoint[S], request: Request) -> Call[S]:
         """Return the call.

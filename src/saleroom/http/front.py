@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import cast
 
 import structlog
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
-from starlette.routing import Route, Router
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.routing import Match, Route
+from starlette.types import Receive, Scope
 
 from saleroom.http import problems
 from saleroom.http.asker import RequestAsker, TokenOwner
-from saleroom.http.guard import Guard
+from saleroom.http.cors import Cors
+from saleroom.http.exchange import Application
+from saleroom.http.guard import Guard, SecurityHeaders
 from saleroom.http.pacing import Pace
 from saleroom.http.problems import MethodNotAllowed, NotFound
-from saleroom.http.requests import SAFE_METHODS
-from saleroom.http.secret import HouseSecret
+from saleroom.http.proxies import TrustedProxies
+from saleroom.http.requests import SAFE_METHODS, Respond
 from saleroom.kernel.errors import Invalid, Refusal
 from saleroom.logs import OutageLog
 from saleroom.storage import faults
@@ -30,114 +32,106 @@ PageAnswer = Callable[[Scope, Refusal], Response | None]
 """Renders an error as a page if the address is a page's, otherwise returns None."""
 
 
-class Front:
-    """ASGI middleware that answers every error, as a page or as JSON, and logs internal errors."""
+def build(
+    pages: Sequence[Route],
+    resources: Sequence[Route],
+    guard: Guard,
+    *,
+    page_answer: PageAnswer,
+    whose: TokenOwner,
+    urgent: tuple[str, ...],
+    cors_origins: Sequence[str],
+    trusted_proxies: Sequence[str],
+    https: bool,
+) -> Application:
+    """Return the whole application: its layers around the routes. Nothing is reachable around the guard."""
+    front = Front(guard, Routes(pages, resources), page_answer, whose, urgent)
+    respond: Respond = Cors(front, cors_origins) if cors_origins else front
+    respond = SecurityHeaders(respond, https=https)
+    return Application(TrustedProxies(respond, trusted_proxies) if trusted_proxies else respond, front.refused)
 
-    def __init__(self, app: ASGIApp, page_answer: PageAnswer, whose: TokenOwner, urgent: tuple[str, ...]) -> None:
+
+class Front:
+    """The layer that checks a request, has it answered, and answers every error: as a page or as JSON."""
+
+    def __init__(
+        self, guard: Guard, respond: Respond, page_answer: PageAnswer, whose: TokenOwner, urgent: tuple[str, ...]
+    ) -> None:
         """Requests to paths that end with one of `urgent` begin at once."""
-        self._app = app
+        self._guard = guard
+        self._respond = respond
         self._page_answer = page_answer
         self._whose = whose
         self._urgent = urgent
         self._pace = Pace()
         self._outage = OutageLog()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and answer an exception."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        ASKER.set(RequestAsker(scope, self._whose))
-        if scope["method"] not in SAFE_METHODS and not scope["path"].endswith(self._urgent):
-            await self._pace.begin()
-        started = False
-
-        async def watched(message: Message) -> None:
-            nonlocal started
-            started = True
-            await send(message)
-
+    async def __call__(self, scope: Scope, receive: Receive) -> Response:
+        """Return the answer. Raises ClientDisconnect or HangUp if nobody waits for it any more."""
         try:
-            await self._routed(scope, receive, watched)
-            return
+            receive = await self._guard.check(scope, receive)
+            ASKER.set(RequestAsker(scope, self._whose))
+            if scope["method"] not in SAFE_METHODS and not scope["path"].endswith(self._urgent):
+                await self._pace.begin()
+            return await self._respond(scope, receive)
         except (ClientDisconnect, faults.HangUp):
-            return
-        except HTTPException as error:
-            refused: Refusal = _from_starlette(error)
-        except Refusal as error:
-            refused = error
-        except faults.DatabaseUnavailable as error:
+            raise
+        except Exception as error:  # noqa: BLE001  # unexpected errors are logged
+            refused = self.refused(scope, error)
+            return self._page_answer(scope, refused) or problems.answer(refused)
+
+    def refused(self, scope: Scope, error: Exception) -> Refusal:
+        """Return an error as a refusal, and log it if it is the house's own."""
+        if isinstance(error, HTTPException):
+            return _from_starlette(error)
+        if isinstance(error, Refusal):
+            return error
+        if isinstance(error, faults.DatabaseUnavailable):
             self._outage.failed(str(error))
-            refused = problems.Unavailable()
-        except Exception:
-            # The last resort: the log gets everything, and the client no internal detail.
-            log.exception("internal error", method=scope["method"], path=scope["path"])
-            refused = problems.InternalError()
-        if not started:
-            await self.answer(scope, refused)(scope, receive, send)
-
-    async def _routed(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on to the routes. Their patterns overlook a line feed at the end of a path, so it is refused here."""
-        if scope["path"].endswith("\n"):
-            raise NotFound
-        await self._app(scope, receive, send)
-
-    def answer(self, scope: Scope, refused: Refusal) -> Response:
-        """Return the answer to an error: a page at the addresses of pages, otherwise JSON."""
-        return self._page_answer(scope, refused) or problems.answer(refused)
+            return problems.Unavailable()
+        # The last resort: the log gets everything, and the client no internal detail.
+        log.error("internal error", method=scope["method"], path=scope["path"], exc_info=error)
+        return problems.InternalError()
 
 
-def build(
-    pages: Sequence[Route],
-    resources: Sequence[Route],
-    *,
-    page_answer: PageAnswer,
-    shows_again: Callable[[str], bool],
-    whose: TokenOwner,
-    urgent: tuple[str, ...],
-    lifespan: Callable[[Any], Any],
-    form_bytes_max: int,
-    secret: HouseSecret,
-    https: bool,
-) -> ASGIApp:
-    """Return the whole application: guard, then errors, then routes. Nothing is reachable around the guard."""
-    router = Router([*pages, *resources], default=_nothing_here, lifespan=lifespan, redirect_slashes=False)
-    front = Front(Switch(pages, resources, router), page_answer, whose, urgent)
-    return Guard(
-        front, answer=front.answer, secret=secret, form_bytes_max=form_bytes_max, shows_again=shows_again, https=https
-    )
+class Routes:
+    """The layer of routes: it goes straight to the resource of a path, and tries the patterns only for everything else.
 
-
-class Switch:
-    """ASGI application that goes straight to the resource of a path, and to the router for everything else.
-
-    The router tries one pattern after the other, which took a bid as long as reading it.
+    Trying one pattern after the other took a bid as long as reading it.
     """
 
-    def __init__(self, pages: Sequence[Route], resources: Sequence[Route], router: Router) -> None:
+    def __init__(self, pages: Sequence[Route], resources: Sequence[Route]) -> None:
         shared = {page.path for page in pages}
-        found = {resource.path: resource.app for resource in resources if resource.path not in shared}
+        found = {resource.path: _respond(resource) for resource in resources if resource.path not in shared}
         # Fixed paths and patterns are kept apart, so that a client that sends the letters `{gid}` meets no pattern.
-        self._fixed = {path: app for path, app in found.items() if "{" not in path}
-        self._by_gid = {path: app for path, app in found.items() if path.split("/")[2:3] == ["{gid}"]}
-        self._router = router
+        self._fixed = {path: respond for path, respond in found.items() if "{" not in path}
+        self._by_gid = {path: respond for path, respond in found.items() if path.split("/")[2:3] == ["{gid}"]}
+        self._routes = [*pages, *resources]
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on."""
-        app = None
-        if scope["type"] == "http":
-            app = self._fixed.get(scope["path"])
-            parts = scope["path"].split("/")
-            if app is None and len(parts) > 2 and (gid := parts[2]):
-                parts[2] = "{gid}"
-                app = self._by_gid.get("/".join(parts))
-                if app is not None:
-                    scope["path_params"] = {"gid": gid}
-        await (app or self._router)(scope, receive, send)
+    async def __call__(self, scope: Scope, receive: Receive) -> Response:
+        """Pass the request on. Raises NotFound."""
+        path: str = scope["path"]
+        if path.endswith("\n"):  # which the patterns overlook
+            raise NotFound
+        parts = path.split("/", 3)
+        if (respond := self._fixed.get(path)) is not None:
+            return await respond(scope, receive)
+        if len(parts) > 2 and (gid := parts[2]):
+            parts[2] = "{gid}"
+            if (respond := self._by_gid.get("/".join(parts))) is not None:
+                scope["path_params"] = {"gid": gid}
+                return await respond(scope, receive)
+        for route in self._routes:
+            match, found = route.matches(scope)
+            if match is Match.FULL:
+                scope.update(found)
+                return await _respond(route)(scope, receive)
+        raise NotFound
 
 
-async def _nothing_here(scope: Scope, receive: Receive, send: Send) -> None:
-    raise NotFound
+def _respond(route: Route) -> Respond:
+    """Return what answers at a route: not an ASGI application as in Starlette, but a layer of this house."""
+    return cast("Respond", route.endpoint)
 
 
 def _from_starlette(error: HTTPException) -> Refusal:

@@ -10,13 +10,13 @@ from urllib.parse import unquote_plus
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope
 
 from saleroom.http import requests
 from saleroom.http.forgery import FORGERY_HEADER, NEW_COOKIE, SECRET, forgery_cookie, is_own_form
 from saleroom.http.multipart import FORM_WITH_FILES, boundary
-from saleroom.http.problems import BodyTimeout, ForgeryRefusal, HeadersTooLarge, Problem
-from saleroom.http.requests import HTTPS, SAFE_METHODS, header, media_type, read_body
+from saleroom.http.problems import BodyTimeout, ForgeryRefusal, HeadersTooLarge
+from saleroom.http.requests import HTTPS, SAFE_METHODS, Respond, header, media_type, read_body
 from saleroom.http.secret import HouseSecret
 from saleroom.kernel.errors import Invalid
 
@@ -48,70 +48,45 @@ HTTPS_HEADERS = ((b"strict-transport-security", b"max-age=31536000"),)
 IS_JSON = "saleroom.is_json"
 """In the scope of a request: every answer to it with a body is JSON."""
 
-Answer = Callable[[Scope, Problem], Response]
-
 
 class SecurityHeaders:
-    """ASGI middleware around everything else: adds the security headers to every answer, and a new page's cookie."""
+    """The layer around everything else: adds the security headers to every answer, and a new page's cookie."""
 
-    def __init__(self, app: ASGIApp, *, https: bool = False) -> None:
-        self._app = app
+    def __init__(self, respond: Respond, *, https: bool = False) -> None:
+        self._respond = respond
         self._json = JSON_HEADERS + (HTTPS_HEADERS if https else ())
         self._others = SECURITY_HEADERS + (HTTPS_HEADERS if https else ())
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive) -> Response:
         """Pass the request on, and add to the answer."""
-
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = message["headers"]
-                headers += self._json if IS_JSON in scope else self._others
-                if (cookie := scope.get(NEW_COOKIE)) is not None:
-                    headers.append((b"set-cookie", cookie))
-            await send(message)
-
-        await self._app(scope, receive, send_with_headers)
+        response = await self._respond(scope, receive)
+        response.raw_headers += self._json if IS_JSON in scope else self._others
+        if (cookie := scope.get(NEW_COOKIE)) is not None:
+            response.raw_headers.append((b"set-cookie", cookie))
+        return response
 
 
 class Guard:
-    """ASGI middleware before errors and routes. `answer` renders a refusal; `https` says how cookies are set."""
+    """The checks before every route. `https` says how cookies are set."""
 
     def __init__(
         self,
-        app: ASGIApp,
         *,
-        answer: Answer,
         secret: HouseSecret,
         form_bytes_max: int,
         shows_again: Callable[[str], bool] = lambda path: False,
         https: bool = False,
     ) -> None:
         """`shows_again` says at which paths a form of another session is passed on, marked: it is shown and changes nothing."""
-        self._app = app
-        self._answer = answer
         self._secret = secret
         self._form_bytes_max = form_bytes_max
         self._shows_again = shows_again
         self._https = https
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check the request, then pass it on."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def check(self, scope: Scope, receive: Receive) -> Receive:
+        """Return the `receive` to go on with. Raises HeadersTooLarge, ForgeryRefusal, or as `read_body` does."""
         scope[HTTPS] = self._https
         scope[SECRET] = self._secret
-        try:
-            receive = await self._check(scope, receive)
-        except Problem as refused:
-            await self._answer(scope, refused)(scope, receive, send)
-            return
-        except ClientDisconnect:
-            return
-        await self._app(scope, receive, send)
-
-    async def _check(self, scope: Scope, receive: Receive) -> Receive:
-        """Return the `receive` to go on with. Raises HeadersTooLarge, ForgeryRefusal, or as `read_body` does."""
         size = len(scope["raw_path"]) + len(scope["query_string"])
         if size + sum(map(len, chain.from_iterable(scope["headers"]))) > HEADER_BYTES_MAX:
             raise HeadersTooLarge(limit=HEADER_BYTES_MAX)

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from starlette.formparsers import MultiPartParser
 from uvicorn.config import Config
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
-from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 from uvicorn.protocols.utils import get_local_addr, get_remote_addr
 from uvicorn.server import ServerState
 
@@ -17,8 +19,13 @@ __all__ = [
     "Config",
     "FlowControl",
     "MultiPartParser",
-    "RequestResponseCycle",
+    "ProxyHeadersMiddleware",
     "ServerState",
     "get_local_addr",
     "get_remote_addr",
+    "unused",
 ]
+
+
+async def unused(scope: Any, receive: Any, send: Any) -> None:
+    """Stand for the application that an ASGI middleware asks for, if only its rules are used."""

@@ -7,28 +7,27 @@ on the client's side. So nothing that a client sends later affects an earlier an
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 from typing import Any, cast
 from urllib.parse import unquote
 
 import httptools
 
-from saleroom.http.answers import ContinueCycle, Flow, UnchunkedCycle, farewell, refusal
+from saleroom.http.answers import farewell, refusal
 from saleroom.http.client_connection import CLIENT_CONNECTION, AnswerTransport, ClientConnection
 from saleroom.http.connections import CONNECTIONS, Connections
+from saleroom.http.exchange import APPLICATION, Application, Exchange, Flow
 from saleroom.http.framing import malformed, read_head
 from saleroom.http.guard import HEADER_BYTES_MAX
 from saleroom.http.internals import (
     HIGH_WATER_LIMIT,
     Config,
-    RequestResponseCycle,
     ServerState,
     get_local_addr,
     get_remote_addr,
 )
 from saleroom.http.problems import BodyTimeout, HeadersTooLarge
-from saleroom.http.requests import HAS_ARRIVED, HEADERS
+from saleroom.http.requests import HEADERS
 from saleroom.kernel.errors import Busy, Refusal
 
 READ_BYTES_MAX = 16 * 1024
@@ -38,8 +37,8 @@ HEAD_BYTES_MAX, HEADERS_MAX = 4 * HEADER_BYTES_MAX, 200
 HEAD_SECONDS_MAX = 20.0
 """How long a new connection, or an idle one that begins to send, may take until a whole head has come."""
 _END = b"\r\n\r\n"
+_ASGI = {"version": "3.0", "spec_version": "2.3"}
 _NOT_HTTP = "is not HTTP/1.1"
-_logger = logging.getLogger("uvicorn.error")
 _threads = threading.local()
 
 
@@ -60,7 +59,7 @@ def _inbox() -> memoryview:
 class Http(asyncio.BufferedProtocol):
     """The server's protocol for one connection."""
 
-    cycle: RequestResponseCycle | None = None
+    _exchange: Exchange | None = None
     """The request that came last, and its answer."""
     _refused: Refusal | None = None
     """Why a head is refused that the parser lets through."""
@@ -80,7 +79,9 @@ class Http(asyncio.BufferedProtocol):
     _patience: asyncio.TimerHandle | None = None
     """Runs while the client must send more."""
     _idle: asyncio.TimerHandle | None = None
-    """Runs while no request is under way."""
+    """Runs from an answer on, and looks whether the connection is idle for long."""
+    _last_answer = 0.0
+    """When the latest answer was complete, by the clock of the event loop."""
 
     def __init__(
         self,
@@ -92,21 +93,21 @@ class Http(asyncio.BufferedProtocol):
         """Take the arguments that uvicorn gives to a protocol."""
         self._config = config
         self._server = server_state
-        self._state = app_state
+        self._application: Application = app_state[APPLICATION]
+        self._connections: Connections | None = app_state.get(CONNECTIONS)
         self._loop = _loop or asyncio.get_running_loop()
         self._inbox = _inbox()
         self._headers: list[tuple[bytes, bytes]] = []
         self._parser: Any = httptools.HttpRequestParser(self)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin, with answers in one piece; or refuse, if there are too many connections."""
+        """Begin; or refuse, if there are too many connections."""
         plain = cast("asyncio.Transport", transport)
         self._transport = AnswerTransport(plain, self._still_sends)
         self._client_connection = ClientConnection(plain, self._transport.is_closing)
         self._flow = Flow(plain)
         self._here, self._client = get_local_addr(plain), get_remote_addr(plain)
         self._server.connections.add(cast("Any", self))
-        self._connections: Connections | None = self._state.get(CONNECTIONS)
         if self._connections is not None:
             try:
                 self._place = self._connections.enter("unknown" if self._client is None else self._client[0])
@@ -120,7 +121,8 @@ class Http(asyncio.BufferedProtocol):
         """End the answer that is under way."""
         self._server.connections.discard(cast("Any", self))
         self._expect_no_more()
-        self._stop_idling()
+        if self._idle is not None:
+            self._idle.cancel()
         self._transport.lost()
         if self._connections is not None and self._place is not None:
             self._connections.leave(self._place)
@@ -131,8 +133,8 @@ class Http(asyncio.BufferedProtocol):
 
     def shutdown(self) -> None:
         """Finish the answer in flight; an endless one ends now."""
-        if self.cycle is not None and self._owes() and not self._transport.is_closing():
-            self.cycle.keep_alive = False
+        if self._exchange is not None and self._owes() and not self._transport.is_closing():
+            self._exchange.keep_alive = False
         else:
             self._transport.end()
         self._client_connection.end(gone=False)
@@ -154,8 +156,6 @@ class Http(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         """Read on, up to the end of a request; throw away bytes after the last answer of a connection."""
-        if self._idle is not None:
-            self._stop_idling()
         if not self._transport.is_closing():
             data = bytes(self._inbox[:nbytes])
             self._read(self._waiting + data if self._waiting else data)
@@ -244,24 +244,21 @@ class Http(asyncio.BufferedProtocol):
     def on_body(self, body: bytes) -> None:
         """Keep a piece of the body for the application, unless the request has been answered already."""
         self._unread = 0
-        cycle = self.cycle
-        if cycle is None or cycle.response_complete:
+        exchange = self._exchange
+        if exchange is None or exchange.answered:
             return
-        cycle.body += body
-        if len(cycle.body) > HIGH_WATER_LIMIT:
+        exchange.arrived(body)
+        if len(exchange.body) > HIGH_WATER_LIMIT:
             self._flow.pause_reading()
-        cycle.message_event.set()
 
     def on_message_complete(self) -> None:
         """Note that the whole request has arrived."""
         if self._in_head:  # its head will be read once more
             return
         self._arrived, self._unread = True, 0
-        cycle = self.cycle
-        if cycle is not None and not cycle.response_complete:
-            cycle.scope[HAS_ARRIVED] = True  # type: ignore[literal-required]  # a key of our own
-            cycle.more_body = False
-            cycle.message_event.set()
+        exchange = self._exchange
+        if exchange is not None and not exchange.answered:
+            exchange.arrived(whole=True)
 
     def _begin(self) -> None:
         """Begin to answer a head, unless it will be read once more. Raises Refusal."""
@@ -285,14 +282,13 @@ class Http(asyncio.BufferedProtocol):
         text = path.decode("ascii")
         scope: Any = {
             "type": "http",
-            "asgi": {"version": self._config.asgi_version, "spec_version": "2.3"},
+            "asgi": _ASGI,
             "http_version": self._version,
             "server": self._here,
             "client": self._client,
             "scheme": "http",
             "root_path": "",
             "headers": self._headers,
-            "state": self._state.copy(),
             "method": self._method.decode("ascii"),
             "path": unquote(text) if "%" in text else text,
             "raw_path": path,
@@ -300,27 +296,20 @@ class Http(asyncio.BufferedProtocol):
             CLIENT_CONNECTION: self._client_connection,
             HEADERS: headers,
         }
-        kind = UnchunkedCycle if is_old else ContinueCycle if expects else RequestResponseCycle
-        self.cycle = cycle = kind(
-            scope=scope,
-            transport=cast("asyncio.Transport", self._transport),
-            flow=self._flow,
-            logger=_logger,
-            access_logger=_logger,
-            access_log=False,
-            default_headers=self._server.default_headers,
-            message_event=asyncio.Event(),
-            expect_100_continue=expects,
+        self._exchange = exchange = Exchange(
+            scope,
+            self._transport,
+            self._flow,
+            self._server.default_headers,
+            self._answered,
             keep_alive=not is_old and self._parser.should_keep_alive(),
-            on_response=self._answered,
+            awaits_continue=expects,
         )
-        task = self._loop.create_task(cycle.run_asgi(self._config.loaded_app))
-        task.add_done_callback(self._server.tasks.discard)
-        self._server.tasks.add(task)
+        running = self._server.tasks
+        running.add(self._loop.create_task(exchange.run(self._application, running)))
 
     def _answered(self) -> None:
-        """Send the head of an answer without a body, and go on with the bytes that wait."""
-        self._transport.flush()
+        """Go on with the bytes that wait."""
         self._server.total_requests += 1
         self._flow.something_waits = False
         if self._flow.read_paused:
@@ -329,19 +318,29 @@ class Http(asyncio.BufferedProtocol):
             return
         if self._waiting:
             self._read(self._waiting)
-        if not self._owes() and not self._transport.is_closing():
-            self._idle = self._loop.call_later(self._config.timeout_keep_alive, self._transport.end)
+        self._last_answer = self._loop.time()
+        if self._idle is None:
+            self._watch_idleness(self._config.timeout_keep_alive)
 
-    def _stop_idling(self) -> None:
-        if self._idle is not None:
-            self._idle.cancel()
-            self._idle = None
+    def _watch_idleness(self, seconds: float) -> None:
+        self._idle = self._loop.call_later(seconds, self._look_for_idleness)
+
+    def _look_for_idleness(self) -> None:
+        """End a connection that has been idle for long. One that is under way is watched again after its answer."""
+        self._idle = None
+        if self._owes() or self._patience is not None:
+            return
+        left = self._last_answer + self._config.timeout_keep_alive - self._loop.time()
+        if left > 0:
+            self._watch_idleness(left)
+        else:
+            self._transport.end()
 
     # The client's turn, and its end.
 
     def _owes(self) -> bool:
-        cycle = self.cycle  # before the first request there is none
-        return cycle is not None and not cycle.response_complete
+        exchange = self._exchange  # before the first request there is none
+        return exchange is not None and not exchange.answered
 
     def _still_sends(self) -> bool:
         return not self._arrived
@@ -371,16 +370,15 @@ class Http(asyncio.BufferedProtocol):
 
     def _disconnect(self) -> None:
         """Tell the application that nothing more comes, and that nothing more is sent."""
-        if self.cycle is not None:
-            self.cycle.disconnected = not self.cycle.response_complete
-            self.cycle.message_event.set()
+        if self._exchange is not None:
+            self._exchange.disconnect()
         self._client_connection.end(gone=True)
 
     def _hang_up(self, refused: Refusal) -> None:
         """End the connection because of the client's bytes, with an answer if the request has none."""
         if self._transport.is_closing():
             return
-        begun = not self._in_head and self.cycle is not None and self.cycle.response_started
+        begun = not self._in_head and self._exchange is not None and self._exchange.begun
         self._disconnect()
         if not begun:
             self._transport.write(farewell(refused))

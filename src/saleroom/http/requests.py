@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
+from starlette.responses import Response
 from starlette.types import Receive, Scope
 
 from saleroom.http.problems import BodyTimeout, BodyTooLarge
 
+Respond = Callable[[Scope, Receive], Awaitable[Response]]
+"""From a request to its answer: the form of the whole application, and of each of its layers."""
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 BODY_SECONDS_MAX = 30.0
 HEADERS = "saleroom.headers"
 """In the scope of a request: its headers by name, the first one of each name."""
-HAS_ARRIVED = "saleroom.has_arrived"
-"""In the scope of a request whose whole body has arrived: its time needs no limit any more."""
+BODY = "saleroom.body"
+"""In the scope of a request whose whole body arrived before any of it was read: the body."""
 HTTPS = "saleroom.https"
 """In the scope of a request: whether people reach the house by https, so that its cookies are `Secure`."""
 
@@ -82,9 +86,12 @@ def client_address(request: HTTPConnection) -> str:
 
 async def read_body(request: Request, bytes_max: int, seconds_max: float | None = None) -> bytes:
     """Return the body. Raises BodyTooLarge (and reads no further), BodyTimeout, or ClientDisconnect."""
+    body: bytes | None = request.scope.get(BODY)
+    if body is not None:
+        if len(body) > bytes_max:
+            raise BodyTooLarge(limit=bytes_max)
+        return body
     refuse_declared(request.scope, bytes_max)
-    if HAS_ARRIVED in request.scope:
-        return await _body(request.receive, bytes_max)
     try:
         async with asyncio.timeout(seconds_max or BODY_SECONDS_MAX):
             return await _body(request.receive, bytes_max)

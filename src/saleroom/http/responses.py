@@ -47,9 +47,8 @@ class JsonResponse(Response):
         self.body = body
         self.background = None
         self.raw_headers = [(b"content-length", b"%d" % len(body)), _IS_JSON]
-        self.raw_headers += [
-            (name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()
-        ]
+        for name, value in headers.items():
+            self.raw_headers.append((name.lower().encode("latin-1"), value.encode("latin-1")))
 
 
 def json_response(

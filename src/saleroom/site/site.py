@@ -14,7 +14,7 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 from saleroom.http.problems import MethodNotAllowed, headers_of, status_of
 from saleroom.http.requests import read_body, session_token
@@ -197,18 +197,17 @@ class Site:
 
 
 class Address:
-    """The ASGI application at one path, which picks the handler by method. Raises MethodNotAllowed."""
+    """What answers at one path of pages: it picks the handler by method. Raises MethodNotAllowed."""
 
     def __init__(self, **handlers: Handler) -> None:
         self._handlers = handlers | ({"HEAD": handlers["GET"]} if "GET" in handlers else {})
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+    async def __call__(self, scope: Scope, receive: Receive) -> Response:
+        """Return the answer to a request."""
         handler = self._handlers.get(scope["method"])
         if handler is None:
             raise MethodNotAllowed(", ".join(sorted(self._handlers)))
-        response = await handler(Request(scope, receive))
-        await response(scope, receive, send)
+        return await handler(Request(scope, receive))
 
 
 async def fields(request: Request) -> dict[str, str]:

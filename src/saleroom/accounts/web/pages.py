@@ -35,7 +35,7 @@ def area_pages(services: AccountServices, *, registration_open: bool = True) -> 
 def _routes(site: Site, services: AccountServices) -> list[Route]:
     accounts, contacts = AccountPages(site, services), ContactPages(site, services)
     return [
-        Route(LOGIN, accounts.login_form, methods=["GET"]),
+        Route(LOGIN, Address(GET=accounts.login_form), methods=["GET"]),
         Route("/session", Address(POST=accounts.log_in)),
         Route("/session/end", Address(POST=accounts.log_out)),
         Route("/register", Address(GET=accounts.register_form, POST=accounts.register)),
