@@ -24,6 +24,7 @@ from saleroom.storage import postgresql, sqlite, turns
 from saleroom.storage.database import Clock, Database
 from saleroom.storage.migrations import migrate
 from tests.needs import missing
+from tests.orphans import removed_with_this_process
 from tests.patience import SECONDS_MAX
 
 T0 = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -142,18 +143,18 @@ def embedded_server(below: Path | None = None) -> Iterator[Any]:
             missing("postgresql", str(error))
     # Not below pytest's own folder: each run that starts closes that to others, and the server is another user.
     folder = Path(tempfile.mkdtemp(prefix="saleroom-postgresql-", dir=below or _roomy_memory()))
-    try:
-        server = get_server(folder / "data", cleanup_mode="delete")
-    except Exception as error:  # noqa: BLE001  # whatever keeps the server from starting is said, or fails the run
-        missing("postgresql", f"the embedded server does not start: {error}")
-    try:
-        # A test's data need not survive a crash of the machine.
-        asyncio.run(_order(server.get_uri(), "ALTER SYSTEM SET fsync = off"))
-        asyncio.run(_order(server.get_uri(), "SELECT pg_reload_conf()"))
-        yield server
-    finally:
-        server.cleanup()
-        folder.rmdir()
+    with removed_with_this_process(folder):
+        try:
+            server = get_server(folder / "data", cleanup_mode="delete")
+        except Exception as error:  # noqa: BLE001  # whatever keeps the server from starting is said, or fails the run
+            missing("postgresql", f"the embedded server does not start: {error}")
+        try:
+            # A test's data need not survive a crash of the machine.
+            asyncio.run(_order(server.get_uri(), "ALTER SYSTEM SET fsync = off"))
+            asyncio.run(_order(server.get_uri(), "SELECT pg_reload_conf()"))
+            yield server
+        finally:
+            server.cleanup()
 
 
 @pytest.fixture(scope="session")

@@ -103,7 +103,7 @@ class Program:
 @cache
 def _server() -> socket.socket:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    command, folder = [sys.executable, "-m", "tests.forking"], Path(__file__).parents[1]
+    command, folder = [sys.executable, "-m", "tests.forking", *MODULES], Path(__file__).parents[1]
     with theirs:
         server = subprocess.Popen(command, stdin=theirs.fileno(), cwd=folder, start_new_session=True)
 
@@ -115,9 +115,9 @@ def _server() -> socket.socket:
     return ours
 
 
-def serve(requests: socket.socket) -> None:
-    """Run each program that is asked for, until the process that asks has ended."""
-    for name in MODULES:
+def serve(requests: socket.socket, modules: Sequence[str]) -> NoReturn:
+    """Run each program that is asked for until the process that asks has ended, and end those that still run then."""
+    for name in modules:
         import_module(name)
     share_with_forks()
     gc.freeze()  # a house that starts looks for reference cycles among its own objects
@@ -125,11 +125,9 @@ def serve(requests: socket.socket) -> None:
     while True:
         request, sent, _, _ = socket.recv_fds(requests, REQUEST_BYTES_MAX, 4)
         if not request:
-            signal.alarm(10)  # a program that still runs is not waited for
-        while attendants and os.waitpid(-1, os.WNOHANG if request else 0)[0]:
+            os.killpg(0, signal.SIGKILL)
+        while attendants and os.waitpid(-1, os.WNOHANG)[0]:
             attendants -= 1
-        if not request:
-            return
         report, *files = sent
         attendants += 1
         if os.fork() == 0:
@@ -192,4 +190,4 @@ def _run(arguments: list[str], folder: str, environment: dict[str, str], files: 
 
 
 if __name__ == "__main__":
-    serve(socket.socket(fileno=0))
+    serve(socket.socket(fileno=0), sys.argv[1:])

@@ -1,0 +1,55 @@
+"""A test run that is killed leaves nothing behind."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.process import ending, wait_until
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from tests import forking
+
+forking.MODULES = ()
+folder = Path(sys.argv[1])
+(folder / "script.py").write_text("import os, time; os.fork(); time.sleep(600)")
+started = forking.Program([str(folder / "script.py")], folder, {}, sys.stderr, sys.stderr)
+"""
+SERVER = """
+import subprocess, sys
+from pathlib import Path
+from tests.orphans import removed_with_this_process
+
+(folder := Path(sys.argv[1])).joinpath("data").mkdir()
+block = removed_with_this_process(folder)
+block.__enter__()
+started = subprocess.Popen(["sleep", "600"], start_new_session=True)
+(folder / "data/postmaster.pid").write_text(f"{started.pid}\\n{folder}/data\\n")
+"""
+TOLD = "print(started.pid, flush=True); sys.stdin.read()"
+
+
+@pytest.mark.parametrize("script", [PROGRAM, SERVER], ids=["program", "server"])
+def test_a_killed_run_leaves_nothing(tmp_path: Path, script: str) -> None:
+    """Programs and their children, and a server with its folder, end soon after SIGKILL for the process that started them."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    command = [sys.executable, "-c", script + TOLD, str(folder)]
+    with ending(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)) as run:
+        assert run.stdout is not None
+        started = psutil.Process(int(run.stdout.readline()))
+        if script == PROGRAM:
+            wait_until(lambda: bool(started.children()))
+        left = [started, *started.children()]
+        run.kill()
+        wait_until(lambda: not any(_runs(process) for process in left))
+        wait_until(lambda: script == PROGRAM or not folder.exists())
+
+
+def _runs(process: psutil.Process) -> bool:
+    """Whether a process runs; one that has ended and that nobody has waited for does not."""
+    return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
