@@ -242,7 +242,7 @@ def test_receipts() -> None:
         tree = MerkleTree([b"another", leaf])
         head = {"root": _encoded(tree.root), "size": 2}
         signed = ".".join(_encoded(json.dumps(part).encode()) for part in ({"kid": kid}, head))
-        place = place or f"1.{_encoded(*tree.path(1))}"
+        place = place or f"1{tree.paths(_encoded)[1]}"
         text = f"{signed}.{_encoded(signer.sign(signed.encode()))}~{_encoded(leaf)}~{place}"
         return "".join(judge_receipts(log, keys, [text]))
 

@@ -60,6 +60,11 @@ def naive_path(index: int, leaves: list[bytes]) -> list[bytes]:
     return [*naive_path(index - k, leaves[k:]), naive_root(leaves[:k])]
 
 
+def path_of(tree: MerkleTree, index: int) -> list[bytes]:
+    """The path of one leaf, as hashes."""
+    return [bytes.fromhex(node) for node in tree.paths(bytes.hex)[index].split(".")[1:]]
+
+
 @pytest.mark.parametrize("count", range(9))
 def test_the_known_roots(count: int) -> None:
     """The roots are those that all logs of Certificate Transparency have."""
@@ -68,7 +73,7 @@ def test_the_known_roots(count: int) -> None:
 
 def test_a_known_path() -> None:
     """The path of a leaf is that of Certificate Transparency."""
-    assert PATH == [node.hex() for node in MerkleTree(LEAVES).path(0)]
+    assert PATH == [node.hex() for node in path_of(MerkleTree(LEAVES), 0)]
 
 
 @given(st.lists(st.binary(max_size=3), max_size=70))
@@ -77,7 +82,7 @@ def test_a_tree_is_that_of_the_rfc(leaves: list[bytes]) -> None:
     tree = MerkleTree(leaves)
     assert naive_root(leaves) == tree.root
     for index, leaf in enumerate(leaves):
-        path = tree.path(index)
+        path = path_of(tree, index)
         assert naive_path(index, leaves) == path
         assert tree.root == root_of(leaf, index, len(leaves), path)
 
@@ -96,7 +101,7 @@ def test_every_bit_of_a_proof_counts(size: int) -> None:
     leaves = [bytes([number]) for number in range(size)]
     tree = MerkleTree(leaves)
     for index, leaf in enumerate(leaves):
-        path = tree.path(index)
+        path = path_of(tree, index)
         assert leads(leaf, index, size, path, tree.root)
         assert not any(leads(leaf, other, size, path, tree.root) for other in range(-2, 2 * size + 2) if other != index)
         assert not any(leads(bytes([leaf[0] ^ 1 << bit]), index, size, path, tree.root) for bit in range(8))
@@ -117,7 +122,7 @@ def test_a_path_has_the_one_length_that_its_place_demands(size: int) -> None:
     leaves = [bytes([number]) for number in range(size)]
     tree = MerkleTree(leaves)
     for index, leaf in enumerate(leaves):
-        path = tree.path(index)
+        path = path_of(tree, index)
         with pytest.raises(ValueError, match="the path is too long"):
             root_of(leaf, index, size, [*path, tree.root])
         if path:
@@ -131,11 +136,23 @@ def test_a_path_has_the_one_length_that_its_place_demands(size: int) -> None:
 def test_a_node_is_no_leaf() -> None:
     """The hashes of two leaves side by side are not taken for a leaf."""
     tree = MerkleTree([b"a", b"b"])
-    [right], [left] = tree.path(0), tree.path(1)
+    [right], [left] = path_of(tree, 0), path_of(tree, 1)
     assert tree.root not in (MerkleTree([left + right]).root, root_of(left + right, 0, 1, []))
 
 
 def test_a_path_has_no_more_than_the_height_of_the_tree() -> None:
     """A path grows with the logarithm of the size."""
     tree = MerkleTree(bytes([number % 256]) for number in range(512))
-    assert {9} == {len(tree.path(index)) for index in range(512)}
+    assert {9} == {len(path_of(tree, index)) for index in range(512)}
+
+
+def test_each_hash_is_written_once() -> None:
+    """The paths of 128 leaves share the text of each hash: 254 texts, not 7 for each leaf."""
+    written: list[bytes] = []
+
+    def text(node: bytes) -> str:
+        written.append(node)
+        return node.hex()
+
+    MerkleTree([bytes([number]) for number in range(128)]).paths(text)
+    assert 254 == len(written) == len(set(written))

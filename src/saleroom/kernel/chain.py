@@ -28,12 +28,17 @@ class Chain(Struct, frozen=True):
 
 def link(previous: str, value: Any) -> str:
     """Return the hash of `value`, which is ready for JSON, after `previous`."""
-    return hashlib.sha256(previous.encode() + b"\n" + canonical(value)).hexdigest()
+    return link_text(previous, canonical(value))
+
+
+def link_text(previous: str, text: bytes) -> str:
+    """Return the hash of `text`, which is canonical JSON, after `previous`."""
+    return hashlib.sha256(b"%b\n%b" % (previous.encode(), text)).hexdigest()
 
 
 def salt(seed: str, version: int) -> str:
     """Return the salt of an auction's public event `version`. Without the seed it cannot be guessed."""
-    return hmac.new(seed.encode(), str(version).encode(), "sha256").hexdigest()
+    return hmac.digest(seed.encode(), str(version).encode(), "sha256").hex()
 
 
 canonical = msgspec.json.Encoder(order="sorted").encode

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
-from functools import lru_cache
+
+import msgspec
 
 
-@lru_cache(maxsize=8192)
 def instant(at: datetime) -> str:
     """Return `at` (UTC) as text, always with six decimals of a second."""
-    return f"{at.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+    text: str = msgspec.to_builtins(at)  # a tenth of the time of `isoformat`; it leaves out the decimals if all are 0
+    return text if "." in text else f"{text[:19]}.000000Z"
 
 
 def maybe_instant(at: datetime | None) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 
 class MerkleTree:
@@ -17,15 +17,18 @@ class MerkleTree:
             self._levels.append(level)
         self.root = level[0] if level else hashlib.sha256().digest()
 
-    def path(self, index: int) -> list[bytes]:
-        """Return the audit path of the leaf `index`: the hashes beside its way up to the root."""
-        path = []
-        for level in self._levels:
-            beside = index ^ 1
-            if beside < len(level):
-                path.append(level[beside])
-            index >>= 1
-        return path
+    def paths(self, text: Callable[[bytes], str]) -> list[str]:
+        """Return the audit path of each leaf as text: the hashes beside its way up to the root, with a point before each.
+
+        Each hash is written once, not for each leaf that has it in its path.
+        """
+        paths = [""]
+        for level in reversed(self._levels[:-1]):
+            beside = [f".{text(node)}" for node in level]
+            if len(level) & 1:
+                beside.append("")  # the last one has nothing beside it at this height
+            paths = [beside[index ^ 1] + paths[index >> 1] for index in range(len(level))]
+        return paths
 
 
 def root_of(leaf: bytes, index: int, size: int, path: Sequence[bytes]) -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -192,7 +193,7 @@ def _chunks(columns: list[list[Any]], count: int) -> list[tuple[int, tuple[Any, 
     done, size = 0, _CHUNK_MAX
     while done < count:
         if count - done >= size:
-            chunks.append((size, tuple(value for row in rows[done : done + size] for value in row)))
+            chunks.append((size, tuple(chain.from_iterable(rows[done : done + size]))))
             done += size
         else:
             size //= 2

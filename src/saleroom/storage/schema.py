@@ -17,6 +17,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine, UserDefinedType
 
+from saleroom.kernel.instants import instant
+
 PRECISION, SCALE = 20, 3
 
 
@@ -64,7 +66,7 @@ def instant_text(value: datetime) -> str:
         if value.tzinfo is None:
             raise ValueError(_NO_OFFSET)
         value = value.astimezone(UTC)
-    return value.isoformat(" ", "microseconds")[:26]
+    return instant(value)[:26].replace("T", " ")
 
 
 class Instant(TypeDecorator[datetime]):

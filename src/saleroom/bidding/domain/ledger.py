@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 from saleroom.bidding.domain.auction import Auction, begin
 from saleroom.bidding.domain.events import EVENTS, AuctionCreated, Event
 from saleroom.bidding.domain.views import cloud_event, event_parts, sealed_part
-from saleroom.kernel.chain import ZERO, Chain, canonical, link, salt
+from saleroom.kernel.chain import ZERO, Chain, canonical, link, link_text, salt
 from saleroom.kernel.instants import instant
 
 
@@ -43,12 +43,19 @@ def enter(auction: Auction, event: Event) -> tuple[Auction, Entry]:
     if event.PUBLIC:
         wire = cloud_event(auction.gid, auction.version, event, public)
         wire["commitment"] = commitment(salt(chain.seed, auction.version), sealed, chain.hidden)
-        wire["hash"] = link(chain.head, wire)
-        payload = canonical(wire)
-        moved = Chain(chain.seed, wire["hash"], ZERO)
+        bare = canonical(wire)
+        head = link_text(chain.head, bare)
+        payload = _with_hash(bare, head)
+        moved = Chain(chain.seed, head, ZERO)
     else:
         moved = structs.replace(chain, hidden=link(chain.hidden, hidden_event(type(event), event.at, sealed)))
     return structs.replace(auction, chain=moved), Entry(payload, _encode(private))
+
+
+def _with_hash(bare: bytes, digest: str) -> bytes:
+    """Return the canonical JSON of an event with its hash, which comes before `id`. Nothing that users write comes after."""
+    before, name, after = bare.rpartition(b'"id":')
+    return b'%b"hash":"%b",%b%b' % (before, digest.encode(), name, after)
 
 
 def commitment(salt_: str, sealed: Mapping[str, Any], hidden: str) -> str:

@@ -5,7 +5,7 @@ Money is a string with three decimals; instants are RFC 3339 in UTC with microse
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
@@ -146,11 +146,17 @@ def last_amount(bids: Sequence[BidView], bidder: str) -> str | None:
 def event_parts(event: Event) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the public and the private members of an event, ready for JSON."""
     public, private = _members(type(event))
-    known = {wire: _plain(getattr(event, name)) for name, wire in private}
+    known = _parts(event, private)
     for wire in event.OPTIONAL:
         if known[wire] is None:
             del known[wire]
-    return {wire: _plain(getattr(event, name)) for name, wire in public}, known
+    return _parts(event, public), known
+
+
+def _parts(event: Event, members: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    return {
+        wire: value if type(value := getattr(event, name)) in _AS_THEY_ARE else _plain(value) for name, wire in members
+    }
 
 
 @cache

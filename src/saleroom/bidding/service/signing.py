@@ -27,6 +27,7 @@ from saleroom.kernel.merkle import MerkleTree
 from saleroom.storage.database import Transaction
 
 SALT_BYTES = 16
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
 
 
 class Signer:
@@ -47,9 +48,9 @@ class Signer:
         tree = MerkleTree(leaves)
         signed = self._header + _base64(canonical(TreeHead(_text(tree.root), len(leaves))))
         head = (signed + b"." + _base64(self._private.sign(signed))).decode()
+        paths = tree.paths(_text)
         return [
-            f"{head}~{_text(leaf)}~{'.'.join([str(index), *map(_text, tree.path(index))])}"
-            for index, leaf in enumerate(leaves)
+            f"{head}~{_text(leaf)}~{index}{path}" for index, (leaf, path) in enumerate(zip(leaves, paths, strict=True))
         ]
 
     def sign_batch(self, receipts: Sequence[Receipt]) -> list[str]:
@@ -146,7 +147,7 @@ def _made(file: Path) -> Ed25519PrivateKey:
 
 
 def _base64(raw: bytes) -> bytes:
-    return base64.urlsafe_b64encode(raw).rstrip(b"=")
+    return binascii.b2a_base64(raw, newline=False).translate(_URL_SAFE, b"=")
 
 
 def _text(raw: bytes) -> str:
