@@ -125,7 +125,7 @@ async def test_each_kind_of_violation_is_found(kind: str, database: Database, da
     assert kind in await _on(database_url, tampered)
 
 
-async def test_a_leader_who_is_not_the_last_bidder_is_found(database: Database, database_url: str) -> None:
+async def test_a_leader_without_the_leading_bid_is_found(database: Database, database_url: str) -> None:
     """An auction whose leader, price or instant is not its leading bid's is counted, each by itself."""
     await database.write(sales)
     wrong = {
@@ -250,7 +250,7 @@ def test_a_measurement_is_taken_once_for_all_its_rows() -> None:
     assert ["pg-hot", "pgbench-1", "echo", "pg-spread"] == needed(("hot", "echo"))
 
 
-def test_what_wrk_says_is_read() -> None:
+def test_the_output_of_wrk_is_read() -> None:
     """Requests, refusals, errors and percentiles in all their units are read from wrk's output."""
     summary = wrk.parse(OUTPUT)
     assert (875, 3.03, 9, 866, 6) == (
@@ -265,7 +265,7 @@ def test_what_wrk_says_is_read() -> None:
         wrk.parse("unable to connect to 127.0.0.1:1 Connection refused\n")
 
 
-def test_what_the_installed_wrk_says_is_read(tmp_path: Path) -> None:
+def test_the_output_of_the_installed_wrk_is_read(tmp_path: Path) -> None:
     """The real wrk takes the script of the bids and prints output that the parser reads; the echo answers all with 201."""
     need("wrk")
     from bench.servers import Uvicorn

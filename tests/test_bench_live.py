@@ -105,7 +105,7 @@ async def test_a_device_bids_over_mqtt(mosquitto: Mosquitto, subscribe: Callable
     device.close()
 
 
-async def test_what_is_owed_is_told_by_its_ids(database: Database, database_url: str, tmp_path: Path) -> None:
+async def test_owed_events_are_known_by_their_ids(database: Database, database_url: str, tmp_path: Path) -> None:
     """The bench knows the owed events, and those that have come so far, each once."""
     sales = Sales(database)
     gid = await sales.sell()

@@ -216,7 +216,7 @@ def test_a_broker_that_comes_later(tmp_path: Path, start: Start, visit: Visit) -
         broker.kill()
 
 
-def test_what_fell_due_meanwhile_is_closed_once(
+def test_an_auction_that_fell_due_meanwhile_is_closed_once(
     database_kind: str, database_url: str, start: Start, visit: Visit
 ) -> None:
     """An auction whose end came while the house was stopped is closed at the next start, dated by its end, once.

@@ -11,7 +11,7 @@ HOSTILE = "/a\x1b[2J\nFAKE\r\x9b\u202e\u2066\u2028b"
 
 
 @pytest.mark.parametrize("style", ["console", "json"])
-def test_what_others_sent_is_written_out(style: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_texts_from_outside_are_escaped(style: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Characters that end a line, steer a terminal or turn the direction are escaped, and nothing else is changed."""
     logs.configure("info", style)
     structlog.get_logger().info("a request", path=HOSTILE, name="P\u00e9ndule \u6642\u8a08", number=3)

@@ -46,7 +46,7 @@ def test_every_test_that_is_named_exists() -> None:
     assert len(named) > 80
 
 
-def test_what_is_met_by_code_has_a_test() -> None:
+def test_each_row_met_by_code_names_a_test() -> None:
     """A row that says `yes` and names no test is one of those that a test could not show."""
     bare = [row[0].split()[0].rstrip(",") for row in rows() if row[1] == "yes" and "::" not in row[3]]
     assert {

@@ -164,7 +164,7 @@ def run_all(url: str, folder: Path) -> list[tuple[list[str], int, str, int]]:
 
 
 @pytest.mark.parametrize("kind", ["packed", "endless", "redirects", "steering"])
-def test_clients_bear_whatever_answers(kind: str, tmp_path: Path) -> None:
+def test_clients_end_cleanly_after_any_answer(kind: str, tmp_path: Path) -> None:
     """Every client ends by itself with 1 and one line in plain characters, without a traceback, in bounded memory."""
     answer = (
         packed(bomb()) if kind == "packed" else {"endless": endless, "redirects": redirects, "steering": steering}[kind]

@@ -79,7 +79,7 @@ TRICKLES = {
 }
 
 
-def test_what_trickles_in_ends(hasty: HastyHouse) -> None:
+def test_requests_that_trickle_in_are_cut_off(hasty: HastyHouse) -> None:
     """Connections that send a byte now and then, anywhere in a request, are all closed; bids are taken meanwhile."""
     with sale(hasty), ExitStack() as stack:
         trickling = {}
@@ -133,7 +133,7 @@ def test_a_slow_but_honest_client_is_served(hasty: HastyHouse) -> None:
     [("/assets/vendor/swagger-ui-bundle.js", b""), ("/openapi.json", b"Connection: close\r\n")],
     ids=["a large one", "a small and last one"],
 )
-def test_who_does_not_read_is_hung_up_on(hasty: HastyHouse, path: str, more: bytes) -> None:
+def test_a_client_that_does_not_read_is_cut_off(hasty: HastyHouse, path: str, more: bytes) -> None:
     """An answer of any size is not kept for readers that take nothing of it; bids are taken meanwhile."""
     with sale(hasty), ExitStack() as stack:
         readers = [stack.enter_context(dial(hasty, receive_bytes=4096)) for _ in range(20)]
@@ -143,7 +143,7 @@ def test_who_does_not_read_is_hung_up_on(hasty: HastyHouse, path: str, more: byt
         wait_until(lambda: kept(hasty) == 0)
 
 
-def test_who_reads_next_to_nothing_is_hung_up_on(tmp_path: Path) -> None:
+def test_a_client_that_reads_too_little_is_cut_off(tmp_path: Path) -> None:
     """A reader that takes a little, enough for the kernel but less than the house asks, is cut off too."""
     constants = HASTE | {"saleroom.serving:UNREAD_SECONDS_MAX": 3600}
     house = HastyHouse(tmp_path, test_constants=json.dumps(constants))
@@ -163,7 +163,7 @@ def test_who_reads_next_to_nothing_is_hung_up_on(tmp_path: Path) -> None:
             time.sleep(0.3)
 
 
-def test_who_reads_slowly_gets_everything(tmp_path: Path) -> None:
+def test_a_slow_reader_gets_everything(tmp_path: Path) -> None:
     """A reader that takes a little all the time is served to the end, far beyond the time that a stalled one has.
 
     The kernel keeps up to 4 MB for a reader, and asks the house for more once a third of that has been taken: here each

@@ -134,7 +134,7 @@ def test_tokens_that_are_guessed(guessed: HastyHouse) -> None:
     assert 401 == answers[0].status_code
 
 
-def test_an_answer_does_not_tell_who_is_known(guessed: HastyHouse) -> None:
+def test_an_answer_does_not_reveal_whether_a_user_exists(guessed: HastyHouse) -> None:
     """A name that nobody has, a wrong password, and a user without one: the same status, body and headers, on both doors."""
     with client(guessed, BOTS[30]) as asking:
         key = {"Authorization": f"Bearer {LOAD_KEY}"}

@@ -92,7 +92,7 @@ WHOLE = {
 
 
 @pytest.mark.parametrize("what", WHOLE)
-def test_what_is_too_much_is_refused(house: HastyHouse, what: str) -> None:
+def test_oversized_input_is_refused(house: HastyHouse, what: str) -> None:
     """Each is refused with the right status, never with an internal error."""
     request, status = WHOLE[what]
     answer = asked(house, request)

@@ -71,7 +71,7 @@ def answered(connections: list[socket.socket]) -> list[socket.socket]:
 
 
 @pytest.mark.usefixtures("endless_searches")
-def test_searches_that_never_end_stop_nothing_else(house: House) -> None:
+def test_endless_searches_stop_nothing_else(house: House) -> None:
     """Bids are taken, people log in and read while all places for searches and their line are full; the rest is refused."""
     gid, bidder = house.user("seller").auction(), house.newcomer()
     running = house._database._reading._most[Rank.COSTLY]

@@ -189,7 +189,7 @@ def whole(token: str) -> bytes:
     return as_body(token, len(PICTURE))[:-100] + PICTURE
 
 
-def test_who_hangs_up_is_not_decoded(tmp_path: Path) -> None:
+def test_a_picture_of_a_client_that_hung_up_is_not_decoded(tmp_path: Path) -> None:
     """Once its client has gone a picture costs nothing: neither one that is decoded nor those that wait."""
     served = decoding_for_ever(tmp_path)
     try:

@@ -266,7 +266,7 @@ LOOK_ALIKES = [
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
-async def test_what_only_looks_the_same_is_found(house: Database) -> None:
+async def test_a_value_in_another_form_is_found(house: Database) -> None:
     """SQLite stores a value in any form. A form that reads the same but sorts differently is found, without a crash."""
     for statement in LOOK_ALIKES:
         assert await tampered(house, partial(Transaction.driver_sql, statement=statement, values=())), statement
@@ -321,7 +321,7 @@ async def test_the_number_of_faults_is_bounded(house: Database, monkeypatch: pyt
     assert 4 == len(found)
 
 
-async def test_what_others_write_meanwhile_is_not_seen(house: Database, clock: FakeClock) -> None:
+async def test_a_check_does_not_see_later_writes(house: Database, clock: FakeClock) -> None:
     """A check of a running house sees one snapshot, and no uncommitted change."""
 
     def work(tx: Transaction) -> int:

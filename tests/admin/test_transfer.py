@@ -86,7 +86,7 @@ def test_the_same_bytes_from_either_database(database_url: str, empty: str, tmp_
     assert [] == furnished.faults(empty)
 
 
-def test_what_an_export_holds(exported: list[bytes]) -> None:
+def test_an_export_has_the_documented_format(exported: list[bytes]) -> None:
     """The format is that of docs/backup.md: canonical lines, money and big numbers as strings, digests as documented."""
     assert exported == [canonical(json.loads(line)) + b"\n" for line in exported]
     rows = [json.loads(line) for line in exported[1:-1]]
@@ -262,7 +262,7 @@ async def test_every_changed_byte_is_refused(database: Database, exported: list[
         ("auctions", {"bid_count": 1 << 40}),
     ],
 )
-async def test_what_postgresql_refuses_is_refused(
+async def test_values_that_postgresql_cannot_store_are_refused(
     database: Database, exported: list[bytes], table: str, values: dict[str, object]
 ) -> None:
     """A value that PostgreSQL cannot store is a fault of the file, and is not printed."""

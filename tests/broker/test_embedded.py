@@ -30,7 +30,7 @@ AMQTT_ACKNOWLEDGE_SECONDS = 5
 CONNECT = b"\x10\x10\x00\x04MQTT\x04\x02\x00\x00\x00\x04mute"
 
 
-async def test_a_device_may_publish_bids_and_nothing_else(embedded: MqttSettings, subscribe: Subscribe) -> None:
+async def test_a_device_may_only_publish_bids(embedded: MqttSettings, subscribe: Subscribe) -> None:
     """A device's message reaches the service on `auctions/{gid}/bids` only; on other topics it is dropped."""
     service = subscribe(embedded, as_service=True)
     refused = ["status", "auctions/x/state", "auctions/x/events", "auctions/x/y/bids", "auctions//bids", "replies/1"]
@@ -53,7 +53,7 @@ async def test_a_device_reads_all_but_other_peoples_bids(embedded: MqttSettings,
     assert [("saleroom/auctions/x/events", b"an event", False)] == device.messages
 
 
-async def test_an_answer_is_for_who_knows_its_name(embedded: MqttSettings, subscribe: Subscribe) -> None:
+async def test_only_the_exact_topic_of_an_answer_gets_it(embedded: MqttSettings, subscribe: Subscribe) -> None:
     """A subscriber to the exact topic of an answer gets it; no wildcard shows it, and no device can send one."""
     asking = subscribe(embedded, "saleroom/replies/7f3a/1")
     others = [subscribe(embedded, *filters) for filters in (["#"], ["saleroom/replies/+/1", "saleroom/replies/7f3a/#"])]

@@ -48,7 +48,7 @@ def remembered() -> list[str]:
     return [name for name in names if name and not name.startswith("service-")]
 
 
-async def test_a_device_that_floods_is_slowed_down_and_nobody_else(
+async def test_only_a_device_that_floods_is_slowed_down(
     embedded: MqttSettings, subscribe: Subscribe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a flood only the device's allowance is read; another device's message passes."""
@@ -64,7 +64,7 @@ async def test_a_device_that_floods_is_slowed_down_and_nobody_else(
     assert 20 == service.payloads(BIDS).count(b"flood")
 
 
-async def test_what_is_slowed_down_arrives(
+async def test_delayed_messages_arrive_in_order(
     embedded: MqttSettings, subscribe: Subscribe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All that a device sent beyond its allowance is read later, in order."""
@@ -102,7 +102,7 @@ async def test_wildcards_are_dear(
     assert [b"calm"] == service.payloads(BIDS)
 
 
-async def test_who_sends_waits_while_the_broker_has_too_much_to_do(
+async def test_senders_wait_while_too_many_deliveries_wait(
     embedded: MqttSettings, subscribe: Subscribe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While many messages wait for delivery, devices are not read, and finally not the service either; then they are again."""
@@ -171,7 +171,7 @@ async def test_a_message_of_qos_2_arrives_once(embedded: MqttSettings, subscribe
     assert [(BIDS, b"a bid", False)] == service.messages
 
 
-async def test_who_reads_too_slowly_for_too_long_is_cut_off(
+async def test_a_device_that_reads_too_slowly_for_too_long_is_cut_off(
     embedded: MqttSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A device that reads a little now and then, and never catches up with what it asked for, is cut off."""
@@ -198,7 +198,7 @@ async def test_who_reads_too_slowly_for_too_long_is_cut_off(
     assert {"does not read what it asked for": 1} == logs[-1]["reasons"]
 
 
-async def test_who_never_says_who_it_is_is_cut_off(embedded: MqttSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_connection_without_connect_is_cut_off(embedded: MqttSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection without a CONNECT is ended, so that idle ones cannot take all the places."""
     monkeypatch.setattr(links, "CONNECT_SECONDS_MAX", 0.3)
     for beginning in (b"", b"\x10", raw.connect()[:-1]):
@@ -342,7 +342,7 @@ async def test_nothing_is_hidden_behind_a_connect(embedded: MqttSettings, subscr
     assert [b"said"] == service.payloads(BIDS)
 
 
-async def test_who_is_refused_is_forgotten(embedded: MqttSettings) -> None:
+async def test_a_refused_client_is_forgotten(embedded: MqttSettings) -> None:
     """Nothing is kept of a client with a wrong password; amqtt would remember each of them for good."""
     account = raw.text(embedded.user or "") + raw.text("wrong")
     first = raw.packet(1, 0, raw.text("MQTT") + b"\4\xc2\0\0" + raw.text("raw") + account)
@@ -352,7 +352,7 @@ async def test_who_is_refused_is_forgotten(embedded: MqttSettings) -> None:
     await until(lambda: "raw" not in remembered(), "the stranger is forgotten")
 
 
-async def test_garbage_harms_nobody(
+async def test_garbage_ends_only_its_own_connection(
     embedded: MqttSettings, subscribe: Subscribe, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Thousands of random and half-right packets end their own connections only: others get every message meanwhile."""
@@ -387,7 +387,7 @@ async def test_a_fault_in_amqtt_is_counted(
     assert [] == [record for record in caplog.records if record.exc_info]
 
 
-async def test_what_clients_do_amiss_is_counted(embedded: MqttSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_faults_of_clients_are_counted(embedded: MqttSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first fault is logged at once; more of them come together in a later line, with their number."""
     monkeypatch.setattr("saleroom.logs.TELL_SECONDS", 0.5)
     with capture_logs() as logs:

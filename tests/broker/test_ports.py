@@ -113,7 +113,7 @@ async def test_beyond_this_machine_it_warns_of_tokens_on_the_network(host: str, 
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.3.2.1"])
-def test_on_this_machine_it_warns_of_nothing(host: str) -> None:
+def test_a_loopback_address_needs_no_warning(host: str) -> None:
     """A loopback address, by number or by name, needs no warning."""
     broker = EmbeddedBroker("saleroom/", host, 0, 0)
     with capture_logs() as logs:

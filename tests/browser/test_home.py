@@ -88,7 +88,7 @@ def test_one_finds_by_typing(open_home: Open, sqlite_house: House, seller: User)
     expect(page.locator("#count")).to_have_text("3 lots")
 
 
-def test_what_was_found_is_live(open_home: Open, sqlite_house: House, seller: User) -> None:
+def test_the_cards_of_a_search_are_live(open_home: Open, sqlite_house: House, seller: User) -> None:
     """The cards that a search has found are live, like those before it."""
     gid = seller.auction(name="Brass telescope")
     seller.auction(name="Oak chest")

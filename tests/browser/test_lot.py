@@ -73,7 +73,7 @@ def test_two_people_bid_against_each_other(browse: Browse, sqlite_house: House) 
     ]
 
 
-def test_what_is_refused_says_why(browse: Browse, sqlite_house: House) -> None:
+def test_a_refused_bid_says_why(browse: Browse, sqlite_house: House) -> None:
     """A low bid or a malformed amount is refused at its field. If the price has risen since the preview, an alert says so."""
     gid = sqlite_house.user("ada").auction(endsAt=later(days=1))
     page = browse("grace").page
@@ -349,7 +349,7 @@ def test_a_lot_that_is_changed_changes_on_its_page(browse: Browse, sqlite_house:
     expect(page.locator("#lot-box")).to_contain_text("Your bid stands: you lead at €15.00.")
 
 
-def test_an_address_that_nobody_else_can_open_says_so(browse: Browse, sqlite_house: House) -> None:
+def test_a_local_address_to_share_has_a_warning(browse: Browse, sqlite_house: House) -> None:
     """Where the house's own address is shared, a warning names the setting; another address has none."""
     gid = sqlite_house.user("ada").auction()
     page = browse("ada", f"/lots/{gid}?listed").page

@@ -77,7 +77,7 @@ def test_it_follows_the_bids(browse: Browse, sqlite_house: House) -> None:
     expect(page.get_by_role("heading", name="Won and lost")).to_be_visible()
 
 
-def test_what_i_sell_follows_the_bids(browse: Browse, sqlite_house: House) -> None:
+def test_the_sellers_lots_follow_the_bids(browse: Browse, sqlite_house: House) -> None:
     """The first bid on the user's lot shows at once, and the link to change it disappears. The focus stays."""
     ada = sqlite_house.newcomer()
     gids = [ada.auction(name=name) for name in ("Followed", "Other")]

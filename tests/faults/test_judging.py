@@ -84,7 +84,7 @@ def test_a_subscriber(harm: Callable[[Messages], Messages], found: dict[str, int
     assert found == faults(judge_told(LOG, harm(told())))
 
 
-def test_what_was_lost_with_a_broker() -> None:
+def test_only_acknowledged_events_may_be_lost_with_a_broker() -> None:
     """Only events that a dead broker had acknowledged may be missing, and those after them are not out of order."""
     messages = told()
     del messages[2:4]

@@ -200,7 +200,7 @@ async def test_commits_of_another_process_are_found_without_a_word(
 
 
 @on_sqlite
-async def test_one_who_takes_nothing_is_cut_off_and_harms_nobody(
+async def test_a_follower_that_takes_nothing_is_cut_off_alone(
     sales: Sales, feed: Feed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If too much waits for a follower, it is cut off at once. It can resume, and the others go on."""
@@ -243,7 +243,7 @@ async def test_the_end_of_an_auction_ends_its_followers(
 
 
 @on_sqlite
-async def test_what_cannot_be_followed_is_refused_and_counts_for_nothing(sales: Sales, feed: Feed) -> None:
+async def test_refused_followers_do_not_count(sales: Sales, feed: Feed) -> None:
     """An unknown auction, an unknown event and one follower too many are refused, each with its own error."""
     gid = await sales.sell()
     with pytest.raises(UnknownAuction):
@@ -264,7 +264,7 @@ async def test_what_cannot_be_followed_is_refused_and_counts_for_nothing(sales: 
 
 
 @on_sqlite
-async def test_nobody_follows_and_nothing_is_read(
+async def test_the_log_is_not_read_without_followers(
     sales: Sales, feed: Feed, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A house without followers does not poll its log."""

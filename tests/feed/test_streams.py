@@ -70,7 +70,7 @@ def test_a_stream_begins_where_it_is_asked_to(house: House) -> None:
         assert events[3:] == stream.take(1)
 
 
-def test_who_loses_the_connection_before_the_first_event_misses_nothing(serve_house: ServeHouse) -> None:
+def test_a_client_that_resumes_before_the_first_event_misses_nothing(serve_house: ServeHouse) -> None:
     """A stream first sends its origin as an event. A client that resumes after that event misses nothing."""
     house = serve_house()  # lots of other tests may end meanwhile
     for path in ("/auctions/{gid}/events", "/events"):
@@ -135,7 +135,7 @@ def test_head_tells_the_headers_only(house: House) -> None:
 @pytest.mark.parametrize(
     "sent", ["x", "/7", "a/0", "a/01", "a/-1", "a/1/2", "a/1 ", "a b/1", "a/99999999999", "-1", "00", "a/\u0661"]
 )
-def test_what_is_no_id_is_refused(house: House, sent: str) -> None:
+def test_a_malformed_id_is_refused(house: House, sent: str) -> None:
     """A malformed id is 400, and the fault names the parameter or the header."""
     gid = house.user("ada").gid()
     for path in ("/events", f"/auctions/{gid}/events"):

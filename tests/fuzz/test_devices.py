@@ -111,7 +111,7 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServeProcess]:
 
 @on_a_database(40)
 @given(data=streams, connects=st.booleans())
-def test_the_broker_bears_anything(brokers: ServeProcess, data: bytes, connects: bool) -> None:
+def test_the_broker_survives_any_bytes(brokers: ServeProcess, data: bytes, connects: bool) -> None:
     """A client that sends anything is answered or cut off, and the next one connects and is answered as usual."""
     broker = MqttSettings("127.0.0.1", brokers.mqtt_port)
     with suppress(OSError), RawDevice(broker, None if connects else b"") as client:

@@ -252,7 +252,7 @@ def test_a_body_of_the_greatest_length_is_read(house: House, seller: User, more:
 
 @on_a_database(20)
 @given(st.lists(nasty_bytes() | st.binary(max_size=60), min_size=1, max_size=5).map(b"".join))
-def test_what_is_no_http_is_refused(house: House, sent: bytes) -> None:
+def test_bytes_that_are_not_http_are_refused(house: House, sent: bytes) -> None:
     """Any bytes are refused, or the house waits for more, and the next client is served."""
     for status, headers, body in answers(house, sent):
         well_formed(status, headers, body)

@@ -200,7 +200,7 @@ def machine_type(house: House) -> type[HouseMachine]:
     return type("MachineHere", (HouseMachine,), {"house": house})
 
 
-def test_whatever_people_do(machine_type: type[HouseMachine]) -> None:
+def test_any_order_of_requests_is_answered_below_500(machine_type: type[HouseMachine]) -> None:
     """In any order of requests, good and bad, no answer is a 5xx, each fits the OpenAPI document, and the records agree."""
     thorough = settings.get_current_profile_name() in ("long", "fuzz")
     run_state_machine_as_test(

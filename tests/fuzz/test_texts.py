@@ -191,7 +191,7 @@ def test_headers_are_read(headers: dict[str, str]) -> None:
 
 
 @given(nasty())
-def test_what_no_page_made_is_no_forgery_token(sent: str) -> None:
+def test_a_token_that_no_page_made_matches_nothing(sent: str) -> None:
     """Any token that this house did not issue is read as bytes that match nothing."""
     with bounded():
         assert isinstance(forgery._unmasked(sent), bytes)
@@ -226,7 +226,7 @@ def test_broker_urls_are_read_or_refused(text: str) -> None:
 
 
 @given(urls("http://", "https://", "mqtt://", "ftp://", ""), nasty() | st.none(), nasty() | st.none())
-def test_what_is_watched_is_read_or_refused(url: str, gid: str | None, prefix: str | None) -> None:
+def test_addresses_to_watch_are_read_or_refused(url: str, gid: str | None, prefix: str | None) -> None:
     """`saleroom watch` gets options, or an error that does not repeat the password."""
     found, fault = told(lambda: command.read_options(url, gid, prefix=prefix), WrongUsage)
     assert SECRET not in fault

@@ -139,7 +139,7 @@ class TextDisplay:
 @example([b"{" * 100_000])
 @example([b'{"gid":"a","name":"\xff","status":"open","version":1}'])
 @given(st.lists(mangled(events.map(written) | states.map(written)), max_size=6))
-def test_a_sale_bears_whatever_a_house_says(said: list[bytes]) -> None:
+def test_a_sale_takes_any_message_of_a_house(said: list[bytes]) -> None:
     """Anything but a lot or an event is refused; lots and events are shown without characters that could steer a terminal."""
     display = TextDisplay()
     sale = Sale(None, display)

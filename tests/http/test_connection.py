@@ -64,7 +64,7 @@ def begin(echo: Echo, path: str) -> socket.socket:
     ids=["requests", "bodies", "blank lines", "anything"],
 )  # fmt: skip
 @pytest.mark.parametrize("path", [STREAM, POLLING])
-def test_what_waits_behind_a_stream_is_little(echo: Echo, path: str, behind: bytes) -> None:
+def test_few_bytes_behind_a_stream_are_kept(echo: Echo, path: str, behind: bytes) -> None:
     """Few of the bytes after an endless answer are kept, and none are parsed."""
     tracemalloc.start()
     streams = [begin(echo, path) for _ in range(20)]
@@ -82,7 +82,7 @@ def test_what_waits_behind_a_stream_is_little(echo: Echo, path: str, behind: byt
     wait_until(lambda: not echo.connections)
 
 
-def test_what_waits_behind_an_answer_is_answered_in_turn(echo: Echo) -> None:
+def test_pipelined_requests_are_answered_in_turn(echo: Echo) -> None:
     """Pipelined requests are all answered, one by one and in order."""
     count = 5000
     with echo.dial() as connection:
@@ -93,7 +93,7 @@ def test_what_waits_behind_an_answer_is_answered_in_turn(echo: Echo) -> None:
     assert [["GET", f"/{at}", ""] for at in range(count)] + [["GET", "/last", ""]] == received
 
 
-def test_what_is_not_http_behind_a_request_does_not_touch_its_answer(echo: Echo) -> None:
+def test_garbage_behind_a_request_does_not_touch_its_answer(echo: Echo) -> None:
     """The request is answered in full before the bytes after it are refused."""
     for path, size in ((b"/a", 17), (LARGE.encode(), 1_000_000)):
         found = answers(echo.asked(b"GET " + path + b" HTTP/1.1\r\nHost: x\r\n\r\nnonsense\r\n\r\n" + LAST))
@@ -129,7 +129,7 @@ def test_the_rest_of_a_body_that_nobody_read_is_no_request(echo: Echo, length: b
         assert [["GET", "/last", ""]] == echoed(rest(connection))
 
 
-def test_who_is_still_sending_gets_the_answer(echo: Echo) -> None:
+def test_a_client_that_is_still_sending_gets_the_answer(echo: Echo) -> None:
     """A connection that closes after its answer stays open for a client that sends everything before it reads."""
     body = b"%x\r\n%s\r\n" % (5_000_000, bytes(5_000_000))
     close = b"Connection: close\r\n"
@@ -179,7 +179,7 @@ def test_a_client_that_waits_may_be_refused(echo: Echo) -> None:
     ],
     ids=["HTTP/1.0", "no body", "something else"],
 )
-def test_who_does_not_wait_is_not_told(echo: Echo, head: bytes, more: bytes) -> None:
+def test_no_continue_without_an_expectation(echo: Echo, head: bytes, more: bytes) -> None:
     """Without an expectation nothing comes before the answer."""
     assert echo.asked(head + more).startswith(b"HTTP/1.1 200 OK\r\n")
 
@@ -205,7 +205,7 @@ def test_curl_uploads_without_a_wait(echo: Echo) -> None:
     ],
     ids=["chunk extension", "trailers", "a trailer", "chunk size", "headers", "blank lines", "address"],
 )
-def test_what_comes_of_nothing_is_bounded(echo: Echo, endless: bytes) -> None:
+def test_endless_bytes_outside_a_body_are_cut_off(echo: Echo, endless: bytes) -> None:
     """Endless bytes outside a body are refused early, wherever they are in a request."""
     [(status, _)] = answers(echo.asked(endless))
     assert status in (400, 431) and [] == echo.seen

@@ -166,7 +166,7 @@ async def test_odd_heads_do_not_pass(kind: str) -> None:
 
 
 @given(st.binary(max_size=400), CHUNKS)
-async def test_nothing_else_passes(body: bytes, cuts: list[int]) -> None:
+async def test_bodies_that_are_no_form_are_refused(body: bytes, cuts: list[int]) -> None:
     """Anything that is not a form is refused, and nothing is raised."""
     assert None is await passed(scope(), receiving(*pieces(body, cuts)))
 
@@ -225,7 +225,7 @@ async def test_a_form_is_read(cuts: list[int], file: bytes, text: str) -> None:
 @given(st.binary(max_size=600), CHUNKS)
 @example(b"--" + BOUNDARY.encode() + b"\r\n\r\n\r\n", [])
 @example(b"--" + BOUNDARY.encode() + b"\r\nContent-Disposition: form-data\r\n\r\n", [])
-async def test_what_is_no_form_is_a_fault(body: bytes, cuts: list[int]) -> None:
+async def test_bodies_that_are_no_form_are_faults(body: bytes, cuts: list[int]) -> None:
     """Any other body is a fault, and nothing else is raised."""
     with contextlib.suppress(Invalid):
         found = await multipart(asking(receiving(*pieces(body, cuts))), 100_000)

@@ -104,7 +104,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_what_is_refused_ends_the_connection(echo: Echo, errors_logged: Log, kind: str) -> None:
+def test_a_refused_request_ends_the_connection(echo: Echo, errors_logged: Log, kind: str) -> None:
     """A refused request is answered once, and nothing after it is read or logged."""
     for pieces in ([REFUSED[kind] + LAST], [REFUSED[kind], LAST], [bytes([byte]) for byte in REFUSED[kind]]):
         [(status, body)] = answers(echo.asked(*pieces))

@@ -89,7 +89,7 @@ def test_head_is_get_without_a_body(sqlite_house: House, path: str) -> None:
 @pytest.mark.parametrize(
     "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "", "json", "*/*"]
 )
-def test_what_is_not_json_is_415(sqlite_house: House, endpoint: Endpoint[Any], kind: str) -> None:
+def test_bodies_of_other_types_are_415(sqlite_house: House, endpoint: Endpoint[Any], kind: str) -> None:
     """A body of any other type is 415, even if it is JSON."""
     answer = sqlite_house.user("ada").request(
         endpoint.method, path_of(sqlite_house, endpoint), content=b"{}", headers={"Content-Type": kind}
@@ -187,7 +187,7 @@ def test_a_body_that_does_not_arrive_is_408(sqlite_house: House, monkeypatch: py
         b"GET /auctions HTTP/1.1\r\nHost: x\r\n\r\nGET /auctions HT",
     ],
 )
-def test_half_a_request_harms_nobody(sqlite_house: House, sent: bytes) -> None:
+def test_half_a_request_leaves_no_error(sqlite_house: House, sent: bytes) -> None:
     """A client that hangs up in the middle of a request leaves no error in the log, and the house continues to serve."""
     for _ in range(3):
         with socket.create_connection(("127.0.0.1", sqlite_house.port)) as connection:
@@ -207,7 +207,7 @@ def test_half_a_request_harms_nobody(sqlite_house: House, sent: bytes) -> None:
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     ],
 )
-def test_what_is_not_http_is_400(sqlite_house: House, sent: bytes) -> None:
+def test_bytes_that_are_not_http_are_400(sqlite_house: House, sent: bytes) -> None:
     """Garbage, TLS on the plain port, and ambiguous requests are 400, and the connection ends."""
     head, _, body = raw(sqlite_house, sent).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 400 Bad Request\r\n")

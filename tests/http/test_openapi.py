@@ -154,7 +154,7 @@ def test_defaults_and_bounds_of_a_query_are_told() -> None:
     assert ["scheduled", "open", "closed", "cancelled"] == query["status"]["enum"]
 
 
-def test_request_bodies_say_what_is_required_and_what_is_refused() -> None:
+def test_request_bodies_name_required_and_unknown_members() -> None:
     """A new auction requires name and starting price, and refuses unknown members. A login ignores unknown members."""
     schemas = DOCUMENT["components"]["schemas"]
     assert {"name", "startingPrice"} == set(schemas["AuctionDraft"]["required"])

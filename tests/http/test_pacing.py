@@ -24,7 +24,7 @@ async def test_few_begin_in_each_pass() -> None:
     assert AT_ONCE >= max(after - before for before, after in itertools.pairwise(counts))
 
 
-async def test_who_comes_alone_begins_at_once() -> None:
+async def test_a_single_request_begins_at_once() -> None:
     """A single request does not wait."""
     pace = Pace()
     for _ in range(10):

@@ -41,7 +41,7 @@ def faults(form: Form, body: Any) -> set[str]:
 
 
 @pytest.mark.parametrize("endpoint", FORMS, ids=lambda endpoint: endpoint.name)
-def test_what_a_schema_allows_is_taken(endpoint: Endpoint[Any]) -> None:
+def test_bodies_that_a_schema_allows_are_taken(endpoint: Endpoint[Any]) -> None:
     """The house reads every body generated from the schema, except for faults that a schema cannot express."""
     form = endpoint.form
     assert form is not None

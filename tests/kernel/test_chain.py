@@ -11,7 +11,7 @@ from saleroom.kernel.chain import ZERO, Chain, link, salt
 from tests.bidding.domain.examples import after, an_auction, eur, place
 
 
-def test_a_link_is_a_hash_of_what_comes_before_and_canonical_json() -> None:
+def test_a_link_is_a_hash_of_the_link_before_and_canonical_json() -> None:
     """A link is SHA-256 over 64 digits, a line feed, and the sorted members without white space."""
     expected = hashlib.sha256(b"0" * 64 + b'\n{"a":[1,null],"b":"\xc3\xa9"}').hexdigest()
     assert expected == link(ZERO, {"b": "é", "a": [1, None]})
@@ -38,7 +38,7 @@ def test_salts_differ_by_event_and_by_auction() -> None:
     assert 4 == len({salt(seed, version) for seed in ("1" * 64, "2" * 64) for version in (1, 2)})
 
 
-def test_what_is_hidden_is_linked_and_committed_to_by_the_next_event() -> None:
+def test_the_next_public_event_commits_to_hidden_ones() -> None:
     """Each raise adds its hash to the hidden chain; the next public event commits to that chain and starts a new one."""
     _, log = place(an_auction(), "bob up to 150", "bob up to 200", "bob up to 250", "cyd 300")
     state, hidden, salts = an_auction(), ZERO, 1

@@ -48,7 +48,7 @@ def test_faults_are_the_same_where_they_say_the_same() -> None:
         assert one != other
 
 
-def test_what_is_invalid_says_all_its_faults() -> None:
+def test_the_message_has_all_faults() -> None:
     """The message has each fault of each field, with the field's name."""
     refused = Invalid({"a": [Fault("x", "must be"), Fault("y", "must not be")], "b": [Fault("z", "is")]})
     assert "a: must be; a: must not be; b: is" == refused.message == str(refused)

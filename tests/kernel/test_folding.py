@@ -67,7 +67,7 @@ def test_twice_is_once(text: str) -> None:
 
 
 @given(_texts, _texts, _texts)
-def test_a_text_has_the_numbers_of_what_it_contains(before: str, wanted: str, after: str) -> None:
+def test_a_text_has_the_numbers_of_its_parts(before: str, wanted: str, after: str) -> None:
     """A text has all numbers that a search for any part of it looks up, so that no search misses a text."""
     wanted = fold(wanted)
     assert set(sought([wanted])) <= grams(before + wanted + after)
@@ -99,7 +99,7 @@ def test_the_words_of_a_search() -> None:
     assert ["3.5", "o'neill"] == words("O'Neill 3.5.")
 
 
-def test_what_is_dropped() -> None:
+def test_accents_and_invisible_characters_are_dropped() -> None:
     """Accents of every place, points, strokes and invisible characters are dropped; signs that make another word stay."""
     dropped = "\u0334\u05b0\u05b1\u0711\u0321\u0300\u0345\u200d\u00ad\u034f\u0640\u180b\ufe0f\U000e0100\U000e01ef"
     kept = "aé \u093c\u3099\u094d\u0c55\u0e38\u0f74\U000e01f0"

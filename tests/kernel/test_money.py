@@ -60,7 +60,7 @@ def test_amounts_are_read_exactly(text: str, wire: str) -> None:
 
 
 @pytest.mark.parametrize(("code", "text"), [(code, text) for code, texts in REFUSED.items() for text in texts])
-def test_what_is_no_amount_is_refused(code: str, text: str) -> None:
+def test_texts_that_are_no_amount_are_refused(code: str, text: str) -> None:
     """More decimals, more digits, negatives, exponents, signs, spaces, foreign digits and words are faults, by code."""
     fault = parse_money(text)
     assert isinstance(fault, Fault)

@@ -25,7 +25,7 @@ HARMLESS = "XXV. Pendule d'officier, 18½ cm, 時計"
         ("\U00100000", "\\U00100000"),
     ],
 )
-def test_what_steers_is_an_escape_or_left_out(mark: str, escape: str) -> None:
+def test_control_characters_are_escaped_or_left_out(mark: str, escape: str) -> None:
     """Controls, line ends, directions, surrogates, private and unassigned characters are escaped; `printable` drops them."""
     assert f"{HARMLESS}{escape}!" == plain(f"{HARMLESS}{mark}!")
     assert f"{HARMLESS}!" == printable(f"{HARMLESS}{mark}!")

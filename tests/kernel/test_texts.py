@@ -69,7 +69,7 @@ HIDDEN = {
 
 
 @pytest.mark.parametrize("script", WRITTEN)
-def test_what_people_write_passes(script: str) -> None:
+def test_real_texts_pass(script: str) -> None:
     """Real text is accepted as it is, composed and decomposed, in a name and in a description."""
     for form in (WRITTEN[script], *(unicodedata.normalize(form, WRITTEN[script]) for form in ("NFC", "NFD"))):
         assert hidden_fault(form, lines=False) is None
@@ -87,7 +87,7 @@ def test_piles_are_refused(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", HIDDEN)
-def test_what_steers_is_refused(kind: str) -> None:
+def test_control_characters_are_refused(kind: str) -> None:
     """Characters that control the display, end a line, or hide words are refused in a name."""
     found = hidden_fault(f"a{HIDDEN[kind]}b", lines=False)
     assert found is not None
@@ -106,7 +106,7 @@ def test_descriptions_have_lines() -> None:
 @pytest.mark.parametrize(
     "blank", ["\u200b", "\u3164", "\u00ad\u0300", "\u2800 \u2800", "\u115f\u1160", "\ue000", " \u00a0"]
 )
-def test_what_shows_nothing_is_refused(blank: str) -> None:
+def test_a_text_that_shows_nothing_is_refused(blank: str) -> None:
     """A text of only blanks, marks and ignored characters is refused."""
     assert shown_fault(blank) is not None
 

@@ -77,7 +77,7 @@ async def test_the_stored_bids_are_those_of_the_log(database: Database, history:
     await database.read(ask)
 
 
-async def test_what_is_owed(database: Database) -> None:
+async def test_public_events_are_owed_in_order(database: Database) -> None:
     """Public events are owed in order of version until they are delivered; a raise is owed to nobody."""
 
     def sell(tx: Transaction) -> str:

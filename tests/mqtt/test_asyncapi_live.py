@@ -31,7 +31,7 @@ def kinds_of(channel: str, payload: Any) -> list[str]:
     return [name for name in CHANNELS[channel]["messages"] if name != "follow" and not faults(name, payload)]
 
 
-def test_what_passes_is_what_the_document_says(
+def test_every_message_fits_the_document(
     mosquitto: Mosquitto, subscribe: Callable[..., Subscriber], start: Start, visit: Visit
 ) -> None:
     """In a sale with bids over both ways, every message on the broker and in the stream fits one message of one channel."""

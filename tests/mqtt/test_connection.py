@@ -186,7 +186,7 @@ async def test_no_more_is_in_flight_than_the_broker_takes() -> None:
             message.cancel()
 
 
-async def test_an_answer_passes_by_what_waits(mosquitto: Mosquitto, subscribe: Subscribe) -> None:
+async def test_an_answer_overtakes_events_that_wait(mosquitto: Mosquitto, subscribe: Subscribe) -> None:
     """An answer goes out before the events that wait, and the events stay in their order."""
     subscriber = subscribe(mosquitto.settings, "saleroom/status")
     async with connect(mosquitto.settings) as connection:

@@ -37,7 +37,7 @@ async def test_pages_go_on_where_the_last_one_ended(clocked_database: Database, 
         assert ended == [state.gid for state in found]
 
 
-async def test_what_is_a_day_old_goes_and_does_not_come_again(
+async def test_a_state_expires_after_a_day_for_good(
     clocked_database: Database, ended: list[str], clock: FakeClock
 ) -> None:
     """A state is overdue from a day after its delivery until it is marked, and from then on not fresh any more."""

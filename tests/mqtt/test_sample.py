@@ -124,7 +124,7 @@ async def test_a_device_sees_the_sale_and_its_own_answers(
 
 @pytest.mark.parametrize("version", ["311", "5"])
 @on_sqlite
-async def test_a_device_publishes_commands_and_nothing_else(
+async def test_a_device_may_only_publish_commands(
     sample: Sample, sales: Sales, relaying: Relaying, subscribe: Subscribe, version: str
 ) -> None:
     """A device's message on any other topic reaches nobody and is not retained, and MQTT 5 tells the device."""

@@ -16,7 +16,7 @@ def test_something_is_explained() -> None:
 
 
 @pytest.mark.parametrize("mutant", KNOWN, ids=lambda mutant: f"{mutant.function}: {mutant.made}"[:80])
-def test_what_is_explained_is_there(mutant: Mutant) -> None:
+def test_each_explained_line_exists(mutant: Mutant) -> None:
     """Each explained line stands in its module and differs from its mutant, and each row has a reason."""
     module, _, function = mutant.function.partition(".")
     [file] = [folder / f"{module}.py" for folder in RULES if (folder / f"{module}.py").exists()]
@@ -27,7 +27,7 @@ def test_what_is_explained_is_there(mutant: Mutant) -> None:
     assert KNOWN[mutant].strip()
 
 
-def test_what_mutmut_says_is_read() -> None:
+def test_mutmuts_output_is_read() -> None:
     """mutmut's names become ours, killed mutants are left out, and only the lines that differ are kept of a diff."""
     output = """
     saleroom.bidding.domain.increments.xǁLadderǁstep_at__mutmut_3: survived

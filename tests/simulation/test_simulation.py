@@ -51,7 +51,7 @@ def test_a_seed_always_goes_alike(file: File) -> None:
         assert first == told(run(plan(seed), file, traces=True))
 
 
-def test_shrinking_keeps_what_matters() -> None:
+def test_shrinking_keeps_the_entries_that_fail_together() -> None:
     """Of many entries only the two that fail together are left; a plan that fails in another way does not count."""
     whole = plan(2)
     wanted = {whole.entries[3].number, whole.entries[20].number}
@@ -89,7 +89,7 @@ def test_time_is_virtual() -> None:
     loop.close()
 
 
-def test_the_dead_do_nothing_and_who_stands_still_does_it_later() -> None:
+def test_a_killed_process_does_nothing_and_a_paused_one_goes_on() -> None:
     """A killed process runs no `finally`, and a paused one goes on where it was."""
     loop, done = VirtualLoop(), list[str]()
 

@@ -307,7 +307,7 @@ SPELLINGS = [
 
 
 @pytest.mark.parametrize("file", ["", *SPELLINGS, "a" * 5000])
-async def test_nothing_else_can_be_had(assets: Assets, file: str) -> None:
+async def test_only_public_files_are_served(assets: Assets, file: str) -> None:
     """A path to anything but a public file is not found, however it is spelled."""
 
     async def receive() -> Message:
@@ -325,7 +325,7 @@ async def test_nothing_else_can_be_had(assets: Assets, file: str) -> None:
 @pytest.mark.parametrize(
     "file", ["", "../pages.py", *SPELLINGS[1:11], "vendor/../site.css", "/etc/passwd", "site.css%0a"]
 )
-def test_nothing_else_can_be_had_from_a_real_server(sqlite_house: House, file: str) -> None:
+def test_only_public_files_are_served_over_the_wire(sqlite_house: House, file: str) -> None:
     """Over the wire too, an address outside the folder gets the API's 404, in JSON."""
     with socket.create_connection(("127.0.0.1", sqlite_house.port), timeout=SECONDS_MAX) as connection:
         connection.sendall(f"GET /assets/{file} HTTP/1.1\r\nHost: house\r\nConnection: close\r\n\r\n".encode())

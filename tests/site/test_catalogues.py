@@ -154,7 +154,7 @@ GERMAN = {
 """What native speakers have asked for."""
 
 
-def test_what_native_speakers_have_asked_for(messages: Catalog) -> None:
+def test_german_texts_are_those_that_native_speakers_asked_for(messages: Catalog) -> None:
     """The pages have these English texts, and the German ones say it as native speakers would."""
     german = {message.id: message.string for message in catalogue(FOLDER / "de" / "messages.po")}
     pages = {message.id for message in messages}

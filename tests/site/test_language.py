@@ -225,7 +225,7 @@ def test_money_is_read_as_people_write_it(tag: str, text: str, amount: str) -> N
         ("en", " ", "required", "fill this in"),
     ],
 )
-def test_what_is_not_clear_is_refused(tag: str, text: str, code: str, says: str) -> None:
+def test_an_ambiguous_amount_is_refused(tag: str, text: str, code: str, says: str) -> None:
     """An ambiguous amount is refused: the fault says in the reader's language what to write, or asks what is meant."""
     found = language(tag).parse_money(text)
     assert isinstance(found, Fault)
@@ -301,7 +301,7 @@ def test_an_unknown_language_is_nothing(house: House, tag: str) -> None:
 
 
 @pytest.mark.parametrize("address", ["https://evil.example", "//evil.example", "/\\evil.example", "evil", "", "/\nx"])
-def test_a_choice_leads_nowhere_else(house: House, address: str) -> None:
+def test_a_choice_never_leads_to_another_host(house: House, address: str) -> None:
     """The choice never leads to another host, whatever `next` says."""
     response = httpx.get(f"{house.base}/language/de", params={"next": address})
     assert (303, "/") == (response.status_code, response.headers["location"])

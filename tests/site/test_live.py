@@ -299,7 +299,7 @@ async def test_a_page_that_catches_up_does_not_fall_back(hall: Hall) -> None:
     assert (3, 3) == (other.line.told[-1], late.line.told[-1])
 
 
-async def test_a_reader_who_does_not_read_holds_one_note(hall: Hall) -> None:
+async def test_a_slow_page_costs_one_note(hall: Hall) -> None:
     """Nothing is rendered or kept for a page whose reader is slow. Others go on, and it gets the last state afterwards."""
     slow, lively = await hall.visit(), await hall.visit()
     slow.line.reads.clear()

@@ -161,7 +161,7 @@ def test_no_page_has_inline_script_or_style(house: House, open_page: Open, path:
 
 
 @pytest.mark.parametrize("path", [path for path in PAGES if "{" in path or path.startswith(("/mine", "/?"))])
-def test_what_people_write_is_text(open_page: Open, path: str) -> None:
+def test_markup_in_texts_makes_no_element(open_page: Open, path: str) -> None:
     """Markup in names, descriptions and searches is shown as text and makes no element, on any page."""
     shown = Page(open_page(f"/?q={quote(HOSTILE)}" if path == "/?q=clock" else path))
     if path not in ("/?status=over&sort=newest", "/mine/sessions"):
@@ -208,7 +208,7 @@ def test_a_page_has_its_landmarks(open_page: Open, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/sell", "/sell/{gid}", "/mine", "/mine/selling", "/mine/watching", "/mine/sessions"])
-def test_what_is_ones_own_asks_for_a_login(house: House, furnished: dict[str, str], path: str) -> None:
+def test_private_pages_ask_for_a_login(house: House, furnished: dict[str, str], path: str) -> None:
     """A visitor who is not logged in is led to the login, and from there back to the page."""
     address = path.format(**furnished)
     answer = house.stranger.get(address)

@@ -124,7 +124,7 @@ def test_a_price_that_changed_is_told_with_both() -> None:
     assert "The lot was called “&lt;b&gt;” and is now called “x”." == sentence("name", "<b>", "x")
 
 
-def test_what_somebody_wrote_stays_text() -> None:
+def test_markup_in_a_fact_stays_text() -> None:
     """Markup in a fact is shown as text."""
     made = type("Made", (Refusal,), {"code": "made"})("<b>%(x)s</b>", x="<i>")
     assert "&lt;b&gt;&lt;i&gt;&lt;/b&gt;" == WORDS.refusal(ENGLISH, made)

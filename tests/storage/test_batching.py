@@ -57,7 +57,7 @@ async def test_each_question_has_its_own_answer(database: Database) -> None:
     assert [int, UnknownAuction, ZeroDivisionError, int] == [type(answer) for answer in answers]
 
 
-async def test_who_leaves_takes_nothing_away(database: Database) -> None:
+async def test_a_cancelled_question_does_not_cancel_others(database: Database) -> None:
     """If one question is cancelled, others that asked the same still get their answer."""
     shared = SharedRead(database, Census())
     gone, stays = (asyncio.create_task(shared.ask("same")) for _ in range(2))

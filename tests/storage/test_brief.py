@@ -72,7 +72,7 @@ async def test_a_brief_one_runs_in_the_loops_thread(counted: Database) -> None:
     assert (0, threading.get_ident()) == await counted.read(look)
 
 
-async def test_what_fails_is_undone(counted: Database) -> None:
+async def test_a_failed_use_case_is_undone(counted: Database) -> None:
     """A brief use case that raises leaves nothing behind and holds nobody up."""
     with pytest.raises(ZeroDivisionError):
         await counted.write(fail)
@@ -95,7 +95,7 @@ async def test_the_loop_goes_on_where_another_process_writes(counted: Database) 
     assert 1 == await waiting
 
 
-async def test_who_leaves_during_the_commit_breaks_nothing(counted: Database) -> None:
+async def test_a_cancel_during_the_commit_breaks_nothing(counted: Database) -> None:
     """A cancelled write is there or not, and the next write finds a sound connection."""
     for _ in range(20):
         write = asyncio.create_task(counted.write(increment_briefly))

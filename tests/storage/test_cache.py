@@ -26,7 +26,7 @@ def bid(tx: Transaction, gid: str, text: str) -> Auction:
     return go_on(tx, auction, place(auction, text)[1])
 
 
-async def test_what_others_write_is_seen_at_once(open_database: OpenDatabase) -> None:
+async def test_writes_of_other_processes_are_seen_at_once(open_database: OpenDatabase) -> None:
     """Two processes have both cached an auction; each sees the other's next bid in its next transaction."""
     here, there = open_database(), open_database()
     gid = (await here.write(sell)).gid
@@ -38,7 +38,7 @@ async def test_what_others_write_is_seen_at_once(open_database: OpenDatabase) ->
         assert Decimal(100 * number) == written.current_bid
 
 
-async def test_what_was_undone_is_not_remembered(database: Database) -> None:
+async def test_an_undone_bid_is_not_cached(database: Database) -> None:
     """A bid whose transaction fails leaves no trace: neither auction nor JSON."""
     auction = await database.write(sell)
     before = await database.read(auctions.public_states, [auction.id])

@@ -77,7 +77,7 @@ async def test_a_write_that_raises_leaves_nothing(database: Database) -> None:
     await database.write(add_people)
 
 
-async def test_what_lost_a_race_is_tried_again(database: Database) -> None:
+async def test_a_lost_race_is_tried_again(database: Database) -> None:
     """A use case that asks to be repeated starts again from a rolled-back state, at most five times."""
     await database.write(_begin)
     tries: list[int] = []
@@ -150,7 +150,7 @@ async def test_a_reader_sees_what_is_committed(open_database: OpenDatabase) -> N
 
 
 @POSTGRESQL
-async def test_what_a_lost_connection_had_begun_is_begun_again(database: Database) -> None:
+async def test_a_transaction_runs_again_after_a_lost_connection(database: Database) -> None:
     """If its connection ends before the commit, a transaction runs again on another one, and takes effect once."""
     await database.write(_begin)
     counts: list[int] = []

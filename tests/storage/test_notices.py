@@ -50,7 +50,7 @@ async def join(database: Database) -> AsyncIterator[Callable[[], NoticeListener]
     await asyncio.gather(*(process.task for process in started), return_exceptions=True)
 
 
-async def test_what_one_commits_the_others_hear(join: Callable[[], NoticeListener]) -> None:
+async def test_a_notice_reaches_all_other_processes(join: Callable[[], NoticeListener]) -> None:
     """A notice reaches every process except the one that sent it."""
     one = join()
     await until(lambda: one.count == 1, "its own connection")

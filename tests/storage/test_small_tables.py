@@ -51,7 +51,7 @@ def _kept(user_id: int, key: str, request: bytes = b"asked") -> AcceptedRequest:
     return AcceptedRequest(user_id, key, request, b"answered")
 
 
-async def test_what_was_accepted_is_kept(clocked_database: Database, clock: FakeClock) -> None:
+async def test_accepted_requests_are_kept_for_a_day(clocked_database: Database, clock: FakeClock) -> None:
     """Answers are found by user and key, and by nothing else, for 24 hours and more; then they are swept."""
     ada, bob = [(await clocked_database.write(add_author)).id for _ in range(2)]
     await clocked_database.write(idempotency.add, [_kept(ada, "one"), _kept(bob, "two")], clock.now)

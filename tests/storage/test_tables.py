@@ -133,7 +133,7 @@ FAULTY: list[tuple[Table, dict[str, Any]]] = [
 ]
 
 
-async def test_what_the_tables_refuse(database: Database) -> None:
+async def test_the_tables_refuse_missing_users_and_values(database: Database) -> None:
     """A user that is not there and a required value that is missing are refused by the database itself."""
 
     def keep(tx: Transaction, into: Table, row: dict[str, Any]) -> None:

@@ -101,7 +101,7 @@ async def begun(database: Database, rank: Rank, count: int) -> None:
     await asyncio.sleep(0.2)  # and their statements
 
 
-async def test_bids_and_logins_find_a_place_whatever_strangers_ask(database: Database) -> None:
+async def test_bids_and_logins_find_a_place_beside_endless_work(database: Database) -> None:
     """With every place for people taken by work that never ends, the house and logins still read and write."""
     strangers = [Somebody(f"stranger {number}") for number in range(_FLOOD)]
     flood = [reads(database, use_case, one) for one in strangers for use_case in (slowly, search)]
@@ -132,7 +132,7 @@ async def test_few_searches_run_and_few_wait(database: Database) -> None:
     await ended(flood)
 
 
-async def test_what_nobody_waits_for_is_stopped(database: Database) -> None:
+async def test_a_statement_that_nobody_waits_for_is_stopped(database: Database) -> None:
     """If its client hangs up, a statement ends, in the database too, and its place is free."""
     somebody = Somebody("stranger")
     gone = [reads(database, search, somebody) for _ in range(3)]
@@ -149,7 +149,7 @@ async def test_what_nobody_waits_for_is_stopped(database: Database) -> None:
             assert 0 == database._reading._taken[Rank.HOUSE]
 
 
-async def test_who_has_left_the_line_is_never_asked_for(database: Database) -> None:
+async def test_a_read_that_left_the_line_does_not_run(database: Database) -> None:
     """A read whose client hangs up while it waits for its turn does not run at all."""
     asked: list[str] = []
 
@@ -207,7 +207,7 @@ async def test_the_desk_is_first_in_the_turn(database: Database) -> None:
     assert ["bids"] * 3 + ["stranger"] + ["bids"] * 3 + ["stranger"] + ["bids"] * 3 == order[:11]
 
 
-async def test_one_users_storm_refuses_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_line_of_one_user_refuses_only_that_user(monkeypatch: pytest.MonkeyPatch) -> None:
     """If one user has filled the line, their next request is refused; another user is let in and comes next."""
     monkeypatch.setitem(turns.WAITING_MAX, Rank.ORDINARY, 20)
     gate = Turns(1)
@@ -257,7 +257,7 @@ async def test_every_rank_has_a_place(places: int) -> None:
     await asyncio.wait(taken)
 
 
-async def test_who_is_cancelled_in_line_gives_their_turn_on() -> None:
+async def test_a_cancelled_waiter_gives_its_turn_on() -> None:
     """If a waiter is cancelled just as its turn is given, the next one gets the turn."""
     gate = Turns(1)
     holder = await gate.take(Rank.HOUSE, None)
@@ -273,7 +273,7 @@ async def test_who_is_cancelled_in_line_gives_their_turn_on() -> None:
     assert 0 == gate._taken[Rank.HOUSE]
 
 
-async def test_who_leaves_a_full_line_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_clients_that_hung_up_make_room_in_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clients that have hung up do not keep others out."""
     monkeypatch.setitem(turns.WAITING_MAX, Rank.COSTLY, 5)
     gate = Turns(1)

@@ -37,7 +37,7 @@ def test_register(house: House) -> None:
     assert "no-store" == answer.headers["cache-control"]
 
 
-def test_a_name_is_taken_whatever_its_case(house: House) -> None:
+def test_a_name_is_taken_in_any_case(house: House) -> None:
     """A second account of the same name is 409 `username_taken`, even if only the case differs."""
     account = {"username": "linus", "password": PASSWORD}
     assert 201 == house.anyone.post("/users", json=account).status_code
@@ -136,7 +136,7 @@ def test_a_token_is_stored_as_its_digest_only(house: House) -> None:
         assert 401 == house.anyone.get("/me", headers={"Authorization": f"Bearer {value}"}).status_code
 
 
-def test_a_name_logs_in_whatever_its_case(house: House) -> None:
+def test_a_name_logs_in_in_any_case(house: House) -> None:
     """The case of a username does not matter at the login either."""
     house.user("ada")
     assert 200 == house.anyone.post("/login", json={"username": "ADA", "password": PASSWORD}).status_code
@@ -235,7 +235,7 @@ def test_an_address_registers_so_many_accounts_an_hour(serve_house: ServeHouse) 
     assert 422 == house.anyone.post("/login", json=account).status_code
 
 
-def test_where_registration_is_closed_only_the_command_line_adds_users(serve_house: ServeHouse) -> None:
+def test_only_the_command_line_adds_users_while_registration_is_closed(serve_house: ServeHouse) -> None:
     """POST /users is 403 `registration_closed`, and nobody is added."""
     house = serve_house(registration="closed")
     account = {"username": "ada", "password": PASSWORD}

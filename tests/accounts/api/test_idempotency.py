@@ -90,7 +90,7 @@ def test_another_request_with_the_same_key_is_refused(house: House) -> None:
     assert stored == (records(house, gid), records(house, other))
 
 
-def test_what_was_refused_is_judged_afresh(house: House) -> None:
+def test_a_refusal_does_not_use_up_the_key(house: House) -> None:
     """A refusal does not use up the key: it accepts a corrected bid, and the same bid once it is high enough."""
     ada, bob = house.user("ada"), house.user("bob")
     gid = ada.auction(startingPrice=100)

@@ -55,7 +55,7 @@ def test_a_wrong_current_password(house: House) -> None:
     assert [200, 422] == [logs_in(house, ada.name, password) for password in (PASSWORD, NEW)]
 
 
-def test_who_has_no_password_cannot_change_it(house: House) -> None:
+def test_a_user_without_a_password_cannot_change_it(house: House) -> None:
     """A test user has no password, and gets the refusal of a wrong one, byte for byte."""
     made = house.anyone.json("POST", "/test-users", json={"count": 1}, headers={"Authorization": f"Bearer {LOAD_KEY}"})
     asking = (house.newcomer().token, made["users"][0]["token"])
@@ -97,7 +97,7 @@ def test_guesses_wait_as_those_of_a_login_do(serve_house: ServeHouse, monkeypatc
         ([], {"body": ["not_an_object"]}),
     ],
 )
-def test_what_cannot_be_read(sqlite_house: House, body: Any, expected: dict[str, list[str]]) -> None:
+def test_malformed_requests_are_400(sqlite_house: House, body: Any, expected: dict[str, list[str]]) -> None:
     """A malformed request is 400 with all its faults. The new password has the rules of registration."""
     assert expected == faults(sqlite_house.newcomer().request("PUT", "/me/password", json=body))
 

@@ -41,7 +41,7 @@ def test_no_session_of_ones_own_is_404(house: House, number: str) -> None:
     assert 200 == ada.get("/me").status_code
 
 
-def test_a_session_of_somebody_else_is_404(house: House) -> None:
+def test_another_users_session_is_404(house: House) -> None:
     """Nobody can end another user's session."""
     ada, eve = house.newcomer(), house.newcomer()
     [hers] = ada.json("GET", "/me/sessions")["sessions"]

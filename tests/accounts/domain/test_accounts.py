@@ -26,7 +26,7 @@ def test_usernames_are_kept_in_lower_case() -> None:
         *("\u0430da", "\u212a" * 3, "\u0663" * 3),  # a Cyrillic a, the Kelvin sign, Arabic digits
     ],
 )
-def test_what_is_no_username(text: str) -> None:
+def test_other_texts_are_no_usernames(text: str) -> None:
     """Any other text is a fault, even if its letters look like ASCII or become ASCII in lower case."""
     fault = parse_username(text)
     assert isinstance(fault, Fault)
@@ -40,7 +40,7 @@ def test_passwords_are_used_unmodified(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x" * 7, "x" * 257])
-def test_what_is_no_password(text: str) -> None:
+def test_passwords_of_other_lengths_are_refused(text: str) -> None:
     """Fewer than 8 or more than 256 characters are a fault."""
     fault = parse_password(text)
     assert isinstance(fault, Fault)

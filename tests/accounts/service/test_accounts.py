@@ -252,7 +252,7 @@ async def test_a_storm_of_logins_is_turned_away() -> None:
     passwords.close()
 
 
-async def test_nothing_is_computed_for_who_has_hung_up() -> None:
+async def test_no_digest_is_computed_after_the_client_hung_up() -> None:
     """If a client hangs up while its login waits, no digest is computed for it. The others get theirs."""
     passwords, go, computed = Passwords(), threading.Event(), list[str]()
     asker = Somebody("bidder")

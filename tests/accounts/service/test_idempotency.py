@@ -54,7 +54,7 @@ async def test_keys_are_scoped_to_the_user(database: Database) -> None:
         assert somebody.account.username == answer["author"]
 
 
-async def test_what_was_refused_is_judged_afresh(clocked_database: Database, clock: FakeClock) -> None:
+async def test_a_refusal_does_not_use_up_the_key(clocked_database: Database, clock: FakeClock) -> None:
     """A refusal does not use up the key: the same request may succeed later."""
     ada, bob = [await person(clocked_database) for _ in range(2)]
     gid = await sells(clocked_database, ada, starts_at=after(60))

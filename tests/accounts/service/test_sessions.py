@@ -90,7 +90,7 @@ async def test_ending_one_session(open_database: OpenDatabase) -> None:
         await there.read(authenticate, ada.token)
 
 
-async def test_nobody_ends_a_session_of_somebody_else(database: Database) -> None:
+async def test_another_users_session_cannot_be_ended(database: Database) -> None:
     """The session of another user is unknown, and stays alive."""
     ada, eve = await person(database), await person(database)
     [hers] = await database.read(sessions, ada.token)

@@ -57,7 +57,7 @@ def browser(house: House) -> Iterator[PlainBrowser]:
     it.http.close()
 
 
-def test_who_registers_is_logged_in(browser: PlainBrowser, house: House) -> None:
+def test_registration_logs_in(browser: PlainBrowser, house: House) -> None:
     """Registering creates the account, logs in and leads home, and the header shows the name."""
     response = browser.register("First.Visitor")
     assert (303, "/") == (response.status_code, response.headers["location"])
@@ -199,7 +199,7 @@ def test_markup_in_a_form_stays_text(browser: PlainBrowser) -> None:
     assert "alert(1)" not in [script.text for script in form.all("script")]
 
 
-def test_who_cannot_log_in_at_once_is_registered_all_the_same(browser: PlainBrowser, house: House) -> None:
+def test_a_login_that_has_to_wait_does_not_undo_the_registration(browser: PlainBrowser, house: House) -> None:
     """If the login after a registration has to wait, the account exists, and the form to log in says why."""
     for _ in range(5):
         browser.log_in("patient.one", "wrong password")
@@ -221,7 +221,7 @@ def test_closed_registration_is_told(serve_house: ServeHouse) -> None:
     assert "You cannot register here yourself." in Page(response).main
 
 
-def test_who_is_logged_in_needs_no_form(browser: PlainBrowser, house: House) -> None:
+def test_the_forms_lead_a_logged_in_user_home(browser: PlainBrowser, house: House) -> None:
     """The forms to log in and to register lead a logged-in user home."""
     house.user("ada")
     browser.log_in("ada")
@@ -253,7 +253,7 @@ def test_both_forms_lead_back(browser: PlainBrowser, house: House) -> None:
 @pytest.mark.parametrize(
     "address", ["https://evil.example/", "//evil.example", "/\\evil.example", "x", "/a\r\nb: c", "/é"]
 )
-def test_a_form_leads_nowhere_else(browser: PlainBrowser, house: House, address: str) -> None:
+def test_a_form_never_leads_to_another_host(browser: PlainBrowser, house: House, address: str) -> None:
     """A form never leads to another host, whatever its `next` says."""
     house.user("ada")
     assert "/" == Page(browser.http.get("/login", params={"next": address})).one("input", name="next")["value"]

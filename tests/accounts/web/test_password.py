@@ -117,7 +117,7 @@ def test_it_speaks_german(come: Come) -> None:
     assert "Ihr Passwort wurde geändert" == Page(change(visitor)).heading
 
 
-def test_it_is_for_who_is_logged_in(come: Come, house: House) -> None:
+def test_the_form_needs_a_login(come: Come, house: House) -> None:
     """A stranger is led to the login and back. So is a user who is logged out while the form is open."""
     to_form = (303, f"/login?next={PATH}")
     answer = come(None).http.get(PATH)

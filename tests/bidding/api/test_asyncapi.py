@@ -54,7 +54,7 @@ def test_an_event_has_its_public_members_and_no_others(kind: Any) -> None:
     assert all(faults(kind.TYPE, MESSAGES[one.TYPE]["examples"][0]["payload"]) for one in others)
 
 
-def test_what_nobody_may_know_is_not_there() -> None:
+def test_the_document_has_no_private_event_or_member() -> None:
     """No private event is a message, and no message has limits, reserves or users' numbers."""
     assert {kind.TYPE for kind in PUBLIC} == MESSAGES.keys() & EVENTS.keys()
     private = {wire for kind in PUBLIC for wire in event_parts_names(kind)}

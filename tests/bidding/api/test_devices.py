@@ -100,7 +100,7 @@ def test_a_repeat_has_one_effect_over_either_channel(served: House, broker: Mqtt
     assert 1 == len(bids(ada, gid))
 
 
-def test_a_command_rests_on_what_its_device_showed(served: House, broker: MqttSettings, join: Join) -> None:
+def test_a_command_is_refused_if_the_lot_has_changed_since(served: House, broker: MqttSettings, join: Join) -> None:
     """If the lot has changed since the state that a device showed, its bid is refused with the changes, as over HTTP."""
     seller, ada = served.user("seller"), served.user("ada")
     gid = seller.auction(startingPrice="10")
@@ -209,7 +209,7 @@ def test_faults_of_a_command_come_at_once(modern: House, mosquitto: Mosquitto, j
     ],
     ids=repr,
 )
-def test_what_cannot_be_answered_is_dropped(
+def test_messages_that_cannot_be_answered_are_dropped(
     payload: bytes, reason: str, modern: House, mosquitto: Mosquitto, join: Join, errors_logged: Log
 ) -> None:
     """Such a message is no bid and gets no answer; it is counted by its reason, and the next message is served."""
@@ -276,7 +276,7 @@ def test_a_device_may_have_an_odd_name(served: House, broker: MqttSettings, join
     assert 201 == join(broker, name="#").ask(gid, ada.token, amount="12")["status"]
 
 
-def test_a_bug_is_answered_and_harms_nobody_else(
+def test_a_bug_is_answered_and_the_connection_goes_on(
     modern: House, mosquitto: Mosquitto, join: Join, monkeypatch: pytest.MonkeyPatch, errors_logged: Log
 ) -> None:
     """A bug is 500 without details; the log has all details but the token, and the connection goes on."""

@@ -161,7 +161,7 @@ def compare(house: House, gid: str, bob: User, given: list[str], open_: list[One
 
 
 @pytest.mark.parametrize("raises", [0, 7])
-async def test_what_is_handed_out_together_tells_nothing(
+async def test_pages_of_events_do_not_reveal_raises(
     database: Database, monkeypatch: pytest.MonkeyPatch, raises: int
 ) -> None:
     """Followers get events in pages with the same edges, however many raises lie between them."""

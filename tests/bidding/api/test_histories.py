@@ -231,7 +231,7 @@ def limits(history: list[Turn]) -> Iterator[tuple[Turn, list[tuple[int, int, int
         yield turn, sorted(highest.values())
 
 
-def test_histories_hold_what_they_must(played: list[list[Turn]]) -> None:
+def test_histories_have_every_act_and_refusal(played: list[list[Turn]]) -> None:
     """The histories contain every act, accepted and refused, and every refusal that bidders and authors can meet."""
     acts = {type(turn.act).__name__ for turn in turns(played) if turn.refused is None}
     assert {"Bid", "Buy", "Amend", "Cancel", "CloseNow", "Announce"} <= acts
@@ -305,7 +305,7 @@ def test_the_end_never_moves_back_nor_past_the_cap(played: list[list[Turn]]) -> 
     assert moved
 
 
-def test_what_is_refused_changes_nothing(played: list[list[Turn]]) -> None:
+def test_a_refusal_changes_nothing(played: list[list[Turn]]) -> None:
     """'A refused bid changes nothing': no record, no event and no public view; nor does any other refusal."""
     for turn in turns(played):
         if turn.refused is not None:

@@ -114,7 +114,7 @@ def test_text_that_is_no_amount_is_refused(sqlite_house: House, text: str) -> No
 
 
 @pytest.mark.parametrize("raw", NO_AMOUNTS)
-def test_what_is_neither_text_nor_number_is_refused(sqlite_house: House, raw: str) -> None:
+def test_other_json_types_are_no_amounts(sqlite_house: House, raw: str) -> None:
     """Booleans, null, arrays and objects are not amounts."""
     assert {"startingPrice": ["money_type"]} == faults(create(sqlite_house.user("ada"), raw))
 

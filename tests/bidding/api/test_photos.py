@@ -135,7 +135,7 @@ def test_pictures_that_cannot_be_used(sqlite_house: House, data: bytes, code: st
     assert {"photo": [code]} == faults(send(sqlite_house.user("ada"), data))
 
 
-def test_what_a_picture_is_its_bytes_tell(sqlite_house: House) -> None:
+def test_the_bytes_of_a_picture_decide_its_type(sqlite_house: House) -> None:
     """The declared type may be of any image, or octets; any other is 415."""
     ada = sqlite_house.user("ada")
     for declared in ("image/png", "IMAGE/heic", "image/svg+xml; charset=utf-8", "application/octet-stream"):
@@ -144,7 +144,7 @@ def test_what_a_picture_is_its_bytes_tell(sqlite_house: House) -> None:
         assert (415, "image_expected") == refusal(send(ada, PICTURE, **{"Content-Type": declared}))
 
 
-def test_who_may_not_send_is_told_before_the_file_is_read(sqlite_house: House) -> None:
+def test_a_refusal_comes_before_the_file_is_read(sqlite_house: House) -> None:
     """A dead token, and a declared size that is too large, are refused before the file comes."""
 
     def begun(token: str, length: int) -> bytes:
@@ -229,7 +229,7 @@ def test_photos_that_an_auction_cannot_have(house: House) -> None:
 
 
 @pytest.mark.parametrize("photos", ["x", 1, None, [1], [None], [["x"]], {"x": 1}])
-def test_what_is_no_list_of_photos(sqlite_house: House, photos: object) -> None:
+def test_other_values_are_no_list_of_photos(sqlite_house: House, photos: object) -> None:
     """Anything but a list of strings is a fault of `photos`."""
     ada = sqlite_house.user("ada")
     body = json.dumps({"photos": photos}).encode()

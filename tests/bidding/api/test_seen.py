@@ -88,7 +88,7 @@ def test_a_version_that_is_still_to_come_was_seen_in_another_database(house: Hou
 
 
 @pytest.mark.parametrize("kind", ["bids", "buy"])
-def test_a_repeat_gets_its_first_answer_whatever_has_changed(house: House, kind: str) -> None:
+def test_a_repeat_gets_its_first_answer_after_any_change(house: House, kind: str) -> None:
     """A repeat of an accepted request gets its answer even if its preconditions no longer hold; another request does not."""
     ada, bob = house.user("ada"), house.user("bob")
     gid = ada.auction(buyNowPrice="50", startingPrice="10")

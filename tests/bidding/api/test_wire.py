@@ -122,7 +122,7 @@ def test_little_waits_behind_a_stream(sqlite_house: House) -> None:
         stream.close()
 
 
-def test_what_a_refused_client_still_sends_is_thrown_away(sqlite_house: House) -> None:
+def test_the_rest_of_a_refused_request_is_thrown_away(sqlite_house: House) -> None:
     """A client that sends megabytes before it reads still gets its answer."""
     head = f"POST /auctions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {sqlite_house.user().token}\r\n{FILTER}{JSON}"
     with dialled(sqlite_house) as connection:

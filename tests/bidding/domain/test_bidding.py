@@ -306,7 +306,7 @@ def test_a_raise_to_the_reserve_is_told_without_its_limit() -> None:
     assert True is auction.after_all(events).reserve_met
 
 
-def test_what_a_bid_tells() -> None:
+def test_a_bid_records_the_state_after_it() -> None:
     """Each recorded bid tells the minimum bid, whether the reserve is met, the leader, and the end before the bid."""
     auction = an_auction(reserve_price="140", ends_at=after(7200))
     auction, first = place(auction, "bob up to 130")
@@ -318,7 +318,7 @@ def test_what_a_bid_tells() -> None:
     assert {(True, after(7200))} == {(e.leading, e.ends_at) for e in recorded}
 
 
-def test_what_a_bid_tells_that_does_not_lead() -> None:
+def test_a_losing_bid_records_the_state_after_its_answer() -> None:
     """A bid that does not take the lead tells the state after the automatic bid that answers it."""
     auction, _ = place(an_auction(reserve_price="125"), "bob up to 150")
     _, then = place(auction, "cyd 135")
@@ -349,7 +349,7 @@ def test_buy_now_is_gone(terms: dict[str, Any], bids: list[str], minimum: str) -
     assert ("buy_now_unavailable", {"minimum_bid": eur(minimum)}) == (refused.code, refused.facts)
 
 
-def test_who_is_late_is_told_how_late() -> None:
+def test_a_late_bid_is_refused_with_its_lateness() -> None:
     """A late bid or purchase is refused with the end, its arrival, its decision and how long that was after the end."""
     auction = an_auction(ends_at=after(60), buy_now_price="500")
     came, decided = after(59), after(60, microseconds=7)
@@ -366,7 +366,7 @@ def test_who_is_late_is_told_how_late() -> None:
         assert facts == (refused and refused.facts)
 
 
-def test_who_comes_after_a_purchase_is_told_when_that_was() -> None:
+def test_a_bid_after_a_purchase_is_refused_with_its_instant() -> None:
     """If the auction was bought before its announced end, the refusal says when that was, and not that the bid was late."""
     auction = an_auction(ends_at=after(60), buy_now_price="500")
     bought = auction.after_all(buy_now(auction, CY, after(10)))
@@ -377,7 +377,7 @@ def test_who_comes_after_a_purchase_is_told_when_that_was() -> None:
     assert {"ends_at": after(60), "closed_at": after(10), "decided_at": after(20), "late_microseconds": None} == facts
 
 
-def test_who_is_early_is_told_the_start() -> None:
+def test_an_early_bid_is_refused_with_the_start() -> None:
     """The refusal of a bid before the start tells the start."""
     refused = refusal(place_bid, an_auction(starts_at=after(60)), BOB, BidRequest(eur("100"), None), after(59))
     assert {"starts_at": after(60)} == (refused and refused.facts)

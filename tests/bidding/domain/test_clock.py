@@ -29,7 +29,7 @@ from tests.histories import History, histories
 
 
 @given(histories(), st.lists(st.sampled_from((0, 0, SECOND, 90 * SECOND)), min_size=1, max_size=5))
-def test_events_are_in_order_of_time_whatever_the_clock_says(history: History, back: list[int]) -> None:
+def test_events_stay_in_order_when_the_clock_goes_back(history: History, back: list[int]) -> None:
     """However far the clock is set back between two steps, the instants of the log never go back, and it retraces."""
     game, oracle = Game(history.lot), Oracle(history.lot)
     for (now, act), step in zip(history.acts(oracle), cycle(back)):

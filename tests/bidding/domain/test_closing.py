@@ -74,7 +74,7 @@ def test_settling_is_dated_by_the_start_and_the_end(terms: dict[str, Any], now: 
     assert [] == settle(auction.after_all(events), now)
 
 
-def test_what_is_due_next() -> None:
+def test_the_start_is_due_before_the_end() -> None:
     """First the start is due, then the end; an auction that is over, or has neither, is never due."""
     both = an_auction(starts_at=after(60), ends_at=END)
     opened = both.after_all(settle(both, after(60)))
@@ -84,7 +84,7 @@ def test_what_is_due_next() -> None:
     assert after(60) == an_auction(starts_at=after(60)).due_at
 
 
-def test_what_is_over_stays_over() -> None:
+def test_an_auction_that_is_over_stays_over() -> None:
     """Closed and cancelled are final: nothing settles such an auction again, not even after an outage."""
     closed = an_auction(ends_at=END)
     closed = closed.after(close(closed, after(1)))

@@ -85,6 +85,6 @@ def _tiers(*rows: tuple[str, str]) -> list[Tier]:
         ),
     ],
 )
-def test_what_is_no_ladder(codes: list[str], tiers: list[Tier]) -> None:
+def test_malformed_ladders_are_refused(codes: list[str], tiers: list[Tier]) -> None:
     """A ladder starts at 0, rises, and has steps above 0 and at most 50 tiers; all faults are told at once."""
     assert codes == [fault.code for fault in ladder_faults(tiers)]

@@ -36,7 +36,7 @@ def ask(seen: Precondition | None, amount: str | None = "100") -> BidRequest:
     return BidRequest(None if amount is None else eur(amount), None, seen=seen)
 
 
-def test_a_bid_rests_on_what_is_offered_and_not_on_who_else_has_bid() -> None:
+def test_a_bid_is_refused_after_new_terms_but_not_after_other_bids() -> None:
     """A bid from before a change of terms or photos is refused, whatever its amount; others' bids are no such change."""
     auction = an_auction()
     assert 1 == auction.terms_version
@@ -88,7 +88,7 @@ def test_a_state_that_was_lost_is_another_one() -> None:
     )
 
 
-def test_what_is_over_or_ones_own_is_told_first() -> None:
+def test_other_reasons_come_before_changed_terms() -> None:
     """A user who could not bid in any case is told the reason for that."""
     seen = Precondition(version=9, tags=frozenset(), price=eur("1"))
     auction = an_auction(buy_now_price="200", ends_at=after(60))
@@ -123,7 +123,7 @@ ACTS: dict[str, Callable[[Auction, Precondition | None], object]] = {
 
 
 @pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
-def test_an_author_does_not_act_on_what_has_changed(act: Callable[[Auction, Precondition | None], object]) -> None:
+def test_an_act_on_an_older_state_is_refused(act: Callable[[Auction, Precondition | None], object]) -> None:
     """If an author has two tabs, the second is told that the first has changed the lot."""
     auction = an_auction()
     amended = auction.after_all(amend(auction, ADA, {"name": "New"}, after(1)))
@@ -137,7 +137,7 @@ def test_an_author_does_not_act_on_what_has_changed(act: Callable[[Auction, Prec
         assert None is refused(act, amended, good)
 
 
-def test_a_close_that_says_who_gets_it_is_for_them_alone() -> None:
+def test_a_strict_close_is_refused_after_another_bid() -> None:
     """The strict version changes with each bid, so an author who closes does not sell to a leader they have not seen."""
     one, _ = place(an_auction(), "bob 100")
     two, _ = place(one, "cyd 150")
@@ -166,7 +166,7 @@ def test_a_refusal_says_which_version_it_rests_on() -> None:
     ]
 
 
-def test_changes_are_named_with_what_may_be_told() -> None:
+def test_changes_are_named_without_secrets() -> None:
     """Prices, instants and the name are given with their values; long or secret fields by their names only."""
     before = selling.create("gid", ADA, selling.Draft(name="Clock", starting_price=eur("100")), T0)
     auction = replay(7, [before])
@@ -194,7 +194,7 @@ def test_changes_are_named_with_what_may_be_told() -> None:
 
 
 @given(histories(), st.integers(1, 40), st.integers(1, 10**6))
-def test_who_has_seen_the_last_offer_is_judged_as_anybody(history: History, seen: int, amount: int) -> None:
+def test_a_current_version_makes_no_difference_to_a_bid(history: History, seen: int, amount: int) -> None:
     """A version makes no difference to a bid unless the offer has changed since; then the bid is refused."""
     game = play(history)
     auction, now, limit = game.auction, game.auction.changed_at, eur(f"{amount}")

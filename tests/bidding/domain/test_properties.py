@@ -189,7 +189,7 @@ def test_events_are_numbered_and_in_order_of_time(history: History) -> None:
 
 
 @given(histories())
-def test_what_a_bid_tells_comes_true(history: History) -> None:
+def test_the_state_that_a_bid_records_comes_true(history: History) -> None:
     """The last bid of a step tells the price, the minimum bid and the reserve's state as they are afterwards."""
     for step in steps(history):
         placed = [happened for happened in step.events if isinstance(happened, BidPlaced)]

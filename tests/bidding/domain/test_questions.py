@@ -67,7 +67,7 @@ def many(question: Question, count: int, asker: int | None = None) -> list[Quest
         (BOB, many(DECLINED, PER_LOT_MAX), 0, after(0), None),
     ],
 )
-def test_who_may_ask(asker, earlier, lately, now, refused) -> None:  # type: ignore[no-untyped-def]  # rows of a table
+def test_questions_are_bounded(asker, earlier, lately, now, refused) -> None:  # type: ignore[no-untyped-def]  # rows of a table
     """Anybody but the seller asks until the end, with bounds for a user on a lot, for a user in a day, and for a lot."""
     found: type[Refusal] | None = None
     try:
@@ -106,7 +106,7 @@ def test_the_same_question_is_found_again() -> None:
     assert None is asked_before(BOB, "Does it?", [OPEN])
 
 
-def test_who_sees_it() -> None:
+def test_a_question_is_shown_by_its_status() -> None:
     """An answered one is for everybody, an open one for asker and seller, a declined one for its asker; no view has a name."""
     readers = (None, CY, ADA, BOB)
     assert [True] * 4 == [is_shown(ANSWERED, LOT, reader) for reader in readers]

@@ -336,7 +336,7 @@ def test_nobody_bids_under_two_names() -> None:
         (lambda e: structs.replace(e, status="scheduled"), "its status is 'scheduled', but by the rules 'open'"),
     ],
 )
-def test_what_nobody_could_ask_for_is_noticed(forge: Callable[[Event], Event], why: str) -> None:
+def test_impossible_terms_break_the_log(forge: Callable[[Event], Event], why: str) -> None:
     """Terms that no request could have are told as a break, and not raised as another error."""
     assert (0, why) == broken([forge(PlayedAuction().log[0])])
 
@@ -375,7 +375,7 @@ def test_events_that_no_rule_begins_with_are_noticed() -> None:
     )
 
 
-def test_what_was_asked_for_is_well_formed() -> None:
+def test_retraced_requests_are_well_formed() -> None:
     """A request asks for something, and for no more than its own limit."""
     created, bid = PlayedAuction().bids("bob 100 up to 150").log
     assert isinstance(bid, BidPlaced)

@@ -83,7 +83,7 @@ def test_an_outage_may_be_as_short_as_nothing() -> None:
     )
 
 
-def test_what_is_no_auction_breaks_at_its_first_event() -> None:
+def test_a_log_without_its_beginning_breaks_at_its_first_event() -> None:
     """An empty log, and a log without its beginning, break at the first event."""
     why = "an auction begins with auction.created"
     assert (0, why) == broken([]) == broken(PlayedAuction().bids("bob 100").log[1:])

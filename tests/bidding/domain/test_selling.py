@@ -45,7 +45,7 @@ def test_an_auction_begins_scheduled_or_open(starts: datetime | None, status: st
     assert status == an_auction(starts_at=starts).status
 
 
-def test_what_an_auction_has_unless_its_author_says_otherwise() -> None:
+def test_terms_have_defaults() -> None:
     """No text, reserve, buy-now price, start or end; the default ladder; a soft close of two minutes for two minutes."""
     auction = an_auction()
     assert "" == auction.description
@@ -222,13 +222,13 @@ def test_closing_now_after_an_unnoticed_start_opens_first() -> None:
 
 
 @pytest.mark.parametrize(("reserve", "met"), [(None, None), ("100", False)])
-def test_what_is_created_tells_of_its_reserve(reserve: str | None, met: bool | None) -> None:
+def test_a_new_auction_tells_that_its_reserve_is_not_met(reserve: str | None, met: bool | None) -> None:
     """A new auction tells that its reserve is not met, whatever its amount; without a reserve it tells null."""
     draft = Draft(name="Stool", starting_price=eur("100"), reserve_price=None if reserve is None else eur(reserve))
     assert met is selling.create("gid", ADA, draft, T0).reserve_met
 
 
-def test_who_comes_too_late_or_too_early_is_told_the_instant() -> None:
+def test_a_refusal_for_its_time_names_the_instant() -> None:
     """A refusal because of a fixed start, a later start or a fixed end has that instant among its facts."""
     started, ahead, ending = an_auction(starts_at=T0), an_auction(starts_at=START), an_auction(ends_at=END)
     refused = [
@@ -293,14 +293,16 @@ EVERY: tuple[Act, ...] = (_amend, _rearrange, selling.cancel, _announce, selling
         "code": "auction_not_started",
     },
 )
-def test_what_an_author_may_not(act: Act, auction: Callable[[], Auction], who: Party, now: datetime, code: str) -> None:
+def test_refusals_of_an_author_come_in_order(
+    act: Act, auction: Callable[[], Auction], who: Party, now: datetime, code: str
+) -> None:
     """Refusals come in order: not the author, auction over, has bids or an end, not yet started."""
     refused = refusal(act, auction(), who, now)
     assert code == (refused and refused.code)
 
 
 @pytest.mark.parametrize("seed", ["", "5" * 64])
-def test_what_is_created_keeps_its_seed(seed: str) -> None:
+def test_the_first_event_has_the_seed(seed: str) -> None:
     """The seed of an auction's salts is in its first event, as it was drawn."""
     draft = Draft(name="Stool", starting_price=eur("0"))
     created = selling.create("gid", ADA, draft, T0, seed) if seed else selling.create("gid", ADA, draft, T0)

@@ -230,7 +230,7 @@ def header(**members: str) -> str:
         (signed() + "=", "three parts of base64url"),
     ],
 )
-def test_what_is_no_receipt_is_refused(receipt: str, why: str) -> None:
+def test_other_texts_are_no_receipts(receipt: str, why: str) -> None:
     """Anything but a receipt in the form that the house signs is refused."""
     with pytest.raises(InvalidReceipt) as refuted:
         check(receipt, KEYS)

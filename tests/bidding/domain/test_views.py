@@ -44,7 +44,7 @@ def test_a_new_auction_is_the_contracts_example() -> None:
     assert list(NEW_AUCTION.items()) == list(seen(an_auction()).items())
 
 
-def test_only_who_asks_as_its_author_sees_the_reserve() -> None:
+def test_the_reserve_is_hidden_from_unknown_readers() -> None:
     """A reserve is shown only to its author, and to nobody if the reader is not known."""
     auction = an_auction(reserve_price="300")
     assert "reservePrice" not in msgspec.json.decode(msgspec.json.encode(auction_view(auction)))
@@ -239,7 +239,7 @@ def test_equal_bids_stay_on_one_page() -> None:
     assert bids[1:2] == with_whole_ties([bids[1], *bids[2:]], 2)
 
 
-def test_who_has_made_an_equal_bid_later() -> None:
+def test_a_bidder_with_an_equal_later_bid_is_tied() -> None:
     """A bidder is tied whose last bid equals that of another one who leads."""
     auction, _ = place(an_auction(), "bob 150")
     view = auction_view(auction)

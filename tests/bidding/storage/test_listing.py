@@ -170,7 +170,7 @@ async def test_pages_while_another_process_writes(open_database: OpenDatabase, s
 
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 @SORTS
-async def test_what_is_committed_late_does_not_move_pages(open_database: OpenDatabase, sort: Sort) -> None:
+async def test_a_late_commit_does_not_move_pages(open_database: OpenDatabase, sort: Sort) -> None:
     """A change that began before the first page and is committed after it, behind later changes, moves no auction."""
     reader, slow, quick = open_database(), open_database(), open_database()
     author, gids = await quick.write(begin, [(1000 * n, 600 * n) for n in range(1, 7)])
@@ -244,7 +244,7 @@ async def test_filters(database: Database) -> None:
     assert ["Stool"] == await names(text="clock", status="scheduled", author="ada")
 
 
-async def test_what_is_over_comes_newest_end_first(database: Database) -> None:
+async def test_auctions_that_are_over_come_newest_end_first(database: Database) -> None:
     """`over` lists only closed or cancelled auctions, the newest end first, or only the others; by pages too."""
     author, gids = await database.write(begin, [(1, end) for end in (None, 60, 300, 120, None)])
     for gid, kind in ((gids[1], len(CHANGES) - 2), (gids[3], 4), (gids[0], len(CHANGES) - 3)):

@@ -77,7 +77,7 @@ SOLD = (
         ("walnut vase", []),
     ],
 )
-async def test_what_a_search_finds(database: Database, wanted: str, names: list[str]) -> None:
+async def test_a_search_ignores_case_accents_and_order(database: Database, wanted: str, names: list[str]) -> None:
     """A search ignores case, accents, marks around words and their order; it takes one character or more."""
 
     def sell(tx: Transaction) -> None:

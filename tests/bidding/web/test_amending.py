@@ -31,7 +31,7 @@ def test_a_lot_is_amended_by_the_form_that_made_it(come: Come, seller: User) -> 
     assert [second, first] == [one["id"] for one in photos]
 
 
-def test_what_a_form_cannot_show_stays(come: Come, seller: User) -> None:
+def test_values_that_a_form_cannot_show_stay(come: Come, seller: User) -> None:
     """Saving without a change keeps fractions of seconds, a past start, and the steps exactly."""
     cap = (later(days=3) + timedelta(microseconds=7)).isoformat()
     gid = seller.auction(
@@ -120,7 +120,7 @@ def test_an_end_is_announced(come: Come, seller: User) -> None:
     assert "2031-07-01T18:00:00.000000Z" == seller.json("GET", f"/auctions/{gid}")["endsAt"]
 
 
-def test_who_is_logged_out_while_amending_loses_nothing(come: Come, seller: User) -> None:
+def test_a_logout_while_amending_loses_nothing(come: Come, seller: User) -> None:
     """The form comes back with 401 and all that was written, and the lot has not changed."""
     visitor = come()
     gid = sold(visitor, seller)["gid"]

@@ -195,7 +195,7 @@ def bid_on(house: House, _: User, gid: str) -> Any:
     {"act": "close", "do": "announce", "written": {"endsAt": "2031-07-01T20:00"}, "spoil": renamed},
     {"act": "close", "do": "now", "written": {}, "spoil": bid_on},
 )
-def test_what_a_seller_confirmed_is_for_the_lot_as_it_was(
+def test_a_confirmation_does_not_hold_for_a_changed_lot(
     come: Come, seller: User, house: House, act: str, do: str, written: dict[str, str], spoil: Spoil
 ) -> None:
     """Cancelling or ending a changed lot asks again, so a seller who reads `nobody has bid` sells to no unseen bidder."""

@@ -116,7 +116,7 @@ def test_changes_to_a_lot_are_a_draft(come: Come, seller: User) -> None:
     assert f"/sell/{gid}" == visitor.http.get(f"/sell/{gid}/preview").headers["location"]
 
 
-def test_nobody_else_sees_a_draft(come: Come, house: House) -> None:
+def test_a_draft_is_hidden_from_other_users(come: Come, house: House) -> None:
     """At the address of another user's draft there is an empty form; a stranger is asked to log in, and comes back."""
     visitor = come()
     address = new_form(visitor)

@@ -268,7 +268,7 @@ def test_home_follows_the_lots_that_it_shows(clocked_house: House) -> None:
     assert "/live?list=1&lots=" == stream["hx-sse:connect"]
 
 
-def test_what_people_write_is_text(clocked_house: House) -> None:
+def test_markup_in_texts_makes_no_element(clocked_house: House) -> None:
     """Markup in a name or an address is shown as it was written and makes no element."""
     clocked_house.user("ada").auction(name=HOSTILE)
     home = Page(clocked_house.stranger.get("/", params={"q": HOSTILE[:20]}))

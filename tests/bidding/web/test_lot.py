@@ -235,7 +235,7 @@ def confirmed(visitor: Visitor, gid: str, **values: str) -> httpx.Response:
         ),
     ],
 )
-def test_what_is_confirmed_is_what_was_shown(
+def test_the_second_step_does_exactly_as_the_first_has_shown(
     house: House, values: dict[str, str], shown: list[str], placed: dict[str, str]
 ) -> None:
     """The first step places no bid and shows exactly what will happen; the second does exactly that, and leads back."""
@@ -316,7 +316,7 @@ def test_a_bid_that_comes_too_late_says_so(house: House) -> None:
         ({"amount": HOSTILE}, "amount", "Enter an amount"),
     ],
 )
-def test_what_cannot_be_bid_is_told_at_its_field(house: House, values: dict[str, str], field: str, said: str) -> None:
+def test_a_fault_of_a_bid_is_shown_at_its_field(house: House, values: dict[str, str], field: str, said: str) -> None:
     """Each fault is 400 and shown in words at its field; what was typed stays, and is text."""
     gid = house.user("ada").auction()
     visitor = Visitor(house, house.user("grace"))
@@ -361,7 +361,7 @@ def test_nobody_bids_without_a_session_or_a_token(house: House) -> None:
     assert 403 == forged.status_code
 
 
-def test_what_people_write_is_text(house: House) -> None:
+def test_markup_in_texts_makes_no_element(house: House) -> None:
     """Markup in a name or a description is shown as it was written, and makes no element anywhere on the page."""
     gid = house.user("ada").auction(name=HOSTILE, description=HOSTILE)
     lot = page(house, f"/lots/{gid}", house.user("grace"))

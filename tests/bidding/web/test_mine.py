@@ -29,7 +29,7 @@ def until(clock: FakeClock, **later: float) -> str:
 
 
 @pytest.mark.parametrize("path", ["/mine", "/mine/selling", "/mine/watching", "/mine/sessions"])
-def test_who_is_not_logged_in_is_led_to_the_form_and_back(house: House, path: str) -> None:
+def test_a_login_leads_back_to_the_page(house: House, path: str) -> None:
     """My saleroom needs a login, which leads back."""
     answer = Visitor(house).http.get(path)
     assert (303, f"/login?next={path}") == (answer.status_code, answer.headers["location"])
@@ -48,7 +48,7 @@ def test_an_empty_saleroom_says_how_to_begin(house: House) -> None:
         assert link in [e["href"] for e in page.all("a", class_="button")]
 
 
-def test_what_needs_attention_comes_first(clocked_house: House, clock: FakeClock) -> None:
+def test_lots_that_need_attention_come_first(clocked_house: House, clock: FakeClock) -> None:
     """Outbid before leading, each by the soonest end; then what is over, the latest end first."""
     ada, grace, hedy = (clocked_house.user(name) for name in ("ada", "grace", "hedy"))
     lots = {
@@ -102,7 +102,7 @@ def test_the_limit_of_another_never_leaves_the_use_case(house: House) -> None:
     assert [[None], [Decimal(77)]] == limits
 
 
-def test_what_i_sell(clocked_house: House, clock: FakeClock) -> None:
+def test_each_lot_of_the_seller_shows_its_result(clocked_house: House, clock: FakeClock) -> None:
     """Open, scheduled, sold, unsold without bids or below the reserve, cancelled: each lot shows its result."""
     ada, grace = clocked_house.user("ada"), clocked_house.user("grace")
     fresh, bid_on, coming, sold, unbid, unmet, cancelled = (
@@ -214,7 +214,7 @@ def test_the_star_by_itself(house: House) -> None:
 
 
 @pytest.mark.parametrize("back", ["//evil.example", "https://evil.example/", "/\\evil.example", "javascript:alert(1)"])
-def test_the_star_leads_nowhere_else(house: House, back: str) -> None:
+def test_the_star_never_leads_to_another_host(house: House, back: str) -> None:
     """An address that is not of this house leads to the lot instead."""
     gid = house.user("ada").auction()
     visitor = Visitor(house, house.user("grace"))

@@ -63,7 +63,7 @@ def test_a_question_is_declined(come: Come, seller: User, house: House) -> None:
     assert "The seller does not answer this question." in come(user).page(path).main
 
 
-def test_who_has_which_form(come: Come, seller: User, house: House) -> None:
+def test_each_reader_has_the_form_that_fits(come: Come, seller: User, house: House) -> None:
     """The seller has a form for each open question, others one to ask, strangers a way to log in; at the end there is none."""
     gid = seller.auction()
     user = house.newcomer()
@@ -83,7 +83,7 @@ def test_who_has_which_form(come: Come, seller: User, house: House) -> None:
     assert "Does it run?" not in come().page(f"/lots/{gid}").main
 
 
-def test_what_is_refused_is_not_lost(come: Come, seller: User, house: House) -> None:
+def test_a_refused_text_is_shown_again(come: Come, seller: User, house: House) -> None:
     """A text that is too long or empty comes back with its fault at the field; a full lot and a settled question say so."""
     gid = seller.auction()
     path = f"/lots/{gid}"

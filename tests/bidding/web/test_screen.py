@@ -139,7 +139,7 @@ def test_a_screen_without_a_next_lot_waits(clocked_house: House, clock: FakeCloc
     assert f"/lots/{another}/screen" == onward(clocked_house, gid, **{"HX-Request": "true"}).headers["location"]
 
 
-def test_without_scripts_a_screen_reads_itself_anew(clocked_house: House) -> None:
+def test_a_screen_without_scripts_reloads_itself(clocked_house: House) -> None:
     """A browser without scripts reloads the page every few seconds, and after a result opens the next lot's."""
     ada = clocked_house.user("ada")
     gid = ada.auction()
@@ -232,7 +232,7 @@ def test_a_seller_that_nobody_can_be_is_refused(house: House, author: str) -> No
     assert 400 == screen(house, gid, f"?author={author}").status
 
 
-def test_what_people_write_is_text(clocked_house: House) -> None:
+def test_markup_in_texts_makes_no_element(clocked_house: House) -> None:
     """Markup in a name is shown as it was written, and makes no element."""
     shown = screen(clocked_house, clocked_house.user("ada").auction(name=HOSTILE))
     assert HOSTILE == shown.heading

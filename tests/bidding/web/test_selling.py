@@ -30,7 +30,7 @@ TEXT_FIELDS = (
 )
 
 
-def test_who_is_not_logged_in_is_led_to_the_form_and_back(come: Come) -> None:
+def test_a_login_leads_back_to_the_page(come: Come) -> None:
     """The form needs a login, which leads back to the form."""
     answer = come(None).http.get("/sell")
     assert (303, "/login?next=/sell") == (answer.status_code, answer.headers["location"])
@@ -102,7 +102,7 @@ def test_a_step_of_ones_own_counts(come: Come, house: House, seller: User) -> No
     assert ["112.500", "133.000"] == least
 
 
-def test_more_rows_keep_what_is_written(come: Come) -> None:
+def test_more_rows_keep_all_other_fields(come: Come) -> None:
     """Without scripts, a button adds rows to a ladder, and all other fields stay as they are."""
     visitor = come()
     form = visitor.page("/sell")

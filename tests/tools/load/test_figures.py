@@ -116,7 +116,7 @@ def test_a_pipe_has_the_figures_in_a_line(bidding: tuple[Figures, Floor]) -> Non
     assert " s left, 0 accepted/s, 0 refused/s, 1 errors, 0.0 ms p50" in line
 
 
-def test_violations_strangers_and_what_is_left_are_told() -> None:
+def test_a_report_has_all_findings() -> None:
     """The report has everything that was found."""
     text = report_text(0.5)
     for part in ("1 x money_form: ", "gid: currentBid is '1.00'", "3 bids", "2 bids got no answer", "a lot is left"):

@@ -117,7 +117,7 @@ def test_a_changed_line_is_named(old: bytes, new: bytes) -> None:
         assert (index + 1, f"line {index + 1} was changed") == said([*lines[:index], spoilt, *lines[index + 1 :]])
 
 
-def test_a_forger_who_swaps_a_hash_is_told() -> None:
+def test_a_swapped_hash_is_found() -> None:
     """A hash alone that was changed is a changed line too; lines of another ledger are lines that were added."""
     lines = closed()
     wire = msgspec.json.decode(lines[2])
@@ -301,7 +301,7 @@ def test_the_price_of_a_running_auction_rises() -> None:
     assert (4, "the price rises with each bid that leads, and was 100.000 before") == broken(forged(running(), change))
 
 
-def test_what_was_written_before_a_member_was_known_is_good() -> None:
+def test_a_ledger_from_before_a_member_was_known_is_good() -> None:
     """An old ledger without a newer null member still verifies, because hashes never change."""
 
     def old(lines: list[Json]) -> None:

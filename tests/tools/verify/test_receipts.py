@@ -101,7 +101,7 @@ def test_a_raise_stands_once_it_is_opened() -> None:
         ({**LIFTED, "sequence": 6}, "the raise that was signed for is not in the ledger after event 6"),
     ],
 )
-def test_what_was_not_signed_for_does_not_stand(members: dict[str, Any], why: str) -> None:
+def test_a_receipt_that_differs_from_the_ledger_is_refused(members: dict[str, Any], why: str) -> None:
     """A receipt that differs from the ledger in any member is refused."""
     with pytest.raises(InvalidReceipt) as refuted:
         proves(signed(**members))
