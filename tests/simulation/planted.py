@@ -26,7 +26,7 @@ from tests.simulation.world import PROCESS
 PLANTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {}
 """By name: each plants its fault for as long as its context lasts."""
 
-SEARCHED = 40
+SEARCHED = 24
 """How many seeds are tried for each planted fault, and in each run of the tests; most faults need fewer than five."""
 
 

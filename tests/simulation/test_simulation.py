@@ -17,7 +17,7 @@ from tests.simulation.run import Result, run
 from tests.simulation.shrinking import shrunk
 from tests.simulation.storage import File
 
-BLOCKS = 10
+BLOCKS = 8
 SEEDS_EACH = SEARCHED // BLOCKS
 """Together as many as find each planted fault, as test_planted.py shows."""
 
