@@ -24,7 +24,7 @@ from tests.patience import until
 from tests.pictures import plain, quartered, written
 from tests.process import ending, wait_until
 
-PICTURE = plain((1000, 500))
+PICTURE = plain()
 OVERHEAD_BYTES = 2 * 20_000_000
 """The file itself and a copy of it."""
 SLEEPS = "import time; decoder_process.make = lambda data: time.sleep(600)"
@@ -79,7 +79,8 @@ def gone(process: psutil.Process) -> bool:
 
 async def test_the_process_gives_the_same_answer(decoder: Decoder) -> None:
     """The process returns the same picture, or the same fault with its facts, as decoding without a process."""
-    assert make(PICTURE) == await decoder.make(PICTURE)
+    picture = plain((1000, 500))
+    assert make(picture) == await decoder.make(picture)
     refusals = []
     for data in (plain((15, 64)), b"none"):
         with pytest.raises(Invalid) as here:

@@ -55,7 +55,7 @@ def test_no_width_is_above_the_originals(size: tuple[int, int], widths: list[int
         assert (width, round(width * size[1] / size[0])) == Image.open(io.BytesIO(data)).size
 
 
-@pytest.mark.parametrize("size", [(640, 480), (3300, 2500), (2500, 3300)])
+@pytest.mark.parametrize("size", [(640, 480), (3280, 410), (410, 3280)])
 @pytest.mark.parametrize("orientation", range(1, 9))
 def test_a_picture_is_turned_upright(orientation: int, size: tuple[int, int]) -> None:
     """However the camera was held, the picture stands upright, and its width is that of the upright picture."""
