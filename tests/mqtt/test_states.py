@@ -62,6 +62,27 @@ async def test_while_events_wait_only_few_states_go_out(
         assert 2 >= len(subscriber.payloads(states))
 
 
+@on_sqlite
+async def test_while_events_wait_a_new_connection_brings_states_by_and_by(
+    sales: Sales, mosquitto: Mosquitto, relaying: Relaying, subscribe: Subscribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A house that owes many events sends one page of the states that a broker may have lost; the others follow the events."""
+    monkeypatch.setattr(outbox, "BATCH_EVENTS_MAX", 5)
+    monkeypatch.setattr(outbox, "STATE_SECONDS", 3600)
+    gids = [await sales.sell() for _ in range(20)]
+    for gid in gids:
+        await sales.bid(gid, 2)
+    subscriber = subscribe(mosquitto.settings, "saleroom/auctions/#")
+    relaying(mosquitto.settings)
+    await sales.until_delivered()
+    expected = {mosquitto.settings.state_topic(gid): await sales.state(gid) for gid in gids}
+    await until(partial(_has, subscriber, expected), "all states")
+    kinds = [message.topic.rpartition("/")[2] for message in subscriber.messages]
+    last = max(place for place, kind in enumerate(kinds) if kind == "events")
+    assert 60 == kinds.count("events")
+    assert 5 >= kinds[:last].count("state")
+
+
 async def test_which_states_go_out_with_events(sales: Sales, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last owed events bring their states, except ones sent just now; earlier events bring only states that are late."""
     gid = await sales.sell()
@@ -70,7 +91,7 @@ async def test_which_states_go_out_with_events(sales: Sales, monkeypatch: pytest
     one = {auction.id}
 
     async def states(*, waiting: set[int] = NONE, late: set[int] = NONE, sent: set[int] = NONE) -> set[int]:
-        _, found = await sales.database.read(outbox._owed, PUBLICATIONS, waiting, late, sent)
+        _, found = await sales.database.read(outbox._owed, PUBLICATIONS, waiting, list(late), sent)
         return set(found)
 
     assert one == await states()
@@ -79,6 +100,8 @@ async def test_which_states_go_out_with_events(sales: Sales, monkeypatch: pytest
     monkeypatch.setattr(outbox, "BATCH_EVENTS_MAX", 1)
     assert NONE == await states(waiting=one)
     assert one == await states(late=one)
+    monkeypatch.setattr(outbox, "STATES_BEHIND_MAX", 0)
+    assert NONE == await states(late=one)
     events = await sales.database.read(LOG.owed, 9)
     await sales.database.write(LOG.mark_delivered, [event.id for event in events])
     assert NONE == await states()

@@ -17,6 +17,8 @@ from saleroom.storage.database import Database, Transaction
 BATCH_EVENTS_MAX = 500
 STATE_SECONDS = 1.0
 """While events wait, an auction's state goes out this often at most. Once no event waits, it goes out at once."""
+STATES_BEHIND_MAX = 50
+"""The states that go out with a full batch of events. The others wait until the events have caught up."""
 SWEEP_SECONDS = 30.0
 STATE_KEPT = timedelta(hours=24)
 """How long the state of an auction stays retained after the event that ended it."""
@@ -56,12 +58,16 @@ class Outbox:
         self._sent: dict[int, float] = {}
         """Aggregates whose state went out within `STATE_SECONDS`, the first one first, and when."""
         self._lost = _LostStates(self._published)
+        self._paged = -STATE_SECONDS
+        """When the last page of lost states went out."""
         self._swept = -SWEEP_SECONDS
 
     async def send_next(self) -> bool:
         """Send the next messages; False if none were left. Raises DatabaseUnavailable, PublishRefusal or aiomqtt.MqttError."""
-        sent = await self._send_changes()
-        if not self._lost.done:
+        events, states = await self._send_changes()
+        sent = bool(events or states)
+        if not self._lost.done and (not _is_behind(events) or time.monotonic() - self._paged >= STATE_SECONDS):
+            self._paged = time.monotonic()
             await self._send_states(await self._database.read(self._lost.next))
             sent = True
         if time.monotonic() - self._swept >= SWEEP_SECONDS:
@@ -74,16 +80,14 @@ class Outbox:
         self._sent.clear()
         self._lost = _LostStates(self._published)
 
-    async def _send_changes(self) -> bool:
-        """Send events, and the states that are due after them."""
+    async def _send_changes(self) -> tuple[Sequence[OwedEvent], Collection[int]]:
+        """Send events, and the states that are due after them; return both, the states by their numbers."""
         now = time.monotonic()
         waiting = list(islice(self._changed, BATCH_EVENTS_MAX))
-        late = {number for number in waiting if self._changed[number] <= now - STATE_SECONDS}
+        late = [number for number in waiting if self._changed[number] <= now - STATE_SECONDS]
         for number in list(takewhile(lambda sent: self._sent[sent] <= now - STATE_SECONDS, self._sent)):
             del self._sent[number]
         events, states = await self._database.read(_owed, self._published, waiting, late, self._sent.keys())
-        if not events and not states:
-            return False
         topic = self._settings.events_topic
         sends = [self._connection.send(topic(e.gid), e.payload, expires=EVENT_SECONDS) for e in events]
         await acknowledged(*sends, *self._state_sends(states.values()))
@@ -96,7 +100,7 @@ class Outbox:
         for event in events:
             if event.aggregate not in states:
                 self._changed.setdefault(event.aggregate, now)
-        return True
+        return events, states
 
     async def _send_states(self, states: Iterable[State]) -> None:
         await acknowledged(*self._state_sends(states))
@@ -149,17 +153,25 @@ class _LostStates:
 
 
 def _owed(
-    tx: Transaction, published: Publications, waiting: Collection[int], late: AbstractSet[int], sent: AbstractSet[int]
+    tx: Transaction, published: Publications, waiting: Collection[int], late: Sequence[int], sent: AbstractSet[int]
 ) -> tuple[list[OwedEvent], dict[int, State]]:
     """Return the next events in order, and the states that go out after them, by the store's number.
 
-    Without events these are all waiting states. With events they are the late ones and, if no more events follow, those
-    of the events' aggregates, except for states sent just now. States are read after the events, so none is older.
+    Without events these are all waiting states. With events they are the late ones and those of the events' aggregates,
+    except for states sent just now; if more events follow, only the first of the late ones. States are read after the
+    events, so none is older.
     """
     events = published.log.owed(tx, BATCH_EVENTS_MAX)
+    numbers: Collection[int]
     if not events:
-        return events, published.states(tx, waiting) if waiting else {}
-    is_behind = len(events) == BATCH_EVENTS_MAX
-    fresh = set() if is_behind else {event.aggregate for event in events} - sent
-    numbers = late | fresh
+        numbers = waiting
+    elif _is_behind(events):
+        numbers = late[:STATES_BEHIND_MAX]
+    else:
+        numbers = {*late, *({event.aggregate for event in events} - sent)}
     return events, published.states(tx, numbers) if numbers else {}
+
+
+def _is_behind(events: Sequence[OwedEvent]) -> bool:
+    """Return whether more events follow these."""
+    return len(events) == BATCH_EVENTS_MAX
