@@ -45,8 +45,8 @@ class File:
         self.url = f"sqlite:///{self.path}"
         asyncio.run(_migrated(f"sqlite:///{self._template}"))
         url = make_url(self.url).set(drivername="sqlite")
-        self.writer: Engine = sqlite._engine(url, "BEGIN IMMEDIATE", 0)
-        self.reader: Engine = sqlite._engine(url, "BEGIN", 0)
+        self.writer: Engine = sqlite._engine(url, writes=True, brief=True)
+        self.reader: Engine = sqlite._engine(url, writes=False, brief=True)
         self._looks: sqlite3.Connection | None = None
 
     def fresh(self) -> None:

@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import Column, Integer, MetaData, Table, insert, select, update
 
 from saleroom.storage.database import Database, Transaction, brief, marks, ranked
+from saleroom.storage.sqlite import WRITER_CACHE_KIB
 from saleroom.storage.turns import Rank
 from tests.fixtures_database import OpenDatabase
 from tests.patience import SECONDS_MAX
@@ -134,3 +135,21 @@ def test_wrapped_use_cases_keep_their_marks() -> None:
     expected = [(True, Rank.LOGIN)] * 3 + [(True, None), (True, Rank.LOGIN)]
     assert expected == [marks(use_case) for use_case in marked]
     assert (False, None) == marks(increment)
+
+
+@SQLITE
+async def test_only_the_connection_of_bids_keeps_many_pages(database: Database) -> None:
+    """Brief writes keep 16 MiB of pages, as each bid needs pages of several indexes; readers lose theirs at each commit."""
+
+    def kept(tx: Transaction) -> int:
+        return int(tx.connection.exec_driver_sql("PRAGMA cache_size").scalar_one())
+
+    @brief
+    def briefly(tx: Transaction) -> int:
+        return kept(tx)
+
+    usual = await database.read(kept)
+    assert WRITER_CACHE_KIB == 16 * 1024
+    assert -WRITER_CACHE_KIB == await database.write(briefly)
+    assert usual == await database.write(kept) == await database.read(briefly)
+    assert abs(usual) < WRITER_CACHE_KIB

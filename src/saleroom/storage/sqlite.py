@@ -24,6 +24,8 @@ READERS = 5
 INTERRUPT_SECONDS = 0.05
 """How often a read that is no longer wanted is interrupted: between two of its statements that goes unnoticed."""
 BUSY_SECONDS = 30
+WRITER_CACHE_KIB = 16_384
+"""Pages that the connection of brief writes, such as those of bids, keeps. With the usual 2 MB each batch reads them again."""
 _PASSING = frozenset({5, 6, 8, 10, 13, 14})
 """Busy, locked, read-only, I/O error, disk full, cannot open: faults of the file, not of the statement."""
 
@@ -38,7 +40,7 @@ class Sqlite:
     def __init__(self, url: URL) -> None:
         _create_private(url.database or "")
         self._engines = {
-            (writes, brief): _engine(url, "BEGIN IMMEDIATE" if writes else "BEGIN", 0 if brief else BUSY_SECONDS)
+            (writes, brief): _engine(url, writes=writes, brief=brief)
             for writes in (True, False)
             for brief in (True, False)
         }
@@ -151,7 +153,8 @@ def _create_private(path: str) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
-def _engine(url: URL, begin: str, busy_seconds: float) -> Engine:
+def _engine(url: URL, *, writes: bool, brief: bool) -> Engine:
+    busy_seconds = 0 if brief else BUSY_SECONDS
     engine = create_engine(
         url, hide_parameters=True, connect_args={"timeout": busy_seconds, "check_same_thread": False}
     )
@@ -163,6 +166,8 @@ def _engine(url: URL, begin: str, busy_seconds: float) -> Engine:
         _use_wal(connection, busy_seconds)
         for pragma in ("synchronous=FULL", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {pragma}")
+        if writes and brief:
+            connection.execute(f"PRAGMA cache_size=-{WRITER_CACHE_KIB}")
 
     @event.listens_for(engine, "handle_error")
     def reopen(context: ExceptionContext) -> None:
@@ -172,7 +177,7 @@ def _engine(url: URL, begin: str, busy_seconds: float) -> Engine:
 
     @event.listens_for(engine, "begin")
     def start(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
 
