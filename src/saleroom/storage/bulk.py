@@ -39,8 +39,8 @@ _DIALECTS: dict[str, Dialect] = {
     name: make_url(f"{name}+{driver}://").get_dialect()()
     for name, driver in (("sqlite", "pysqlite"), ("postgresql", "asyncpg"))
 }
-_CHUNK_MAX = 512
-"""Rows of the largest statement on SQLite; the others have half as many, and so on: few enough to stay prepared."""
+_CHUNKS = (512, 384, 256, 192, 128, 96, 64, 48, 32, 24, 16, 12, 8, 7, 6, 5, 4, 3, 2, 1)
+"""Rows of a statement on SQLite: few enough sizes to stay prepared, and mostly two or three statements for any number."""
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -190,13 +190,11 @@ def _chunks(columns: list[list[Any]], count: int) -> list[tuple[int, tuple[Any, 
     """Return sizes of statements that add up to `count`, each with the values of its rows, one row after the other."""
     chunks = []
     rows = list(zip(*columns, strict=True))
-    done, size = 0, _CHUNK_MAX
-    while done < count:
-        if count - done >= size:
+    done = 0
+    for size in _CHUNKS:
+        while count - done >= size:
             chunks.append((size, tuple(chain.from_iterable(rows[done : done + size]))))
             done += size
-        else:
-            size //= 2
     return chunks
 
 
