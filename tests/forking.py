@@ -62,6 +62,8 @@ class Program:
     ) -> None:
         self.returncode: int | None = None
         """The exit code once it is known: -9 for a program that SIGKILL ended."""
+        self.memory = 0
+        """Its most memory in the units of the system's `ru_maxrss`, with all that it was forked with; known with the code."""
         self._arguments = arguments
         self._reports, theirs = socket.socketpair()
         request = json.dumps([arguments, str(folder), dict(environment)]).encode()
@@ -81,7 +83,7 @@ class Program:
         if self.returncode is None:
             if timeout is not None and not select.select([self._reports], [], [], timeout)[0]:
                 raise subprocess.TimeoutExpired(list(self._arguments), timeout)
-            self.returncode = self._report()
+            self.returncode, self.memory = self._report(), self._report()
             self._reports.close()
         return self.returncode
 
@@ -165,8 +167,9 @@ def _attend(reports: socket.socket, request: bytes, files: Sequence[int]) -> NoR
         os.close(file)
     try:
         reports.send(pid.to_bytes(16, "big"))
-        _, status = os.waitpid(pid, 0)
-        reports.send(os.waitstatus_to_exitcode(status).to_bytes(16, "big", signed=True))
+        _, status, used = os.wait4(pid, 0)
+        for number in (os.waitstatus_to_exitcode(status), used.ru_maxrss):
+            reports.send(number.to_bytes(16, "big", signed=True))
     finally:
         os._exit(0)
 

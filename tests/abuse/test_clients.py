@@ -1,7 +1,5 @@
 """Against a false house, `watch`, `verify` and `load` end in bounded memory and print nothing that steers a terminal."""
 
-import os
-import signal
 import socket
 import subprocess
 import sys
@@ -13,24 +11,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.forking import Program
 from tests.patience import SECONDS_MAX
 from tests.process import PROGRAM, environment
 
 MEMORY_BYTES_MAX = 300 * 2**20
-"""The memory that a client may use; it starts with a third of it."""
+"""The memory that a client may use; it starts with half of it."""
+MEMORY_UNIT_BYTES = 1 if sys.platform == "darwin" else 1024
 BOMB_BYTES = 800 * 2**20
 PIECE = b"x" * 65_536
 JSON, STREAM, LINES = "application/json", "text/event-stream", "application/x-ndjson"
 ESCAPE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
-
-TELL = """if True:
-    import os, sys
-    number = os.spawnv(os.P_NOWAIT, sys.argv[2], sys.argv[2:])
-    _, status, used = os.wait4(number, 0)
-    with open(sys.argv[1], "w") as told:
-        told.write(f"{os.waitstatus_to_exitcode(status)} {used.ru_maxrss}")
-"""
-"""Runs a program and tells its exit code and memory. A fork of the test's process would count the test's memory."""
 
 Answer = Callable[[str, int], Iterator[bytes]]
 """From a path and the number of requests before to the bytes of the answer."""
@@ -135,31 +126,17 @@ def run_all(url: str, folder: Path) -> list[tuple[list[str], int, str, int]]:
     (folder / "ledger.ndjson").write_bytes(b"{}\n")
     running = []
     for number, arguments in enumerate(commands(url)):
-        output = (folder / f"said-{number}").open("wb")
-        settings = environment(load_key="key")
-        command = [sys.executable, "-c", TELL, str(folder / f"told-{number}"), str(PROGRAM), *arguments]
-        process = subprocess.Popen(
-            command, cwd=folder, env=settings, stdout=output, stderr=output, start_new_session=True
-        )
-        output.close()
-        running.append((arguments, process))
-
-    # A client that does not end is killed, and so fails the test.
-    def end() -> None:
-        for _, process in running:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-
-    watch = threading.Timer(SECONDS_MAX, end)
-    watch.start()
+        with (folder / f"said-{number}").open("wb") as output:
+            command = [str(PROGRAM), *arguments]
+            running.append((arguments, Program(command, folder, environment(load_key="key"), output, output)))
     found = []
-    for number, (arguments, process) in enumerate(running):
-        process.wait()
-        report = folder / f"told-{number}"
-        code, memory = report.read_text().split() if report.exists() else ("-9", "0")
+    for number, (arguments, program) in enumerate(running):
+        with suppress(subprocess.TimeoutExpired):
+            program.wait(SECONDS_MAX)
+        program.kill()  # a client that does not end fails the test
+        code = program.wait()
         text = (folder / f"said-{number}").read_text(errors="surrogateescape")
-        found.append((arguments, int(code), text, int(memory) * 1024))
-    watch.cancel()
+        found.append((arguments, code, text, program.memory * MEMORY_UNIT_BYTES))
     return found
 
 
