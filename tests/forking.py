@@ -30,6 +30,7 @@ from uvicorn.supervisors.multiprocess import SIGNALS
 from tests.shared_start import share_with_forks
 
 MODULES = (
+    "saleroom.cli",
     "saleroom.compose",
     "saleroom.admin.backups",
     "saleroom.admin.transfers",
@@ -38,6 +39,8 @@ MODULES = (
     "saleroom.tools.load.command",
     "saleroom.tools.verify.command",
     "saleroom.tools.watch.command",
+    "uvicorn.lifespan.on",
+    "uvicorn.loops.uvloop",
 )
 """What the commands of `saleroom` import when they run."""
 REQUEST_BYTES_MAX = 100_000
