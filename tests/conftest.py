@@ -4,11 +4,13 @@ import gc
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 import structlog
 from httpx._config import DEFAULT_TIMEOUT_CONFIG
+from xdist.scheduler import LoadFileScheduling
 
 from tests.needs import wants
 from tests.patience import SECONDS_MAX
@@ -17,6 +19,20 @@ from tests.patience import SECONDS_MAX
 DEFAULT_TIMEOUT_CONFIG.__dict__.update(httpx.Timeout(SECONDS_MAX).as_dict())
 
 pytest_plugins = sorted(f"tests.{file.stem}" for file in Path(__file__).parent.glob("fixtures_*.py"))
+
+
+BROWSER = "tests/browser/"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With `--dist loadfile`, one process runs all tests of the browser, which then starts once."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    scheduler = LoadFileScheduling(config, log)
+    file_of = scheduler._split_scope
+    scheduler._split_scope = lambda test: BROWSER if test.startswith(BROWSER) else file_of(test)
+    return scheduler
 
 
 @pytest.fixture(scope="session")

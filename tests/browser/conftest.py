@@ -29,9 +29,9 @@ ARGUMENTS = [
 ]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def chromium(sqlite_template: Path) -> Iterator[Browser]:
-    """A real Chromium, for this module only: while it runs, this thread cannot run another event loop.
+    """A real Chromium, for the tests of this folder only: while it runs, this thread cannot run another event loop.
 
     So the template of all houses is made first, whichever test comes first.
     """
