@@ -50,7 +50,7 @@ def test_a_packet_is_weighed_or_malformed(data: bytes, is_first: bool) -> None:
     reason = ""
     with bounded():
         try:
-            cost = packets.check(packet, is_first=is_first)
+            cost = packets.cost(packet, is_first=is_first)
         except MalformedPacket as error:
             reason, cost = str(error), 1.0
     assert reason.isprintable()

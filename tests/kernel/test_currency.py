@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 from babel import Locale
 
-from saleroom.kernel.currency import decimals, shown, write
+from saleroom.kernel.currency import decimals, shown, with_currency
 
 
 @pytest.mark.parametrize(("currency", "count"), [("JPY", 0), ("EUR", 2), ("KWD", 3), ("CLF", 3)])
@@ -42,9 +42,9 @@ def test_an_amount_is_never_rounded(amount: str, currency: str, expected: str) -
 )
 def test_letters_do_not_touch_digits(locale: str, currency: str, expected: str) -> None:
     """A sign stands as the locale has it, and a space that does not break parts letters from digits."""
-    assert expected == write(Decimal("1234.500"), currency, Locale.parse(locale))
+    assert expected == with_currency(Decimal("1234.500"), currency, Locale.parse(locale))
 
 
 def test_a_further_decimal_is_written() -> None:
     """A decimal beyond those of the currency is written, and not rounded away."""
-    assert "€0.125" == write(Decimal("0.125"), "EUR", Locale.parse("en_GB"))
+    assert "€0.125" == with_currency(Decimal("0.125"), "EUR", Locale.parse("en_GB"))

@@ -11,7 +11,7 @@ from babel import Locale
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from saleroom.kernel.currency import write
+from saleroom.kernel.currency import with_currency
 from saleroom.kernel.errors import Fault
 from saleroom.site import amounts
 from saleroom.site.language import Language, Languages
@@ -137,7 +137,7 @@ def test_money_is_written_as_people_do(tag: str, currency: str, amount: str, wri
 def test_money_comes_back_as_it_went(thousandths: int, locale: str, currency: str) -> None:
     """Every amount that is written, in any language and currency, with the sign or without, is read back exactly."""
     amount, where = Decimal(thousandths).scaleb(-3), Locale.parse(locale)
-    assert amount == amounts.read(write(amount, currency, where), currency, where)
+    assert amount == amounts.read(with_currency(amount, currency, where), currency, where)
     assert amount == amounts.read(amounts.write_bare(amount, currency, where), currency, where)
 
 

@@ -109,7 +109,7 @@ class Log:
         """Hand it nothing more."""
         self.listeners.discard(listener)
 
-    async def after(self, follower: Follower) -> tuple[list[LoggedEvent], bool, bool]:
+    async def page_after(self, follower: Follower) -> tuple[list[LoggedEvent], bool, bool]:
         """Return what comes after the last event of `follower`; it arrives once the gate is open."""
         found = self.events[follower.reached :]
         await asyncio.sleep(0)
@@ -361,8 +361,8 @@ async def test_all_audiences_share_one_pace(monkeypatch: pytest.MonkeyPatch) -> 
     pace = Pace()
     for pages in (50, 20, 10):
         await pace.turn()
-        pace.told(pages)
-    pace.told(30)
+        pace.count(pages)
+    pace.count(30)
     await pace.turn()
     now[0] += 5
     await pace.turn()

@@ -50,7 +50,7 @@ class BiddingServices:
         known = self.category_names
         return known if not chosen or chosen in known else (*known, chosen)
 
-    async def watch(self, token: str, gid: str, *, watched: bool) -> None:
+    async def set_watched(self, token: str, gid: str, *, watched: bool) -> None:
         """Put an auction on the user's watch list, or take it off; nothing is written if that is so already.
 
         Raises Unauthenticated, UnknownAuction or TooManyWatched.

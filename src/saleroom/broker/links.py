@@ -161,7 +161,7 @@ class Link(ReaderAdapter, WriterAdapter):
 
     def _weigh(self, packet: Packet) -> None:
         """Count a packet against the allowance of its sender. Raises MalformedPacket."""
-        cost = packets.check(packet, is_first=self._is_first)
+        cost = packets.cost(packet, is_first=self._is_first)
         self._is_first = False
         if self._session is not None and packet.is_qos_2 and len(self._session.inflight_in) >= UNRELEASED_MAX:
             raise MalformedPacket("too many messages of QoS 2 that are not released")

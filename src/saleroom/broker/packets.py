@@ -43,7 +43,7 @@ class Packet(NamedTuple):
         return self.kind == PUBLISH and self.flags & 0b110 == 0b100
 
 
-def check(packet: Packet, *, is_first: bool) -> float:
+def cost(packet: Packet, *, is_first: bool) -> float:
     """Return the cost of a packet for its sender, in messages. Raises MalformedPacket."""
     kind, flags, body = packet
     if is_first != (kind == CONNECT):  # [MQTT-3.1.0-1], [MQTT-3.1.0-2]

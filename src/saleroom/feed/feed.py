@@ -159,7 +159,7 @@ class Follower:
         """Return a page of the log after `reached`; none once the pushed events follow without a gap."""
         while self._catching_up:
             self._missed = False
-            events, more, over = await self._feed.after(self)
+            events, more, over = await self._feed.page_after(self)
             self._catching_up = more or self._missed
             if events:
                 self.reached = self._place(events[-1])
@@ -286,7 +286,7 @@ class Feed:
         if gid is not None and not group:
             self._by_gid.pop(gid, None)
 
-    async def after(self, follower: Follower) -> tuple[list[LoggedEvent], bool, bool]:
+    async def page_after(self, follower: Follower) -> tuple[list[LoggedEvent], bool, bool]:
         """Return the page of the log from which `follower` goes on, whether more follows, and whether the log has ended."""
         if follower.gid is not None:
             backlog = await self._backlogs.ask((follower.gid, follower.reached))

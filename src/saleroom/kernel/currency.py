@@ -12,7 +12,7 @@ _TOUCHING = re.compile(r"(?<=[^\W\d])(?=\d)|(?<=\d)(?=[^\W\d])")
 """A currency's letters next to digits. CLDR puts a space there (UTS 35, "currencySpacing")."""
 
 
-def write(amount: Decimal, currency: str, locale: Locale) -> str:
+def with_currency(amount: Decimal, currency: str, locale: Locale) -> str:
     """Return an amount with its currency, never rounded.
 
     The currency's own decimals are always shown, further ones only if they are not zero.

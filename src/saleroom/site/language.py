@@ -26,7 +26,7 @@ from babel.units import format_unit
 from starlette.requests import HTTPConnection
 
 from saleroom.http.requests import cookie, header
-from saleroom.kernel.currency import write
+from saleroom.kernel.currency import with_currency
 from saleroom.kernel.errors import Fault
 from saleroom.site import amounts
 
@@ -210,7 +210,7 @@ class Languages:
 
 @lru_cache(WRITTEN_MAX)
 def _money(language: Language, amount: Decimal) -> str:
-    return write(amount, language.currency, language.locale)
+    return with_currency(amount, language.currency, language.locale)
 
 
 @lru_cache(WRITTEN_MAX)

@@ -112,7 +112,7 @@ class Pace:
         """Wait until those that were told last have had their time."""
         await asyncio.sleep(self._free_at - time.monotonic())
 
-    def told(self, pages: int) -> None:
+    def count(self, pages: int) -> None:
         """Count the pages of a round."""
         self._free_at = max(self._free_at, time.monotonic()) + pages / TOLD_PER_SECOND
 
@@ -190,7 +190,7 @@ class Audience(Generic[N, D]):
         for stream in waiting:
             due |= stream.page.due
         states = await self._states(due)
-        self._audiences.pace.told(len(waiting))
+        self._audiences.pace.count(len(waiting))
         encoded: dict[tuple[str, EventId], bytes] = {}
         for number, stream in enumerate(waiting, 1):
             stream.tell_now(states, encoded)

@@ -47,12 +47,12 @@ def currency_of(raw: bytes) -> str | None:
 def _written(code: str | None, amount: Decimal | str) -> str:
     from babel import Locale
 
-    from saleroom.kernel.currency import write
+    from saleroom.kernel.currency import with_currency
 
     exact = parse_money(amount) if isinstance(amount, str) else amount
     if not isinstance(exact, Decimal):
         return str(amount)
     if code is not None:
-        return write(exact, code, Locale("en"))
+        return with_currency(exact, code, Locale("en"))
     text = f"{exact:,.3f}"
     return text.removesuffix("0")

@@ -42,7 +42,7 @@ def taking_in(database: Database) -> Iterator[Photos]:
 
 async def stored(taking_in: Photos, who: Person, data: bytes = PICTURE) -> Photo:
     """A photo of a user, stored as a request stores it."""
-    sender = Sender.at(await taking_in.check(who.token), "192.0.2.1")
+    sender = Sender.at(await taking_in.sender_of(who.token), "192.0.2.1")
     return await taking_in.keep(who.token, await taking_in.decode(sender, data))
 
 
@@ -89,7 +89,7 @@ async def test_bad_files_are_refused(database: Database, taking_in: Photos) -> N
     """Unknown users, files that are too large and files that are no pictures are refused and leave nothing behind."""
     ada = await person(database)
     with pytest.raises(Unauthenticated):
-        await taking_in.check("AAAAAAAAAAAAAA==")
+        await taking_in.sender_of("AAAAAAAAAAAAAA==")
     with pytest.raises(Unauthenticated):
         await taking_in.keep("AAAAAAAAAAAAAA==", MADE)
     for data, code in ((PICTURE + b"\0" * 10_000, "file_too_large"), (b"no picture", "not_an_image")):
@@ -226,12 +226,12 @@ async def test_few_photos_wait_for_a_lot(database: Database, taking_in: Photos) 
         await stored(taking_in, ada)
     assert {"limit": UNPLACED_MAX} == caught.value.facts
     with pytest.raises(TooManyPhotos):
-        await taking_in.check(ada.token)
+        await taking_in.sender_of(ada.token)
     await stored(taking_in, bob)
     await database.write(photos.arrange, ada.token, await sells(database, ada), [kept[0].id])
     await stored(taking_in, ada)
     with pytest.raises(TooManyPhotos):
-        await taking_in.check(ada.token)
+        await taking_in.sender_of(ada.token)
 
 
 async def test_the_last_photo_is_stored_once(open_database: OpenDatabase, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,7 +79,7 @@ async def test_a_lot_added_twice_at_once_is_listed_once(
     open_database: OpenDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If several processes put the same auction on the same list at once, all succeed, and it is there once."""
-    original = watches.find
+    original = watches.exists
 
     def slow(tx: Transaction, user_id: int, auction_id: int) -> bool:
         found = original(tx, user_id, auction_id)
@@ -87,7 +87,7 @@ async def test_a_lot_added_twice_at_once_is_listed_once(
             tx.execute(text("SELECT pg_sleep(0.3)"))
         return found
 
-    monkeypatch.setattr(watches, "find", slow)
+    monkeypatch.setattr(watches, "exists", slow)
     several = [open_database() for _ in range(4)]
     ada = await person(several[0])
     gid = await sells(several[0], ada)

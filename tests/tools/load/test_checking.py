@@ -24,7 +24,7 @@ def found(record: Record) -> set[Kind]:
 def test_a_right_house_is_never_accused(seed: int, strangers: bool, acts: int) -> None:
     """The record of a correct house has no violation, whatever bids, losses, repeats and strangers there are."""
     verdict = check(simulate(seed, acts, strangers=strangers))
-    assert {} == verdict.violations.plain()
+    assert {} == verdict.violations.as_json()
     assert strangers or 0 == verdict.strangers
 
 

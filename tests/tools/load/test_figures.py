@@ -39,11 +39,11 @@ def test_buckets_are_log_spaced_and_hold_everything() -> None:
 def test_answers_are_counted_by_kind() -> None:
     """Accepted, refused and lost bids are counted apart, and only answers have a latency."""
     counted = Figures()
-    counted.bid(0.001, 201, "", None)
-    counted.bid(0.002, 409, "bid_too_low", None)
-    counted.bid(0.003, 503, "", None)
-    counted.bid(0.004, 0, "", TIMEOUT)
-    counted.look(0.005, 200, None)
+    counted.count_bid(0.001, 201, "", None)
+    counted.count_bid(0.002, 409, "bid_too_low", None)
+    counted.count_bid(0.003, 503, "", None)
+    counted.count_bid(0.004, 0, "", TIMEOUT)
+    counted.count_look(0.005, 200, None)
     assert (1, 1, 2) == (counted.accepted, counted.refused, counted.errors)
     assert {"bid 201": 1, "bid 409 bid_too_low": 1, "bid 503": 1, "bid lost: TimeoutError": 1, "read 200": 1} == dict(
         counted.answers
@@ -83,7 +83,7 @@ def bidding() -> tuple[Figures, Floor]:
         rate=None,
     )
     floor.closed.add("second")
-    counted.bid(0, 0, "", TIMEOUT)
+    counted.count_bid(0, 0, "", TIMEOUT)
     counted.in_flight = 7
     counted.began -= 99
     return counted, floor

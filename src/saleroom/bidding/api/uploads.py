@@ -34,7 +34,7 @@ async def picture(request: Request, house: Photos, token: str, address: str) -> 
     Before the body is read, raises the refusals of the sender; then BodyTooLarge, BodyTimeout, ClientDisconnect, or as
     `store` does.
     """
-    sender = Sender.at(await house.check(token), address)
+    sender = Sender.at(await house.sender_of(token), address)
     with house.receiving(sender):
         async with while_connected(request.scope):
             body = Request(request.scope, paced(request.receive))
@@ -44,7 +44,7 @@ async def picture(request: Request, house: Photos, token: str, address: str) -> 
 
 async def store(request: Request, house: Photos, token: str, sender: Sender, data: bytes) -> Photo:
     """Return the photo made from a file. Raises Unauthenticated, TooManyPhotos, Invalid (field `photo`) or Busy."""
-    await house.check(token)
+    await house.sender_of(token)
     async with while_connected(request.scope):
         made = await house.decode(sender, data)
     return await house.keep(token, made)

@@ -16,13 +16,13 @@ from saleroom.http.responses import LIMIT_DEFAULT, page_response
 
 async def watch(call: Call[BiddingServices]) -> Response:
     """PUT /auctions/{gid}/watch."""
-    await call.services.watch(call.token, call.identifier, watched=True)
+    await call.services.set_watched(call.token, call.identifier, watched=True)
     return Response(status_code=204)
 
 
 async def unwatch(call: Call[BiddingServices]) -> Response:
     """DELETE /auctions/{gid}/watch."""
-    await call.services.watch(call.token, call.identifier, watched=False)
+    await call.services.set_watched(call.token, call.identifier, watched=False)
     return Response(status_code=204)
 
 

@@ -26,14 +26,14 @@ SCREEN_BIDS = 5
 class Catalogue(Struct, frozen=True, kw_only=True):
     """A page of lots with the first photo of each, by gid. `count` is that of the whole list, up to COUNT_MAX + 1.
 
-    `begun`: whether the house has had any lot.
+    `has_lots`: whether the house has or had any lot.
     """
 
     lots: list[AuctionView]
     covers: dict[str, Photo]
     next: ListPlace | None
     count: int
-    begun: bool
+    has_lots: bool
 
 
 class Screen(Struct, frozen=True, kw_only=True):
@@ -45,8 +45,8 @@ class Screen(Struct, frozen=True, kw_only=True):
     next: AuctionView | None
 
 
-class Marks(Struct, frozen=True):
-    """What a reader has bid on each lot (the highest amount), and the lots that the reader watches, by gid."""
+class Interest(Struct, frozen=True):
+    """A reader's highest bid on each lot, by gid, and the lots that the reader watches."""
 
     amounts: Mapping[str, str] = MappingProxyType({})
     watched: frozenset[str] = frozenset()
@@ -59,16 +59,16 @@ class Neighbour(Struct, frozen=True):
     name: str
 
 
-def marks(tx: Transaction, token: str | None, gids: Collection[str]) -> Marks:
-    """Return what the holder of `token` has bid on these lots, and which of them the holder watches; nothing without a token.
+def interest(tx: Transaction, token: str | None, gids: Collection[str]) -> Interest:
+    """Return the interest of the holder of `token` in these lots; none without a token.
 
     Raises Unauthenticated for a dead token.
     """
     if token is None:
-        return Marks()
+        return Interest()
     user_id = authenticate(tx, token).id
     amounts = {gid: str(amount) for gid, amount in mine.amounts(tx, user_id, gids).items()}
-    return Marks(amounts, watches.among(tx, user_id, gids))
+    return Interest(amounts, watches.among(tx, user_id, gids))
 
 
 def neighbours(tx: Transaction, gid: str) -> list[Neighbour | None]:
@@ -86,7 +86,7 @@ def catalogue(tx: Transaction, which: Filter, sort: Sort, limit: int, after: Lis
         covers=photos.covers(tx, [one.gid for one in found]) if found else {},
         next=place,
         count=count,
-        begun=count > 0 or listing.count(tx, Filter(), 1) > 0,
+        has_lots=count > 0 or listing.count(tx, Filter(), 1) > 0,
     )
 
 

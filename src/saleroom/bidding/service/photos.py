@@ -63,7 +63,7 @@ class Photos:
         self._places = Places(PLACES, user=PLACES_OF_USER, network=PLACES_OF_NETWORK, kept=PLACES_KEPT)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def check(self, token: str) -> str:
+    async def sender_of(self, token: str) -> str:
         """Return the sender's username, before a photo is read. Raises Unauthenticated or TooManyPhotos."""
         return (await self._database.read(refuse_too_many, token)).username
 

@@ -19,7 +19,7 @@ WATCHED_MAX = 1000
 def watch(tx: Transaction, token: str, gid: str) -> None:
     """Put an auction on the user's list, unless it is on it. Raises Unauthenticated, UnknownAuction or TooManyWatched."""
     account, auction = _user_and_lot(tx, token, gid)
-    if watches.find(tx, account.id, auction.id):
+    if watches.exists(tx, account.id, auction.id):
         return
     accounts.lock_user(tx, account.id)
     if watches.count(tx, account.id) >= WATCHED_MAX:
@@ -51,7 +51,7 @@ def is_watched(tx: Transaction, token: str | None, gid: str) -> bool:
     if token is None:
         return False
     account, auction = _user_and_lot(tx, token, gid)
-    return watches.find(tx, account.id, auction.id)
+    return watches.exists(tx, account.id, auction.id)
 
 
 def _user_and_lot(tx: Transaction, token: str, gid: str) -> tuple[Account, Auction]:

@@ -14,14 +14,14 @@ from saleroom.storage.database import Transaction
 
 def add(tx: Transaction, user_id: int, auction_id: int, now: datetime) -> None:
     """Store that the user watches the auction, unless it is stored already."""
-    if find(tx, user_id, auction_id):
+    if exists(tx, user_id, auction_id):
         return
     try:
         with tx.connection.begin_nested():
             tx.execute(insert(watches), {"user_id": user_id, "auction_id": auction_id, "created_at": now})
     except IntegrityError:
         # A concurrent request of the same user has stored it.
-        if not find(tx, user_id, auction_id):
+        if not exists(tx, user_id, auction_id):
             raise
 
 
@@ -35,7 +35,7 @@ def remove(tx: Transaction, user_id: int, auction_id: int) -> None:
     tx.execute(delete(watches).where(watches.c.user_id == user_id, watches.c.auction_id == auction_id))
 
 
-def find(tx: Transaction, user_id: int, auction_id: int) -> bool:
+def exists(tx: Transaction, user_id: int, auction_id: int) -> bool:
     """Return whether the user watches the auction."""
     one = select(watches.c.id).where(watches.c.user_id == user_id, watches.c.auction_id == auction_id)
     return tx.execute(one).first() is not None

@@ -61,7 +61,7 @@ class LotQuery(Struct, frozen=True, kw_only=True):
         )
 
     @property
-    def plain(self) -> bool:
+    def is_default(self) -> bool:
         """Whether this is the first page of one state without a search, as the home page begins."""
         return not (self.q or self.author or self.category or self.after)
 
@@ -94,11 +94,11 @@ class HomePage:
             # The address is old or mistyped. The page links the list that works.
             viewer = await self._site.viewer(request)
             return self._site.page(request, "home.html", viewer, self._context(_DEFAULT, None), refused=refused)
-        viewer, marks = await self._site.read(request, catalogue.marks, [one.gid for one in found.lots])
+        viewer, interest = await self._site.read(request, catalogue.interest, [one.gid for one in found.lots])
         context = {
             "origin": self._site.origin(request),
-            "readers": {one.gid: card_reader(one, viewer, marks.amounts.get(one.gid)) for one in found.lots},
-            "watched_lots": marks.watched,
+            "readers": {one.gid: card_reader(one, viewer, interest.amounts.get(one.gid)) for one in found.lots},
+            "watched_lots": interest.watched,
             **self._context(query, found),
         }
         return self._site.page(request, "home.html", viewer, context)

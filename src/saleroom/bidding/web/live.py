@@ -257,9 +257,9 @@ class LivePages:
         gids = sent.split(",") if sent or not lists else []
         if len(gids) > LOTS_MAX or not all(GID.fullmatch(gid) for gid in gids):
             raise Invalid.one("lots", "lots", f"must be the gids of up to {LOTS_MAX} lots, separated by commas")
-        viewer, marks = await self._site.read(request, catalogue.marks, gids)
+        viewer, interest = await self._site.read(request, catalogue.interest, gids)
         language = self._site.language(request)
-        page = CardsPage(self._fragments, language, viewer, dict(marks.amounts), gids, lists=lists)
+        page = CardsPage(self._fragments, language, viewer, dict(interest.amounts), gids, lists=lists)
 
         async def first() -> str:
             # A page that comes back may have missed a change of its list.

@@ -59,7 +59,7 @@ class MinePages:
         gid = lot_gid(request)
         back = local((await fields(request)).get("next"), f"/lots/{gid}")
         try:
-            await self._services.watch(session_token(request) or "", gid, watched=watched)
+            await self._services.set_watched(session_token(request) or "", gid, watched=watched)
         except Unauthenticated:
             return self._site.to_log_in(request, back)
         if not is_fragment(request):

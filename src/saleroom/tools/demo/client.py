@@ -61,7 +61,7 @@ class DemoClient(HttpClient):
             raise HouseRefusal(answer.status, _code(answer.body), answer.body[:300].decode(errors="replace"))
         return msgspec.json.decode(answer.body) if answer.body else None
 
-    async def enter(self, name: str, password: str) -> str:
+    async def register(self, name: str, password: str) -> str:
         """Register a user, log in, and return the token."""
         account = {"username": name, "password": password}
         await self.ask("POST", "/users", body=account)

@@ -135,7 +135,7 @@ class _Demo:
     async def _register(self, client: DemoClient, names: list[str]) -> dict[str, str]:
         """Return a token for each name. Only the guest's password is shown, the others are random."""
         passwords = {name: self._password if name == GUEST else secrets.token_urlsafe(16) for name in names}
-        found = await asyncio.gather(*(client.enter(name, password) for name, password in passwords.items()))
+        found = await asyncio.gather(*(client.register(name, password) for name, password in passwords.items()))
         return dict(zip(names, found, strict=True))
 
     async def _furnish(self, sale: DemoSale) -> None:

@@ -67,9 +67,9 @@ class Floor:
         if view.status == "closed":
             self.closed.add(gid)
         if view.status != "open":
-            self.over(gid)
+            self.end_bidding(gid)
 
-    def over(self, gid: str) -> None:
+    def end_bidding(self, gid: str) -> None:
         """Stop bidding on a lot."""
         if gid in self.taking:
             self.taking.remove(gid)
@@ -146,11 +146,11 @@ class LoadBidder:
             await client.bid(attempt, token)
         reply = attempt.replies[-1]
         if reply.code == "auction_closed":
-            self._floor.over(attempt.gid)
+            self._floor.end_bidding(attempt.gid)
         return reply
 
 
-async def watch(floor: Floor, clock: float, random: Random) -> None:
+async def bid_too_late(floor: Floor, clock: float, random: Random) -> None:
     """Look at every lot from its end on until it is closed, and then bid on it once more, too late.
 
     `clock` is a lower bound of the seconds by which the house's clock is ahead. A lot that stays open too long is given up.
@@ -175,11 +175,11 @@ async def watch(floor: Floor, clock: float, random: Random) -> None:
         for gid in due:
             if gid not in floor.closed and now > floor.ends[gid] / 1e6 + OVERDUE_SECONDS_MAX:
                 floor.open_late.add(gid)
-                floor.over(gid)
+                floor.end_bidding(gid)
         await asyncio.sleep(WATCH_SECONDS)
 
 
-async def settle(floor: Floor, random: Random) -> None:
+async def repeat_unanswered(floor: Floor, random: Random) -> None:
     """Send every bid whose answers were all lost once more, to get the first answer of its key, or a refusal."""
     some = asyncio.Semaphore(20)
 

@@ -49,7 +49,7 @@ def check(record: Record) -> Verdict:
         judge.recorded()
         judge.attempts_one_by_one()
         judge.states()
-        judge.end(clock)
+        judge.check_end(clock)
         order.check(lot, attempts[lot.gid], observations[lot.gid], verdict.violations)
     verdict.unsettled = sum(attempt.unsettled for attempt in record.attempts)
     return verdict
@@ -183,7 +183,7 @@ class _Judge:
             if (view.price, view.bidder) != _standing(self._lot.history, view.count):
                 self._add(Kind.UNKNOWN_STATE, f"{view.bidder} leads at {money(view.price)} after {view.count} bids")
 
-    def end(self, clock: float | None) -> None:
+    def check_end(self, clock: float | None) -> None:
         """Check that the lot closed once, in time, and to the last leading bid. `clock`: how far the house is ahead."""
         lot, final = self._lot, self._lot.final
         if final is None or final.status != "closed":

@@ -86,7 +86,7 @@ class LoadClient(HttpClient):
     async def look(self, gid: str, token: str | None = None) -> LotView | None:
         """Return the state of a lot, None if the house does not tell it."""
         answer = await self.ask("GET", f"/auctions/{gid}", token)
-        self.figures.look(answer.received - answer.sent, answer.status, answer.error)
+        self.figures.count_look(answer.received - answer.sent, answer.status, answer.error)
         if answer.status in PASSING:
             return None
         decoded = self._decoded(AuctionAnswer, answer, f"GET /auctions/{gid}", 200)
@@ -107,7 +107,7 @@ class LoadClient(HttpClient):
             body["seenVersion"] = attempt.seen
         answer = await self.ask("POST", f"/auctions/{attempt.gid}/bids", token, body, attempt.key)
         reply = self._reply(attempt.gid, answer)
-        self.figures.bid(answer.received - answer.sent + waited, reply.status, reply.code, answer.error)
+        self.figures.count_bid(answer.received - answer.sent + waited, reply.status, reply.code, answer.error)
         attempt.replies.append(reply)
         if reply.passing:
             await asyncio.sleep(min(answer.retry_after or 0.2, PAUSE_SECONDS_MAX))

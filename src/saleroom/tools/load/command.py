@@ -38,5 +38,5 @@ def run(url: str, key: str, json_file: str | None, **options: Any) -> int:
     report.show(result, console)
     if json_file is not None:
         # It may raise OSError; the figures are printed by then.
-        Path(json_file).write_bytes(msgspec.json.format(msgspec.json.encode(report.plain(result)), indent=2) + b"\n")
+        Path(json_file).write_bytes(msgspec.json.format(msgspec.json.encode(report.as_json(result)), indent=2) + b"\n")
     return 1 if result.verdict.violations.total else 0

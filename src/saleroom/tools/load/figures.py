@@ -70,7 +70,7 @@ class Figures:
         """The share of one processor that this client used while it bid."""
         return (self._cpu_ended - self._cpu_began) / self.seconds
 
-    def bid(self, latency: float, status: int, code: str, error: NoAnswer | None) -> None:
+    def count_bid(self, latency: float, status: int, code: str, error: NoAnswer | None) -> None:
         """Count an answer to a bid."""
         second = self._second()
         if status == 201:
@@ -84,7 +84,7 @@ class Figures:
             self.bids.append(latency)
             second.latencies.append(latency)
 
-    def look(self, latency: float, status: int, error: NoAnswer | None) -> None:
+    def count_look(self, latency: float, status: int, error: NoAnswer | None) -> None:
         """Count an answer to a look."""
         self._count("read", status, "", error)
         if status:

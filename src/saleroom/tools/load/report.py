@@ -19,7 +19,7 @@ CLIENT_LIMIT = 0.85
 """From this share of its one processor on, the client itself may limit the figures."""
 
 
-def plain(result: LoadResult) -> dict[str, Any]:
+def as_json(result: LoadResult) -> dict[str, Any]:
     """Return all figures and violations for JSON."""
     figures, verdict = result.figures, result.verdict
     return {
@@ -43,7 +43,7 @@ def plain(result: LoadResult) -> dict[str, Any]:
         "strangers": verdict.strangers,
         "unsettled": verdict.unsettled,
         "violations": verdict.violations.total,
-        "violationsByKind": verdict.violations.plain(),
+        "violationsByKind": verdict.violations.as_json(),
         "left": result.left,
     }
 
@@ -51,7 +51,7 @@ def plain(result: LoadResult) -> dict[str, Any]:
 def show(result: LoadResult, console: Console) -> None:
     """Print the result for people."""
     figures, verdict = result.figures, result.verdict
-    shown = plain(result)
+    shown = as_json(result)
     console.print(f"\n{figures.seconds:.1f} s of bidding at {result.options.url}", highlight=False)
     console.print(
         f"{shown['requests']} requests ({shown['requestsPerSecond']:.0f}/s), "

@@ -18,7 +18,7 @@ from msgspec import Struct
 from saleroom.tools.errors import ToolError
 from saleroom.tools.load import answers, checking
 from saleroom.tools.load.answers import AuctionAnswer, HistoryAnswer, MeAnswer, StandingsAnswer, UserAnswer, UsersAnswer
-from saleroom.tools.load.bidders import START, STEP, Floor, LoadBidder, settle, watch
+from saleroom.tools.load.bidders import START, STEP, Floor, LoadBidder, bid_too_late, repeat_unanswered
 from saleroom.tools.load.checking import Verdict, money
 from saleroom.tools.load.client import LoadClient, TimedAnswer, in_words
 from saleroom.tools.load.display import LoadDisplay
@@ -114,7 +114,7 @@ class _Trial:
         floor = await self._prepare(client)
         await self._bid(floor)
         self._display.step("settling bids without an answer")
-        await settle(floor, self._random)
+        await repeat_unanswered(floor, self._random)
         await self._collect(client)
         self._display.step("checking")
         verdict = await asyncio.to_thread(checking.check, self._record)
@@ -193,7 +193,7 @@ class _Trial:
             async with asyncio.TaskGroup() as bidding:
                 for name in floor.tokens:
                     bidding.create_task(LoadBidder(name, floor, Random(seeds.random())).run())
-                bidding.create_task(watch(floor, clock, self._random))
+                bidding.create_task(bid_too_late(floor, clock, self._random))
             self._figures.stop()
             ticker.cancel()
 

@@ -71,7 +71,7 @@ class Violations:
         """Return the kinds that were found, with their findings."""
         return {kind: self._found[kind] for kind in Kind if kind in self._found}
 
-    def plain(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the findings for JSON."""
         return {
             kind: {"says": kind.sentence, "count": finding.count, "examples": finding.examples}

@@ -28,7 +28,7 @@ _KNOWN = (
 """What a JSON object with these members is."""
 
 
-def told(number: int, head: str, here: Mapping[str, Any], rest: BinaryIO) -> str:
+def describe(number: int, head: str, here: Mapping[str, Any], rest: BinaryIO) -> str:
     """Return what happened to line `number`, with the event `here`, which does not continue the chain from `head`."""
     following = _events(rest)
     sequence = here.get("sequence")

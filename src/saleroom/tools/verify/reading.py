@@ -80,12 +80,12 @@ def read(file: BinaryIO, progress: Callable[[int], None] = lambda _: None) -> Le
         if len(raw) > LINE_BYTES_MAX or size > LEDGER_BYTES_MAX:
             raise Breakage(number, "it is larger than any ledger: is this the file?")
         try:
-            reader.take(ledger, number, raw)
+            reader.add(ledger, number, raw)
         except _FormFault as fault:
             changed = f"line {number} was changed: {fault}" if raw.endswith(b"\n") else str(fault)
             raise Breakage(number, changed if number > 1 else damage.wrong_file(raw, file) or str(fault)) from None
         except _ChainFault as fault:
-            raise Breakage(number, f"{damage.told(number, reader.head, fault.event, file)}: {fault}") from None
+            raise Breakage(number, f"{damage.describe(number, reader.head, fault.event, file)}: {fault}") from None
         except _LineFault as fault:
             raise Breakage(number, str(fault)) from None
         progress(size)
@@ -144,7 +144,7 @@ class _LedgerReader:
         self.head = ZERO
         self._numbers: dict[str, int] = {}
 
-    def take(self, ledger: Ledger, number: int, raw: bytes) -> None:
+    def add(self, ledger: Ledger, number: int, raw: bytes) -> None:
         """Add line `number` to `ledger`. Raises _LineFault."""
         event, opened = _form(raw)
         ledger.opened = ledger.opened or (number == 1 and opened is not None)

@@ -149,7 +149,7 @@ class MqttWatch:
 
     def _state(self, gid: str, payload: bytes) -> None:
         if not payload:
-            self._sale.gone(gid)
+            self._sale.drop(gid)
             return
         lot = messages.read_lot(payload)
         if lot.gid != gid:

@@ -78,7 +78,7 @@ class Sale:
         name = f" ({lot.name})" if lot is not None else ""
         self._display.notice(f"missed: {which} of {gap.gid}{name}")
 
-    def gone(self, gid: str) -> None:
+    def drop(self, gid: str) -> None:
         """Drop a lot that the house no longer shows."""
         self.lots.pop(gid, None)
         self.sequences.forget(gid)
@@ -117,4 +117,4 @@ class Sale:
                 self.lots.pop(self._ended.popleft(), None)
         self.lots[lot.gid] = lot
         if len(self.lots) > LOTS_MAX:
-            self.gone(next(iter(self.lots)))
+            self.drop(next(iter(self.lots)))
