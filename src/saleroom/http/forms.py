@@ -78,7 +78,7 @@ class Form(Struct, frozen=True, kw_only=True):
         return values
 
     def read_one(self, body: bytes, name: str) -> Value | None:
-        """Return the value of one member, whatever is wrong with the others; None if it cannot be read."""
+        """Return the value of one member, even if others are wrong; None if it cannot be read."""
         try:
             raw = _decode_members(body).get(name)
         except (RecursionError, ValueError):

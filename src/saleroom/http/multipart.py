@@ -68,7 +68,7 @@ async def multipart(request: Request, bytes_max: int) -> FormData:
 
 
 class _MultipartParser(MultiPartParser):
-    """Starlette's parser. By itself it accepts a form without an end, and leaves an unfinished file open."""
+    """Starlette's parser. Alone it accepts a form without an end, and leaves an unfinished file open."""
 
     ended = False
 

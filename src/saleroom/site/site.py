@@ -197,7 +197,7 @@ class Site:
 
 
 class Address:
-    """What answers at one path of pages: it picks the handler by method. Raises MethodNotAllowed."""
+    """A path of pages, which picks the handler by method. Raises MethodNotAllowed."""
 
     def __init__(self, **handlers: Handler) -> None:
         self._handlers = handlers | ({"HEAD": handlers["GET"]} if "GET" in handlers else {})

@@ -1,4 +1,4 @@
-"""The house's clock, as far as a tool outside the house knows it."""
+"""The house's clock, estimated from outside."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ FAILED_LOGINS_PER_HOUR = 600
 AGENT_MAX = 80
 """Characters of a device's name."""
 TEST_NAME_BYTES = 8
-"""Random bytes in the name of a test user, so that nobody can register it beforehand."""
+"""Random bytes in the name of a test user, so that nobody can register it first."""
 
 
 class IssuedToken(Struct, frozen=True):
@@ -123,7 +123,7 @@ class Accounts:
         log.info("a password was changed", user=username, address=address)
 
     async def _verified(self, username: str, password: str, address: str, failed: str) -> tuple[Account, str]:
-        """Return the account and its digest. Raises Busy, or InvalidAuthentication after the same work, whatever is wrong.
+        """Return the account and its digest. Raises Busy, or InvalidAuthentication after the same work for every cause.
 
         The digest may be replaced before the caller relies on it: compare it in that transaction, and verify again.
         """

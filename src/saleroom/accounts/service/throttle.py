@@ -83,7 +83,7 @@ class FailedLogins:
     After `FREE_FAILURES` failures in a row the next try has to wait 1 second, then 2, 4 ... and at most a minute. A success or
     an hour forgets them. Failures from another network do not count, so nobody can lock a rival out.
 
-    A network may fail `per_hour` times, whatever the names, and then once for each hour's share that has passed. This does not
+    A network may fail `per_hour` times, with any names, and then once for each hour's share that has passed. This does not
     delay names that have logged in from there before, since a hall shares one address.
     """
 

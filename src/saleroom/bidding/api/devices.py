@@ -132,7 +132,7 @@ class CommandHandler:
         return None if command_id is None else self._replies + str(command_id)
 
     def _is_ours(self, topic: str) -> bool:
-        """Whether an answer may go there. Anywhere else, a device could make the house publish on a topic of its choice."""
+        """Whether an answer may go there. Otherwise a device could make the house publish on a topic of its choice."""
         below = topic.removeprefix(self._replies)
         return (
             below != topic and 0 < len(below) <= RESPONSE_TOPIC_MAX and below.isprintable() and not {*below} & {*"+#"}

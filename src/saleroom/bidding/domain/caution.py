@@ -13,7 +13,7 @@ SLIP = 10
 def times_the_price(price: Decimal, limit: Decimal) -> int | None:
     """Return how many times the present `price` a bid of up to `limit` is, if it may be a slip, otherwise None.
 
-    The pages ask for the amount once more then. The API takes a bid as it comes.
+    The pages then ask for the amount again. The API takes a bid as it comes.
     """
     times = int(limit / max(price, STEP))
     return times if times >= SLIP else None

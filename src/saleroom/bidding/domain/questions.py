@@ -31,7 +31,7 @@ ANSWER_CHARACTERS_MAX = 2000
 
 
 class QuestionStatus(StrEnum):
-    """What has become of a question."""
+    """The state of a question."""
 
     OPEN = "open"
     ANSWERED = "answered"
@@ -57,7 +57,7 @@ class Question(Struct, frozen=True):
 
 
 class QuestionView(Struct, frozen=True, rename="camel"):
-    """A question as the API shows it. Nobody is told who has asked, not even the seller, who could bid them up."""
+    """A question as the API shows it. It does not name the asker: the seller could use the interest to bid the price up."""
 
     number: int
     text: str
@@ -110,7 +110,7 @@ def refuse_to_ask(auction: Auction, asker: Party, earlier: Sequence[Question], l
 
 
 def settle(auction: Auction, author: Party, question: Question | None, answer: str | None, now: datetime) -> Question:
-    """Return the question with its answer, or declined for None. The same once more changes nothing.
+    """Return the question with its answer, or declined for None. A repeat changes nothing.
 
     Raises NotAuthor, UnknownQuestion for None, QuestionSettled or AuctionOver. There is no answer after the end: it would
     look like one that the bidders knew.

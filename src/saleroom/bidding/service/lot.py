@@ -53,7 +53,7 @@ class LotDetails(Struct, frozen=True, kw_only=True):
 
 
 class Story(Struct, frozen=True):
-    """What is said about a lot besides its terms: its remarks, and its questions as its `author` sees them."""
+    """The remarks on a lot, and its questions as its `author` sees them."""
 
     author: str
     remarks: list[RemarkView]

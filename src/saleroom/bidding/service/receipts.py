@@ -83,5 +83,5 @@ async def verdict(database: Database, auction: Auction, text: str) -> tuple[Rece
 
 
 def _same(receipt: Receipt, found: Receipt) -> bool:
-    """Whether they are the same; what was `asked` beside a raise is not in the log."""
+    """Whether they are the same, except for the `asked` of a raise, which is not in the log."""
     return receipt == (structs.replace(found, asked=receipt.asked) if found.amount is None else found)

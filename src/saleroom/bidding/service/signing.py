@@ -56,7 +56,7 @@ class Signer:
     def sign_batch(self, receipts: Sequence[Receipt]) -> list[str]:
         """Return the receipts of one transaction: those of recorded bids under one signature, each hidden raise by itself.
 
-        The size of a tree is told to all who have a receipt in it, so it counts only bids that are public.
+        Each receipt shows the size of its tree, so a tree holds public bids only.
         """
         together = iter(self.sign([one.payload() for one in receipts if one.amount is not None]))
         return [next(together) if one.amount is not None else self.sign([one.payload()])[0] for one in receipts]

@@ -59,7 +59,7 @@ def purchase() -> Proposal:
 
 
 def read(language: Language, found: LotDetails, sent: dict[str, str]) -> tuple[Proposal, dict[str, str]]:
-    """Return the bid in a form, and its faults by field, as far as everyone may know them."""
+    """Return the bid in a form, and by field those of its faults that everyone may know."""
     faults: dict[str, str] = {}
     values: dict[str, Decimal | None] = {"amount": None, "maximum": None}
     leading = found.standing == "leading"
@@ -103,7 +103,7 @@ def typed(language: Language, sent: dict[str, str]) -> dict[str, str]:
 
 
 def slip_fault(language: Language, a: AuctionView, proposal: Proposal, sent: dict[str, str]) -> str | None:
-    """Return the fault of a bid that may be a slip and whose amount was not typed once more, otherwise None."""
+    """Return the fault of a bid that may be a slip and whose amount was not typed again, otherwise None."""
     if proposal.times(a) is None:
         return None
     again = language.parse_money(sent.get("again", "").strip())

@@ -31,7 +31,7 @@ from saleroom.storage.faults import DatabaseUnavailable
 BIDS_ON_SCREEN = 5
 LOTS_MAX = 100
 STORY_SECONDS = 5.0
-"""How long a process keeps what is said about a lot, for all who follow it."""
+"""How long a process keeps the remarks and questions of a lot, for all its followers."""
 LIST_CHANGES = frozenset(
     {
         "auction.amended",

@@ -62,7 +62,7 @@ class CardReader(Struct, frozen=True):
 
 
 class Asking(Struct, frozen=True, kw_only=True):
-    """What came of the form of a question: its text with a `fault` or a `message`, or what is `done`.
+    """The result of the form of a question: its text with a `fault` or a `message`, or what is `done`.
 
     `number` is None for a new question, otherwise that of the one to answer.
     """

@@ -36,7 +36,7 @@ class KeptFiles:
         return found if time.monotonic() < until else None
 
     def keep(self, key: tuple[str, int], file: PhotoFile) -> None:
-        """Keep a file, and forget those that were read first, as far as there is no room for them."""
+        """Keep a file, and drop those that were read first until there is room."""
         _, before = self._files.pop(key, (0.0, None))
         self._files[key] = (time.monotonic() + KEPT_SECONDS, file)
         self._bytes += len(file.data) - (0 if before is None else len(before.data))

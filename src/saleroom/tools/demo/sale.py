@@ -30,7 +30,7 @@ COMPLETE = 2
 
 @dataclass(frozen=True)
 class PieceTerms:
-    """The terms of a lot. It opens and ends in so many seconds; None stands for at once, and for never by itself."""
+    """The terms of a lot. It opens and ends after so many seconds; None opens it at once, and gives it no end."""
 
     opens: float | None = None
     ends: float | None = None

@@ -151,7 +151,7 @@ class LoadBidder:
 
 
 async def bid_too_late(floor: Floor, clock: float, random: Random) -> None:
-    """Look at every lot from its end on until it is closed, and then bid on it once more, too late.
+    """Look at every lot from its end until it is closed, and then send one more bid, too late.
 
     `clock` is a lower bound of the seconds by which the house's clock is ahead. A lot that stays open too long is given up.
     """
@@ -180,7 +180,7 @@ async def bid_too_late(floor: Floor, clock: float, random: Random) -> None:
 
 
 async def repeat_unanswered(floor: Floor, random: Random) -> None:
-    """Send every bid whose answers were all lost once more, to get the first answer of its key, or a refusal."""
+    """Repeat every bid whose answers were all lost, to get the first answer of its key, or a refusal."""
     some = asyncio.Semaphore(20)
 
     async def again(attempt: Attempt) -> None:

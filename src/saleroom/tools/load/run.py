@@ -282,7 +282,7 @@ async def _each(work: Callable[[Any], Awaitable[None]], items: Iterable[Any]) ->
 
 
 def _allow_files(needed: int) -> None:
-    """Allow this process a connection for each bidder, as far as the system permits."""
+    """Allow this process a connection for each bidder, if the system permits."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < needed <= hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

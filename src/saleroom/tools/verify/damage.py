@@ -25,7 +25,7 @@ _KNOWN = (
         "this is the list of a house's keys, not a ledger; give the ledger, and this with --key",
     ),
 )
-"""What a JSON object with these members is."""
+"""The kind of a JSON object with these members."""
 
 
 def describe(number: int, head: str, here: Mapping[str, Any], rest: BinaryIO) -> str:

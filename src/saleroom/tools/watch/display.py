@@ -113,7 +113,7 @@ class LiveView:
         self._say(printable(text), "yellow")
 
     async def run(self, sale: Sale) -> None:
-        """Paint several times a second, and once more at the end."""
+        """Paint several times a second, and a last time at the end."""
         try:
             while True:
                 self._paint(sale)
