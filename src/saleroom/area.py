@@ -41,7 +41,7 @@ async def _no_tasks() -> Mapping[str, Task]:
 class AreaParts:
     """An area in one process: its pages, and the rows of its endpoints with the services behind them.
 
-    `begin` does before the first request what fell due meanwhile, and returns the tasks to run beside the requests, by name.
+    Before the first request, `begin` does what fell due, and returns the tasks to run beside the requests, by name.
     `close` ends its threads and processes. `relay` is one of the tasks; `owed` counts the events that it has still to send.
     """
 

@@ -46,7 +46,7 @@ class Listener(Protocol):
     """Anything that new events are handed to."""
 
     def push(self, events: Sequence[LoggedEvent]) -> None:
-        """Take new events, in order. It must be quick, as bids wait meanwhile."""
+        """Take new events, in order. It must be quick, because bids wait for it."""
 
 
 class Follower:

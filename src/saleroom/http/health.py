@@ -21,7 +21,7 @@ class HealthServices:
     broker: Callable[[], str]
     """Returns `connected`, `not connected`, `standing by` (another process has the relay) or `off`."""
     owed: Callable[[], Awaitable[int]]
-    """Counts the events that are still to be delivered. Raises DatabaseUnavailable."""
+    """Counts the events that were not delivered yet. Raises DatabaseUnavailable."""
     openapi: bytes
     asyncapi: bytes
 

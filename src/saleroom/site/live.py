@@ -1,8 +1,8 @@
 """The machinery of live pages: the log over server-sent events, as HTML that htmx puts in its place.
 
-After each message a reader's page is as if it were opened now. So it does not matter how many events were missed or were
-taken together: the pages that follow the same are told in rounds, a few times a second, and the last state always. A
-fragment that many readers see is rendered and encoded once for all of them.
+After each message a reader's page is as if it were opened now, however many events came since the last message. Pages that
+follow the same lots are updated in rounds, a few times a second, and always get the last state. A fragment that many readers
+see is rendered and encoded once for all of them.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ CACHED_MAX = 2048
 PAUSE_SECONDS = 0.25
 """The pause after each round of an audience. The changes of the pause are sent together."""
 TOLD_PER_SECOND = 5000
-"""How many pages one process tells of changes in a second, which takes a fifth of a processor; otherwise rounds wait."""
+"""How many pages one process updates in a second, which takes a fifth of a processor. Further rounds wait."""
 TURN_PAGES = 64
-"""Pages that are told before other work, such as bids, has its turn."""
+"""How many pages are updated before other work, such as bids, has its turn."""
 RETRY_SECONDS = 1.0
 OVER = b"event: over\ndata: over\n\n"
 """The last message for a page, which then closes the stream."""
@@ -83,14 +83,14 @@ class News(Protocol):
 
 
 class LivePage(ABC, Generic[N, D]):
-    """What one reader's page shows. It notes what it has not been told yet; the note is small, however much happens."""
+    """The content of one reader's page. It notes the changes that were not sent yet; the note stays small."""
 
     def __init__(self) -> None:
         self.due: dict[str, int] = {}
-        """The lots whose states the page is to be told, each with its least version."""
+        """The lots whose states have to be sent to the page, each with its least version."""
 
     def owe(self, gid: str, version: int) -> None:
-        """Note that the page is to be told a lot, as it is at `version` or later."""
+        """Note that a lot has to be sent to the page, as it is at `version` or later."""
         self.due[gid] = max(version, self.due.get(gid, 0))
 
     @abstractmethod
@@ -103,13 +103,13 @@ class LivePage(ABC, Generic[N, D]):
 
 
 class Pace:
-    """How often pages are told in one process. All its audiences share the time for it."""
+    """How often pages are updated in one process. All its audiences share the time for it."""
 
     def __init__(self) -> None:
         self._free_at = 0.0
 
     async def turn(self) -> None:
-        """Wait until those that were told last have had their time."""
+        """Wait until the time for the pages of the last round is over."""
         await asyncio.sleep(self._free_at - time.monotonic())
 
     def count(self, pages: int) -> None:
@@ -152,7 +152,7 @@ class Audiences(Generic[N, D]):
 
 
 class Audience(Generic[N, D]):
-    """The open pages that follow one lot, or the whole log. They are told in rounds: at once if the last was long ago."""
+    """The open pages that follow one lot, or the whole log. They are updated in rounds: at once if the last was long ago."""
 
     def __init__(self, audiences: Audiences[N, D]) -> None:
         self._audiences = audiences
@@ -169,7 +169,7 @@ class Audience(Generic[N, D]):
             self._rounds = asyncio.get_running_loop().create_task(self._run())
 
     async def _run(self) -> None:
-        """Tell the pages, until there is nothing to tell or nobody to be told."""
+        """Update the pages, until there is no change or no page left."""
         try:
             while self._news is not None and self.pages:
                 await self._audiences.pace.turn()
@@ -214,7 +214,7 @@ class PageStream(EventStream, Generic[N, D]):
     """
 
     _connection: ClientConnection | None = None
-    """Set while the page can be told without a turn of this stream's task."""
+    """Set while the page can be updated without a turn of this stream's task."""
 
     def __init__(
         self,
@@ -230,9 +230,9 @@ class PageStream(EventStream, Generic[N, D]):
         self._first = first
         self._beat = beat
         self._owes = False
-        """Whether something was noted that the page has not been told."""
+        """Whether a change was noted that was not sent to the page."""
         self._last = follower.origin
-        """The last event of which the page was told, or is to be."""
+        """The last event that was sent to the page, or will be."""
         self._over = follower.ended
 
     async def run(self, connection: ClientConnection, send: Send) -> None:
@@ -298,7 +298,7 @@ class PageStream(EventStream, Generic[N, D]):
                 self.follower.end()
 
     def _take(self) -> dict[str, int]:
-        """Return the lots that the page is to be told of; from now on they count as told."""
+        """Return the lots that have to be sent to the page; from now on they count as sent."""
         due, self.page.due, self._owes = self.page.due, {}, False
         return due
 

@@ -18,7 +18,7 @@ BATCH_MAX = 512
 WAITING_MAX = 4096
 """Beyond it a bid is refused as `busy` at once, since an answer after the end of the auction would be worse."""
 LOOK_FROM = BATCH_MAX
-"""From so many waiting bids on, new ones are checked before they line up, as they must wait anyway."""
+"""If at least so many bids wait, new ones are checked before they line up, because they have to wait anyway."""
 AT_DOOR_MAX = 4 * WAITING_MAX
 """The most bids that wait for the check of their token and auction. The house checks forged bids faster than they come."""
 

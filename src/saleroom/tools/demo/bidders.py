@@ -35,7 +35,7 @@ _PAUSES = {Temperament.EARLY: 9.0, Temperament.STEADY: 5.0, Temperament.LATE: 2.
 """The average seconds between two looks at the market."""
 _LATE_SECONDS = 14.0
 _SHARES = ((25.0, 1.0), (60.0, 0.85), (180.0, 0.7), (math.inf, 0.5))
-"""Within so many seconds of the end, the share of its worth that people bid: most bids come in the last minute."""
+"""The share of its worth that people bid within so many seconds of the end: most bids come in the last minute."""
 _KEEN = 1.15
 """The factor by which people that wait for the end value a lot higher."""
 _PASSING = frozenset(
