@@ -123,10 +123,10 @@ def test_a_path_has_the_one_length_that_its_place_demands(size: int) -> None:
     tree = MerkleTree(leaves)
     for index, leaf in enumerate(leaves):
         path = path_of(tree, index)
-        with pytest.raises(ValueError, match="the path is too long"):
+        with pytest.raises(ValueError, match=r"^the path is too long$"):
             root_of(leaf, index, size, [*path, tree.root])
         if path:
-            with pytest.raises(ValueError, match="the path is too short"):
+            with pytest.raises(ValueError, match=r"^the path is too short$"):
                 root_of(leaf, index, size, path[:-1])
         for other in (-1, size, size + 1):
             with pytest.raises(ValueError, match=f"a tree of {size} leaves has none at {other}"):

@@ -24,9 +24,8 @@ class MerkleTree:
         """
         paths = [""]
         for level in reversed(self._levels[:-1]):
-            beside = [f".{text(node)}" for node in level]
-            if len(level) & 1:
-                beside.append("")  # the last one has nothing beside it at this height
+            # The last of an odd number has nothing beside it at this height.
+            beside = [*(f".{text(node)}" for node in level), ""]
             paths = [beside[index ^ 1] + paths[index >> 1] for index in range(len(level))]
         return paths
 
@@ -53,7 +52,7 @@ def root_of(leaf: bytes, index: int, size: int, path: Sequence[bytes]) -> bytes:
 
 def _above(level: Sequence[bytes]) -> list[bytes]:
     """Return the nodes above `level`; an odd one at its end goes up as it is."""
-    above = [_node(left, right) for left, right in zip(level[::2], level[1::2], strict=False)]
+    above = [_node(*level[at : at + 2]) for at in range(0, len(level) - 1, 2)]
     return [*above, level[-1]] if len(level) & 1 else above
 
 
