@@ -182,7 +182,7 @@ class House:
         self._database = Database(self.settings.database, clock=self.clock)
         application = compose.application(self.settings, compose._broker(self.settings), self._database, self.areas)
         self._server = uvicorn.Server(serving._config(application, Http, 1))
-        task = asyncio.create_task(self._server.serve(sockets=[self._socket]))
+        task = asyncio.create_task(self._server.serve(sockets=serving.listeners(self._socket)))
         while not self._server.started and not task.done():
             await asyncio.sleep(0.005)
         self._started.set()

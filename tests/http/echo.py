@@ -132,9 +132,10 @@ class Echo:
             runner.run(self._serve())
 
     async def _serve(self) -> None:
+        self.loop = asyncio.get_running_loop()
         app = Router(lifespan=self._lifespan)
         self._server = uvicorn.Server(serving._config(app, Http, 1))
-        task = asyncio.create_task(self._server.serve(sockets=[self._socket]))
+        task = asyncio.create_task(self._server.serve(sockets=serving.listeners(self._socket)))
         while not self._server.started and not task.done():
             await asyncio.sleep(0.005)
         self._started.set()

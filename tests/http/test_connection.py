@@ -229,6 +229,28 @@ def test_a_client_that_leaves_is_noticed(echo: Echo) -> None:
             assert echo.gone.wait(SECONDS_MAX)
 
 
+def test_many_new_connections_are_taken_in_few_passes(echo: Echo) -> None:
+    """Clients that connect at once do not wait for a pass of the event loop each, in which others are answered."""
+    arrived, taken, passes = threading.Event(), threading.Event(), 0
+
+    def turn() -> None:
+        nonlocal passes
+        arrived.wait(SECONDS_MAX)
+        passes += 1
+        if len(echo.connections) >= 200:
+            taken.set()
+        else:
+            echo.loop.call_soon(turn)
+
+    echo.loop.call_soon_threadsafe(turn)
+    with contextlib.ExitStack() as clients:
+        for _ in range(200):
+            clients.enter_context(echo.dial())
+        arrived.set()
+        assert taken.wait(SECONDS_MAX)
+    assert passes < 100
+
+
 def test_nothing_that_is_sent_writes_a_line(echo: Echo, errors_logged: Log, caplog: pytest.LogCaptureFixture) -> None:
     """Upgrades, garbage and broken bodies are not logged: any client could fill the log with them."""
     caplog.set_level(logging.DEBUG)
