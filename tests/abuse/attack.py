@@ -16,7 +16,7 @@ import httpx
 
 from tests.faults import mortal
 from tests.patience import SECONDS_MAX
-from tests.process import PASSWORD, Client, ServeProcess
+from tests.process import PASSWORD, Client, ServeProcess, wait_until
 
 HERE, THERE, ELSEWHERE, PROXY = "127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4"
 """Addresses of this machine: for a house they are different ones."""
@@ -93,12 +93,16 @@ _numbers = count(1)
 
 
 @contextlib.contextmanager
-def sale(house: ServeProcess) -> Iterator[None]:
-    """Have somebody bid all the time, from another address. Every bid must be taken, and most of them as soon as before."""
+def sale(house: ServeProcess) -> Iterator[list[float]]:
+    """Have somebody bid all the time, from another address. Every bid must be taken, and most of them as soon as before.
+
+    Yields the seconds that each bid has taken, as they come.
+    """
     people = Client(house.url)
     number = next(_numbers)
     seller, bidders = people.enter(f"seller{number}"), [people.enter(f"bidder{number}.{one}") for one in (1, 2)]
-    gid, over, seconds, refused = people.sell(seller, increment="1"), threading.Event(), [], []
+    gid, over = people.sell(seller, increment="1"), threading.Event()
+    seconds, refused = list[float](), list[str]()
     amounts = count(100)
 
     def bid() -> float:
@@ -116,13 +120,13 @@ def sale(house: ServeProcess) -> Iterator[None]:
     thread = threading.Thread(target=bid_on)
     thread.start()
     try:
-        yield
+        yield seconds
+        wait_until(lambda: bool(seconds))
     finally:
         over.set()
         thread.join()
         people.close()
     assert [] == refused
-    assert seconds, "nobody bid"
     bound = max(BID_SECONDS_MAX, TIMES_MAX * alone)
     assert statistics.median(seconds) < bound, (
         f"a bid takes {alone:.2f} s alone, and the slowest took {max(seconds):.2f} s"

@@ -227,9 +227,11 @@ def test_files_are_left_for_the_database(tmp_path: Path) -> None:
     """However many connections come, some file descriptors are kept from them: bids are still written."""
     house = NarrowHouse(tmp_path, connections_per_address_max="1000")
     try:
-        with sale(house), ExitStack() as stack:
+        with sale(house) as bids, ExitStack() as stack:
             for _ in range(450):
                 stack.enter_context(dial(house))
+            before = len(bids)
+            wait_until(lambda: len(bids) > before + 1)  # the second one began while all were there
             assert held(house) <= 200
         assert "internal error" not in house.log() and "unavailable" not in house.log()
     finally:

@@ -10,7 +10,7 @@ from tests.fixtures_house import User
 from tests.site.markup import Page
 from tests.site.visitor import Visitor
 
-HOSTILE = """"></textarea></title><script>alert(1)</script><img src=x onerror="alert(1)">'{{ 7*7 }}&amp;"""
+HOSTILE = """"></textarea></title><script>alert(1)</script><img src=x onerror="alert(1)">'{{ 1234*1234 }}&amp;"""
 
 Come = Callable[..., Visitor]
 
