@@ -217,3 +217,35 @@ def test_the_embedded_brokers_settings_are_refused_beside_another_broker(name: s
     assert fault.startswith(f"{variable} is for the embedded broker: ")
     for mqtt in ("embedded", "off"):
         assert value == str(getattr(load({}, {variable: value, "SALEROOM_MQTT": mqtt}), name))
+
+
+@pytest.mark.parametrize(
+    ("environ", "fault"),
+    [
+        ({"MQTT_PORT": "9000"}, "port and SALEROOM_MQTT_PORT: both listeners would have port 9000"),
+        ({"PORT": "9001", "MQTT_WEBSOCKET_PORT": "9001"}, "SALEROOM_PORT and SALEROOM_MQTT_WEBSOCKET_PORT: "),
+        ({"MQTT_PORT": "1884", "MQTT_WEBSOCKET_PORT": "1884"}, "SALEROOM_MQTT_PORT and SALEROOM_MQTT_WEBSOCKET_PORT: "),
+        ({"HOST": "0.0.0.0", "MQTT_PORT": "9000"}, "port and SALEROOM_MQTT_PORT: "),  # noqa: S104  # overlaps
+        ({"MQTT_HOST": "::", "MQTT_PORT": "9000"}, "port and SALEROOM_MQTT_PORT: "),
+        ({"HOST": "localhost", "MQTT_PORT": "9000"}, "port and SALEROOM_MQTT_PORT: "),
+    ],
+)
+def test_one_port_for_two_listeners_is_refused(environ: dict[str, str], fault: str) -> None:
+    """The line names both settings; the system would let both listen, and one would never be asked."""
+    (found,) = faults({f"SALEROOM_{name}": value for name, value in environ.items()})
+    assert found.startswith(fault)
+    assert "choose another" in found
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"MQTT_HOST": "192.0.2.1", "MQTT_PORT": "9000"},
+        {"PORT": "1883"},
+        {"PORT": "0", "MQTT_PORT": "0", "MQTT_WEBSOCKET_PORT": "0"},
+        {"PORT": "1883", "MQTT": "mqtt://localhost:1883"},
+    ],
+)
+def test_listeners_that_do_not_meet_are_taken(environ: dict[str, str]) -> None:
+    """One port at two addresses is fine, and so are free ports, and a port that the broker only takes if nobody has it."""
+    load({}, {f"SALEROOM_{name}": value for name, value in environ.items()})

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from functools import partial, reduce
 from operator import or_
 from typing import Any
+from urllib.parse import urlsplit
 
 import structlog
 from pydantic import SecretStr
@@ -30,6 +31,7 @@ from saleroom.http.endpoints import Endpoint, Rows
 from saleroom.http.exchange import APPLICATION
 from saleroom.http.guard import Guard
 from saleroom.http.health import HEALTH, HealthServices
+from saleroom.http.outcomes import Outcomes
 from saleroom.http.protocol import Http
 from saleroom.http.schemas import Vocabulary
 from saleroom.http.secret import HouseSecret
@@ -77,7 +79,7 @@ def application(
     """
     database = database or opening.database(settings)
     https = _is_https(settings)
-    secret, tokens = HouseSecret(), Tokens(database, token_owners)
+    secret, tokens, outcomes = HouseSecret(), Tokens(database, token_owners), Outcomes()
     platform = Platform(database=database, tokens=tokens, cursors=Cursors(secret), broker=broker)
     parts = [area.open(settings, platform) for area in areas]
     rows: list[Rows[Any]] = [one for part in parts for one in part.rows]
@@ -128,6 +130,7 @@ def application(
         cors_origins=settings.cors_origins,
         trusted_proxies=settings.trusted_proxies,
         https=https,
+        outcomes=outcomes,
     )
     return Router(lifespan=lifespan)
 
@@ -231,10 +234,23 @@ def _embedded(settings: Settings) -> EmbeddedBroker:
     return EmbeddedBroker(
         settings.mqtt_prefix,
         settings.mqtt_host,
-        settings.mqtt_port,
+        # The port of the house is bound, but nobody listens on it yet: the system would let the broker have it too.
+        0 if settings.mqtt_port == settings.port and not chosen else settings.mqtt_port,
         settings.mqtt_websocket_port,
         falls_back=not chosen,
+        origins=_origins(settings),
     )
+
+
+def _origins(settings: Settings) -> tuple[str, ...]:
+    """Return the origins of the house's own pages, and of those that may use its API."""
+    if settings.public_url is not None:
+        url = urlsplit(settings.public_url)
+        usual = {"http": ":80", "https": ":443"}[url.scheme]
+        own: tuple[str, ...] = (f"{url.scheme}://{url.netloc.rpartition('@')[2].removesuffix(usual)}".lower(),)
+    else:
+        own = (f"http://{reached_at(settings.host, settings.port)}", f"http://localhost:{settings.port}")
+    return (*own, *settings.cors_origins)
 
 
 def _with_embedded(settings: Settings, address: BrokerAddress) -> Settings:

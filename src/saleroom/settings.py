@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Iterator, Mapping
+from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -24,6 +25,7 @@ FOREIGN_PREFIXES = ("SALEROOM_TEST_", "SALEROOM_INTERNAL_")
 """Variables of the tests, and between this program's own processes; they are not settings."""
 EMBEDDED_ONLY = ("mqtt_host", "mqtt_port", "mqtt_websocket_port")
 """Settings that only the embedded MQTT broker has."""
+_EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104  # what they mean for a listener
 
 
 def _lowered(value: object) -> object:
@@ -73,9 +75,38 @@ def load(flags: Mapping[str, object], environ: Mapping[str, str], config: str | 
     if settings.mqtt not in ("embedded", "off"):
         remedy = "leave it out, and write the other broker's host and port into mqtt"
         faults += [f"{said[name]} is for the embedded broker: {remedy}" for name in EMBEDDED_ONLY if name in said]
+    faults += _shared_ports(settings, said)
     if faults:
         raise SettingsError(faults)
     return settings
+
+
+def listeners(settings: Settings) -> dict[str, tuple[str, int]]:
+    """Return the address and the port of each listener that the settings ask for, by the setting of its port.
+
+    A port of 0 is a free one, and so is that of the embedded broker where nobody chose it and it is taken.
+    """
+    found = {"port": (settings.host, settings.port)}
+    if settings.mqtt == "embedded":
+        if "mqtt_port" in settings.model_fields_set:
+            found["mqtt_port"] = (settings.mqtt_host, settings.mqtt_port)
+        if settings.mqtt_websocket_port is not None:
+            found["mqtt_websocket_port"] = (settings.mqtt_host, settings.mqtt_websocket_port)
+    return {name: (host, port) for name, (host, port) in found.items() if port}
+
+
+def _shared_ports(settings: Settings, said: Mapping[str, str]) -> Iterator[str]:
+    """Yield a fault for each two listeners with one port. The system may let both have it, and one would never be asked."""
+    for (name, (host, port)), (other, (other_host, other_port)) in combinations(listeners(settings).items(), 2):
+        if port == other_port and _overlap(host, other_host):
+            both = f"{said.get(name, name)} and {said.get(other, other)}"
+            yield f"{both}: both listeners would have port {port}; choose another for one of them"
+
+
+def _overlap(host: str, other: str) -> bool:
+    """Return whether two listeners at these addresses could meet on one port."""
+    one, two = ("127.0.0.1" if name == "localhost" else name for name in (host, other))
+    return one == two or one in _EVERY_ADDRESS or two in _EVERY_ADDRESS
 
 
 def flag(name: str) -> str:

@@ -18,10 +18,12 @@ from websockets.asyncio.client import connect as open_websocket
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Subprotocol
 
+from saleroom import compose
 from saleroom.broker import links
 from saleroom.broker.embedded import BrokerAddress, EmbeddedBroker
 from saleroom.mqtt.connection import connect
 from saleroom.mqtt.topics import MqttSettings, Version
+from saleroom.settings import load
 from tests.broker import raw
 from tests.broker.raw import CONNACK
 from tests.fixtures_process import Start
@@ -43,10 +45,12 @@ def listening() -> Iterator[BrokerAddress]:
     broker.stop()
 
 
-def by_websocket(address: BrokerAddress, *protocols: str) -> Any:
+def by_websocket(address: BrokerAddress, *protocols: str, origin: str | None = None) -> Any:
     """Open a WebSocket to the broker, with `mqtt` as the subprotocol if none is given."""
     names = [Subprotocol(name) for name in protocols or ("mqtt",)]
-    return open_websocket(f"ws://{address.host}:{address.websocket_port}/mqtt", subprotocols=names, compression=None)
+    url = f"ws://{address.host}:{address.websocket_port}/mqtt"
+    headers = {} if origin is None else {"Origin": origin}
+    return open_websocket(url, subprotocols=names, compression=None, additional_headers=headers)
 
 
 async def is_ended(client: ClientConnection) -> bool:
@@ -202,6 +206,43 @@ async def test_packets_are_cut_over_frames_as_the_client_likes(listening: Broker
             await client.send(piece)
         answers = {await client.recv() for _ in range(3)}
     assert {CONNACK, raw.packet(9, 0, b"\0\1\0"), b"\xd0\0"} == answers
+
+
+@pytest.mark.parametrize(
+    ("origin", "taken"),
+    [
+        (None, True),
+        ("https://bids.example", True),
+        ("https://shop.example:8443", True),
+        ("http://bids.example", False),
+        ("https://bids.example.evil.example", False),
+        ("https://evil.example", False),
+        ("null", False),
+        ("", False),
+    ],
+)
+async def test_only_pages_of_the_house_connect_by_websocket(origin: str | None, taken: bool) -> None:
+    """The house's own pages and those of cors_origins may connect, and programs, which send no Origin; other pages get 403."""
+    names = {"PUBLIC_URL": "https://Bids.example:443/sale", "CORS_ORIGINS": "https://shop.example:8443"}
+    settings = load({}, {f"SALEROOM_{name}": value for name, value in names.items()})
+    broker = EmbeddedBroker("saleroom/", port=0, websocket_port=0, origins=compose._origins(settings))
+    address = broker.start()
+    try:
+        if taken:
+            async with by_websocket(address, origin=origin):
+                return
+        with pytest.raises(InvalidStatus) as refused:
+            await by_websocket(address, origin=origin)
+        assert 403 == refused.value.response.status_code
+    finally:
+        broker.stop()
+
+
+def test_without_a_public_url_the_address_of_the_house_is_its_origin() -> None:
+    """The pages of a house on one machine are reached by its address or as localhost."""
+    expected = ("http://127.0.0.1:9000", "http://localhost:9000")
+    for host in ("127.0.0.1", "0.0.0.0"):  # noqa: S104  # that is the point
+        assert expected == compose._origins(load({"host": host}, {}))
 
 
 async def test_a_websocket_that_speaks_no_mqtt_is_refused(

@@ -14,15 +14,17 @@ import secrets
 import socket
 import threading
 from asyncio import StreamReader, StreamWriter
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
+from http import HTTPStatus
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
 import structlog
 from amqtt.contexts import BrokerConfig, ListenerConfig, ListenerType
 from websockets.asyncio.server import Server, ServerConnection, serve
-from websockets.typing import Subprotocol
+from websockets.http11 import Request, Response
+from websockets.typing import Origin, Subprotocol
 
 from saleroom.broker.amqtt_fixes import FixedBroker
 from saleroom.broker.links import DEVICE_PACKET_BYTES_MAX, Link, TcpLink, WebSocketLink
@@ -83,13 +85,18 @@ class EmbeddedBroker:
         websocket_port: int | None = None,
         *,
         falls_back: bool = False,
+        origins: Sequence[str] = (),
     ) -> None:
-        """`prefix` is that of all topics; port 0 is a free one. `falls_back`: if `port` is in use, take a free one."""
+        """`prefix` is that of all topics; port 0 is a free one. `falls_back`: if `port` is in use, take a free one.
+
+        Only pages of `origins` may connect by WebSocket. A program sends no Origin, and is let in.
+        """
         self._prefix = prefix
         self._host = host
         self._port = port
         self._websocket_port = websocket_port
         self._falls_back = falls_back
+        self._origins = [None, *(Origin(one) for one in origins)]
         self._started: Future[BrokerAddress] = Future()
         self._stop: Callable[[], object] | None = None
         self._links: set[Link] = set()
@@ -195,11 +202,17 @@ class EmbeddedBroker:
         async def connected(connection: ServerConnection) -> None:
             await self._welcome(broker, tally, WebSocketLink(connection, tally, lambda: broker.waiting))
 
+        def refused(_: ServerConnection, __: Request, response: Response) -> None:
+            if response.status_code == HTTPStatus.FORBIDDEN:
+                tally.count("a page of another origin")
+
         logger = logging.getLogger("saleroom.websocket")
         logger.setLevel(logging.CRITICAL)  # a traceback for each client that is not WebSocket
         return await serve(
             connected,
             sock=listener,
+            origins=self._origins,
+            process_response=refused,
             subprotocols=[Subprotocol("mqtt")],  # [MQTT-6.0.0-3]
             compression=None,
             max_size=2 * DEVICE_PACKET_BYTES_MAX,

@@ -17,6 +17,7 @@ from saleroom.http.asker import RequestAsker, TokenOwner
 from saleroom.http.cors import Cors
 from saleroom.http.exchange import Application
 from saleroom.http.guard import Guard, SecurityHeaders
+from saleroom.http.outcomes import ROUTE, Outcomes
 from saleroom.http.pacing import Pace
 from saleroom.http.problems import MethodNotAllowed, NotFound
 from saleroom.http.proxies import TrustedProxies
@@ -43,11 +44,15 @@ def build(
     cors_origins: Sequence[str],
     trusted_proxies: Sequence[str],
     https: bool,
+    outcomes: Outcomes,
 ) -> Application:
-    """Return the whole application: its layers around the routes. Nothing is reachable around the guard."""
+    """Return the whole application: its layers around the routes. Nothing is reachable around the guard.
+
+    `outcomes` counts all answers.
+    """
     front = Front(guard, Routes(pages, resources), page_answer, whose, urgent)
     respond: Respond = Cors(front, cors_origins) if cors_origins else front
-    respond = SecurityHeaders(respond, https=https)
+    respond = SecurityHeaders(respond, outcomes, https=https)
     return Application(TrustedProxies(respond, trusted_proxies) if trusted_proxies else respond, front.refused)
 
 
@@ -115,16 +120,19 @@ class Routes:
             raise NotFound
         parts = path.split("/", 3)
         if (respond := self._fixed.get(path)) is not None:
+            scope[ROUTE] = path
             return await respond(scope, receive)
         if len(parts) > 2 and (gid := parts[2]):
             parts[2] = "{gid}"
-            if (respond := self._by_gid.get("/".join(parts))) is not None:
+            if (respond := self._by_gid.get(pattern := "/".join(parts))) is not None:
                 scope["path_params"] = {"gid": gid}
+                scope[ROUTE] = pattern
                 return await respond(scope, receive)
         for route in self._routes:
             match, found = route.matches(scope)
             if match is Match.FULL:
                 scope.update(found)
+                scope[ROUTE] = route.path
                 return await _respond(route)(scope, receive)
         raise NotFound
 

@@ -15,6 +15,7 @@ from starlette.types import Message, Receive, Scope
 from saleroom.http import requests
 from saleroom.http.forgery import FORGERY_HEADER, NEW_COOKIE, SECRET, forgery_cookie, is_own_form
 from saleroom.http.multipart import FORM_WITH_FILES, boundary
+from saleroom.http.outcomes import Outcomes
 from saleroom.http.problems import BodyTimeout, ForgeryRefusal, HeadersTooLarge
 from saleroom.http.requests import HTTPS, SAFE_METHODS, Respond, header, media_type, read_body
 from saleroom.http.secret import HouseSecret
@@ -50,10 +51,11 @@ IS_JSON = "saleroom.is_json"
 
 
 class SecurityHeaders:
-    """The layer around everything else: adds the security headers to every answer, and a new page's cookie."""
+    """The layer around everything else: adds the security headers to every answer, and a new page's cookie; counts it."""
 
-    def __init__(self, respond: Respond, *, https: bool = False) -> None:
+    def __init__(self, respond: Respond, outcomes: Outcomes, *, https: bool = False) -> None:
         self._respond = respond
+        self._outcomes = outcomes
         self._json = JSON_HEADERS + (HTTPS_HEADERS if https else ())
         self._others = SECURITY_HEADERS + (HTTPS_HEADERS if https else ())
 
@@ -63,6 +65,7 @@ class SecurityHeaders:
         response.raw_headers += self._json if IS_JSON in scope else self._others
         if (cookie := scope.get(NEW_COOKIE)) is not None:
             response.raw_headers.append((b"set-cookie", cookie))
+        self._outcomes.count(scope, response.status_code)
         return response
 
 
